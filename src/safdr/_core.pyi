@@ -1,0 +1,56 @@
+"""Signatures of the compiled core."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+def sweep(
+    A: NDArray[np.float64],
+    D: NDArray[np.float64],
+    order: NDArray[np.int32],
+    streams: NDArray[np.uint64],
+    beta: NDArray[np.float64],
+    which: NDArray[np.int64],
+    *,
+    size: int,
+    n_fixed: int,
+    n_usable: int,
+    n_proposals: int,
+    collinear_tol: float,
+    refresh_every: int,
+    n_threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+def subset_values(
+    A: NDArray[np.float64],
+    D: NDArray[np.float64],
+    subsets: NDArray[np.int32],
+    *,
+    size: int,
+    n_threads: int,
+) -> NDArray[np.float64]: ...
+def walk(
+    A: NDArray[np.float64],
+    D: NDArray[np.float64],
+    subset: NDArray[np.int32],
+    positions: NDArray[np.int64],
+    candidates: NDArray[np.int64],
+    *,
+    collinear_tol: float,
+) -> tuple[NDArray[np.float64], float]: ...
+def fit_logistic(
+    X: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    subsets: NDArray[np.int32],
+    *,
+    max_iter: int,
+    tol: float,
+    n_threads: int,
+) -> tuple[
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.bool_],
+    NDArray[np.bool_],
+    NDArray[np.int64],
+]: ...

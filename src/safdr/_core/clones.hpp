@@ -1,0 +1,13 @@
+// One binary, the widest vectors the machine has: entry points marked SAFDR_CLONES are compiled once
+// per instruction set and picked when the library is loaded. Whatever they call must be inlined into
+// them (SAFDR_INLINE) to be compiled with them.
+#pragma once
+
+#if defined(__GNUC__) && defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && \
+    !defined(SAFDR_NO_CLONES)
+#define SAFDR_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#else
+#define SAFDR_CLONES
+#endif
+
+#define SAFDR_INLINE inline __attribute__((always_inline))

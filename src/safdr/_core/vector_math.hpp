@@ -1,0 +1,45 @@
+// exp and log1p in plain arithmetic, so that loops over rows are vectorised on every machine.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "clones.hpp"
+
+namespace safdr {
+
+// exp(-a) for a >= 0: 2^n times the Taylor polynomial of exp on |r| <= ln(2)/2, whose first term left
+// out is r^13/13! < 2e-16. Below exp(-708) the result stays at exp(-708).
+SAFDR_INLINE double exp_minus(double a) {
+  constexpr double kLog2e = 1.4426950408889634, kLn2High = 0x1.62e42fefa3800p-1,
+                   kLn2Low = 0x1.ef35793c76730p-45, kShift = 0x1.8p52;
+  const double x = a < 708.0 ? -a : -708.0;
+  const double shifted = x * kLog2e + kShift;  // the integer n sits in the low bits
+  const double n = shifted - kShift;
+  const double r = (x - n * kLn2High) - n * kLn2Low;
+  double p = 1.0 / 479001600;
+  p = p * r + 1.0 / 39916800;
+  p = p * r + 1.0 / 3628800;
+  p = p * r + 1.0 / 362880;
+  p = p * r + 1.0 / 40320;
+  p = p * r + 1.0 / 5040;
+  p = p * r + 1.0 / 720;
+  p = p * r + 1.0 / 120;
+  p = p * r + 1.0 / 24;
+  p = p * r + 1.0 / 6;
+  p = p * r + 0.5;
+  p = p * r + 1.0;
+  p = p * r + 1.0;
+  const std::uint64_t exponent = (std::bit_cast<std::uint64_t>(shifted) + 1023) << 52;
+  return p * std::bit_cast<double>(exponent);
+}
+
+// log(1 + t) for 0 <= t <= 1, as 2 atanh(t / (2 + t)): s^2 <= 1/9, so 16 terms leave less than 1e-16.
+SAFDR_INLINE double log1p_unit(double t) {
+  const double s = t / (2.0 + t), z = s * s;
+  double p = 1.0 / 31;
+  for (int odd = 29; odd >= 1; odd -= 2) p = p * z + 1.0 / odd;
+  return 2.0 * s * p;
+}
+
+}  // namespace safdr

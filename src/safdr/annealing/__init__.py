@@ -1,0 +1,1 @@
+"""Replicas, schedule and the annealing loop."""

@@ -1,0 +1,56 @@
+"""From the spread of the start to the temperature steps, and when to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from safdr.moments import FloatArray
+
+
+def beta_step(start_values: FloatArray, temperature_step: float) -> float:
+    """Step of the inverse temperature: `temperature_step` over the spread at beta = 0.
+
+    Parameters
+    ----------
+    start_values : ndarray of shape (n_replicas,)
+        Criterion values of random subsets.
+    temperature_step : float
+        The paper's ε.
+
+    Returns
+    -------
+    float
+        Positive. Where all values are equal any step does, and their size sets it.
+    """
+    spread = float(np.std(start_values))
+    size = float(np.abs(start_values).max())
+    if spread <= 1e-12 * size:
+        spread = size if size > 0 else 1.0
+    return temperature_step / spread
+
+
+def has_converged(means: Sequence[float], tol: float, window: int) -> bool:
+    """Whether the mean value has settled: its average over `window` steps no longer changes.
+
+    The average over the last `window` steps is compared with that over the `window` before, since
+    with batches the single means keep moving up and down.
+
+    Parameters
+    ----------
+    means : sequence of float
+        Mean criterion value at each step so far.
+    tol : float
+        Largest relative change that counts as none.
+    window : int
+        Number of steps to average over.
+
+    Returns
+    -------
+    bool
+    """
+    if len(means) < 2 * window:
+        return False
+    now, before = np.mean(means[-window:]), np.mean(means[-2 * window : -window])
+    return bool(abs(now - before) <= tol * abs(now))

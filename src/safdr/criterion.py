@@ -1,0 +1,95 @@
+"""Class moments become a criterion J(S) = trace(D_S' A_SS⁻¹ D_S) over subsets S of the features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from safdr.moments import ClassMoments, FloatArray, IntArray
+
+# A candidate of whose variance the other members leave no more than this is a linear combination of
+# them, whatever the ridge: A is known to some 1e-13, and a thousand times that must not decide anything.
+MIN_COLLINEAR_TOL = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Criterion:
+    """A quadratic criterion over subsets, the larger the better.
+
+    Attributes
+    ----------
+    A : ndarray of shape (n_features, n_features)
+        Positive definite; its diagonal is about one where a feature varies.
+    D : ndarray of shape (n_features, n_columns)
+        What is to be explained: one column for two classes.
+    scale : ndarray of shape (n_features,)
+        What the features were divided by. J does not depend on it; conditioning does. Zero marks a
+        feature that never changes.
+    ridge : float
+        What was added to the diagonal of A, in units of each feature's variance.
+    """
+
+    A: FloatArray
+    D: FloatArray
+    scale: FloatArray
+    ridge: float
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.A)
+
+    @property
+    def varying(self) -> IntArray:
+        """Features that are not constant."""
+        return np.flatnonzero(self.scale > 0)
+
+    @property
+    def collinear_tol(self) -> float:
+        """Share of a candidate's variance that must be its own.
+
+        An exact copy of a member keeps twice the ridge as its own, hence three times.
+        """
+        return max(3.0 * self.ridge, MIN_COLLINEAR_TOL)
+
+    def value(self, subset: Sequence[int] | IntArray) -> float:
+        """J of one subset."""
+        index = np.asarray(subset, dtype=np.intp)
+        D = self.D[index]
+        return float(np.sum(D * np.linalg.solve(self.A[np.ix_(index, index)], D)))
+
+
+def fisher_criterion(
+    moments: ClassMoments, *, ridge: float, scale: FloatArray | None = None
+) -> Criterion:
+    """Fisher discriminant ratio of two classes.
+
+    A is the sum of the two population covariances and D the difference of the means, so that
+    J(S) = d'·S_W⁻¹·d over the features in S.
+
+    Parameters
+    ----------
+    moments : ClassMoments
+        Of two classes, both with weight.
+    ridge : float
+        Added to the diagonal of A, relative to each feature's variance.
+    scale : ndarray of shape (n_features,), default=None
+        What to divide the features by: that of the whole data, where the moments are a batch's.
+        None takes sqrt(A_ii + D_i²), which is zero only where a feature never changes.
+
+    Returns
+    -------
+    Criterion
+    """
+    if len(moments.weight) != 2:
+        raise ValueError(f"fisher_criterion needs moments of 2 classes, got {len(moments.weight)}.")
+    A = moments.covariance.sum(axis=0)
+    D = (moments.mean[1] - moments.mean[0])[:, None]
+    if scale is None:
+        scale = np.sqrt(np.diag(A) + (D**2).sum(axis=1))
+    divisor = np.where(scale > 0, scale, 1.0)
+    A = A / np.outer(divisor, divisor)
+    A[np.diag_indices_from(A)] += ridge
+    return Criterion(A=A, D=D / divisor[:, None], scale=scale, ridge=ridge)

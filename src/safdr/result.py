@@ -1,0 +1,102 @@
+"""Frozen results: what every reader (plots, reports, the command line) gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.moments import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """How the annealing went: one entry for the start, then one a temperature step.
+
+    Attributes
+    ----------
+    beta : ndarray of shape (n_steps + 1,)
+        Inverse temperature; 0 at the start.
+    mean, std : ndarray of shape (n_steps + 1,)
+        Mean and standard deviation of the criterion over the replicas, on all training rows.
+    acceptance : ndarray of shape (n_steps + 1,)
+        Share of the proposed swaps that were accepted; NaN at the start.
+    converged : bool
+        Whether the mean had settled before the steps ran out.
+    """
+
+    beta: FloatArray
+    mean: FloatArray
+    std: FloatArray
+    acceptance: FloatArray
+    converged: bool
+
+    def __len__(self) -> int:
+        """Number of temperature steps, the start not counted."""
+        return len(self.beta) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class AnnealingResult:
+    """What annealing at one size found, all of it measured on the whole training data.
+
+    Attributes
+    ----------
+    subsets : ndarray of shape (n_replicas, size)
+        Sorted feature indices of each replica at the end.
+    criterion_values : ndarray of shape (n_replicas,)
+        Criterion value of each subset.
+    cross_entropies : ndarray of shape (n_replicas,)
+        Mean cross-entropy of the unpenalised logistic model on each subset; 0 where the subset
+        separates the classes completely.
+    separated : ndarray of shape (n_replicas,), dtype=bool
+        Whether the subset separates the classes, completely or in part, so that the unpenalised
+        model has no finite optimum.
+    coefficients : ndarray of shape (n_replicas, size)
+        Coefficients of the logistic models, on the original scale of the features.
+    intercepts : ndarray of shape (n_replicas,)
+        Their intercepts.
+    start_subsets : ndarray of shape (n_replicas, size)
+        The random subsets that the replicas started from.
+    trace : Trace
+        How the annealing went.
+    drift : float
+        Largest relative difference between the criterion as updated swap by swap and as computed
+        from scratch.
+    """
+
+    subsets: IntArray
+    criterion_values: FloatArray
+    cross_entropies: FloatArray
+    separated: NDArray[np.bool_]
+    coefficients: FloatArray
+    intercepts: FloatArray
+    start_subsets: IntArray
+    trace: Trace
+    drift: float
+
+    @property
+    def size(self) -> int:
+        """Number of features in a subset."""
+        return int(self.subsets.shape[1])
+
+    @property
+    def best(self) -> int:
+        """The winning replica: smallest cross-entropy, then largest criterion value."""
+        return int(np.lexsort((-self.criterion_values, self.cross_entropies))[0])
+
+    @property
+    def subset(self) -> IntArray:
+        """Features of the winning replica."""
+        return self.subsets[self.best]
+
+    @property
+    def criterion_value(self) -> float:
+        """Criterion value of the winning replica."""
+        return float(self.criterion_values[self.best])
+
+    @property
+    def cross_entropy(self) -> float:
+        """Cross-entropy of the winning replica."""
+        return float(self.cross_entropies[self.best])

@@ -1,0 +1,158 @@
+"""Rows are prepared once, then searched at any size: anneal on the criterion, pick by cross-entropy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from safdr.annealing.anneal import AnnealingSettings, anneal
+from safdr.annealing.chains import SwapChains, random_subsets
+from safdr.batches import batch_share, draw_batches
+from safdr.criterion import Criterion, fisher_criterion
+from safdr.logistic import LogisticFits, fit_subsets
+from safdr.moments import FloatArray, IntArray, class_moments
+from safdr.result import AnnealingResult
+
+# One replica has no spread; this many random subsets then stand in for it.
+MIN_SPREAD_SAMPLE = 50
+
+
+class Search:
+    """A two-class problem, ready to be searched at any size.
+
+    A search is a function of the data, the settings, the seed and the size alone: sizes can be
+    searched in any order, together or apart, on any number of threads.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Finite values.
+    codes : ndarray of shape (n_samples,)
+        Class of each row, 0 or 1.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Positive weights; None means one.
+    settings : AnnealingSettings
+        How to anneal.
+    seed : int
+        Source of all randomness.
+    """
+
+    def __init__(
+        self,
+        X: FloatArray,
+        codes: IntArray,
+        sample_weight: FloatArray | None,
+        *,
+        settings: AnnealingSettings,
+        seed: int,
+    ) -> None:
+        self.X = X
+        self.codes = codes
+        self.sample_weight = sample_weight
+        self.settings = settings
+        self.seed = seed
+        moments = class_moments(X, codes, 2, sample_weight)
+        self.criterion = fisher_criterion(moments, ridge=settings.ridge)
+        self._center, variance = moments.total_variance()
+        self._scale = np.sqrt(variance)
+        self._batches: dict[float, list[Criterion]] = {}
+
+    def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
+        """Search for the best subset of `size` features.
+
+        Parameters
+        ----------
+        size : int
+            From 1 to the number of features.
+        n_threads : int, default=1
+            Threads over replicas and fits.
+
+        Returns
+        -------
+        AnnealingResult
+        """
+        for_start, for_batches, for_chains = np.random.SeedSequence([self.seed, size]).spawn(3)
+        exclude = self._left_out(size)
+        start, spread_sample = self._start(size, np.random.default_rng(for_start), exclude)
+        chains = SwapChains(
+            self.criterion,
+            start,
+            seed=for_chains,
+            n_proposals=max(1, round(self.settings.sweeps * self.criterion.n_features)),
+            batches=self._batch_criteria(size),
+            exclude=exclude,
+            n_threads=n_threads,
+        )
+        trace = anneal(chains, self.settings, np.random.default_rng(for_batches), spread_sample)
+        fits = self.fit(chains.subsets, n_threads=n_threads)
+        return AnnealingResult(
+            subsets=chains.subsets,
+            criterion_values=chains.values,
+            cross_entropies=fits.cross_entropies,
+            separated=fits.separated,
+            coefficients=fits.coefficients,
+            intercepts=fits.intercepts,
+            start_subsets=start,
+            trace=trace,
+            drift=chains.drift,
+        )
+
+    def fit(self, subsets: IntArray, *, n_threads: int = 1) -> LogisticFits:
+        """Fit the unpenalised logistic model of each subset on all rows.
+
+        Parameters
+        ----------
+        subsets : ndarray of shape (n_subsets, size)
+            Columns of each model.
+        n_threads : int, default=1
+            Threads over subsets.
+
+        Returns
+        -------
+        LogisticFits
+        """
+        weight = np.ones(len(self.X)) if self.sample_weight is None else self.sample_weight
+        return fit_subsets(
+            self.X,
+            (self.codes == 1).astype(np.float64),
+            weight,
+            subsets,
+            center=self._center,
+            scale=self._scale,
+            n_threads=n_threads,
+        )
+
+    def _left_out(self, size: int) -> IntArray:
+        """Constant features, unless there are too few others."""
+        varying = self.criterion.varying
+        if len(varying) < size:
+            return np.empty(0, dtype=np.int64)
+        return np.setdiff1d(np.arange(self.criterion.n_features), varying)
+
+    def _start(
+        self, size: int, rng: np.random.Generator, exclude: IntArray
+    ) -> tuple[IntArray, FloatArray | None]:
+        """Random subsets to start from, and what sets the temperature step if they are too few."""
+        n_replicas = self.settings.n_replicas
+        start = random_subsets(self.criterion, size, n_replicas, rng, exclude=exclude)
+        if n_replicas > 1:
+            return start, None
+        sample = random_subsets(self.criterion, size, MIN_SPREAD_SAMPLE, rng, exclude=exclude)
+        return start, np.array([self.criterion.value(subset) for subset in sample])
+
+    def _batch_criteria(self, size: int) -> list[Criterion]:
+        """Criteria of the batches that suit this size; none where there is no noise."""
+        share = batch_share(self.settings.batch_fraction, size, np.bincount(self.codes))
+        if not self.settings.noisy or share >= 1.0:
+            return []
+        if share not in self._batches:
+            # Threads may both come here; they compute the same, so the last one may win.
+            rng = np.random.default_rng(np.random.SeedSequence([self.seed]))
+            self._batches[share] = [
+                fisher_criterion(
+                    class_moments(self.X, codes, 2, self.sample_weight),
+                    ridge=self.settings.ridge,
+                    scale=self.criterion.scale,
+                )
+                for codes in draw_batches(self.codes, self.settings.n_batches, share, rng)
+            ]
+        return self._batches[share]
