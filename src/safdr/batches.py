@@ -8,7 +8,7 @@ import numpy as np
 
 from safdr.moments import IntArray
 
-# At a share γ = size / rows the eigenvalues of a sampled covariance spread over (1 ± √γ)² (Marchenko
+# With γ = features / rows the eigenvalues of a sampled covariance spread over (1 ± √γ)² (Marchenko
 # and Pastur): a factor of 34 at γ = 1/2, and without bound as γ nears 1.
 ROWS_PER_FEATURE = 2
 MIN_CLASS_ROWS = 2

@@ -10,7 +10,7 @@ import numpy as np
 from safdr.moments import ClassMoments, FloatArray, IntArray
 
 # A candidate of whose variance the other members leave no more than this is a linear combination of
-# them, whatever the ridge: A is known to some 1e-13, and a thousand times that must not decide anything.
+# them, whatever the ridge: A is known to some 1e-13, and a thousand times that is no evidence.
 MIN_COLLINEAR_TOL = 1e-10
 
 

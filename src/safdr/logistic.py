@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from safdr import _core
 from safdr.moments import FloatArray, IntArray
 
-# Half the squared Newton decrement estimates what is left of the mean cross-entropy, and the step that
-# follows squares it: coefficients end at rounding error.
+# Half the squared Newton decrement estimates what is left of the mean cross-entropy, and the step
+# that follows squares it: coefficients end at rounding error.
 TOL = 1e-9
 MAX_ITER = 100
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 
-# Rows handled at a time: enough for the matrix product to run at full speed, few enough to stay in cache.
+# Rows handled at a time: enough for the matrix product to run at full speed, and few enough to stay
+# in cache. On 100 000 x 400 rows 1 to 4 MB took the same time; the rest was slower.
 BLOCK_BYTES = 2**21
 MIN_BLOCK_ROWS = 256
 
@@ -116,8 +117,8 @@ def _moments_of_rows(
 def _block_mean(rows: FloatArray, weight: FloatArray) -> FloatArray:
     """Weighted mean of the rows, exact for a column that never changes.
 
-    There the mean differs from the first value by rounding alone; taking that value instead keeps the
-    variance of a constant column at zero to the last bit.
+    There the mean differs from the first value by rounding alone; taking that value instead keeps
+    the variance of a constant column at zero to the last bit.
     """
     mean: FloatArray = weight @ rows / weight.sum()
     return np.where(np.abs(mean - rows[0]) <= 1e-13 * np.abs(rows[0]), rows[0], mean)

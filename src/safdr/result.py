@@ -57,6 +57,8 @@ class AnnealingResult:
         Coefficients of the logistic models, on the original scale of the features.
     intercepts : ndarray of shape (n_replicas,)
         Their intercepts.
+    n_iter : ndarray of shape (n_replicas,)
+        Newton steps that each of them took.
     start_subsets : ndarray of shape (n_replicas, size)
         The random subsets that the replicas started from.
     trace : Trace
@@ -72,6 +74,7 @@ class AnnealingResult:
     separated: NDArray[np.bool_]
     coefficients: FloatArray
     intercepts: FloatArray
+    n_iter: IntArray
     start_subsets: IntArray
     trace: Trace
     drift: float
@@ -89,7 +92,8 @@ class AnnealingResult:
     @property
     def subset(self) -> IntArray:
         """Features of the winning replica."""
-        return self.subsets[self.best]
+        subset: IntArray = self.subsets[self.best]
+        return subset
 
     @property
     def criterion_value(self) -> float:

@@ -1,4 +1,4 @@
-"""Rows are prepared once, then searched at any size: anneal on the criterion, pick by cross-entropy."""
+"""Rows are prepared once, then searched at any size: anneal, then pick by cross-entropy."""
 
 from __future__ import annotations
 
@@ -91,6 +91,7 @@ class Search:
             separated=fits.separated,
             coefficients=fits.coefficients,
             intercepts=fits.intercepts,
+            n_iter=fits.n_iter,
             start_subsets=start,
             trace=trace,
             drift=chains.drift,

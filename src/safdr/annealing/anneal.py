@@ -78,4 +78,5 @@ def anneal(
         converged = has_converged([row[1] for row in rows], settings.tol, settings.n_iter_no_change)
         if converged:
             break
-    return Trace(*np.array(rows).T, converged=converged)
+    betas, means, stds, acceptances = np.array(rows).T
+    return Trace(betas, means, stds, acceptances, converged)

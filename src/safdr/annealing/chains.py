@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safdr import _core
 from safdr.criterion import Criterion
 from safdr.moments import FloatArray, IntArray
 
-# Accepted swaps between rebuilds of the incremental state. A rebuild costs about k swaps, so that this
+# Accepted swaps between rebuilds of the incremental state. A rebuild costs about k swaps, so this
 # stays below a tenth of the time for k < 50; the drift by then is below 1e-10 (see the tests).
 REFRESH_EVERY = 500
 
@@ -70,8 +71,8 @@ class SwapChains:
         seed: np.random.SeedSequence,
         n_proposals: int,
         batches: Sequence[Criterion] = (),
-        include: Sequence[int] = (),
-        exclude: Sequence[int] = (),
+        include: Sequence[int] | IntArray = (),
+        exclude: Sequence[int] | IntArray = (),
         n_threads: int = 1,
     ) -> None:
         self.criterion = criterion
@@ -81,7 +82,9 @@ class SwapChains:
         self._D = np.stack([c.D for c in sweep_on])
         n_replicas, self.size = subsets.shape
         self._order = _orders(subsets, criterion.n_features, include, exclude)
-        self._streams = np.stack([s.generate_state(4, np.uint64) for s in seed.spawn(n_replicas)])
+        self._streams = np.array(
+            [s.generate_state(4, np.uint64) for s in seed.spawn(n_replicas)], dtype=np.uint64
+        )
         self._n_fixed = len(include)
         self._n_usable = criterion.n_features - len(exclude)
         self.n_proposals = n_proposals
@@ -92,7 +95,7 @@ class SwapChains:
     @property
     def can_move(self) -> bool:
         """Whether there is any other subset to go to."""
-        return self._n_fixed < self.size < self._n_usable
+        return bool(self._n_fixed < self.size < self._n_usable)
 
     @property
     def subsets(self) -> IntArray:
@@ -161,9 +164,12 @@ class SwapChains:
 
 
 def _orders(
-    subsets: IntArray, n_features: int, include: Sequence[int], exclude: Sequence[int]
-) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
-    """For each replica the features in the order of the kernel: fixed, free members, candidates, excluded."""
+    subsets: IntArray,
+    n_features: int,
+    include: Sequence[int] | IntArray,
+    exclude: Sequence[int] | IntArray,
+) -> NDArray[np.int32]:
+    """Features of each replica in the kernel's order: fixed, free members, candidates, excluded."""
     order = np.empty((len(subsets), n_features), dtype=np.int32)
     for row, subset in zip(order, subsets, strict=True):
         rank = np.full(n_features, 2)
@@ -179,8 +185,8 @@ def random_subsets(
     size: int,
     n_subsets: int,
     rng: np.random.Generator,
-    include: Sequence[int] = (),
-    exclude: Sequence[int] = (),
+    include: Sequence[int] | IntArray = (),
+    exclude: Sequence[int] | IntArray = (),
 ) -> IntArray:
     """Uniform random subsets, without collinear members as far as the data allow.
 

@@ -1,0 +1,172 @@
+"""What the estimators accept: parameters, and tables of rows with a two-valued label."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from safdr.moments import FloatArray, IntArray
+
+# Shared by every estimator that anneals.
+ANNEALING_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_replicas": [Interval(Integral, 1, None, closed="left")],
+    "sweeps": [Interval(Real, 0, None, closed="neither")],
+    "temperature_step": [Interval(Real, 0, None, closed="neither")],
+    "max_steps": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "n_batches": [Interval(Integral, 1, None, closed="left")],
+    "batch_fraction": [Interval(Real, 0, 1, closed="right")],
+    "batch_draw": [StrOptions({"step", "proposal"})],
+    "moves": [StrOptions({"metropolis"})],
+    "ridge": [Interval(Real, 0, None, closed="neither")],
+    "n_jobs": [None, Integral],
+    "random_state": ["random_state"],
+}
+
+
+class SeparationWarning(ConvergenceWarning):
+    """The chosen features separate the classes, so an unpenalised model has no finite optimum."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Validated training data.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with a positive weight.
+    y : ndarray of shape (n_samples,)
+        Their labels.
+    codes : ndarray of shape (n_samples,)
+        Index of each label in `classes`.
+    classes : ndarray of shape (2,)
+        The labels, sorted.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Positive weights.
+    """
+
+    X: FloatArray
+    y: NDArray[Any]
+    codes: IntArray
+    classes: NDArray[Any]
+    sample_weight: FloatArray | None
+
+
+def validate_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
+    """Check and translate training data; an error says what is wrong and what to do.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets `n_features_in_` and `feature_names_in_`.
+    X, y, sample_weight : array-like
+        As given to `fit`.
+
+    Returns
+    -------
+    Rows
+    """
+    _check_numeric_columns(X)
+    X, y = validate_data(
+        estimator, X, y, dtype=np.float64, order="C", ensure_min_samples=2, ensure_min_features=1
+    )
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        X, y, sample_weight = _drop_weightless(X, y, sample_weight)
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    _check_classes(y, classes, codes, sample_weight)
+    if np.all(X[0] == X):
+        raise ValueError(
+            f"X has {X.shape[1]} feature(s), and all of them are constant: there is nothing to "
+            "choose from. At least one feature must take two values."
+        )
+    return Rows(X, y, codes.astype(np.int64), classes, sample_weight)
+
+
+def _check_numeric_columns(X: Any) -> None:
+    """Name the columns of a data frame that are not numbers."""
+    frame = nw.from_native(X, pass_through=True, eager_only=True)
+    if not isinstance(frame, nw.DataFrame):
+        return
+    text = [
+        name
+        for name, dtype in frame.schema.items()
+        if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object, nw.Unknown))
+    ]
+    if text:
+        shown = ", ".join(repr(name) for name in text[:5]) + (", …" if len(text) > 5 else "")
+        raise ValueError(
+            f"X has {len(text)} column(s) that are not numbers: {shown}. Encode them (for example "
+            "with sklearn.preprocessing.OneHotEncoder) or drop them."
+        )
+
+
+def _drop_weightless(
+    X: FloatArray, y: NDArray[Any], weight: FloatArray
+) -> tuple[FloatArray, NDArray[Any], FloatArray]:
+    """Rows of weight zero count as absent."""
+    kept = weight > 0
+    if kept.all():
+        return X, y, weight
+    if not kept.any():
+        raise ValueError(
+            "sample_weight is zero for every row; at least two rows need a weight above 0."
+        )
+    return X[kept], y[kept], weight[kept]
+
+
+def _check_classes(
+    y: NDArray[Any], classes: NDArray[Any], codes: IntArray, weight: FloatArray | None
+) -> None:
+    """Two classes with two rows each; one row of weight two or more counts as two."""
+    if len(classes) == 1:
+        raise ValueError(
+            f"y holds one class only, {classes[0]!r}; the classifier needs rows of 2 classes."
+        )
+    if len(classes) > 2:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is "
+            f"{type_of_target(y, input_name='y')}: y holds {len(classes)} classes. Choose one "
+            "class against the rest, for example y == label."
+        )
+    rows = np.maximum(np.bincount(codes), np.bincount(codes, weights=weight))
+    if rows.min() < 2:
+        rare = classes[rows.argmin()]
+        raise ValueError(
+            f"y holds 1 row of class {rare!r}; each class needs at least 2 rows, or it has no "
+            "variance."
+        )
+
+
+def seed_from(random_state: Any) -> int:
+    """A seed for the engine out of scikit-learn's `random_state`."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def warn_if_separated(separated: bool, size: int) -> None:
+    """Say once that the unpenalised model has no finite optimum."""
+    if separated:
+        warnings.warn(
+            f"The chosen {size} feature(s) separate the classes, completely or in part: the "
+            "coefficients of an unpenalised logistic model grow without bound, and the values "
+            "returned are where the fit stopped. Choose fewer features, or pass a penalised "
+            "estimator, for example estimator=LogisticRegression(C=1.0).",
+            SeparationWarning,
+            stacklevel=3,
+        )
