@@ -1,16 +1,44 @@
 """safdr: the smallest set of features that still predicts as well as all of them."""
 
-from safdr.path import anneal_path
-from safdr.result import AnnealingResult, Trace
-from safdr.selector import AnnealingSelector
-from safdr.validation import SeparationWarning
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from safdr.evaluate import SubsetEvaluation, evaluate_subsets
+    from safdr.path import anneal_path
+    from safdr.result import AnnealingResult, Trace
+    from safdr.selector import AnnealingSelector
+    from safdr.validation import SeparationWarning
 
 __version__ = "0.1.0"
+
+# Loaded at first use: the command line must answer --help before scikit-learn has loaded.
+_HOME = {
+    "AnnealingResult": "result",
+    "AnnealingSelector": "selector",
+    "SeparationWarning": "validation",
+    "SubsetEvaluation": "evaluate",
+    "Trace": "result",
+    "anneal_path": "path",
+    "evaluate_subsets": "evaluate",
+}
 
 __all__ = [
     "AnnealingResult",
     "AnnealingSelector",
     "SeparationWarning",
+    "SubsetEvaluation",
     "Trace",
     "anneal_path",
+    "evaluate_subsets",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(_import_module(f"safdr.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'safdr' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

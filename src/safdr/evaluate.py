@@ -1,0 +1,116 @@
+"""evaluate_subsets: criterion value and logistic fit of any subsets, however they were found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+
+from safdr.logistic import LogisticFits
+from safdr.moments import FloatArray, IntArray
+from safdr.search import Search
+from safdr.selector import AnnealingSelector
+from safdr.validation import validate_rows
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetEvaluation:
+    """Criterion values and logistic fits of given subsets on the same rows.
+
+    Attributes
+    ----------
+    subsets : ndarray of shape (n_subsets, size)
+        The subsets.
+    criterion_values : ndarray of shape (n_subsets,)
+        Fisher discriminant ratio of each.
+    fits : LogisticFits
+        The unpenalised logistic model of each.
+    """
+
+    subsets: IntArray
+    criterion_values: FloatArray
+    fits: LogisticFits
+
+    @property
+    def cross_entropies(self) -> FloatArray:
+        """Mean cross-entropy of each model on the rows."""
+        return self.fits.cross_entropies
+
+
+def evaluate_subsets(
+    X: ArrayLike,
+    y: ArrayLike,
+    subsets: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ridge: float = 1e-6,
+    n_jobs: int | None = None,
+) -> SubsetEvaluation:
+    """Measure subsets as the annealer would: criterion value and cross-entropy.
+
+    Use it to compare what other methods choose, or random subsets, on equal terms.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+
+    y : array-like of shape (n_samples,)
+        Labels of two classes.
+
+    subsets : array-like of shape (n_subsets, size) or (size,)
+        Column indices of each subset; all of one size.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    ridge : float, default=1e-6
+        As in `AnnealingSelector`.
+
+    n_jobs : int, default=None
+        Number of threads over subsets.
+
+    Returns
+    -------
+    SubsetEvaluation
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from safdr import evaluate_subsets
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> evaluation = evaluate_subsets(X, y, [[20, 21, 27], [0, 1, 2]])
+    >>> evaluation.cross_entropies.round(3).tolist()
+    [0.089, 0.202]
+    """
+    template = AnnealingSelector(ridge=ridge, n_jobs=n_jobs)
+    template._validate_params()
+    rows = validate_rows(template, X, y, sample_weight)
+    wanted = _check_subsets(subsets, rows.X.shape[1])
+    search = Search(rows.X, rows.codes, rows.sample_weight, settings=template._settings(), seed=0)
+    return SubsetEvaluation(
+        subsets=wanted,
+        criterion_values=np.array([search.criterion.value(subset) for subset in wanted]),
+        fits=search.fit(wanted, n_threads=effective_n_jobs(n_jobs)),
+    )
+
+
+def _check_subsets(subsets: Any, n_features: int) -> IntArray:
+    """Index array of subsets, one a row, without repetition within a row."""
+    wanted = np.atleast_2d(np.asarray(subsets))
+    if wanted.ndim != 2 or wanted.size == 0 or wanted.dtype.kind not in "iu":
+        raise ValueError(
+            "subsets must be column indices of shape (n_subsets, size), all subsets of one size; "
+            f"got an array of shape {wanted.shape} and type {wanted.dtype}."
+        )
+    if wanted.min() < 0 or wanted.max() >= n_features:
+        raise ValueError(
+            f"subsets must hold column indices from 0 to {n_features - 1}; got values from "
+            f"{wanted.min()} to {wanted.max()}."
+        )
+    if (np.diff(np.sort(wanted, axis=1), axis=1) == 0).any():
+        raise ValueError("subsets must not name a column twice in one subset; at least one does.")
+    return wanted.astype(np.int64)
