@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from safdr.path import anneal_path
     from safdr.result import AnnealingResult, Trace
     from safdr.selector import AnnealingSelector
+    from safdr.selector_cv import AnnealingSelectorCV
     from safdr.validation import SeparationWarning
 
 __version__ = "0.1.0"
@@ -16,6 +17,7 @@ __version__ = "0.1.0"
 _HOME = {
     "AnnealingResult": "result",
     "AnnealingSelector": "selector",
+    "AnnealingSelectorCV": "selector_cv",
     "SeparationWarning": "validation",
     "SubsetEvaluation": "evaluate",
     "Trace": "result",
@@ -26,6 +28,7 @@ _HOME = {
 __all__ = [
     "AnnealingResult",
     "AnnealingSelector",
+    "AnnealingSelectorCV",
     "SeparationWarning",
     "SubsetEvaluation",
     "Trace",

@@ -88,7 +88,7 @@ def evaluate_subsets(
     """
     template = AnnealingSelector(ridge=ridge, n_jobs=n_jobs)
     template._validate_params()
-    rows = validate_rows(template, X, y, sample_weight)
+    rows = validate_rows(template, X, y, sample_weight).usable()
     wanted = _check_subsets(subsets, rows.X.shape[1])
     search = Search(rows.X, rows.codes, rows.sample_weight, settings=template._settings(), seed=0)
     return SubsetEvaluation(

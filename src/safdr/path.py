@@ -71,7 +71,7 @@ def anneal_path(
     """
     template = AnnealingSelector(**settings)
     template._validate_params()
-    rows = validate_rows(template, X, y, sample_weight)
+    rows = validate_rows(template, X, y, sample_weight).usable()
     wanted = _check_sizes(sizes, rows.X.shape[1])
     search = Search(
         rows.X,

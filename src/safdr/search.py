@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from safdr.annealing.anneal import AnnealingSettings, anneal
@@ -96,6 +98,12 @@ class Search:
             trace=trace,
             drift=chains.drift,
         )
+
+    def prepare(self, sizes: Iterable[int]) -> Search:
+        """Compute ahead what searches at these sizes share, and return itself."""
+        for size in sizes:
+            self._batch_criteria(size)
+        return self
 
     def fit(self, subsets: IntArray, *, n_threads: int = 1) -> LogisticFits:
         """Fit the unpenalised logistic model of each subset on all rows.

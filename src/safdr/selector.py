@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
 from sklearn.utils.metaestimators import available_if
 
 from safdr.search import Search
-from safdr.selector_base import AnnealingSelectorBase, _final_model_has
+from safdr.selector_base import AnnealingSelectorBase, final_model_has
 from safdr.validation import ANNEALING_CONSTRAINTS, seed_from, validate_rows
 
 
@@ -122,6 +122,7 @@ class AnnealingSelector(AnnealingSelectorBase):
 
     See Also
     --------
+    AnnealingSelectorCV : Chooses the number of features too.
     anneal_path : The same for several sizes at once.
     sklearn.feature_selection.RFE : Greedy elimination, one feature at a time.
 
@@ -207,7 +208,7 @@ class AnnealingSelector(AnnealingSelectorBase):
         AnnealingSelector
             Itself, fitted.
         """
-        rows = validate_rows(self, X, y, sample_weight)
+        rows = validate_rows(self, X, y, sample_weight).usable()
         size = self._size(rows.X.shape[1])
         search = Search(
             rows.X,
@@ -232,7 +233,7 @@ class AnnealingSelector(AnnealingSelectorBase):
             )
         return int(wanted)
 
-    @available_if(_final_model_has("score"))
+    @available_if(final_model_has("score"))
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Score of the final model on the chosen features: accuracy for the default one.
 

@@ -19,7 +19,7 @@ from safdr.result import AnnealingResult
 from safdr.validation import Rows, warn_if_separated
 
 
-def _final_model_has(method: str) -> Callable[[Any], bool]:
+def final_model_has(method: str) -> Callable[[Any], bool]:
     """Whether the final model has the method; the default one has them all."""
 
     def check(self: Any) -> bool:
@@ -52,24 +52,10 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, ClassifierMixin, 
         self.n_features_ = len(self.subset_)
         self.criterion_value_ = result.criterion_value
         self.cross_entropy_ = result.cross_entropy
-        self.estimator_ = self._final_model(rows, result)
-        return self
-
-    def _final_model(self, rows: Rows, result: AnnealingResult) -> Any:
-        """The model on the chosen features: the winning fit itself, or a clone of `estimator`."""
+        self.estimator_ = final_model(self.estimator, rows, result)
         if self.estimator is None:
             warn_if_separated(bool(result.separated[result.best]), result.size)
-            return _as_logistic_regression(result, rows.classes)
-        model = clone(self.estimator)
-        X = rows.X[:, self.subset_]
-        if rows.sample_weight is None:
-            return model.fit(X, rows.y)
-        if not has_fit_parameter(model, "sample_weight"):
-            raise ValueError(
-                f"sample_weight was given, but the fit of estimator={self.estimator!r} takes none. "
-                "Use an estimator that does, or leave the weights out."
-            )
-        return model.fit(X, rows.y, sample_weight=rows.sample_weight)
+        return self
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -83,7 +69,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, ClassifierMixin, 
         ]
         return reduced
 
-    @available_if(_final_model_has("predict"))
+    @available_if(final_model_has("predict"))
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the class of each row from the chosen features.
 
@@ -100,7 +86,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, ClassifierMixin, 
         reduced = self._reduce(X)
         return self.estimator_.predict(reduced)
 
-    @available_if(_final_model_has("predict_proba"))
+    @available_if(final_model_has("predict_proba"))
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Predict the probability of each class from the chosen features.
 
@@ -117,7 +103,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, ClassifierMixin, 
         reduced = self._reduce(X)
         return self.estimator_.predict_proba(reduced)
 
-    @available_if(_final_model_has("predict_log_proba"))
+    @available_if(final_model_has("predict_log_proba"))
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
         """Predict the logarithm of the probability of each class.
 
@@ -134,7 +120,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, ClassifierMixin, 
         reduced = self._reduce(X)
         return self.estimator_.predict_log_proba(reduced)
 
-    @available_if(_final_model_has("decision_function"))
+    @available_if(final_model_has("decision_function"))
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Score each row: above zero means the second of `classes_`.
 
@@ -157,6 +143,22 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, ClassifierMixin, 
         tags.target_tags.required = True
         tags.input_tags.sparse = False
         return tags
+
+
+def final_model(estimator: Any, rows: Rows, result: AnnealingResult) -> Any:
+    """The model on the chosen features: the winning fit, or a fitted clone of `estimator`."""
+    if estimator is None:
+        return _as_logistic_regression(result, rows.classes)
+    model = clone(estimator)
+    X = rows.X[:, result.subset]
+    if rows.sample_weight is None:
+        return model.fit(X, rows.y)
+    if not has_fit_parameter(model, "sample_weight"):
+        raise ValueError(
+            f"sample_weight was given, but the fit of estimator={estimator!r} takes none. "
+            "Use an estimator that does, or leave the weights out."
+        )
+    return model.fit(X, rows.y, sample_weight=rows.sample_weight)
 
 
 def _as_logistic_regression(result: AnnealingResult, classes: NDArray[Any]) -> LogisticRegression:

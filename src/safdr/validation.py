@@ -55,7 +55,7 @@ class Rows:
     classes : ndarray of shape (2,)
         The labels, sorted.
     sample_weight : ndarray of shape (n_samples,) or None
-        Positive weights.
+        Weights; positive in rows that `usable` returns.
     """
 
     X: FloatArray
@@ -63,6 +63,20 @@ class Rows:
     codes: IntArray
     classes: NDArray[Any]
     sample_weight: FloatArray | None
+
+    def take(self, indices: IntArray | NDArray[np.bool_]) -> Rows:
+        """Some of the rows."""
+        weight = None if self.sample_weight is None else self.sample_weight[indices]
+        return Rows(self.X[indices], self.y[indices], self.codes[indices], self.classes, weight)
+
+    def usable(self) -> Rows:
+        """The rows to learn from: those with a weight, checked to be enough of each class."""
+        rows = self
+        if self.sample_weight is not None and not self.sample_weight.all():
+            # A row of weight zero counts as absent.
+            rows = self.take(self.sample_weight > 0)
+        _check_classes(rows)
+        return rows
 
 
 def validate_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
@@ -87,10 +101,18 @@ def validate_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
-        X, y, sample_weight = _drop_weightless(X, y, sample_weight)
+        if not sample_weight.any():
+            raise ValueError(
+                "sample_weight is zero for every row; at least two rows need a weight above 0."
+            )
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
-    _check_classes(y, classes, codes, sample_weight)
+    if len(classes) > 2:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is "
+            f"{type_of_target(y, input_name='y')}: y holds {len(classes)} classes. Choose one "
+            "class against the rest, for example y == label."
+        )
     if np.all(X[0] == X):
         raise ValueError(
             f"X has {X.shape[1]} feature(s), and all of them are constant: there is nothing to "
@@ -117,40 +139,19 @@ def _check_numeric_columns(X: Any) -> None:
         )
 
 
-def _drop_weightless(
-    X: FloatArray, y: NDArray[Any], weight: FloatArray
-) -> tuple[FloatArray, NDArray[Any], FloatArray]:
-    """Rows of weight zero count as absent."""
-    kept = weight > 0
-    if kept.all():
-        return X, y, weight
-    if not kept.any():
-        raise ValueError(
-            "sample_weight is zero for every row; at least two rows need a weight above 0."
-        )
-    return X[kept], y[kept], weight[kept]
-
-
-def _check_classes(
-    y: NDArray[Any], classes: NDArray[Any], codes: IntArray, weight: FloatArray | None
-) -> None:
+def _check_classes(rows: Rows) -> None:
     """Two classes with two rows each; one row of weight two or more counts as two."""
-    if len(classes) == 1:
+    counts = np.bincount(rows.codes, minlength=2)
+    present = rows.classes[np.flatnonzero(counts)]
+    if len(present) < 2:
         raise ValueError(
-            f"y holds one class only, {classes[0]!r}; the classifier needs rows of 2 classes."
+            f"y holds one class only, {present[0]!r}; the classifier needs rows of 2 classes."
         )
-    if len(classes) > 2:
+    counts = np.maximum(counts, np.bincount(rows.codes, weights=rows.sample_weight))
+    if counts.min() < 2:
         raise ValueError(
-            "Only binary classification is supported. The type of the target is "
-            f"{type_of_target(y, input_name='y')}: y holds {len(classes)} classes. Choose one "
-            "class against the rest, for example y == label."
-        )
-    rows = np.maximum(np.bincount(codes), np.bincount(codes, weights=weight))
-    if rows.min() < 2:
-        rare = classes[rows.argmin()]
-        raise ValueError(
-            f"y holds 1 row of class {rare!r}; each class needs at least 2 rows, or it has no "
-            "variance."
+            f"y holds 1 row of class {rows.classes[counts.argmin()]!r}; each class needs at least "
+            "2 rows, or it has no variance."
         )
 
 

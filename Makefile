@@ -1,0 +1,54 @@
+# make demo      install into .venv, choose features on the breast-cancer data, print them
+# make test      install for development into .venv, run the tests
+# make lint      ruff and mypy
+# make sanitize  the kernel tests on a core built with AddressSanitizer and UndefinedBehaviorSanitizer
+# make bench     side-by-side timings, to benchmarks/results
+# make clean     remove .venv and build
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+CORE := CMakeLists.txt pyproject.toml $(wildcard src/safdr/_core/*)
+KERNEL_TESTS := tests/test_chains.py tests/test_anneal.py tests/test_logistic.py
+
+.PHONY: demo test lint sanitize bench clean
+
+demo:
+	@test -e $(VENV)/dev || $(MAKE) --no-print-directory $(VENV)/user
+	@$(PY) examples/demo.py
+
+test: $(VENV)/dev
+	$(PY) -m pytest -n 2
+
+lint: $(VENV)/dev
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+
+# The sanitized core shadows the installed one by PYTHONPATH. Python itself is not sanitized, so the
+# runtimes are loaded first, and its own allocations at exit are not reported as leaks.
+sanitize: $(VENV)/dev
+	$(PY) -m pip install -q --no-build-isolation --no-deps --upgrade --target build/sanitized . \
+	    -C cmake.define.SAFDR_SANITIZE=ON -C build-dir=build/sanitize
+	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libubsan.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitized SAFDR_EXPECT_CORE=build/sanitized \
+	    $(PY) -m pytest -n 2 $(KERNEL_TESTS)
+
+bench: $(VENV)/dev
+	$(PY) -m benchmarks
+
+clean:
+	rm -rf $(VENV) build
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install -q --upgrade pip
+
+$(VENV)/user: $(VENV)/bin/python $(CORE) $(wildcard src/safdr/*.py src/safdr/*/*.py)
+	$(PY) -m pip install -q .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/bin/python $(CORE)
+	$(PY) -m pip install -q --group dev
+	$(PY) -m pip install -q --no-build-isolation -e '.[all]' -C build-dir=build/dev
+	@touch $@
