@@ -25,14 +25,14 @@ lint: $(VENV)/dev
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
 
-# The sanitized core shadows the installed one by PYTHONPATH. Python itself is not sanitized, so the
-# runtimes are loaded first, and its own allocations at exit are not reported as leaks.
+# Python itself is not sanitized, so the runtimes are loaded first, and what it still holds at exit is
+# no leak. On PYTHONPATH the editable install is not active, so that the sanitized one is found.
 sanitize: $(VENV)/dev
 	$(PY) -m pip install -q --no-build-isolation --no-deps --upgrade --target build/sanitized . \
 	    -C cmake.define.SAFDR_SANITIZE=ON -C build-dir=build/sanitize
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libubsan.so)" \
-	    ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitized SAFDR_EXPECT_CORE=build/sanitized \
-	    $(PY) -m pytest -n 2 $(KERNEL_TESTS)
+	    ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="build/sanitized:$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+	    "$$($(PY) -c 'import sys; print(sys._base_executable)')" -m pytest -n 2 $(KERNEL_TESTS)
 
 bench: $(VENV)/dev
 	$(PY) -m benchmarks

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
 from safdr.annealing.anneal import AnnealingSettings
+from safdr.cancellation import Cancellation
 from safdr.moments import FloatArray, IntArray
 from safdr.result import AnnealingResult
 from safdr.search import Search
@@ -109,7 +110,11 @@ def make_fold(
 
 
 def score_size(
-    fold: Fold, size: int, make_model: ModelMaker, scorer: Callable[..., float]
+    fold: Fold,
+    size: int,
+    make_model: ModelMaker,
+    scorer: Callable[..., float],
+    cancellation: Cancellation,
 ) -> FoldScore:
     """Search one fold at one size, and score the model on what was found.
 
@@ -123,12 +128,15 @@ def score_size(
         Makes the model on the found subset.
     scorer : callable
         A scikit-learn scorer.
+    cancellation : Cancellation
+        Stops the search when nobody waits for it any more.
 
     Returns
     -------
     FoldScore
     """
-    result = fold.search.run(size)
+    with cancellation.task():
+        result = fold.search.run(size, checkpoint=cancellation.check)
     model = make_model(fold.train, result)
     subset = result.subset
 

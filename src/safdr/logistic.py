@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safdr import _core
+from safdr.checkpoint import no_checkpoint
 from safdr.moments import FloatArray, IntArray
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy, and the step
 # that follows squares it: coefficients end at rounding error.
 TOL = 1e-9
 MAX_ITER = 100
+
+# Some tenth of a second, after which Python gets its turn: to see Ctrl-C, or a checkpoint.
+OPERATIONS_AT_ONCE = 3e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +55,7 @@ def fit_subsets(
     center: FloatArray,
     scale: FloatArray,
     n_threads: int = 1,
+    checkpoint: Callable[[], None] = no_checkpoint,
 ) -> LogisticFits:
     """Fit an unpenalised logistic model to each subset of the columns of X.
 
@@ -69,6 +75,8 @@ def fit_subsets(
         The fit works on (x - center) / scale, for conditioning; a scale of zero counts as one.
     n_threads : int, default=1
         Threads over subsets. The answer does not depend on it.
+    checkpoint : callable, default=no_checkpoint
+        Called several times a second; may raise to stop.
 
     Returns
     -------
@@ -76,17 +84,27 @@ def fit_subsets(
     """
     distinct, inverse = np.unique(subsets, axis=0, return_inverse=True)
     divisor = np.where(scale > 0, scale, 1.0)
-    scaled, cross_entropies, separated, _, n_iter = _core.fit_logistic(
-        X,
-        np.ascontiguousarray(center),
-        divisor,
-        np.ascontiguousarray(y, dtype=np.float64),
-        np.ascontiguousarray(sample_weight, dtype=np.float64),
-        distinct.astype(np.int32),
-        max_iter=MAX_ITER,
-        tol=TOL,
-        n_threads=n_threads,
+    # A fit takes some ten passes of size² operations a row.
+    at_once = n_threads * (
+        1 + int(OPERATIONS_AT_ONCE / (10 * X.shape[0] * (subsets.shape[1] + 1) ** 2))
     )
+    parts = []
+    for start in range(0, len(distinct), at_once):
+        checkpoint()
+        parts.append(
+            _core.fit_logistic(
+                X,
+                np.ascontiguousarray(center),
+                divisor,
+                np.ascontiguousarray(y, dtype=np.float64),
+                np.ascontiguousarray(sample_weight, dtype=np.float64),
+                distinct[start : start + at_once].astype(np.int32),
+                max_iter=MAX_ITER,
+                tol=TOL,
+                n_threads=n_threads,
+            )
+        )
+    scaled, cross_entropies, separated, _, n_iter = map(np.concatenate, zip(*parts, strict=True))
     slopes = scaled[:, :-1] / divisor[distinct]
     intercepts = scaled[:, -1] - np.sum(slopes * center[distinct], axis=1)
     return LogisticFits(

@@ -9,6 +9,7 @@ from typing import Any
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
+from safdr.cancellation import Cancellation
 from safdr.result import AnnealingResult
 from safdr.search import Search
 from safdr.selector import AnnealingSelector
@@ -81,10 +82,16 @@ def anneal_path(
         seed=seed_from(random_state),
     )
     # The core releases the GIL, so threads serve; a joblib.parallel_config still decides.
-    results: list[AnnealingResult] = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(search.run)(size) for size in wanted
-    )
+    with Cancellation() as cancellation:
+        results: list[AnnealingResult] = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_run)(search, size, cancellation) for size in wanted
+        )
     return results
+
+
+def _run(search: Search, size: int, cancellation: Cancellation) -> AnnealingResult:
+    with cancellation.task():
+        return search.run(size, checkpoint=cancellation.check)
 
 
 def _check_sizes(sizes: Iterable[int], n_features: int) -> list[int]:

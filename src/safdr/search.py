@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from safdr.annealing.anneal import AnnealingSettings, anneal
 from safdr.annealing.chains import SwapChains, random_subsets
 from safdr.batches import batch_share, draw_batches
+from safdr.checkpoint import no_checkpoint
 from safdr.criterion import Criterion, fisher_criterion
 from safdr.logistic import LogisticFits, fit_subsets
 from safdr.moments import FloatArray, IntArray, class_moments
@@ -58,7 +59,13 @@ class Search:
         self._scale = np.sqrt(variance)
         self._batches: dict[float, list[Criterion]] = {}
 
-    def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
+    def run(
+        self,
+        size: int,
+        *,
+        n_threads: int = 1,
+        checkpoint: Callable[[], None] = no_checkpoint,
+    ) -> AnnealingResult:
         """Search for the best subset of `size` features.
 
         Parameters
@@ -67,6 +74,8 @@ class Search:
             From 1 to the number of features.
         n_threads : int, default=1
             Threads over replicas and fits.
+        checkpoint : callable, default=no_checkpoint
+            Called several times a second; may raise to stop.
 
         Returns
         -------
@@ -84,8 +93,14 @@ class Search:
             exclude=exclude,
             n_threads=n_threads,
         )
-        trace = anneal(chains, self.settings, np.random.default_rng(for_batches), spread_sample)
-        fits = self.fit(chains.subsets, n_threads=n_threads)
+        trace = anneal(
+            chains,
+            self.settings,
+            np.random.default_rng(for_batches),
+            spread_sample,
+            checkpoint,
+        )
+        fits = self.fit(chains.subsets, n_threads=n_threads, checkpoint=checkpoint)
         return AnnealingResult(
             subsets=chains.subsets,
             criterion_values=chains.values,
@@ -105,7 +120,13 @@ class Search:
             self._batch_criteria(size)
         return self
 
-    def fit(self, subsets: IntArray, *, n_threads: int = 1) -> LogisticFits:
+    def fit(
+        self,
+        subsets: IntArray,
+        *,
+        n_threads: int = 1,
+        checkpoint: Callable[[], None] = no_checkpoint,
+    ) -> LogisticFits:
         """Fit the unpenalised logistic model of each subset on all rows.
 
         Parameters
@@ -114,6 +135,8 @@ class Search:
             Columns of each model.
         n_threads : int, default=1
             Threads over subsets.
+        checkpoint : callable, default=no_checkpoint
+            Called several times a second; may raise to stop.
 
         Returns
         -------
@@ -128,6 +151,7 @@ class Search:
             center=self._center,
             scale=self._scale,
             n_threads=n_threads,
+            checkpoint=checkpoint,
         )
 
     def _left_out(self, size: int) -> IntArray:

@@ -26,6 +26,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted
 
 from safdr.callbacks import CallbackSupportMixin, with_callbacks
+from safdr.cancellation import Cancellation
 from safdr.folds import Fold, FoldScore, make_fold, score_size
 from safdr.moments import FloatArray, IntArray
 from safdr.rules import RULES, choose_size, one_sd_threshold
@@ -356,18 +357,19 @@ n_features_in_, feature_names_in_
         """Score every size on every fold, in parallel."""
         make_model = partial(final_model, self.estimator)
         scorer = self._scorer()
-        tasks = (
-            delayed(score_size)(fold, size, make_model, scorer) for fold in folds for size in sizes
-        )
-        scores: list[list[FoldScore]] = []
-        for number, score in enumerate(_as_they_come(tasks, self.n_jobs)):
-            fold, position = divmod(number, len(sizes))
-            step = progress.subcontext(task_name=f"fold {fold}, {sizes[position]} features")
-            step.call_on_fit_task_begin(estimator=self)
-            step.call_on_fit_task_end(estimator=self)
-            if position == 0:
-                scores.append([])
-            scores[fold].append(score)
+        scores: list[list[FoldScore]] = [[] for _ in folds]
+        with Cancellation() as cancellation:
+            tasks = (
+                delayed(score_size)(fold, size, make_model, scorer, cancellation)
+                for fold in folds
+                for size in sizes
+            )
+            for number, score in enumerate(_as_they_come(tasks, self.n_jobs)):
+                fold, position = divmod(number, len(sizes))
+                step = progress.subcontext(task_name=f"fold {fold}, {sizes[position]} features")
+                step.call_on_fit_task_begin(estimator=self)
+                step.call_on_fit_task_end(estimator=self)
+                scores[fold].append(score)
         return scores
 
     def _choose(self, test_scores: FloatArray) -> None:

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "aligned.hpp"
+#include "parallel.hpp"
 #include "random.hpp"
 
 namespace safdr {
@@ -118,12 +119,11 @@ SAFDR_CLONES void value_one(const Criterion& criterion, const std::int32_t* subs
 }  // namespace
 
 void sweep(const CriterionStack& criteria, const Replicas& replicas, const double* beta,
-           const std::int64_t* which, const SweepOptions& options, const Interrupted& interrupted,
-           std::int64_t* accepted, double* drift) {
+           const std::int64_t* which, const SweepOptions& options, std::int64_t* accepted, double* drift) {
   const bool any_draws = std::any_of(which, which + replicas.n_replicas, [](auto w) { return w < 0; });
   const std::int64_t n_states = any_draws ? criteria.n_criteria : 1;
   const std::int64_t memory_size = n_states * SubsetState<0>::size(replicas.size, criteria.n_columns);
-  run_tasks(replicas.n_replicas, options.n_threads, interrupted, [&](auto next) {
+  run_tasks(replicas.n_replicas, options.n_threads, [&](auto next) {
     AlignedBuffer memory(memory_size);
     for (std::int64_t i = next(); i >= 0; i = next()) {
       sweep_one(criteria, replicas, i, beta[i], which[i], options, memory.data(), accepted + i, drift + i);
@@ -132,9 +132,8 @@ void sweep(const CriterionStack& criteria, const Replicas& replicas, const doubl
 }
 
 void subset_values(const Criterion& criterion, const std::int32_t* subsets, std::int64_t n_subsets,
-                   std::int64_t row_length, std::int64_t size, std::int64_t n_threads,
-                   const Interrupted& interrupted, double* values) {
-  run_tasks(n_subsets, n_threads, interrupted, [&](auto next) {
+                   std::int64_t row_length, std::int64_t size, std::int64_t n_threads, double* values) {
+  run_tasks(n_subsets, n_threads, [&](auto next) {
     AlignedBuffer memory(SubsetState<0>::size(size, criterion.n_columns));
     for (std::int64_t i = next(); i >= 0; i = next()) {
       value_one(criterion, subsets + i * row_length, size, memory.data(), values + i);

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "parallel.hpp"
 #include "subset_state.hpp"
 
 namespace safdr {
@@ -41,13 +40,11 @@ struct SweepOptions {
 // Writes the number of accepted swaps, and the largest relative drift |J incremental - J fresh| / J at the
 // refreshes; the first replica refreshes at the end of each sweep too, as a sample.
 void sweep(const CriterionStack& criteria, const Replicas& replicas, const double* beta,
-           const std::int64_t* which, const SweepOptions& options, const Interrupted& interrupted,
-           std::int64_t* accepted, double* drift);
+           const std::int64_t* which, const SweepOptions& options, std::int64_t* accepted, double* drift);
 
 // The criterion value of each subset, from scratch.
 void subset_values(const Criterion& criterion, const std::int32_t* subsets, std::int64_t n_subsets,
-                   std::int64_t row_length, std::int64_t size, std::int64_t n_threads,
-                   const Interrupted& interrupted, double* values);
+                   std::int64_t row_length, std::int64_t size, std::int64_t n_threads, double* values);
 
 // Makes the given swaps one after the other on the incremental state, and writes the gain of each as the
 // kernel sees it (-infinity, and no swap, for a collinear candidate). Returns the final relative drift.

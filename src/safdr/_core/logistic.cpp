@@ -7,6 +7,7 @@
 
 #include "aligned.hpp"
 #include "clones.hpp"
+#include "parallel.hpp"
 #include "vector_math.hpp"
 
 namespace safdr {
@@ -229,14 +230,13 @@ void fit_one(const Design& d, const std::int32_t* subset, const FitOptions& opti
 }  // namespace
 
 void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets,
-                  std::int64_t size, const FitOptions& options, const Interrupted& interrupted,
-                  const Fits& fits) {
+                  std::int64_t size, const FitOptions& options, const Fits& fits) {
   double total = 0.0, positive = 0.0;
   for (std::int64_t n = 0; n < design.n_rows; ++n) {
     total += design.weight[n];
     positive += design.weight[n] * design.y[n];
   }
-  run_tasks(n_subsets, options.n_threads, interrupted, [&](auto next) {
+  run_tasks(n_subsets, options.n_threads, [&](auto next) {
     Workspace ws(design.n_rows, size + 1);
     for (std::int64_t i = next(); i >= 0; i = next()) {
       fit_one(design, subsets + i * size, options, total, positive / total, ws, fits, i);

@@ -3,8 +3,6 @@
 
 #include <cstdint>
 
-#include "parallel.hpp"
-
 namespace safdr {
 
 // Rows of X by element strides, so that either memory order serves. Column j enters as
@@ -34,7 +32,6 @@ struct Fits {
 };
 
 void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets,
-                  std::int64_t size, const FitOptions& options, const Interrupted& interrupted,
-                  const Fits& fits);
+                  std::int64_t size, const FitOptions& options, const Fits& fits);
 
 }  // namespace safdr

@@ -40,22 +40,6 @@ struct NewArray {
   }
 };
 
-// Whether a signal handler has raised; Python runs handlers on its main thread only.
-bool signalled() {
-  nb::gil_scoped_acquire acquire;
-  return PyErr_CheckSignals() != 0;
-}
-
-// Runs without the GIL, and raises what a signal handler raised meanwhile.
-template <class Work>
-void without_gil(Work work) {
-  {
-    nb::gil_scoped_release release;
-    work();
-  }
-  if (PyErr_Occurred()) throw nb::python_error();
-}
-
 safdr::CriterionStack as_stack(const Stack<const double>& A, const Stack<const double>& D) {
   return {A.data(), D.data(), static_cast<std::int64_t>(A.shape(0)),
           static_cast<std::int64_t>(A.shape(1)), static_cast<std::int64_t>(D.shape(2))};
@@ -71,10 +55,11 @@ auto sweep(Stack<const double> A, Stack<const double> D, Matrix<std::int32_t> or
   const safdr::Replicas replicas{order.data(), streams.data(), static_cast<std::int64_t>(n), size, n_fixed,
                                  n_usable};
   const safdr::SweepOptions options{n_proposals, collinear_tol, refresh_every, n_threads};
-  without_gil([&] {
-    safdr::sweep(as_stack(A, D), replicas, beta.data(), which.data(), options, signalled,
-                 accepted.data.get(), drift.data.get());
-  });
+  {
+    nb::gil_scoped_release release;
+    safdr::sweep(as_stack(A, D), replicas, beta.data(), which.data(), options, accepted.data.get(),
+                 drift.data.get());
+  }
   return nb::make_tuple(accepted.release(), drift.release());
 }
 
@@ -83,11 +68,11 @@ auto subset_values(Matrix<const double> A, Matrix<const double> D, Matrix<const 
   NewArray<double> values({subsets.shape(0)});
   const safdr::Criterion criterion{A.data(), D.data(), static_cast<std::int64_t>(A.shape(0)),
                                    static_cast<std::int64_t>(D.shape(1))};
-  without_gil([&] {
+  {
+    nb::gil_scoped_release release;
     safdr::subset_values(criterion, subsets.data(), static_cast<std::int64_t>(subsets.shape(0)),
-                         static_cast<std::int64_t>(subsets.shape(1)), size, n_threads, signalled,
-                         values.data.get());
-  });
+                         static_cast<std::int64_t>(subsets.shape(1)), size, n_threads, values.data.get());
+  }
   return values.release();
 }
 
@@ -120,12 +105,13 @@ auto fit_logistic(nb::ndarray<const double, nb::numpy, nb::ndim<2>, nb::device::
                              scale.data(),
                              y.data(),
                              weight.data()};
-  without_gil([&] {
+  {
+    nb::gil_scoped_release release;
     safdr::fit_logistic(design, subsets.data(), static_cast<std::int64_t>(n),
-                        static_cast<std::int64_t>(size), {max_iter, tol, n_threads}, signalled,
+                        static_cast<std::int64_t>(size), {max_iter, tol, n_threads},
                         {coefficients.data.get(), cross_entropy.data.get(), separated.data.get(),
                          converged.data.get(), n_iter.data.get()});
-  });
+  }
   return nb::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(),
                         converged.release(), n_iter.release());
 }

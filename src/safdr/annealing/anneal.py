@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from safdr.annealing.chains import EACH_PROPOSAL, Chains
 from safdr.annealing.schedule import beta_step, has_converged
+from safdr.checkpoint import no_checkpoint
 from safdr.moments import FloatArray
 from safdr.result import Trace
 
@@ -41,6 +43,7 @@ def anneal(
     settings: AnnealingSettings,
     rng: np.random.Generator,
     spread_sample: FloatArray | None = None,
+    checkpoint: Callable[[], None] = no_checkpoint,
 ) -> Trace:
     """Cool the replicas until their mean criterion value no longer changes.
 
@@ -55,6 +58,8 @@ def anneal(
     spread_sample : ndarray of shape (n_values,), default=None
         Criterion values of random subsets that set the temperature step; None takes the replicas'
         own.
+    checkpoint : callable, default=no_checkpoint
+        Called before each step; may raise to stop.
 
     Returns
     -------
@@ -67,6 +72,7 @@ def anneal(
     rows = [(beta, values.mean(), values.std(), np.nan)]
     converged = False
     for _ in range(settings.max_steps):
+        checkpoint()
         beta += step
         if settings.batch_draw == "proposal":
             which = np.full(len(values), EACH_PROPOSAL)
