@@ -145,14 +145,19 @@ def _check_classes(rows: Rows) -> None:
     present = rows.classes[np.flatnonzero(counts)]
     if len(present) < 2:
         raise ValueError(
-            f"y holds one class only, {present[0]!r}; the classifier needs rows of 2 classes."
+            f"y holds one class only, {shown(present[0])}; the classifier needs rows of 2 classes."
         )
     counts = np.maximum(counts, np.bincount(rows.codes, weights=rows.sample_weight))
     if counts.min() < 2:
         raise ValueError(
-            f"y holds 1 row of class {rows.classes[counts.argmin()]!r}; each class needs at least "
-            "2 rows, or it has no variance."
+            f"y holds 1 row of class {shown(rows.classes[counts.argmin()])}; each class needs at "
+            "least 2 rows, or it has no variance."
         )
+
+
+def shown(label: Any) -> str:
+    """A label as people write it: 1 and 'yes', not np.int64(1)."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
 
 
 def seed_from(random_state: Any) -> int:
