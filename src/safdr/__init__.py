@@ -4,6 +4,13 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from safdr.display import (
+        DiscriminantDisplay,
+        PathDisplay,
+        ProxyDisplay,
+        SelectionDisplay,
+        TraceDisplay,
+    )
     from safdr.evaluate import SubsetEvaluation, evaluate_subsets
     from safdr.path import anneal_path
     from safdr.result import AnnealingResult, Trace
@@ -18,9 +25,14 @@ _HOME = {
     "AnnealingResult": "result",
     "AnnealingSelector": "selector",
     "AnnealingSelectorCV": "selector_cv",
+    "DiscriminantDisplay": "display",
+    "PathDisplay": "display",
+    "ProxyDisplay": "display",
+    "SelectionDisplay": "display",
     "SeparationWarning": "validation",
     "SubsetEvaluation": "evaluate",
     "Trace": "result",
+    "TraceDisplay": "display",
     "anneal_path": "path",
     "evaluate_subsets": "evaluate",
 }
@@ -29,9 +41,14 @@ __all__ = [
     "AnnealingResult",
     "AnnealingSelector",
     "AnnealingSelectorCV",
+    "DiscriminantDisplay",
+    "PathDisplay",
+    "ProxyDisplay",
+    "SelectionDisplay",
     "SeparationWarning",
     "SubsetEvaluation",
     "Trace",
+    "TraceDisplay",
     "anneal_path",
     "evaluate_subsets",
 ]

@@ -16,7 +16,6 @@ def sweep(
     n_usable: int,
     n_proposals: int,
     collinear_tol: float,
-    refresh_every: int,
     n_threads: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
 def subset_values(
@@ -43,9 +42,12 @@ def fit_logistic(
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
     subsets: NDArray[np.int32],
+    start: NDArray[np.float64],
     *,
     max_iter: int,
     tol: float,
+    give_up_margin: float,
+    smallest: float,
     n_threads: int,
 ) -> tuple[
     NDArray[np.float64],

@@ -10,8 +10,12 @@ import numpy as np
 from safdr.moments import ClassMoments, FloatArray, IntArray
 
 # A candidate of whose variance the other members leave no more than this is a linear combination of
-# them, whatever the ridge: A is known to some 1e-13, and a thousand times that is no evidence.
-MIN_COLLINEAR_TOL = 1e-10
+# them for all that data can tell: its coefficient would be uncertain 300 times over.
+MIN_COLLINEAR_TOL = 1e-5
+
+# A feature with a variance below this share of the squared distance of the means (a criterion value
+# above 10 000 by itself) separates the classes; what is left of its variance sets no scale.
+SEPARATING = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,14 +25,14 @@ class Criterion:
     Attributes
     ----------
     A : ndarray of shape (n_features, n_features)
-        Positive definite; its diagonal is about one where a feature varies.
+        Positive definite; its diagonal is one, but for features that separate the classes alone.
     D : ndarray of shape (n_features, n_columns)
         What is to be explained: one column for two classes.
     scale : ndarray of shape (n_features,)
         What the features were divided by. J does not depend on it; conditioning does. Zero marks a
         feature that never changes.
     ridge : float
-        What was added to the diagonal of A, in units of each feature's variance.
+        What was added to the diagonal of A.
     """
 
     A: FloatArray
@@ -48,9 +52,9 @@ class Criterion:
 
     @property
     def collinear_tol(self) -> float:
-        """Share of a candidate's variance that must be its own.
+        """Share of a candidate's variance that must be its own, unless all of it is.
 
-        An exact copy of a member keeps twice the ridge as its own, hence three times.
+        With a ridge, an exact copy of a member keeps twice the ridge as its own, hence three times.
         """
         return max(3.0 * self.ridge, MIN_COLLINEAR_TOL)
 
@@ -74,10 +78,11 @@ def fisher_criterion(
     moments : ClassMoments
         Of two classes, both with weight.
     ridge : float
-        Added to the diagonal of A, relative to each feature's variance.
+        Added to the diagonal of A, relative to each feature's variance within the classes.
     scale : ndarray of shape (n_features,), default=None
         What to divide the features by: that of the whole data, where the moments are a batch's.
-        None takes sqrt(A_ii + D_i²), which is zero only where a feature never changes.
+        None takes the deviation within the classes, so that the diagonal of A is one; or, for a
+        feature that separates them (nearly) perfectly, a share of the distance of the means.
 
     Returns
     -------
@@ -88,7 +93,7 @@ def fisher_criterion(
     A = moments.covariance.sum(axis=0)
     D = (moments.mean[1] - moments.mean[0])[:, None]
     if scale is None:
-        scale = np.sqrt(np.diag(A) + (D**2).sum(axis=1))
+        scale = np.sqrt(np.maximum(np.diag(A), SEPARATING * (D**2).sum(axis=1)))
     divisor = np.where(scale > 0, scale, 1.0)
     A = A / np.outer(divisor, divisor)
     A[np.diag_indices_from(A)] += ridge

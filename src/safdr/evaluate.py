@@ -94,13 +94,16 @@ def evaluate_subsets(
     return SubsetEvaluation(
         subsets=wanted,
         criterion_values=np.array([search.criterion.value(subset) for subset in wanted]),
-        fits=search.fit(wanted, n_threads=effective_n_jobs(n_jobs)),
+        fits=search.logistic.fit(wanted, n_threads=effective_n_jobs(n_jobs)),
     )
 
 
 def _check_subsets(subsets: Any, n_features: int) -> IntArray:
     """Index array of subsets, one a row, without repetition within a row."""
-    wanted = np.atleast_2d(np.asarray(subsets))
+    try:
+        wanted = np.atleast_2d(np.asarray(subsets))
+    except ValueError:  # rows of different lengths
+        wanted = np.array(subsets, dtype=object)
     if wanted.ndim != 2 or wanted.size == 0 or wanted.dtype.kind not in "iu":
         raise ValueError(
             "subsets must be column indices of shape (n_subsets, size), all subsets of one size; "

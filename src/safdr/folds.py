@@ -136,7 +136,7 @@ def score_size(
     FoldScore
     """
     with cancellation.task():
-        result = fold.search.run(size, checkpoint=cancellation.check)
+        result = fold.search.run(size, every_fit=False, checkpoint=cancellation.check)
     model = make_model(fold.train, result)
     subset = result.subset
 

@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 
 from safdr import _core
 from safdr.checkpoint import no_checkpoint
-from safdr.moments import FloatArray, IntArray
+from safdr.moments import ClassMoments, FloatArray, IntArray
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy, and the step
 # that follows squares it: coefficients end at rounding error.
-TOL = 1e-9
+TOL = 1e-11
 MAX_ITER = 100
+
+# Half the squared decrement is what is left to gain where the loss is quadratic; three times that
+# leaves room where it is not. A subset that separates the classes has as much left as its loss.
+GIVE_UP_MARGIN = 3.0
 
 # Some tenth of a second, after which Python gets its turn: to see Ctrl-C, or a checkpoint.
 OPERATIONS_AT_ONCE = 3e8
@@ -35,6 +39,9 @@ class LogisticFits:
         Mean cross-entropy over the weight of the rows; 0 under complete separation.
     separated : ndarray of shape (n_subsets,), dtype=bool
         Whether the classes can be separated, so that the optimum lies at infinity.
+    finished : ndarray of shape (n_subsets,), dtype=bool
+        False where a fit was dropped because it could no longer win; its cross-entropy is then an
+        upper bound.
     n_iter : ndarray of shape (n_subsets,)
         Newton steps.
     """
@@ -43,74 +50,137 @@ class LogisticFits:
     intercepts: FloatArray
     cross_entropies: FloatArray
     separated: NDArray[np.bool_]
+    finished: NDArray[np.bool_]
     n_iter: IntArray
 
 
-def fit_subsets(
-    X: FloatArray,
-    y: FloatArray,
-    sample_weight: FloatArray,
-    subsets: IntArray,
-    *,
-    center: FloatArray,
-    scale: FloatArray,
-    n_threads: int = 1,
-    checkpoint: Callable[[], None] = no_checkpoint,
-) -> LogisticFits:
-    """Fit an unpenalised logistic model to each subset of the columns of X.
-
-    Equal subsets are fitted once.
+class LogisticData:
+    """Rows of two classes, to which logistic models on subsets of the columns are fitted.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
         Rows; any scale.
-    y : ndarray of shape (n_samples,)
-        1 where the row is of the second class, else 0.
-    sample_weight : ndarray of shape (n_samples,)
-        Positive weights.
-    subsets : ndarray of shape (n_subsets, size)
-        Columns of each model.
-    center, scale : ndarray of shape (n_features,)
-        The fit works on (x - center) / scale, for conditioning; a scale of zero counts as one.
-    n_threads : int, default=1
-        Threads over subsets. The answer does not depend on it.
-    checkpoint : callable, default=no_checkpoint
-        Called several times a second; may raise to stop.
-
-    Returns
-    -------
-    LogisticFits
+    codes : ndarray of shape (n_samples,)
+        Class of each row, 0 or 1.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Positive weights; None means one.
+    moments : ClassMoments
+        Of these rows. They set the scale that the fits work on, and where they start.
     """
-    distinct, inverse = np.unique(subsets, axis=0, return_inverse=True)
-    divisor = np.where(scale > 0, scale, 1.0)
-    # A fit takes some ten passes of size² operations a row.
-    at_once = n_threads * (
-        1 + int(OPERATIONS_AT_ONCE / (10 * X.shape[0] * (subsets.shape[1] + 1) ** 2))
-    )
-    parts = []
-    for start in range(0, len(distinct), at_once):
-        checkpoint()
-        parts.append(
-            _core.fit_logistic(
-                X,
-                np.ascontiguousarray(center),
-                divisor,
-                np.ascontiguousarray(y, dtype=np.float64),
-                np.ascontiguousarray(sample_weight, dtype=np.float64),
-                distinct[start : start + at_once].astype(np.int32),
+
+    def __init__(
+        self,
+        X: FloatArray,
+        codes: IntArray,
+        sample_weight: FloatArray | None,
+        moments: ClassMoments,
+    ) -> None:
+        self._X = X
+        self._y = (codes == 1).astype(np.float64)
+        self._weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        self._center, variance = moments.total_variance()
+        scale = np.sqrt(variance)
+        self._scale = np.where(scale > 0, scale, 1.0)
+        self._means = (moments.mean - self._center) / self._scale
+        pooled = moments.scatter.sum(axis=0) / moments.weight.sum()
+        self._pooled = pooled / np.outer(self._scale, self._scale)
+        self._log_odds = float(np.log(moments.weight[1] / moments.weight[0]))
+
+    def fit(
+        self,
+        subsets: IntArray,
+        *,
+        rivals: FloatArray | None = None,
+        n_threads: int = 1,
+        checkpoint: Callable[[], None] = no_checkpoint,
+    ) -> LogisticFits:
+        """Fit an unpenalised logistic model to each subset.
+
+        Equal subsets are fitted once.
+
+        Parameters
+        ----------
+        subsets : ndarray of shape (n_subsets, size)
+            Columns of each model.
+        rivals : ndarray of shape (n_subsets,), default=None
+            How promising each subset is, where only the smallest cross-entropy counts: the most
+            promising is fitted first, and a fit that can no longer win is given up. None finishes
+            every fit.
+        n_threads : int, default=1
+            Threads over subsets. The answer does not depend on it.
+        checkpoint : callable, default=no_checkpoint
+            Called several times a second; may raise to stop.
+
+        Returns
+        -------
+        LogisticFits
+        """
+        distinct, first, inverse = np.unique(
+            subsets, axis=0, return_index=True, return_inverse=True
+        )
+        order = None if rivals is None else np.argsort(-rivals[first], kind="stable")
+        scaled, cross_entropies, separated, finished, n_iter = self._newton(
+            distinct, order, n_threads, checkpoint
+        )
+        slopes = scaled[:, :-1] / self._scale[distinct]
+        intercepts = scaled[:, -1] - np.sum(slopes * self._center[distinct], axis=1)
+        return LogisticFits(
+            coefficients=slopes[inverse],
+            intercepts=intercepts[inverse],
+            cross_entropies=cross_entropies[inverse],
+            separated=separated[inverse],
+            finished=finished[inverse],
+            n_iter=n_iter[inverse],
+        )
+
+    def _discriminant_start(self, subsets: IntArray) -> FloatArray:
+        """Coefficients of Fisher's discriminant, the optimum if the classes were Gaussian."""
+        size = subsets.shape[1]
+        pooled = self._pooled[subsets[:, :, None], subsets[:, None, :]] + 1e-8 * np.eye(size)
+        negative, positive = self._means[0][subsets], self._means[1][subsets]
+        slopes = np.linalg.solve(pooled, (positive - negative)[..., None])[..., 0]
+        intercepts = self._log_odds - 0.5 * np.sum((positive + negative) * slopes, axis=1)
+        return np.column_stack([slopes, intercepts])
+
+    def _newton(
+        self,
+        subsets: IntArray,
+        order: IntArray | None,
+        n_threads: int,
+        checkpoint: Callable[[], None],
+    ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_], NDArray[np.bool_], IntArray]:
+        """Newton's method on each subset, some at a time; in a given order they are rivals."""
+        n, size = subsets.shape
+        scaled = self._discriminant_start(subsets)
+        cross_entropies, n_iter = np.full(n, np.inf), np.zeros(n, dtype=np.int64)
+        separated, finished = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+        rivals = order is not None
+        order = np.arange(n) if order is None else order
+        # A fit takes some ten passes over the rows.
+        at_once = n_threads * (1 + int(OPERATIONS_AT_ONCE / (10 * len(self._X) * (size + 1) ** 2)))
+        for start in range(0, n, at_once):
+            checkpoint()
+            some = order[start : start + at_once]
+            (
+                scaled[some],
+                cross_entropies[some],
+                separated[some],
+                finished[some],
+                n_iter[some],
+            ) = _core.fit_logistic(
+                self._X,
+                self._center,
+                self._scale,
+                self._y,
+                self._weight,
+                subsets[some].astype(np.int32),
+                scaled[some],
                 max_iter=MAX_ITER,
                 tol=TOL,
-                n_threads=n_threads,
+                smallest=cross_entropies.min(),
+                give_up_margin=GIVE_UP_MARGIN if rivals else np.inf,
+                # Among rivals the order decides who is given up, so it must not vary.
+                n_threads=1 if rivals else n_threads,
             )
-        )
-    scaled, cross_entropies, separated, _, n_iter = map(np.concatenate, zip(*parts, strict=True))
-    slopes = scaled[:, :-1] / divisor[distinct]
-    intercepts = scaled[:, -1] - np.sum(slopes * center[distinct], axis=1)
-    return LogisticFits(
-        coefficients=slopes[inverse],
-        intercepts=intercepts[inverse],
-        cross_entropies=cross_entropies[inverse],
-        separated=separated[inverse],
-        n_iter=n_iter[inverse],
-    )
+        return scaled, cross_entropies, separated, finished, n_iter

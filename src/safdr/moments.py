@@ -117,11 +117,13 @@ def _moments_of_rows(
 def _block_mean(rows: FloatArray, weight: FloatArray) -> FloatArray:
     """Weighted mean of the rows, exact for a column that never changes.
 
-    There the mean differs from the first value by rounding alone; taking that value instead keeps
-    the variance of a constant column at zero to the last bit.
+    Rounding would leave such a column with a variance above zero.
     """
     mean: FloatArray = weight @ rows / weight.sum()
-    return np.where(np.abs(mean - rows[0]) <= 1e-13 * np.abs(rows[0]), rows[0], mean)
+    suspects = np.flatnonzero(np.abs(mean - rows[0]) <= 1e-13 * np.abs(rows[0]))
+    constant = suspects[(rows[:, suspects] == rows[0, suspects]).all(axis=0)]
+    mean[constant] = rows[0, constant]
+    return mean
 
 
 def _blocks(rows: IntArray, n_features: int) -> Iterator[IntArray]:

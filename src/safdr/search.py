@@ -11,7 +11,7 @@ from safdr.annealing.chains import SwapChains, random_subsets
 from safdr.batches import batch_share, draw_batches
 from safdr.checkpoint import no_checkpoint
 from safdr.criterion import Criterion, fisher_criterion
-from safdr.logistic import LogisticFits, fit_subsets
+from safdr.logistic import LogisticData
 from safdr.moments import FloatArray, IntArray, class_moments
 from safdr.result import AnnealingResult
 
@@ -55,14 +55,14 @@ class Search:
         self.seed = seed
         moments = class_moments(X, codes, 2, sample_weight)
         self.criterion = fisher_criterion(moments, ridge=settings.ridge)
-        self._center, variance = moments.total_variance()
-        self._scale = np.sqrt(variance)
+        self.logistic = LogisticData(X, codes, sample_weight, moments)
         self._batches: dict[float, list[Criterion]] = {}
 
     def run(
         self,
         size: int,
         *,
+        every_fit: bool = True,
         n_threads: int = 1,
         checkpoint: Callable[[], None] = no_checkpoint,
     ) -> AnnealingResult:
@@ -72,6 +72,9 @@ class Search:
         ----------
         size : int
             From 1 to the number of features.
+        every_fit : bool, default=True
+            Whether to finish the logistic fit of every replica; otherwise only of those that may
+            win. The winner is the same.
         n_threads : int, default=1
             Threads over replicas and fits.
         checkpoint : callable, default=no_checkpoint
@@ -100,12 +103,18 @@ class Search:
             spread_sample,
             checkpoint,
         )
-        fits = self.fit(chains.subsets, n_threads=n_threads, checkpoint=checkpoint)
+        fits = self.logistic.fit(
+            chains.subsets,
+            rivals=None if every_fit else chains.values,
+            n_threads=n_threads,
+            checkpoint=checkpoint,
+        )
         return AnnealingResult(
             subsets=chains.subsets,
             criterion_values=chains.values,
             cross_entropies=fits.cross_entropies,
             separated=fits.separated,
+            finished=fits.finished,
             coefficients=fits.coefficients,
             intercepts=fits.intercepts,
             n_iter=fits.n_iter,
@@ -119,40 +128,6 @@ class Search:
         for size in sizes:
             self._batch_criteria(size)
         return self
-
-    def fit(
-        self,
-        subsets: IntArray,
-        *,
-        n_threads: int = 1,
-        checkpoint: Callable[[], None] = no_checkpoint,
-    ) -> LogisticFits:
-        """Fit the unpenalised logistic model of each subset on all rows.
-
-        Parameters
-        ----------
-        subsets : ndarray of shape (n_subsets, size)
-            Columns of each model.
-        n_threads : int, default=1
-            Threads over subsets.
-        checkpoint : callable, default=no_checkpoint
-            Called several times a second; may raise to stop.
-
-        Returns
-        -------
-        LogisticFits
-        """
-        weight = np.ones(len(self.X)) if self.sample_weight is None else self.sample_weight
-        return fit_subsets(
-            self.X,
-            (self.codes == 1).astype(np.float64),
-            weight,
-            subsets,
-            center=self._center,
-            scale=self._scale,
-            n_threads=n_threads,
-            checkpoint=checkpoint,
-        )
 
     def _left_out(self, size: int) -> IntArray:
         """Constant features, unless there are too few others."""

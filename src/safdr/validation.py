@@ -94,17 +94,21 @@ def validate_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     Rows
     """
     _check_numeric_columns(X)
-    X, y = validate_data(
-        estimator, X, y, dtype=np.float64, order="C", ensure_min_samples=2, ensure_min_features=1
-    )
+    try:
+        X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
+    except ValueError as error:
+        if "could not convert" in str(error) or "Complex data" in str(error):
+            raise ValueError(f"X must hold real numbers. {error}") from None
+        raise
     if sample_weight is not None:
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        if not sample_weight.any():
-            raise ValueError(
-                "sample_weight is zero for every row; at least two rows need a weight above 0."
+        try:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
+        except ValueError as error:
+            raise ValueError(f"sample_weight can't be used: {error}") from None
+        if not sample_weight.any():  # refused above from scikit-learn 1.9 on
+            raise ValueError("sample_weight is zero for every row; some must be above 0.")
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) > 2:

@@ -46,7 +46,7 @@ SAFDR_INLINE void sweep_replica(const CriterionStack& criteria, const Replicas& 
     }
   };
 
-  std::int64_t n_accepted = 0, n_stale = 0;
+  std::int64_t n_accepted = 0;
   for (std::int64_t t = 0; t < options.n_proposals; ++t) {
     const std::uint64_t bits = random.bits();
     const std::int64_t a = replicas.n_fixed + Random::below(bits >> 32, n_members);
@@ -62,22 +62,18 @@ SAFDR_INLINE void sweep_replica(const CriterionStack& criteria, const Replicas& 
     const bool accept =
         gain >= 0.0 || (exponent > kNeverAccepted && random.uniform() < std::exp(exponent));
     if (!accept) continue;
+    bool worn = false;
     for (std::int64_t s = 0; s < n_states; ++s) {
       SubsetState<Stride>& other = states[static_cast<std::size_t>(s)];
       // A tolerance of zero: the other batches follow the one that was asked.
       const double its_gain = s == drawn ? gain : other.gain(criteria[s], order, a, j, 0.0);
-      if (std::isfinite(its_gain)) {
-        other.swap(a, its_gain);
-      } else {
-        n_stale = options.refresh_every;
-      }
+      const bool possible = std::isfinite(its_gain);
+      if (possible) other.swap(a, its_gain);
+      worn |= !possible || other.worn;
     }
     std::swap(order[a], order[b]);
     ++n_accepted;
-    if (++n_stale >= options.refresh_every) {
-      refresh();
-      n_stale = 0;
-    }
+    if (worn) refresh();
   }
   if (i == 0) refresh();
   *accepted = n_accepted;
@@ -147,15 +143,21 @@ double walk(const Criterion& criterion, std::vector<std::int32_t> members, const
   AlignedBuffer memory(SubsetState<0>::size(k, criterion.n_columns));
   SubsetState<0> state(k, criterion.n_columns, memory.data());
   state.build(criterion, members.data());
+  double worst = 0.0;
+  const auto refresh = [&] {
+    const double incremental = state.value;
+    state.build(criterion, members.data());
+    worst = std::max(worst, relative_drift(incremental, state.value));
+  };
   for (std::int64_t t = 0; t < n_swaps; ++t) {
     gains[t] = state.gain(criterion, members.data(), positions[t], candidates[t], collinear_tol);
     if (!std::isfinite(gains[t])) continue;
     state.swap(positions[t], gains[t]);
     members[static_cast<std::size_t>(positions[t])] = static_cast<std::int32_t>(candidates[t]);
+    if (state.worn) refresh();
   }
-  const double incremental = state.value;
-  state.build(criterion, members.data());
-  return relative_drift(incremental, state.value);
+  refresh();
+  return worst;
 }
 
 }  // namespace safdr

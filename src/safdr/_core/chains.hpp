@@ -31,7 +31,6 @@ struct Replicas {
 struct SweepOptions {
   std::int64_t n_proposals;
   double collinear_tol;
-  std::int64_t refresh_every;  // accepted swaps between rebuilds of the incremental state
   std::int64_t n_threads;
 };
 
@@ -47,7 +46,7 @@ void subset_values(const Criterion& criterion, const std::int32_t* subsets, std:
                    std::int64_t row_length, std::int64_t size, std::int64_t n_threads, double* values);
 
 // Makes the given swaps one after the other on the incremental state, and writes the gain of each as the
-// kernel sees it (-infinity, and no swap, for a collinear candidate). Returns the final relative drift.
+// kernel sees it (-infinity, and no swap, for a collinear candidate). Returns the largest relative drift.
 double walk(const Criterion& criterion, std::vector<std::int32_t> members, const std::int64_t* positions,
             const std::int64_t* candidates, std::int64_t n_swaps, double collinear_tol, double* gains);
 

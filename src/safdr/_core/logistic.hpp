@@ -17,8 +17,12 @@ struct Design {
 };
 
 struct FitOptions {
-  std::int64_t max_iter;
-  double tol;  // on half the squared Newton decrement of the mean cross-entropy
+  std::int64_t max_iter;  // Newton steps
+  double tol;             // on half the squared Newton decrement of the mean cross-entropy
+  // A fit is given up when its cross-entropy, less this many times half the squared decrement, is above the
+  // smallest so far (that of earlier calls to begin with); infinite finishes all. Which fits are given up
+  // depends on the order of the threads, so anything but infinite wants one thread.
+  double give_up_margin, smallest;
   std::int64_t n_threads;
 };
 
@@ -27,11 +31,13 @@ struct Fits {
   double* coefficients;
   double* cross_entropy;  // mean over the weight
   bool* separated;
-  bool* converged;
+  bool* finished;
   std::int64_t* n_iter;
 };
 
-void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets,
-                  std::int64_t size, const FitOptions& options, const Fits& fits);
+// Fits each subset from the given coefficients (one row a subset, as in Fits).
+void fit_logistic(const Design& design, const std::int32_t* subsets, const double* start,
+                  std::int64_t n_subsets, std::int64_t size, const FitOptions& options,
+                  const Fits& fits);
 
 }  // namespace safdr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,6 @@ from numpy.typing import NDArray
 from safdr import _core
 from safdr.criterion import Criterion
 from safdr.moments import FloatArray, IntArray
-
-# Accepted swaps between rebuilds of the incremental state. A rebuild costs about k swaps, so this
-# stays below a tenth of the time for k < 50; the drift by then is below 1e-10 (see the tests).
-REFRESH_EVERY = 500
 
 # Value of `which` that asks for a new batch with each proposal.
 EACH_PROPOSAL = -1
@@ -147,7 +143,6 @@ class SwapChains:
             n_usable=self._n_usable,
             n_proposals=self.n_proposals,
             collinear_tol=self.criterion.collinear_tol,
-            refresh_every=REFRESH_EVERY,
             n_threads=self.n_threads,
         )
         self._values = None
@@ -170,14 +165,11 @@ def _orders(
     exclude: Sequence[int] | IntArray,
 ) -> NDArray[np.int32]:
     """Features of each replica in the kernel's order: fixed, free members, candidates, excluded."""
-    order = np.empty((len(subsets), n_features), dtype=np.int32)
-    for row, subset in zip(order, subsets, strict=True):
-        rank = np.full(n_features, 2)
-        rank[np.asarray(exclude, dtype=np.intp)] = 3
-        rank[subset] = 1
-        rank[np.asarray(include, dtype=np.intp)] = 0
-        row[:] = np.argsort(rank, kind="stable")
-    return order
+    rank = np.full((len(subsets), n_features), 2, dtype=np.int8)
+    rank[:, np.asarray(exclude, dtype=np.intp)] = 3
+    np.put_along_axis(rank, subsets, 1, axis=1)
+    rank[:, np.asarray(include, dtype=np.intp)] = 0
+    return np.argsort(rank, axis=1, kind="stable").astype(np.int32)
 
 
 def random_subsets(
@@ -207,25 +199,34 @@ def random_subsets(
     """
     first = np.asarray(include, dtype=np.int64)
     others = np.setdiff1d(np.arange(criterion.n_features), np.union1d(first, exclude))
-    n_free = size - len(first)
-    subsets = np.empty((n_subsets, size), dtype=np.int64)
-    for subset in subsets:
-        drawn = np.concatenate([first, rng.permutation(others)])
-        subset[:] = drawn[:size]
-        if n_free and _smallest_own_share(criterion, subset) <= criterion.collinear_tol:
-            subset[:] = _first_independent(criterion, drawn, size)
+    drawn = np.concatenate(
+        [
+            np.broadcast_to(first, (n_subsets, len(first))),
+            rng.permuted(np.broadcast_to(others, (n_subsets, len(others))), axis=1),
+        ],
+        axis=1,
+    )
+    subsets = drawn[:, :size].copy()
+    for i in np.flatnonzero(_have_collinear(criterion, subsets)):
+        subsets[i] = _first_independent(criterion, drawn[i], size)
     subsets.sort(axis=1)
     return subsets
 
 
-def _smallest_own_share(criterion: Criterion, subset: IntArray) -> float:
-    """Smallest share of a member's variance that the members before it leave to it."""
-    A = criterion.A[np.ix_(subset, subset)]
+def _have_collinear(criterion: Criterion, subsets: IntArray) -> NDArray[np.bool_]:
+    """Whether any member is a linear combination of those before it."""
+    A = criterion.A[subsets[:, :, None], subsets[:, None, :]]
+    variance = np.diagonal(A, axis1=1, axis2=2)
     try:
-        pivots = np.diag(np.linalg.cholesky(A)) ** 2
+        own = np.diagonal(np.linalg.cholesky(A), axis1=1, axis2=2) ** 2
     except np.linalg.LinAlgError:
-        return 0.0
-    return float(np.min(pivots / np.diag(A)))
+        return np.ones(len(subsets), dtype=bool)
+    return _collinear(own, variance, criterion.collinear_tol).any(axis=1)
+
+
+def _collinear(own: Any, variance: Any, tol: float) -> Any:
+    """The kernel's rule: next to nothing is its own, and most of what it has is others'."""
+    return (own <= tol) & (own < 0.5 * variance)
 
 
 def _first_independent(criterion: Criterion, drawn: IntArray, size: int) -> IntArray:
@@ -234,15 +235,15 @@ def _first_independent(criterion: Criterion, drawn: IntArray, size: int) -> IntA
     chosen: list[int] = []
     # Rows of L⁻¹ A for the members so far: what is left of a feature's variance is A_jj - Σ row².
     explained = np.zeros((size, len(A)))
-    left = np.diag(A).copy()
+    own = np.diag(A).copy()
     for j in drawn:
         if len(chosen) == size:
             break
-        if left[j] <= criterion.collinear_tol * A[j, j]:
+        if own[j] <= 0 or _collinear(own[j], A[j, j], criterion.collinear_tol):
             continue
         n = len(chosen)
-        explained[n] = (A[j] - explained[:n, j] @ explained[:n]) / np.sqrt(left[j])
-        left = left - explained[n] ** 2
+        explained[n] = (A[j] - explained[:n, j] @ explained[:n]) / np.sqrt(own[j])
+        own = own - explained[n] ** 2
         chosen.append(int(j))
-    rest = [int(j) for j in drawn if int(j) not in set(chosen)]
-    return np.array(chosen + rest[: size - len(chosen)], dtype=np.int64)
+    rest = np.setdiff1d(drawn, chosen, assume_unique=True)
+    return np.concatenate([np.array(chosen, dtype=np.int64), rest[: size - len(chosen)]])

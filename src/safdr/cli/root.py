@@ -1,0 +1,16 @@
+"""The root command: it mounts the groups, each in a file of its own, loaded when called."""
+
+from cyclopts import App
+
+from safdr import __version__
+
+app = App(
+    name="safdr",
+    help="Find the smallest set of features that still predicts as well as all of them.",
+    version=__version__,
+)
+app.command(
+    "safdr.cli.paper:app",
+    name="paper",
+    help="Run the experiments of the paper, and make its table and figures.",
+)

@@ -1,0 +1,15 @@
+"""Pictures of results: each display computes its numbers first and draws them second."""
+
+from safdr.display.discriminant import DiscriminantDisplay
+from safdr.display.path import PathDisplay
+from safdr.display.proxy import ProxyDisplay
+from safdr.display.selection import SelectionDisplay
+from safdr.display.trace import TraceDisplay
+
+__all__ = [
+    "DiscriminantDisplay",
+    "PathDisplay",
+    "ProxyDisplay",
+    "SelectionDisplay",
+    "TraceDisplay",
+]

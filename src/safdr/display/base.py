@@ -1,0 +1,85 @@
+"""What all displays share: their numbers as a data frame, and the check of the estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+
+# The engine has these names too, but pictures read results and do not reach into the engine.
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Display:
+    """Numbers of a picture; `plot` of each display sets the axes and the figure.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure that holds it.
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def _columns(self) -> dict[str, Any]:
+        """Name and values of each column of the frame."""
+        raise NotImplementedError
+
+    def to_frame(self, backend: Any = "pandas") -> Any:
+        """Give the numbers of the picture as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, default="pandas"
+            Kind of the frame.
+
+        Returns
+        -------
+        DataFrame
+            Of the kind asked for.
+        """
+        try:
+            return nw.from_dict(self._columns(), backend=backend).to_native()
+        except ImportError as error:
+            raise ImportError(
+                f"{type(self).__name__}.to_frame(backend={backend!r}) needs {backend}, which is "
+                f"not installed. Install it (pip install {backend}), or ask for another backend: "
+                "'pandas', 'polars' or 'pyarrow'."
+            ) from error
+
+
+def check_fitted(estimator: Any, attribute: str, caller: str, wanted: str) -> None:
+    """Fail with the next step where an estimator lacks what a display reads.
+
+    Parameters
+    ----------
+    estimator : object
+        What the user gave.
+    attribute : str
+        What the display reads from it.
+    caller : str
+        Name of the display.
+    wanted : str
+        What it takes.
+    """
+    if hasattr(estimator, attribute):
+        return
+    kind = type(estimator).__name__
+    if hasattr(estimator, "fit") and not hasattr(estimator, "result_"):
+        raise NotFittedError(
+            f"{caller}.from_estimator needs {wanted}; this {kind} is not fitted. Call fit first."
+        )
+    raise TypeError(f"{caller}.from_estimator needs {wanted}, fitted; got {kind}.")
+
+
+def feature_names(estimator: Any, n_features: int) -> NDArray[Any]:
+    """Names of the features that an estimator saw, or x0, x1, … as scikit-learn calls them."""
+    unnamed = np.array([f"x{i}" for i in range(n_features)], dtype=object)
+    return np.asarray(getattr(estimator, "feature_names_in_", unnamed), dtype=object)

@@ -1,0 +1,292 @@
+"""ProxyDisplay: does a high Fisher ratio go with a low cross-entropy?"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import gaussian_kde
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from safdr.display.base import Display, FloatArray, IntArray, check_fitted
+from safdr.display.style import FIRST, SECOND, add_legend, axes_for, without_tex
+from safdr.evaluate import evaluate_subsets
+
+# Fewer different subsets are points, not a density.
+MIN_DISTINCT = 10
+
+# Relative differences below this may be rounding; cross-entropies are fitted to about as much.
+ROUNDING = 1e-9
+
+# Shares of the subsets inside the contours, from the outermost one.
+SHARES = (0.9, 0.6, 0.3)
+
+GRID_POINTS = 120
+
+# Area of a dot, in square points, where dots are all there is: annealed ones fit inside random
+# ones.
+RANDOM_AREA, ANNEALED_AREA = 90, 30
+
+# Area of a dot on a density, and of all of them together, which must not hide it.
+SMALL_AREA, MAX_INK = 10.0, 2000.0
+
+
+class ProxyDisplay(Display):
+    """Densities of −FDR and cross-entropy, for random subsets and for annealed replicas.
+
+    It shows how well the Fisher discriminant ratio (FDR), which is annealed, stands in for the
+    cross-entropy, which decides. Make it with `from_estimator`; all parameters are stored as
+    attributes.
+
+    Parameters
+    ----------
+    random_criterion_values, random_cross_entropies : ndarray of shape (n_random,)
+        Of random subsets.
+    annealed_criterion_values, annealed_cross_entropies : ndarray of shape (n_replicas,)
+        Of the subsets that the replicas ended in.
+    best : int
+        The replica that was chosen.
+    n_features : int
+        Number of features in a subset.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure that holds it.
+
+    See Also
+    --------
+    TraceDisplay : The way from the random subsets to the annealed ones.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from safdr import AnnealingSelector
+    >>> from safdr.display import ProxyDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> selector = AnnealingSelector(3, random_state=0).fit(X, y)
+    >>> display = ProxyDisplay.from_estimator(selector, X, y, n_random=200, random_state=0).plot()
+    >>> display.to_frame().groupby("kind").size().to_dict()
+    {'annealed': 50, 'random': 200}
+    """
+
+    def __init__(
+        self,
+        *,
+        random_criterion_values: FloatArray,
+        random_cross_entropies: FloatArray,
+        annealed_criterion_values: FloatArray,
+        annealed_cross_entropies: FloatArray,
+        best: int,
+        n_features: int,
+    ) -> None:
+        self.random_criterion_values = random_criterion_values
+        self.random_cross_entropies = random_cross_entropies
+        self.annealed_criterion_values = annealed_criterion_values
+        self.annealed_cross_entropies = annealed_cross_entropies
+        self.best = best
+        self.n_features = n_features
+
+    @classmethod
+    def from_estimator(
+        cls,
+        selector: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        n_random: int = 1000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> Self:
+        """Draw random subsets of the same size, and measure them as the replicas were.
+
+        Parameters
+        ----------
+        selector : AnnealingSelector or AnnealingSelectorCV
+            Fitted.
+        X : array-like of shape (n_samples, n_features)
+            The rows it was fitted to.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+        n_random : int, default=1000
+            Number of random subsets, drawn uniformly.
+        n_jobs : int, default=None
+            Number of threads over the subsets.
+        random_state : int, RandomState instance or None, default=None
+            Source of randomness.
+
+        Returns
+        -------
+        ProxyDisplay
+            Not drawn yet; call `plot`.
+        """
+        check_fitted(
+            selector, "result_", cls.__name__, "an AnnealingSelector or AnnealingSelectorCV"
+        )
+        if n_random < 1:
+            raise ValueError(f"n_random must be at least 1; got {n_random}.")
+        validate_data(selector, X, reset=False, skip_check_array=True)
+        result = selector.result_
+        subsets = _random_subsets(selector.n_features_in_, result.size, n_random, random_state)
+        measured = evaluate_subsets(
+            X, y, subsets, sample_weight=sample_weight, ridge=selector.ridge, n_jobs=n_jobs
+        )
+        return cls(
+            random_criterion_values=measured.criterion_values,
+            random_cross_entropies=measured.cross_entropies,
+            annealed_criterion_values=result.criterion_values,
+            annealed_cross_entropies=result.cross_entropies,
+            best=result.best,
+            n_features=result.size,
+        )
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the subsets as dots, and contours that hold 90, 60 and 30 % of each density.
+
+        Fewer than ten different subsets, or subsets on one line, have no density.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ProxyDisplay
+            Itself.
+        """
+        from_random = (-self.random_criterion_values, self.random_cross_entropies)
+        annealed = (-self.annealed_criterion_values, self.annealed_cross_entropies)
+        own_figure = ax is None
+        ax = axes_for("ProxyDisplay.plot", ax)
+        handles = [
+            _draw(ax, *from_random, SECOND, "s", "--", RANDOM_AREA, "Random subsets"),
+            _draw(ax, *annealed, FIRST, "o", "-", ANNEALED_AREA, "Annealed replicas"),
+            self._draw_best(ax),
+        ]
+        ax.margins(0.05)
+        ax.autoscale_view()
+        ax.set_xlabel(f"−FDR of k = {self.n_features} features")
+        ax.set_ylabel("Cross-entropy")
+        # Numbers such as −0.0025 are wide.
+        ax.locator_params(axis="x", nbins=5)
+        add_legend(ax, handles, own_figure=own_figure)
+        without_tex(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_best(self, ax: Any) -> Any:
+        (ring,) = ax.plot(
+            -self.annealed_criterion_values[self.best],
+            self.annealed_cross_entropies[self.best],
+            color="black",
+            marker="o",
+            markersize=14,
+            fillstyle="none",
+            linestyle="none",
+            label="Chosen subset",
+            zorder=4,
+        )
+        return ring
+
+    def _columns(self) -> dict[str, Any]:
+        n_random = len(self.random_criterion_values)
+        n_annealed = len(self.annealed_criterion_values)
+        return {
+            "kind": ["random"] * n_random + ["annealed"] * n_annealed,
+            "criterion_value": np.concatenate(
+                [self.random_criterion_values, self.annealed_criterion_values]
+            ),
+            "cross_entropy": np.concatenate(
+                [self.random_cross_entropies, self.annealed_cross_entropies]
+            ),
+        }
+
+
+def _random_subsets(n_features: int, size: int, n_random: int, random_state: Any) -> IntArray:
+    """Uniform draws; a subset can come more than once."""
+    rng = check_random_state(random_state)
+    return np.array([rng.permutation(n_features)[:size] for _ in range(n_random)])
+
+
+def _draw(
+    ax: Any,
+    x: FloatArray,
+    y: FloatArray,
+    color: str,
+    marker: str,
+    linestyle: str,
+    area: float,
+    label: str,
+) -> Any:
+    """Draw the subsets as dots, and their density where there is one; return the legend's mark."""
+    from matplotlib.lines import Line2D
+
+    density = _density(x, y)
+    if density is not None:
+        _draw_contours(ax, *density, color, linestyle)
+        area = min(SMALL_AREA, MAX_INK / len(x))
+    ax.scatter(x, y, s=area, color=color, marker=marker, edgecolors="black", linewidths=0.2)
+    return Line2D(
+        [], [], color=color, marker=marker, linestyle="none", markeredgecolor="black", label=label
+    )
+
+
+def _draw_contours(
+    ax: Any,
+    x: FloatArray,
+    y: FloatArray,
+    height: FloatArray,
+    levels: FloatArray,
+    color: str,
+    linestyle: str,
+) -> None:
+    """Draw a density, darker where it is higher, with its contours above all dots."""
+    from matplotlib.colors import to_rgba
+
+    shades = [to_rgba(color, alpha) for alpha in (0.2, 0.4, 0.6)]
+    for contours in (
+        ax.contourf(x, y, height, [*levels, height.max()], colors=shades),
+        ax.contour(x, y, height, levels, colors=color, linestyles=linestyle, zorder=3),
+    ):
+        # They would keep the axes from leaving a margin.
+        contours.sticky_edges.x.clear()
+        contours.sticky_edges.y.clear()
+
+
+def _density(
+    x: FloatArray, y: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None:
+    """Density on a grid and the levels that hold `SHARES` of it; None where it is degenerate."""
+    points = np.stack([x, y])
+    if _is_degenerate(points):
+        return None
+    kernel = gaussian_kde(points)
+    levels = np.quantile(kernel(points), 1.0 - np.array(SHARES))
+    margin = 3.0 * np.sqrt(np.diag(kernel.covariance))
+    # Neither the FDR nor the cross-entropy is ever negative.
+    grid_x, grid_y = np.meshgrid(
+        np.linspace(x.min() - margin[0], min(x.max() + margin[0], 0.0), GRID_POINTS),
+        np.linspace(max(y.min() - margin[1], 0.0), y.max() + margin[1], GRID_POINTS),
+    )
+    height = kernel(np.stack([grid_x.ravel(), grid_y.ravel()])).reshape(grid_x.shape)
+    if not (np.diff([*levels, height.max()]) > 0).all():
+        return None
+    return grid_x, grid_y, height, levels
+
+
+def _is_degenerate(points: FloatArray) -> bool:
+    """Whether points are too few, or lie on one line up to rounding."""
+    if len(np.unique(points, axis=1).T) < MIN_DISTINCT:
+        return True
+    if (np.ptp(points, axis=1) <= ROUNDING * np.abs(points).max(axis=1)).any():
+        return True
+    covariance = np.cov(points)
+    return bool(np.linalg.det(covariance) <= ROUNDING * covariance.diagonal().prod())

@@ -1,0 +1,251 @@
+"""SelectionDisplay: which feature is in at which size, and in how many folds."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.display.base import Display, IntArray, check_fitted, feature_names
+from safdr.display.labels import fitted_distinct
+from safdr.display.style import (
+    POINTS_PER_INCH,
+    axes_for,
+    import_pyplot,
+    mark_chosen_size,
+    set_size_axis,
+    size_in_points,
+    whole_numbers,
+    without_tex,
+)
+
+# Of a new figure, in inches: height of a row, what the labels around the rows take, and the least
+# that the colour bar needs to be read.
+ROW_HEIGHT = 0.2
+REST_HEIGHT = 1.3
+MIN_HEIGHT = 2.6
+BAR_HEIGHT = 3.0
+
+# Share of the width that names may take.
+NAME_SHARE = 0.4
+
+# Text a little smaller than a row does not touch its neighbours.
+TEXT_SHARE = 0.75
+MIN_TEXT_SIZE = 4.0
+
+
+class SelectionDisplay(Display):
+    """Heat map: in how many folds each feature was chosen at each size.
+
+    Rows are ordered by how often a feature was chosen over all folds and sizes, so that features
+    chosen early are at the top. Features that were never chosen are left out. Make it with
+    `from_estimator`; all parameters are stored as attributes.
+
+    Parameters
+    ----------
+    n_features : ndarray of shape (n_sizes,)
+        The sizes k, one after the other without a gap.
+    n_folds_chosen : ndarray of shape (n_features_in, n_sizes)
+        In how many folds each feature was chosen at each size.
+    n_splits : int
+        Number of folds.
+    names : ndarray of shape (n_features_in,)
+        Names of the features.
+    n_features_chosen : int
+        The chosen size k*.
+    support : ndarray of shape (n_features_in,), dtype=bool
+        The features chosen on all rows at k*.
+    max_features_shown : int, default=30
+        Largest number of rows to draw.
+
+    Attributes
+    ----------
+    order_ : ndarray of shape (n_rows,)
+        Which feature each row shows, from the top.
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure that holds it.
+
+    See Also
+    --------
+    PathDisplay : How well each size scored.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from safdr import AnnealingSelectorCV
+    >>> from safdr.display import SelectionDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> search = AnnealingSelectorCV(max_features=4, random_state=0).fit(X, y)
+    >>> display = SelectionDisplay.from_estimator(search).plot()
+    >>> frame = display.to_frame()
+    >>> frame.columns.tolist()
+    ['feature', 'n_features', 'n_folds', 'in_final_subset']
+    >>> int(frame["n_folds"].max())
+    5
+    """
+
+    def __init__(
+        self,
+        *,
+        n_features: IntArray,
+        n_folds_chosen: IntArray,
+        n_splits: int,
+        names: NDArray[Any],
+        n_features_chosen: int,
+        support: NDArray[np.bool_],
+        max_features_shown: int = 30,
+    ) -> None:
+        self.n_features = n_features
+        self.n_folds_chosen = n_folds_chosen
+        self.n_splits = n_splits
+        self.names = names
+        self.n_features_chosen = n_features_chosen
+        self.support = support
+        self.max_features_shown = max_features_shown
+
+    @classmethod
+    def from_estimator(cls, search: Any, *, max_features_shown: int = 30) -> Self:
+        """Count the folds of a cross-validated search.
+
+        Parameters
+        ----------
+        search : AnnealingSelectorCV
+            Fitted.
+        max_features_shown : int, default=30
+            Largest number of rows to draw.
+
+        Returns
+        -------
+        SelectionDisplay
+            Not drawn yet; call `plot`.
+        """
+        check_fitted(search, "cv_results_", cls.__name__, "an AnnealingSelectorCV")
+        if max_features_shown < 1:
+            raise ValueError(f"max_features_shown must be at least 1; got {max_features_shown}.")
+        results = search.cv_results_
+        counts = np.sum([results[f"split{i}_support"] for i in range(search.n_splits_)], axis=0)
+        return cls(
+            n_features=results["n_features"],
+            n_folds_chosen=counts.T,
+            n_splits=search.n_splits_,
+            names=feature_names(search, counts.shape[1]),
+            n_features_chosen=search.n_features_,
+            support=search.support_,
+            max_features_shown=max_features_shown,
+        )
+
+    @property
+    def order_(self) -> IntArray:
+        """Features in the order of the rows; those never chosen are left out."""
+        times = self.n_folds_chosen.sum(axis=1)
+        # argmax finds the first size at which a feature is in; it breaks ties, then the index does.
+        first = (self.n_folds_chosen > 0).argmax(axis=1)
+        order = np.lexsort((first, -times))
+        return order[times[order] > 0].astype(np.int64)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the heat map. Its height grows with the number of rows in a figure of its own.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        SelectionDisplay
+            Itself.
+        """
+        plt = import_pyplot("SelectionDisplay.plot")
+        shown = self.order_[: self.max_features_shown]
+        height = max(MIN_HEIGHT, REST_HEIGHT + ROW_HEIGHT * len(shown))
+        figsize = (plt.rcParams["figure.figsize"][0], height)
+        ax = axes_for("SelectionDisplay.plot", ax, figsize)
+        self._draw_cells(ax, shown)
+        self._draw_choice(ax, shown)
+        _label_rows(ax, self.names[shown], shown)
+        set_size_axis(ax, self.n_features)
+        ax.set_xlabel(self._explanation(len(shown)))
+        without_tex(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_cells(self, ax: Any, shown: IntArray) -> None:
+        """Draw the cells and their colour bar, which has one step for each number of folds."""
+        import matplotlib
+
+        # White means never; the lightest step must differ from it on paper.
+        steps = matplotlib.colormaps["Blues"](np.linspace(0.15, 1.0, self.n_splits))
+        colors = matplotlib.colors.ListedColormap(np.vstack([np.ones((1, 4)), steps]))
+        cells = ax.imshow(
+            self.n_folds_chosen[shown],
+            cmap=colors,
+            vmin=-0.5,
+            vmax=self.n_splits + 0.5,
+            aspect="auto",
+            interpolation="nearest",
+            extent=(self.n_features[0] - 0.5, self.n_features[-1] + 0.5, len(shown) - 0.5, -0.5),
+        )
+        ax.set_xticks(np.arange(self.n_features[0], self.n_features[-1] + 2) - 0.5, minor=True)
+        ax.set_yticks(np.arange(len(shown) + 1) - 0.5, minor=True)
+        ax.grid(which="minor", color="0.85", linewidth=0.5)
+        ax.tick_params(which="minor", length=0)
+        height = size_in_points(ax)[1] / POINTS_PER_INCH
+        ax.figure.colorbar(
+            cells,
+            ax=ax,
+            label=f"Folds (of {self.n_splits})",
+            ticks=whole_numbers(),
+            shrink=min(1.0, BAR_HEIGHT / height),
+            anchor=(0.0, 1.0),
+        )
+
+    def _draw_choice(self, ax: Any, shown: IntArray) -> None:
+        """Frame the column of k*, and dot the features that are in the final subset."""
+        from matplotlib.patches import Rectangle
+
+        column = self.n_features_chosen
+        rows = np.flatnonzero(self.support[shown])
+        frame = Rectangle(
+            (column - 0.5, -0.5), 1, len(shown), fill=False, edgecolor="black", linewidth=1.5
+        )
+        ax.add_patch(frame)
+        ax.scatter(
+            np.full(len(rows), column), rows, s=16, color="black", edgecolors="white", zorder=3
+        )
+        mark_chosen_size(ax, column)
+
+    def _explanation(self, n_shown: int) -> str:
+        """Label of the x axis: what the dots are, and what is not shown."""
+        hidden = len(self.order_) - n_shown
+        lines = ["Number of features k", "● in the final subset"]
+        if hidden:
+            lines.append(f"{hidden} rarer feature{'s' if hidden > 1 else ''} not shown")
+        return "\n".join(lines)
+
+    def _columns(self) -> dict[str, Any]:
+        order = self.order_
+        n_sizes = len(self.n_features)
+        return {
+            "feature": [str(self.names[i]) for i in order for _ in range(n_sizes)],
+            "n_features": np.tile(self.n_features, len(order)),
+            "n_folds": self.n_folds_chosen[order].ravel(),
+            "in_final_subset": np.repeat(self.support[order], n_sizes),
+        }
+
+
+def _label_rows(ax: Any, names: NDArray[Any], numbers: IntArray) -> None:
+    """Write the names as large as the rows allow, and only every so many where they are tiny."""
+    from matplotlib.font_manager import FontProperties
+
+    width, height = size_in_points(ax)
+    pitch = height / len(names)
+    size = float(
+        np.clip(TEXT_SHARE * pitch, MIN_TEXT_SIZE, FontProperties(size="small").get_size())
+    )
+    stride = int(np.ceil(MIN_TEXT_SIZE / (TEXT_SHARE * pitch))) if pitch > 0 else len(names)
+    labels = fitted_distinct(names[::stride], numbers[::stride], NAME_SHARE * width, size)
+    ax.set_yticks(np.arange(0, len(names), stride), labels=labels, fontsize=size)

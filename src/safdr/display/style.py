@@ -1,0 +1,128 @@
+"""How the pictures look: colours, axes, legends and the mark at k*."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from safdr.display.base import IntArray
+
+# Okabe and Ito's colours can be told apart by the colour-blind; these two also differ in grey.
+FIRST = "#0072B2"
+SECOND = "#E69F00"
+NEUTRAL = "#555555"
+
+POINTS_PER_INCH = 72
+
+
+def import_pyplot(caller: str) -> Any:
+    """Import matplotlib's pyplot, or say how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"{caller} needs matplotlib, which is not installed. Install it with: "
+            "pip install 'safdr[plot]'. The numbers are there without it: see to_frame()."
+        ) from error
+    return plt
+
+
+def axes_for(caller: str, ax: Any, figsize: tuple[float, float] | None = None) -> Any:
+    """Take the axes given, or make a figure that gives every label its place.
+
+    Parameters
+    ----------
+    caller : str
+        Who draws, for the message where matplotlib is missing.
+    ax : matplotlib Axes or None
+        What the user gave.
+    figsize : tuple of float, default=None
+        Width and height of a new figure in inches; None is matplotlib's setting.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    plt = import_pyplot(caller)
+    if ax is not None:
+        return ax
+    return plt.subplots(figsize=figsize, layout="constrained")[1]
+
+
+def size_in_points(ax: Any) -> tuple[float, float]:
+    """Width and height of the axes in points, as the size of a font is given."""
+    points_per_pixel = POINTS_PER_INCH / ax.figure.dpi
+    return ax.bbox.width * points_per_pixel, ax.bbox.height * points_per_pixel
+
+
+def add_legend(ax: Any, handles: list[Any], *, own_figure: bool) -> None:
+    """Put the legend above the axes in a figure of ours, and into the axes in any other.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        What it explains.
+    handles : list of matplotlib Artist
+        What has a label to show.
+    own_figure : bool
+        Whether the figure holds nothing else.
+    """
+    if own_figure:
+        # Two columns fit in a figure half as wide as matplotlib's default.
+        ax.figure.legend(
+            handles=handles, loc="outside upper center", ncols=2, fontsize="small", frameon=False
+        )
+    else:
+        ax.legend(handles=handles, loc="best", fontsize="small")
+
+
+def set_size_axis(ax: Any, n_features: IntArray) -> None:
+    """Put sizes along x: whole numbers only, with half a step of room on both sides.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where.
+    n_features : ndarray of shape (n_sizes,)
+        The sizes.
+    """
+    ax.set_xlim(n_features.min() - 0.5, n_features.max() + 0.5)
+    ax.xaxis.set_major_locator(whole_numbers())
+    ax.set_xlabel("Number of features k")
+
+
+def whole_numbers() -> Any:
+    """Ticks at whole numbers, at one of them if there is only one."""
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator("auto", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10])
+
+
+def mark_chosen_size(ax: Any, n_features: int) -> None:
+    """Write k* above the axes, as a tick: a title then moves out of its way.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        With the number of features along x.
+    n_features : int
+        The chosen number k*.
+    """
+    top = ax.secondary_xaxis("top")
+    top.set_xticks([n_features], labels=[f"k* = {n_features}"])
+    top.tick_params(labelsize="small")
+
+
+def without_tex(ax: Any) -> None:
+    """Keep every text out of LaTeX, which would run the names of the features as its commands.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Drawn, with its legend.
+    """
+    from matplotlib.text import Text
+
+    legends = [] if ax.get_legend() else ax.figure.legends
+    for artist in (ax, *legends):
+        for text in artist.findobj(Text):
+            text.set_usetex(False)

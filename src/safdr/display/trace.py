@@ -1,0 +1,160 @@
+"""TraceDisplay: how the criterion rose while the replicas were cooled."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from safdr.display.base import Display, FloatArray, check_fitted
+from safdr.display.style import FIRST, SECOND, add_legend, axes_for, without_tex
+
+
+class TraceDisplay(Display):
+    """Mean and spread of the criterion over the replicas against the inverse temperature.
+
+    The criterion is the Fisher discriminant ratio (FDR). Make it with `from_estimator`; all
+    parameters are stored as attributes.
+
+    Parameters
+    ----------
+    beta : ndarray of shape (n_steps + 1,)
+        Inverse temperatures; 0 at the start.
+    mean, std : ndarray of shape (n_steps + 1,)
+        Mean and standard deviation of the criterion over the replicas.
+    acceptance : ndarray of shape (n_steps + 1,)
+        Share of the proposed swaps that were accepted; NaN at the start.
+    n_replicas : int
+        Number of replicas.
+    n_features : int
+        Number of features in a subset.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    acceptance_ax_ : matplotlib Axes or None
+        The same axes with the scale of the acceptance rate, where that was asked for.
+    figure_ : matplotlib Figure
+        The figure that holds it.
+
+    See Also
+    --------
+    ProxyDisplay : Where the replicas ended, against random subsets.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from safdr import AnnealingSelector
+    >>> from safdr.display import TraceDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> selector = AnnealingSelector(3, random_state=0).fit(X, y)
+    >>> display = TraceDisplay.from_estimator(selector).plot(acceptance=True)
+    >>> display.to_frame().columns.tolist()
+    ['beta', 'mean', 'std', 'acceptance']
+    """
+
+    acceptance_ax_: Any
+
+    def __init__(
+        self,
+        *,
+        beta: FloatArray,
+        mean: FloatArray,
+        std: FloatArray,
+        acceptance: FloatArray,
+        n_replicas: int,
+        n_features: int,
+    ) -> None:
+        self.beta = beta
+        self.mean = mean
+        self.std = std
+        self.acceptance = acceptance
+        self.n_replicas = n_replicas
+        self.n_features = n_features
+
+    @classmethod
+    def from_estimator(cls, selector: Any) -> Self:
+        """Take the numbers from a selector.
+
+        Parameters
+        ----------
+        selector : AnnealingSelector or AnnealingSelectorCV
+            Fitted; of the latter, the search on all rows is shown.
+
+        Returns
+        -------
+        TraceDisplay
+            Not drawn yet; call `plot`.
+        """
+        check_fitted(
+            selector, "result_", cls.__name__, "an AnnealingSelector or AnnealingSelectorCV"
+        )
+        trace = selector.result_.trace
+        return cls(
+            beta=trace.beta,
+            mean=trace.mean,
+            std=trace.std,
+            acceptance=trace.acceptance,
+            n_replicas=len(selector.result_.subsets),
+            n_features=selector.result_.size,
+        )
+
+    def plot(self, ax: Any = None, *, negative: bool = False, acceptance: bool = False) -> Self:
+        """Draw the mean as a line and one standard deviation as a band.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        negative : bool, default=False
+            Whether to draw the criterion with a minus, as an energy that falls.
+        acceptance : bool, default=False
+            Whether to draw the acceptance rate too, on a scale at the right.
+
+        Returns
+        -------
+        TraceDisplay
+            Itself.
+        """
+        own_figure = ax is None
+        ax = axes_for("TraceDisplay.plot", ax)
+        handles = self._draw_criterion(ax, negative)
+        self.acceptance_ax_ = None
+        if acceptance:
+            self.acceptance_ax_ = ax.twinx()
+            handles.append(self._draw_acceptance(self.acceptance_ax_))
+            without_tex(self.acceptance_ax_)
+        ax.set_xlabel("Inverse temperature β")
+        add_legend(ax, handles, own_figure=own_figure)
+        without_tex(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_criterion(self, ax: Any, negative: bool) -> list[Any]:
+        mean = -self.mean if negative else self.mean
+        (line,) = ax.plot(
+            self.beta,
+            mean,
+            color=FIRST,
+            label=f"Mean of {self.n_replicas} replicas",
+        )
+        band = ax.fill_between(
+            self.beta, mean - self.std, mean + self.std, color=FIRST, alpha=0.25, label="± 1 SD"
+        )
+        ax.set_ylabel(f"{'−' if negative else ''}FDR of k = {self.n_features} features")
+        return [line, band]
+
+    def _draw_acceptance(self, ax: Any) -> Any:
+        (line,) = ax.plot(
+            self.beta, self.acceptance, color=SECOND, linestyle="--", label="Acceptance rate"
+        )
+        ax.set_ylim(0, 1)
+        ax.set_ylabel("Acceptance rate")
+        return line
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "beta": self.beta,
+            "mean": self.mean,
+            "std": self.std,
+            "acceptance": self.acceptance,
+        }

@@ -1,0 +1,130 @@
+"""Methods by name; SA-FDR also with other settings, as in "sa-fdr+n_batches=10"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr import AnnealingSelector, anneal_path
+from safdr.paper.baselines import RFE, Abess, Lasso
+from safdr.paper.errors import MethodError
+from safdr.paper.models import Method, SubsetModel, sizes_up_to
+
+SA_FDR = "sa-fdr"
+TITLES = {SA_FDR: "SA-FDR", "rfe": "RFE", "lasso": "Lasso", "abess": "abess"}
+# The paper's three; abess is an extra.
+DEFAULT_METHODS = (SA_FDR, "rfe", "lasso")
+
+
+@dataclass(frozen=True)
+class SAFDR:
+    """The paper's method, by the public API.
+
+    Parameters
+    ----------
+    changes : mapping
+        Settings that differ from the defaults.
+    """
+
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """With the changes, in alphabetical order."""
+        return "+".join(
+            [SA_FDR, *(f"{key}={value}" for key, value in sorted(self.changes.items()))]
+        )
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """All of them, so that a change of defaults is seen."""
+        return {"method": SA_FDR, **annealing_defaults(), **self.changes}
+
+    def grid(self, X: NDArray[np.float64], y: NDArray[np.int64], max_features: int) -> list[int]:
+        """Sizes."""
+        return sizes_up_to(max_features, X.shape[1])
+
+    def path(
+        self, X: NDArray[np.float64], y: NDArray[np.int64], grid: Any, seed: int
+    ) -> list[SubsetModel]:
+        """One search for each size."""
+        return [
+            SubsetModel(
+                result.subset,
+                result.coefficients[result.best],
+                float(result.intercepts[result.best]),
+                result.cross_entropy,
+            )
+            for result in anneal_path(
+                X, y, grid, every_fit=False, random_state=seed, **self.changes
+            )
+        ]
+
+
+def annealing_defaults() -> dict[str, Any]:
+    """How `AnnealingSelector` anneals unless told otherwise.
+
+    Returns
+    -------
+    dict
+    """
+    parameters = AnnealingSelector().get_params(deep=False)
+    # The others (how many features, which model, how many jobs, the seed) have None as default.
+    return {name: value for name, value in parameters.items() if value is not None}
+
+
+def get_method(spec: str) -> Method:
+    """A method by name.
+
+    Parameters
+    ----------
+    spec : str
+        "sa-fdr", "rfe", "lasso" or "abess"; "sa-fdr" may be followed by settings, each as
+        "+name=value".
+
+    Returns
+    -------
+    Method
+    """
+    name, *changes = spec.split("+")
+    if name == SA_FDR:
+        return SAFDR(_parse_changes(spec, changes))
+    if changes:
+        raise MethodError(f"Only {SA_FDR} takes settings; got {spec!r}.")
+    if name == "abess" and find_spec("abess") is None:
+        raise MethodError("The method 'abess' needs the package: pip install abess")
+    baselines: dict[str, Method] = {"rfe": RFE(), "lasso": Lasso(), "abess": Abess()}
+    if name not in baselines:
+        raise MethodError(f"No method is called {name!r}. There are: {', '.join(TITLES)}.")
+    return baselines[name]
+
+
+def _parse_changes(spec: str, changes: list[str]) -> dict[str, Any]:
+    """Settings out of "name=value" texts, those at their default left out."""
+    defaults = annealing_defaults()
+    parsed = {}
+    for change in changes:
+        key, equals, text = change.partition("=")
+        if key not in defaults or not equals:
+            raise MethodError(
+                f"{change!r} in {spec!r} is not a setting. Write +name=value with a name of: "
+                f"{', '.join(defaults)}."
+            )
+        value = _parse_value(spec, key, text, type(defaults[key]))
+        if value != defaults[key]:
+            parsed[key] = value
+    return parsed
+
+
+def _parse_value(spec: str, key: str, text: str, kind: type) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise MethodError(
+            f"{key} in {spec!r} must be of type {kind.__name__}; got {text!r}."
+        ) from None

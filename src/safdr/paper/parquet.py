@@ -1,0 +1,77 @@
+"""Reading and writing tables with pyarrow, which is an extra."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safdr.paper.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def require_pyarrow() -> Any:
+    """Pyarrow, or an error that says how to get it.
+
+    Returns
+    -------
+    module
+    """
+    try:
+        import pyarrow
+        import pyarrow.csv
+        import pyarrow.parquet
+    except ImportError:
+        raise DataError(
+            "The data files are Parquet, and reading them needs pyarrow, which is not installed. "
+            "Install it with: pip install 'safdr[paper]'"
+        ) from None
+    return pyarrow
+
+
+def read_table(path: Path) -> pa.Table:
+    """Read a Parquet or CSV file whole.
+
+    Parameters
+    ----------
+    path : Path
+        Ends in .parquet or .csv.
+
+    Returns
+    -------
+    pyarrow.Table
+    """
+    arrow = require_pyarrow()
+    try:
+        if path.suffix == ".csv":
+            return arrow.csv.read_csv(path, convert_options=_csv_options(arrow))
+        return arrow.parquet.read_table(path)
+    except (arrow.ArrowInvalid, OSError) as error:
+        raise DataError(
+            f"{path} can't be read: {error} The file is cut short or not what its name says. "
+            "It is left as it is: move it away, then get it anew ('safdr paper data' says how)."
+        ) from None
+
+
+def _csv_options(arrow: Any) -> Any:
+    """R's and Kaggle's way to write a missing value."""
+    return arrow.csv.ConvertOptions(null_values=["NA", ""], strings_can_be_null=True)
+
+
+def parquet_bytes(table: pa.Table) -> bytes:
+    """The Parquet file of a table.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        What goes in.
+
+    Returns
+    -------
+    bytes
+    """
+    sink = BytesIO()
+    require_pyarrow().parquet.write_table(table, sink)
+    return sink.getvalue()

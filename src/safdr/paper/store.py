@@ -1,0 +1,196 @@
+"""Rows on disk, one small JSON file for each cell.
+
+One file a cell, and not one growing file, since then a rename makes each row appear whole, workers
+never write to the same file, and doing a cell again touches no other. Each file carries a checksum
+of its row, so that a damaged one is seen even where it still parses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safdr.paper.atomic import write_atomically
+from safdr.paper.errors import CorruptRowError, SettingsError
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """What one row is about."""
+
+    data: str
+    method: str
+    repeat: int
+
+    def __str__(self) -> str:
+        return f"{self.data}, {self.method}, repeat {self.repeat}"
+
+
+@dataclass(frozen=True)
+class RowStore:
+    """The rows below one folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Gets rows/DATA/METHOD/NUMBER.json.
+    """
+
+    folder: Path
+
+    def path(self, cell: Cell) -> Path:
+        """Where the row of a cell is, or would be.
+
+        Parameters
+        ----------
+        cell : Cell
+            Which.
+
+        Returns
+        -------
+        Path
+        """
+        return self.folder / "rows" / cell.data / cell.method / f"{cell.repeat:03d}.json"
+
+    def write(self, cell: Cell, settings: Mapping[str, Any], content: Mapping[str, Any]) -> None:
+        """Keep a row; what a damaged file held is replaced.
+
+        Parameters
+        ----------
+        cell : Cell
+            What it is about.
+        settings : mapping
+            What it was made with.
+        content : mapping
+            What was measured.
+        """
+        row = {
+            "data": cell.data,
+            "method": cell.method,
+            "repeat": cell.repeat,
+            "settings": settings,
+            **content,
+        }
+        text = json.dumps({"sha256": _checksum(row), "row": row}, ensure_ascii=False)
+        write_atomically(self.path(cell), text.encode())
+
+    def read(self, cell: Cell) -> Row | None:
+        """The row of a cell; None if it was not made yet.
+
+        Parameters
+        ----------
+        cell : Cell
+            Which.
+
+        Returns
+        -------
+        dict or None
+        """
+        path = self.path(cell)
+        return _read(path) if path.exists() else None
+
+    def read_all(self) -> tuple[list[Row], list[str]]:
+        """All rows in the order of their names, and a line for each damaged file.
+
+        Returns
+        -------
+        tuple of list
+        """
+        rows, problems = [], []
+        for path in sorted((self.folder / "rows").glob("*/*/*.json")):
+            try:
+                rows.append(_read(path))
+            except CorruptRowError as error:
+                problems.append(str(error))
+        return rows, problems
+
+
+def _read(path: Path) -> Row:
+    """A whole row, or an error."""
+    try:
+        envelope = json.loads(path.read_bytes())
+        row: Row = envelope["row"]
+        whole = envelope["sha256"] == _checksum(row)
+    except (ValueError, KeyError, TypeError):
+        whole = False
+    if not whole:
+        raise CorruptRowError(
+            f"{path} is damaged (cut short or changed); the next run makes it again."
+        )
+    return row
+
+
+def _checksum(row: Mapping[str, Any]) -> str:
+    text = json.dumps(row, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_same_settings(path: Path, row: Row, settings: Mapping[str, Any]) -> None:
+    """Refuse a row that was made with other settings.
+
+    Parameters
+    ----------
+    path : Path
+        Where it is, for the message.
+    row : dict
+        The row.
+    settings : mapping
+        What is wanted now.
+    """
+    # Through JSON, as the row went: a tuple there is a list here.
+    differences = _differences(row["settings"], json.loads(json.dumps(settings)))
+    if differences:
+        raise SettingsError(
+            f"{path} was made with other settings: {'; '.join(differences)}. Rows are never "
+            "mixed. Give the settings of those rows, or another folder with --out."
+        )
+
+
+def check_comparable(rows: Iterable[Row]) -> None:
+    """Refuse rows that can't stand in one table.
+
+    Rows of one method must share all settings; rows of one data set must share its values and the
+    protocol.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        All that go in.
+    """
+    first_of: dict[tuple[str, ...], Row] = {}
+    for row in rows:
+        shared = {"protocol": row["settings"]["protocol"]}
+        scopes: dict[tuple[str, ...], dict[str, Any]] = {
+            (): shared,
+            (row["data"],): {**shared, "data": row["settings"]["data"]},
+            ("", row["method"]): {"method": row["settings"]["method"]},
+        }
+        for scope, wanted in scopes.items():
+            first = first_of.setdefault(scope, row)
+            differences = _differences({key: first["settings"][key] for key in wanted}, wanted)
+            if differences:
+                raise SettingsError(
+                    f"The rows of {_cell_of(first)} and {_cell_of(row)} were made with different "
+                    f"settings: {'; '.join(differences)}. Move one kind to another folder."
+                )
+
+
+def _cell_of(row: Row) -> Cell:
+    return Cell(row["data"], row["method"], row["repeat"])
+
+
+def _differences(one: Any, other: Any, name: str = "") -> list[str]:
+    """What differs between two nested settings, in words."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return [
+            line
+            for key in sorted(one.keys() | other.keys())
+            for line in _differences(one.get(key), other.get(key), f"{name}.{key}".strip("."))
+        ]
+    return [] if one == other else [f"{name} {one!r} there, {other!r} here"]

@@ -1,0 +1,226 @@
+"""Our table beside the paper's: rows in, Markdown, CSV and LaTeX out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from safdr.paper.datasets import DATASETS
+from safdr.paper.methods import TITLES
+from safdr.paper.protocol import RULES
+from safdr.paper.published import PUBLISHED, Published
+from safdr.paper.store import Row, check_comparable
+from safdr.paper.summary import Group, Mean, best_within_error, group
+
+MISSING = "–"
+HEADER = (
+    *("Data", "N", "K", "Method", "Repeats"),
+    *(f"{what} ({rule})" for rule in RULES for what in ("k*", "AUC")),
+    *("s/fold", "paper k*", "paper AUC", "paper s/fold"),
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One quantity: its mean, and whether it is the best of the methods, within the error."""
+
+    mean: Mean
+    best: bool
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method on one data set."""
+
+    data: str
+    method: str
+    k: dict[str, Result]
+    auc: dict[str, Result]
+    seconds: float
+    published: Published | None
+
+    @property
+    def repeats(self) -> int:
+        """Number of rows behind it."""
+        return self.k[RULES[0]].mean.n
+
+
+def make_lines(rows: Iterable[Row]) -> list[Line]:
+    """The numbers of the table, in the order of the paper's.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        Those of other settings of SA-FDR are left to the ablation.
+
+    Returns
+    -------
+    list of Line
+    """
+    kept = [row for row in rows if row["method"] in TITLES]
+    check_comparable(kept)
+    groups = group(kept)
+    lines = []
+    for data in DATASETS:
+        by_method = {m: groups[data, m] for m in TITLES if (data, m) in groups}
+        lines.extend(_lines_of(by_method))
+    return lines
+
+
+def _lines_of(by_method: dict[str, Group]) -> list[Line]:
+    """The methods on one data set; the best of them is found by pairs."""
+    k = {rule: {m: g.k(rule) for m, g in by_method.items()} for rule in RULES}
+    auc = {rule: {m: g.auc(rule) for m, g in by_method.items()} for rule in RULES}
+    if not by_method:
+        return []
+    best_k = {rule: best_within_error(k[rule], largest=False) for rule in RULES}
+    best_auc = {rule: best_within_error(auc[rule], largest=True) for rule in RULES}
+    return [
+        Line(
+            g.data,
+            m,
+            {r: Result(Mean.of(k[r][m].values()), m in best_k[r]) for r in RULES},
+            {r: Result(Mean.of(auc[r][m].values()), m in best_auc[r]) for r in RULES},
+            g.fold_seconds(),
+            PUBLISHED.get((g.data, m)),
+        )
+        for m, g in by_method.items()
+    ]
+
+
+def _cells(line: Line, bold: str, plus_minus: str) -> list[str]:
+    """The texts of a line; `bold` is a format such as "**{}**"."""
+    data = DATASETS[line.data]
+    rows, features = data.counts[:2] if data.counts else (MISSING, MISSING)
+    found = [
+        _result(result, digits, bold, plus_minus)
+        for rule in RULES
+        for result, digits in ((line.k[rule], 2), (line.auc[rule], 4))
+    ]
+    start = [data.title, str(rows), str(features), TITLES[line.method], str(line.repeats)]
+    return [*start, *found, f"{line.seconds:.2f}", *_published(line.published)]
+
+
+def _result(result: Result, digits: int, bold: str, plus_minus: str) -> str:
+    text = f"{result.mean.value:.{digits}f}"
+    text = bold.format(text) if result.best else text
+    if math.isnan(result.mean.error):
+        return text
+    return f"{text}{plus_minus}{result.mean.error:.{digits}f}"
+
+
+def _published(published: Published | None) -> list[str]:
+    if published is None:
+        return [MISSING] * 3
+    return [f"{published.k:.2f}", f"{published.auc:.4f}", f"{published.seconds:g}"]
+
+
+def to_markdown(lines: Sequence[Line]) -> str:
+    """The table for the README.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        From `make_lines`.
+
+    Returns
+    -------
+    str
+    """
+    body = [_cells(line, "**{}**", " ± ") for line in lines]
+    return markdown_table(HEADER, body)
+
+
+def markdown_table(header: Sequence[str], body: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown; texts to the left, numbers to the right.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Names of the columns.
+    body : iterable of sequence of str
+        Lines.
+
+    Returns
+    -------
+    str
+    """
+    texts = ("Data", "Method", "Settings")
+    rule = ["---" if name in texts else "---:" for name in header]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (header, rule, *body))
+
+
+def to_latex(lines: Sequence[Line]) -> str:
+    """The same table for a paper; it needs booktabs.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        From `make_lines`.
+
+    Returns
+    -------
+    str
+    """
+    header = [name.replace("k*", "$k^*$").replace("_", r"\_") for name in HEADER]
+    body = [_cells(line, r"\textbf{{{}}}", r" $\pm$ ") for line in lines]
+    return "".join(
+        [
+            "\\begin{tabular}{lrrl" + "r" * (len(HEADER) - 4) + "}\n\\toprule\n",
+            *(" & ".join(cells) + " \\\\\n" for cells in [header]),
+            "\\midrule\n",
+            *(" & ".join(cells).replace(MISSING, "--") + " \\\\\n" for cells in body),
+            "\\bottomrule\n\\end{tabular}\n",
+        ]
+    )
+
+
+def to_csv(lines: Sequence[Line]) -> str:
+    """All numbers in full, one line a method and data set.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        From `make_lines`.
+
+    Returns
+    -------
+    str
+    """
+    return csv_text([_record(line) for line in lines])
+
+
+def csv_text(records: Sequence[dict[str, object]]) -> str:
+    """A CSV file with a header.
+
+    Parameters
+    ----------
+    records : sequence of dict
+        All with the same keys.
+
+    Returns
+    -------
+    str
+    """
+    sink = io.StringIO()
+    if records:
+        writer = csv.DictWriter(sink, list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+    return sink.getvalue()
+
+
+def _record(line: Line) -> dict[str, object]:
+    record: dict[str, object] = {"data": line.data, "method": line.method, "repeats": line.repeats}
+    for rule in RULES:
+        for name, result in (("k", line.k[rule]), ("auc", line.auc[rule])):
+            record[f"{name}_{rule}"] = result.mean.value
+            record[f"{name}_{rule}_error"] = result.mean.error
+            record[f"{name}_{rule}_best"] = result.best
+    record["seconds_per_fold"] = line.seconds
+    for name in Published._fields:
+        record[f"paper_{name}"] = "" if line.published is None else getattr(line.published, name)
+    return record

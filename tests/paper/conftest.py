@@ -1,0 +1,49 @@
+"""A tiny problem, and rows with known numbers."""
+
+import numpy as np
+import pytest
+
+from safdr.paper.problem import Problem
+
+
+@pytest.fixture(scope="session")
+def toy():
+    """Eight features of which the third and the sixth tell the class."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(240, 8))
+    y = (X[:, 2] - X[:, 5] + rng.logistic(size=240) > 0).astype(np.int64)
+    return Problem("toy", 5.0 + 3.0 * X, y, tuple("abcdefgh"))
+
+
+@pytest.fixture
+def make_row():
+    """A row with given k* and AUC for both rules."""
+
+    def make(data, method, repeat, k, auc, /, *, seconds=(1.0, 3.0), **settings):
+        return {
+            "data": data,
+            "method": method,
+            "repeat": repeat,
+            "settings": {
+                "protocol": {"max_features": 3},
+                "method": {"method": method},
+                "data": {"sha256": "0"},
+                **settings,
+            },
+            "grid": [1, 2, 3],
+            "folds": {
+                "n_features": [[1, 2, 3], [1, 2, 4]],
+                "train_cross_entropy": [[0.6, 0.5, 0.4], [0.4, 0.3, 0.2]],
+                "train_auc": [[0.7, 0.8, 0.9], [0.7, 0.8, 0.9]],
+                "validation_auc": [[0.6, 0.8, 0.8], [0.8, 0.8, 0.8]],
+                "seconds": list(seconds),
+            },
+            "refit": {"test_auc": [auc - 0.1, auc, auc + 0.1]},
+            "chosen": {
+                "one_sd": {"k": k, "test_auc": auc},
+                "one_se": {"k": k + 2, "test_auc": auc + 0.01},
+            },
+            "seconds": 1.0,
+        }
+
+    return make

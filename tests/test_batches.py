@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from safdr.batches import MIN_CLASS_ROWS, ROWS_PER_FEATURE, batch_share, draw_batches
+
+CODES = np.random.default_rng(0).permutation(np.repeat([0, 1], [300, 100]))
+
+
+def drawn(codes, n_batches, share, seed=0):
+    return list(draw_batches(codes, n_batches, share, np.random.default_rng(seed)))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_each_class_has_its_share_of_rows(share):
+    for batch in drawn(CODES, 5, share):
+        for label, count in enumerate((300, 100)):
+            assert (batch == label).sum() == np.ceil(share * count)
+
+
+def test_rows_keep_their_class_or_are_left_out():
+    for batch in drawn(CODES, 3, 0.4):
+        inside = batch >= 0
+        np.testing.assert_array_equal(batch[inside], CODES[inside])
+        assert (batch[~inside] == -1).all()
+
+
+def test_the_number_of_batches_is_that_asked_for():
+    assert len(drawn(CODES, 7, 0.5)) == 7
+
+
+def test_batches_differ_from_each_other():
+    batches = drawn(CODES, 4, 0.5)
+    assert len({batch.tobytes() for batch in batches}) == 4
+
+
+def test_every_row_has_the_same_chance():
+    n_batches = 4000
+    counts = sum((batch >= 0).astype(int) for batch in drawn(CODES, n_batches, 0.5))
+    # Binomial: five standard deviations on 400 rows.
+    assert np.abs(counts - n_batches / 2).max() < 5 * np.sqrt(n_batches / 4)
+
+
+def test_the_same_seed_gives_the_same_batches():
+    np.testing.assert_array_equal(drawn(CODES, 3, 0.5, seed=1), drawn(CODES, 3, 0.5, seed=1))
+
+
+def test_another_seed_gives_other_batches():
+    assert not np.array_equal(drawn(CODES, 3, 0.5, seed=1), drawn(CODES, 3, 0.5, seed=2))
+
+
+@pytest.mark.parametrize("n_rare", [2, 3, 10])
+def test_a_class_never_has_fewer_than_two_rows(n_rare):
+    codes = np.repeat([0, 1], [500, n_rare])
+    for batch in drawn(codes, 5, 0.01):
+        assert (batch == 1).sum() >= MIN_CLASS_ROWS == 2
+
+
+def test_a_share_of_one_is_all_rows():
+    np.testing.assert_array_equal(drawn(CODES, 1, 1.0)[0], CODES)
+
+
+@pytest.mark.parametrize("fraction", [0.3, 0.5, 1.0])
+def test_the_share_is_the_fraction_where_rows_abound(fraction):
+    assert batch_share(fraction, 5, np.array([5000, 5000])) == fraction
+
+
+def test_the_share_grows_with_the_size():
+    share = batch_share(0.1, 30, np.array([60, 40]))
+    assert share == pytest.approx((ROWS_PER_FEATURE * 30 + 2) / 100)
+
+
+def test_the_share_is_never_more_than_all_rows():
+    assert batch_share(0.5, 1000, np.array([40, 22])) == 1.0
+
+
+@pytest.mark.parametrize("size", [1, 4, 12])
+def test_a_batch_has_two_rows_a_feature_beyond_the_class_means(size):
+    codes = np.repeat([0, 1], [31, 17])
+    share = batch_share(0.05, size, np.bincount(codes))
+    for batch in drawn(codes, 5, share):
+        assert (batch >= 0).sum() - 2 >= 2 * size

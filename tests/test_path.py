@@ -1,0 +1,96 @@
+import joblib
+import numpy as np
+import pytest
+
+from safdr import AnnealingResult, AnnealingSelector, anneal_path
+
+QUICK = {"n_replicas": 12, "max_steps": 15}
+ARRAYS = ("subsets", "criterion_values", "cross_entropies", "coefficients", "intercepts")
+
+
+def assert_same_results(left, right):
+    assert len(left) == len(right)
+    for a, b in zip(left, right, strict=True):
+        for name in ARRAYS:
+            np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+
+
+def test_there_is_one_result_for_each_size_in_order(two_classes):
+    results = anneal_path(*two_classes, [4, 1, 12], random_state=0, **QUICK)
+    assert all(isinstance(result, AnnealingResult) for result in results)
+    assert [result.size for result in results] == [4, 1, 12]
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_batches": 1, "batch_fraction": 1.0}])
+def test_each_result_is_that_of_a_selector_alone(two_classes, settings):
+    settings = QUICK | settings
+    results = anneal_path(*two_classes, [2, 3, 7], random_state=5, **settings)
+    alone = [
+        AnnealingSelector(size, random_state=5, **settings).fit(*two_classes).result_
+        for size in (2, 3, 7)
+    ]
+    assert_same_results(results, alone)
+
+
+def test_the_order_of_the_sizes_does_not_matter(two_classes):
+    up = anneal_path(*two_classes, range(1, 9), random_state=0, **QUICK)
+    down = anneal_path(*two_classes, range(8, 0, -1), random_state=0, **QUICK)
+    assert_same_results(up, down[::-1])
+
+
+@pytest.mark.parametrize("n_jobs", [2, -1])
+def test_the_number_of_jobs_does_not_matter(two_classes, n_jobs):
+    alone = anneal_path(*two_classes, range(1, 7), random_state=0, n_jobs=1, **QUICK)
+    together = anneal_path(*two_classes, range(1, 7), random_state=0, n_jobs=n_jobs, **QUICK)
+    assert_same_results(alone, together)
+
+
+def test_processes_give_what_threads_give(two_classes):
+    threads = anneal_path(*two_classes, [2, 3], random_state=0, n_jobs=2, **QUICK)
+    with joblib.parallel_config(backend="loky"):
+        processes = anneal_path(*two_classes, [2, 3], random_state=0, n_jobs=2, **QUICK)
+    assert_same_results(threads, processes)
+
+
+def test_weights_reach_the_search(two_classes):
+    X, y = two_classes
+    repeats = np.arange(len(X)) % 3 + 1
+    settings = QUICK | {"n_batches": 1, "batch_fraction": 1.0}
+    weighted = anneal_path(X, y, [3], sample_weight=repeats, random_state=0, **settings)[0]
+    repeated = anneal_path(
+        np.repeat(X, repeats, axis=0), np.repeat(y, repeats), [3], random_state=0, **settings
+    )[0]
+    np.testing.assert_array_equal(weighted.subset, repeated.subset)
+    assert weighted.cross_entropy == pytest.approx(repeated.cross_entropy, rel=1e-9)
+
+
+def test_no_size_is_no_result(two_classes):
+    assert anneal_path(*two_classes, [], **QUICK) == []
+
+
+def test_the_best_criterion_value_never_falls_with_the_size(two_classes):
+    results = anneal_path(
+        *two_classes, range(1, 13), random_state=0, n_batches=1, batch_fraction=1.0
+    )
+    best = [result.criterion_values.max() for result in results]
+    assert (np.diff(best) >= 0).all()
+
+
+@pytest.mark.parametrize("size", [0, -1, 13, 2.5, "3", None])
+def test_a_size_out_of_range_is_named(two_classes, size):
+    with pytest.raises(ValueError, match=r"sizes must be ints from 1 to n_features = 12") as error:
+        anneal_path(*two_classes, [1, size], **QUICK)
+    assert f"got {size!r}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("n_replicas", 0), ("batch_draw", "never"), ("ridge", -1.0)]
+)
+def test_a_bad_setting_is_named(two_classes, setting, value):
+    with pytest.raises(ValueError, match=setting):
+        anneal_path(*two_classes, [1], **{setting: value})
+
+
+def test_an_unknown_setting_is_an_error(two_classes):
+    with pytest.raises(TypeError, match="n_sweeps"):
+        anneal_path(*two_classes, [1], n_sweeps=3)

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reference
+from safdr.annealing.schedule import beta_step, has_converged
+
+
+def test_the_step_is_epsilon_over_sigma(rng):
+    values = rng.normal(3.0, 2.0, size=50)
+    assert beta_step(values, 0.7) == pytest.approx(0.7 / values.std())
+
+
+@pytest.mark.parametrize("values", [[2.5], [2.5] * 50, [0.1 + 0.2] * 3 + [0.3] * 3])
+def test_without_spread_the_size_of_the_values_sets_the_step(values):
+    assert beta_step(np.array(values), 0.7) == pytest.approx(0.7 / values[0])
+
+
+@pytest.mark.parametrize("n_values", [1, 4])
+def test_values_of_zero_give_a_finite_step(n_values):
+    assert beta_step(np.zeros(n_values), 0.7) == 0.7
+
+
+@given(st.floats(1e-6, 1e6))
+def test_the_step_scales_with_the_criterion(scale):
+    values = np.array([1.0, 2.0, 4.0])
+    assert beta_step(scale * values, 0.7) == pytest.approx(beta_step(values, 0.7) / scale)
+
+
+@pytest.mark.parametrize("window", [1, 3, 10])
+def test_no_convergence_before_two_windows(window):
+    assert not has_converged([1.0] * (2 * window - 1), 1e-3, window)
+    assert has_converged([1.0] * (2 * window), 1e-3, window)
+
+
+def test_a_change_beyond_the_tolerance_is_no_convergence():
+    assert has_converged([1.0, 1.0, 1.0009, 1.0009], 1e-3, 2)
+    assert not has_converged([1.0, 1.0, 1.002, 1.002], 1e-3, 2)
+
+
+def test_only_the_last_two_windows_count():
+    assert has_converged([0.0, 5.0, 9.0, 1.0, 1.0, 1.0, 1.0], 1e-3, 2)
+
+
+def test_noise_around_a_settled_mean_is_convergence():
+    assert has_converged([1.0, 1.2] * 10, 1e-3, 10)
+
+
+def test_a_falling_mean_is_no_convergence():
+    assert not has_converged(list(np.linspace(2, 1, 20)), 1e-3, 10)
+
+
+def test_a_tolerance_of_zero_asks_for_no_change_at_all():
+    assert has_converged([1.0] * 4, 0.0, 2)
+    assert not has_converged([1.0, 1.0, 1.0, 1.0 + 1e-12], 0.0, 2)
+
+
+@given(st.lists(st.floats(0.5, 2.0), min_size=1, max_size=30), st.integers(1, 8))
+def test_convergence_is_that_of_the_reference(means, window):
+    assert has_converged(means, 0.05, window) == reference.has_converged(means, 0.05, window)
