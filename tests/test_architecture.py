@@ -87,7 +87,8 @@ def test_a_reader_of_results_never_reaches_into_the_engine(room):
     assert not OWN[room] & INNER
 
 
-@pytest.mark.parametrize("room", sorted(set(OWN) - READERS))
+# The package itself hands out the names of all rooms.
+@pytest.mark.parametrize("room", sorted(set(OWN) - READERS - {"__init__"}))
 def test_nothing_but_readers_imports_a_reader(room):
     assert not OWN[room] & READERS
 
