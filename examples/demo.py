@@ -11,9 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from safdr import AnnealingSelectorCV
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-X_train, X_test, y_train, y_test = train_test_split(
-    X, y, test_size=0.2, stratify=y, random_state=0
-)
+X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.2, stratify=y, random_state=0)
 
 search = AnnealingSelectorCV(max_features=10, n_jobs=2, random_state=0).fit(X_train, y_train)
 everything = make_pipeline(StandardScaler(), LogisticRegression()).fit(X_train, y_train)

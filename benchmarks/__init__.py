@@ -1,0 +1,1 @@
+"""Side-by-side timings: contestants take turns in one run, and ratios of medians are kept."""

@@ -1,0 +1,63 @@
+"""A proposal in the compiled core against the same in plain NumPy (tests/reference.py)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+
+from benchmarks.timing import keep, take_turns
+from safdr.annealing.chains import SwapChains, random_subsets
+from safdr.criterion import fisher_criterion
+from safdr.moments import class_moments
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+import reference
+
+N_REPLICAS, N_PROPOSALS = 50, 2000
+# The reference takes this share of the proposals; per proposal that makes no difference.
+REFERENCE_SHARE = 0.002
+
+
+def main() -> None:
+    """Measure breast cancer, hot (all accepted) and cold (hardly any), at several sizes."""
+    X, y = load_breast_cancer(return_X_y=True)
+    criterion = fisher_criterion(class_moments(X, y, 2), ridge=1e-6)
+    results = []
+    for size in (3, 8, 15, 25):
+        for beta in (0.0, 1e6):
+            seconds = _seconds_a_proposal(criterion, size, beta)
+            results.append(
+                {
+                    "data": "breast cancer",
+                    "size": size,
+                    "beta": beta,
+                    "compiled_ns": round(1e9 * seconds["compiled"], 1),
+                    "reference_ns": round(1e9 * seconds["reference"]),
+                    "ratio": round(seconds["reference"] / seconds["compiled"]),
+                }
+            )
+    keep("proposals", results)
+
+
+def _seconds_a_proposal(criterion, size, beta):
+    rng = np.random.default_rng(0)
+    start = random_subsets(criterion, size, N_REPLICAS, rng)
+    chains = SwapChains(criterion, start, seed=np.random.SeedSequence(0), n_proposals=N_PROPOSALS)
+    betas = np.full(N_REPLICAS, beta)
+    n_reference = int(REFERENCE_SHARE * N_REPLICAS * N_PROPOSALS)
+    seconds = take_turns(
+        {
+            "compiled": lambda: chains.sweep(betas),
+            "reference": lambda: reference.sweep(
+                start[0], (criterion.A, criterion.D), beta, n_reference, rng
+            ),
+        },
+        rounds=7,
+    )
+    return {
+        "compiled": seconds["compiled"] / (N_REPLICAS * N_PROPOSALS),
+        "reference": seconds["reference"] / n_reference,
+    }
