@@ -26,13 +26,15 @@ lint: $(VENV)/dev
 	$(VENV)/bin/mypy
 
 # Python itself is not sanitized, so the runtimes are loaded first, and what it still holds at exit is
-# no leak. On PYTHONPATH the editable install is not active, so that the sanitized one is found.
+# no leak. An empty environment that finds all packages by PYTHONPATH takes the sanitized core, since
+# the editable install is not active there.
 sanitize: $(VENV)/dev
 	$(PY) -m pip install -q --no-build-isolation --no-deps --upgrade --target build/sanitized . \
 	    -C cmake.define.SAFDR_SANITIZE=ON -C build-dir=build/sanitize
+	$(PY) -m venv --clear --without-pip build/sanitize-venv
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libubsan.so)" \
-	    ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="build/sanitized:$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
-	    "$$($(PY) -c 'import sys; print(sys._base_executable)')" -m pytest -n 2 $(KERNEL_TESTS)
+	    ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$(CURDIR)/build/sanitized:$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+	    build/sanitize-venv/bin/python -m pytest -n 2 $(KERNEL_TESTS)
 
 bench: $(VENV)/dev
 	$(PY) -m benchmarks

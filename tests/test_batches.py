@@ -64,9 +64,13 @@ def test_the_share_is_the_fraction_where_rows_abound(fraction):
     assert batch_share(fraction, 5, np.array([5000, 5000])) == fraction
 
 
-def test_the_share_grows_with_the_size():
-    share = batch_share(0.1, 30, np.array([60, 40]))
-    assert share == pytest.approx((ROWS_PER_FEATURE * 30 + 2) / 100)
+def test_the_share_grows_with_the_size_in_few_steps():
+    counts = np.array([60, 40])
+    assert batch_share(0.1, 30, counts) == 0.625  # 62 rows are needed: five eighths
+    shares = [batch_share(0.1, size, counts) for size in range(1, 60)]
+    needed = [(ROWS_PER_FEATURE * size + 2) / 100 for size in range(1, 60)]
+    assert all(share >= min(1.0, need) for share, need in zip(shares, needed, strict=True))
+    assert len(set(shares)) <= 9
 
 
 def test_the_share_is_never_more_than_all_rows():

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 import reference
 from safdr import _core
 from safdr.annealing.chains import EACH_PROPOSAL, SwapChains, random_subsets
-from safdr.criterion import Criterion, fisher_criterion
+from safdr.criterion import Criterion, fisher_criterion, stack_criteria
 from safdr.moments import class_moments
 
 # A right sampler fails a chi-square test at this level once in ten thousand seeds; ours are fixed.
@@ -209,7 +209,9 @@ def test_a_batch_for_each_proposal_mixes_the_transitions(seed):
     criteria = [small_criterion(seed), small_criterion(seed + 10)]
     beta = 1.5 / all_values(criteria[0]).std()
     n_replicas = 20_000
-    chains = make_chains(criteria[0], 3, n_replicas, seed, n_proposals=300, batches=criteria)
+    chains = make_chains(
+        criteria[0], 3, n_replicas, seed, n_proposals=300, batches=stack_criteria(criteria)
+    )
     chains.sweep(np.full(n_replicas, beta), np.full(n_replicas, EACH_PROPOSAL))
     mixed = np.mean([transition_matrix(all_values(c), beta) for c in criteria], axis=0)
     counts = visits(chains)
@@ -222,7 +224,9 @@ def test_each_replica_sweeps_on_the_batch_it_is_given():
     beta = 1.0 / all_values(criteria[0]).std()
     n_replicas = 10_000
     for index, criterion in enumerate(criteria):
-        chains = make_chains(criteria[0], 3, n_replicas, n_proposals=200, batches=criteria)
+        chains = make_chains(
+            criteria[0], 3, n_replicas, n_proposals=200, batches=stack_criteria(criteria)
+        )
         chains.sweep(np.full(n_replicas, beta), np.full(n_replicas, index))
         counts = visits(chains)
         assert chi_square_p(counts, boltzmann(all_values(criterion), beta)) > LEVEL
@@ -244,7 +248,7 @@ def test_each_replica_has_its_own_beta():
 
 def test_values_are_of_all_rows_whatever_the_batches():
     criteria = [small_criterion(0), small_criterion(10)]
-    chains = make_chains(criteria[0], 3, batches=criteria[1:])
+    chains = make_chains(criteria[0], 3, batches=stack_criteria(criteria[1:]))
     chains.sweep(np.full(20, 1.0))
     expected = [criteria[0].value(subset) for subset in chains.subsets]
     np.testing.assert_allclose(chains.values, expected, rtol=1e-9)
@@ -341,7 +345,7 @@ def test_copies_never_enter_together_on_batches(rng, which):
         fisher_criterion(class_moments(X[i], y[i], 2), ridge=1e-6, scale=whole.scale)
         for i in (rng.permutation(len(X))[:50], rng.permutation(len(X))[:50])
     ]
-    chains = make_chains(whole, 4, batches=batches)
+    chains = make_chains(whole, 4, batches=stack_criteria(batches))
     for _ in range(20):
         chains.sweep(np.zeros(20), np.full(20, which))
         assert not holds_a_pair(chains.subsets)

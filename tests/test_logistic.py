@@ -307,61 +307,6 @@ def test_the_number_of_threads_does_not_change_a_bit(n_threads):
     np.testing.assert_array_equal(one.cross_entropies, many.cross_entropies)
 
 
-# ---- Only the winner ----------------------------------------------------------------------------
-
-PAIRS = np.array([[i, j] for j in range(N_FEATURES) for i in range(j)])
-# The order in which rivals are fitted may be any.
-NO_IDEA = np.zeros(len(PAIRS))
-
-
-@given(st.integers(0, 10_000), st.floats(0.1, 30.0))
-def test_dropping_losers_leaves_the_winner_as_it_is(seed, strength):
-    X, y = problem(seed, n_rows=120, strength=strength)
-    full, raced = fit(X, y, PAIRS), fit(X, y, PAIRS, rivals=NO_IDEA)
-    best = np.argmin(full.cross_entropies)
-    assert np.argmin(raced.cross_entropies) == best
-    assert raced.finished[best]
-    np.testing.assert_allclose(raced.coefficients[best], full.coefficients[best], rtol=1e-6)
-    assert raced.cross_entropies[best] == pytest.approx(full.cross_entropies[best], rel=1e-9)
-
-
-@pytest.mark.parametrize("features", [far_out, skewed, counts])
-@pytest.mark.parametrize("seed", range(4))
-def test_dropping_losers_leaves_the_winner_on_hard_data(features, seed):
-    rng = np.random.default_rng([seed, 11])
-    X = features(rng, 1000)
-    y = (rng.random(1000) < 1 / (1 + np.exp(-np.clip(X[:, 0] - X[:, 1], -3, 3)))).astype(float)
-    full, raced = fit(X, y, PAIRS), fit(X, y, PAIRS, rivals=NO_IDEA)
-    best = np.argmin(full.cross_entropies)
-    assert np.argmin(raced.cross_entropies) == best
-    assert raced.cross_entropies[best] == pytest.approx(full.cross_entropies[best], rel=1e-9)
-
-
-def test_a_subset_that_separates_is_never_dropped():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, N_FEATURES))
-    y = (X[:, 2] + 0.1 * X[:, 5] > 0).astype(float)
-    raced = fit(X, y, PAIRS, rivals=NO_IDEA)
-    separating = np.flatnonzero((PAIRS == [2, 5]).all(axis=1))[0]
-    assert np.argmin(raced.cross_entropies) == separating
-    assert raced.separated[separating]
-    assert raced.cross_entropies[separating] == 0
-
-
-def test_the_cross_entropy_of_a_dropped_fit_is_an_upper_bound():
-    X, y = problem(1)
-    full, raced = fit(X, y, PAIRS), fit(X, y, PAIRS, rivals=NO_IDEA)
-    dropped = ~raced.finished
-    assert dropped.any()
-    assert (raced.cross_entropies[dropped] >= full.cross_entropies[dropped] * (1 - 1e-12)).all()
-    assert raced.cross_entropies[dropped].min() > full.cross_entropies.min()
-
-
-def test_every_fit_is_finished_unless_told_otherwise():
-    X, y = problem(1)
-    assert fit(X, y, PAIRS).finished.all()
-
-
 # ---- Collinear columns --------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ import sklearn
 from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, get_scorer, make_scorer, roc_auc_score
 from sklearn.model_selection import (
     GroupKFold,
@@ -383,3 +384,43 @@ def test_breast_cancer_needs_few_features():
     search = AnnealingSelectorCV(max_features=10, n_jobs=2, random_state=0).fit(X, y)
     assert search.n_features_ <= 4
     assert search.cv_results_["mean_test_score"].max() > 0.98
+
+
+def test_training_rows_of_weight_zero_count_as_absent_for_the_scorer_too(data):
+    X, y = data
+    weight = (np.random.default_rng(0).random(len(y)) > 0.3).astype(float)
+    with sklearn.config_context(enable_metadata_routing=True):
+        scorer = make_scorer(accuracy_score).set_score_request(sample_weight=True)
+        search = AnnealingSelectorCV(max_features=2, scoring=scorer, random_state=0, **QUICK)
+        search.set_fit_request(sample_weight=True).fit(X, y, sample_weight=weight)
+    assert np.isfinite(search.cv_results_["mean_train_score"]).all()
+
+
+def test_a_fold_without_weight_is_named(data):
+    X, y = data
+    rows = np.arange(len(y))
+    search = AnnealingSelectorCV(max_features=2, cv=[(rows[:100], rows[100:])], **QUICK)
+    with pytest.raises(ValueError, match=r"training rows of fold 0 .* sample_weight is zero"):
+        search.fit(X, y, sample_weight=(rows >= 100).astype(float))
+
+
+def test_no_splits_are_an_error(data):
+    with pytest.raises(ValueError, match=r"cv must give at least one split .* cv=\[\] gave none"):
+        AnnealingSelectorCV(max_features=2, cv=[], **QUICK).fit(*data)
+
+
+def test_too_few_rows_for_the_default_splits_are_named():
+    X, _ = planted(n_rows=6)
+    with pytest.raises(ValueError, match=r"cv=None .* at least 8 rows; X has 6"):
+        AnnealingSelectorCV(max_features=2, **QUICK).fit(X, np.arange(6) % 2)
+
+
+def test_warning_filters_are_left_as_they_were(data):
+    before = list(warnings.filters)
+    AnnealingSelectorCV(max_features=4, n_jobs=8, random_state=0, **QUICK).fit(*data)
+    assert warnings.filters == before
+
+
+def test_regressors_are_refused(data):
+    with pytest.raises(ValueError, match="estimator must be a classifier; got the regressor"):
+        AnnealingSelectorCV(max_features=2, estimator=LinearRegression(), **QUICK).fit(*data)

@@ -216,3 +216,39 @@ def test_telling_features_are_found_among_many_that_tell_nothing():
     with pytest.warns(SeparationWarning):
         selector = AnnealingSelector(4, random_state=0).fit(X, y)
     assert np.isin([17, 1234], selector.result_.subsets).all()
+
+
+def test_columns_of_one_name_are_no_error():
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    frame = pd.DataFrame(X, columns=["a", "b", "a"])
+    assert AnnealingSelector(2, random_state=0).fit(frame, y).support_.sum() == 2
+
+
+@pytest.mark.filterwarnings("ignore::safdr.SeparationWarning")
+def test_the_label_by_two_names_is_chosen_once():
+    rng, y = np.random.default_rng(0), np.arange(62) % 2
+    X = np.column_stack([rng.normal(size=(62, 4)), y, 2 * y + 3])
+    assert AnnealingSelector(1, random_state=0).fit(X, y).subset_.tolist() == [4]
+    chosen = AnnealingSelector(3, random_state=0).fit(X, y).subset_
+    assert 4 in chosen
+    assert 5 not in chosen
+
+
+def test_a_large_ridge_does_not_keep_correlated_features_apart():
+    # A suppressor: the second feature carries no label of its own, but cleans up the first.
+    rng, y = np.random.default_rng(0), np.arange(2000) % 2
+    noise, others = rng.normal(size=2000), rng.normal(size=(6, 2000))
+    X = np.column_stack([0.3 * y + noise, noise + 0.3 * rng.normal(size=2000), *others])
+    selector = AnnealingSelector(2, ridge=0.1, n_batches=1, batch_fraction=1.0, random_state=0)
+    assert selector.fit(X, y).result_.criterion_values.max() > 0
+    assert [0, 1] in selector.result_.subsets.tolist()
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_weights_may_be_as_large_or_small_as_numbers_get(factor):
+    rng, y = np.random.default_rng(0), np.arange(60) % 2
+    X, weight = rng.normal(size=(60, 6)), rng.random(60)
+    one = AnnealingSelector(2, random_state=0).fit(X, y, weight)
+    other = AnnealingSelector(2, random_state=0).fit(X, y, factor * weight)
+    np.testing.assert_array_equal(one.subset_, other.subset_)
+    np.testing.assert_allclose(one.estimator_.coef_, other.estimator_.coef_, rtol=1e-9)

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from safdr import AnnealingSelector
+from safdr import AnnealingSelector, anneal_path
 
 QUICK = {"n_replicas": 5, "max_steps": 5, "random_state": 0}
 
@@ -180,3 +180,42 @@ def test_weights_that_are_not_finite_are_named(two_classes, value):
 
 def test_weights_of_another_length_are_named(two_classes):
     assert_says(message_of(*two_classes, np.ones(7)), "sample_weight.shape == (7,)", "(240,)")
+
+
+@pytest.mark.parametrize("factor", [1e160, 1e-170])
+def test_values_that_cannot_be_squared_are_named(factor):
+    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 2
+    with pytest.raises(ValueError, match="X holds values too large or too close together"):
+        AnnealingSelector(2).fit(X * factor, y)
+
+
+def test_a_lazy_frame_is_told_to_collect():
+    with pytest.raises(ValueError, match=r"X is a lazy frame; call \.collect\(\)"):
+        AnnealingSelector(1).fit(pl.LazyFrame({"a": [1.0, 2.0]}), [0, 1])
+
+
+@pytest.mark.parametrize("missing", [None, pd.NA])
+def test_labels_that_are_no_values_are_named(missing):
+    X, y = np.random.default_rng(0).normal(size=(8, 2)), np.array([*"abababa", missing], object)
+    with pytest.raises(ValueError, match="y must hold labels of one type, and none missing"):
+        AnnealingSelector(1).fit(X, y)
+
+
+def test_rows_that_vary_only_without_weight_are_constant():
+    X, y = np.ones((8, 2)), np.arange(8) % 2
+    X[0] = 5.0
+    with pytest.raises(ValueError, match="all of them are constant"):
+        AnnealingSelector(1).fit(X, y, sample_weight=(np.arange(8) > 0).astype(float))
+
+
+@pytest.mark.parametrize("name", ["estimator", "n_features_to_select"])
+def test_a_path_takes_no_parameters_that_it_cannot_use(name):
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    with pytest.raises(ValueError, match=f"anneal_path takes no {name}"):
+        anneal_path(X, y, [1], **{name: None})
+
+
+def test_a_single_number_of_sizes_is_named():
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    with pytest.raises(ValueError, match="sizes must be an iterable of ints"):
+        anneal_path(X, y, 3)

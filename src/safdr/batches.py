@@ -13,6 +13,10 @@ from safdr.moments import IntArray
 ROWS_PER_FEATURE = 2
 MIN_CLASS_ROWS = 2
 
+# A share that must be raised goes up to one of these many levels, so that neighbouring sizes can
+# use the same batches.
+SHARE_LEVELS = 8
+
 
 def batch_share(batch_fraction: float, size: int, class_counts: IntArray) -> float:
     """Share of the rows that a batch needs, so that its covariance can carry `size` features.
@@ -31,8 +35,10 @@ def batch_share(batch_fraction: float, size: int, class_counts: IntArray) -> flo
     float
         At least `batch_fraction`, at most 1.
     """
-    needed = ROWS_PER_FEATURE * size + len(class_counts)
-    return float(min(1.0, max(batch_fraction, needed / class_counts.sum())))
+    needed = (ROWS_PER_FEATURE * size + len(class_counts)) / class_counts.sum()
+    if needed <= batch_fraction:
+        return batch_fraction
+    return float(min(1.0, np.ceil(SHARE_LEVELS * needed) / SHARE_LEVELS))
 
 
 def draw_batches(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,8 +25,7 @@ class _Group:
     changed: threading.Condition = field(default_factory=threading.Condition)
 
 
-# By identity of the owner. In another process the owner is not found: tasks there are not ours to
-# stop, since whoever started the process ends it.
+# By identity of the owner.
 _GROUPS: dict[str, _Group] = {}
 
 
@@ -37,6 +37,7 @@ class Cancellation:
 
     def __init__(self) -> None:
         self._id = uuid4().hex
+        self._process = os.getpid()
 
     def __enter__(self) -> Self:
         _GROUPS[self._id] = _Group()
@@ -57,11 +58,11 @@ class Cancellation:
     @contextmanager
     def task(self) -> Iterator[None]:
         """Run the body as one of the tasks."""
+        self.check()
         group = _GROUPS.get(self._id, _Group())
         with group.changed:
             group.n_running += 1
         try:
-            self.check()
             yield
         finally:
             with group.changed:
@@ -69,7 +70,12 @@ class Cancellation:
                 group.changed.notify_all()
 
     def check(self) -> None:
-        """Raise CancelledError if the owner has left."""
+        """Raise CancelledError if the owner has left.
+
+        In another process tasks are not ours to stop: whoever started the process ends it.
+        """
+        if os.getpid() != self._process:
+            return
         group = _GROUPS.get(self._id)
-        if group is not None and group.cancelled:
+        if group is None or group.cancelled:
             raise CancelledError

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
 from safdr.moments import ClassMoments, FloatArray, IntArray
+
+# A and D of several criteria: (n_criteria, n_features, n_features or n_columns).
+CriterionStack: TypeAlias = tuple[FloatArray, FloatArray]
 
 # A candidate of whose variance the other members leave no more than this is a linear combination of
 # them for all that data can tell: its coefficient would be uncertain 300 times over.
@@ -25,7 +29,8 @@ class Criterion:
     Attributes
     ----------
     A : ndarray of shape (n_features, n_features)
-        Positive definite; its diagonal is one, but for features that separate the classes alone.
+        Positive definite; its diagonal is one (plus the ridge), but for features that separate the
+        classes alone, and in batches.
     D : ndarray of shape (n_features, n_columns)
         What is to be explained: one column for two classes.
     scale : ndarray of shape (n_features,)
@@ -33,12 +38,16 @@ class Criterion:
         feature that never changes.
     ridge : float
         What was added to the diagonal of A.
+    needless : ndarray of int
+        Features that no subset needs: those that never change, and all but the first of those that
+        are constant within each class, since each of them is the label by another name.
     """
 
     A: FloatArray
     D: FloatArray
     scale: FloatArray
     ridge: float
+    needless: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def n_features(self) -> int:
@@ -46,17 +55,12 @@ class Criterion:
         return len(self.A)
 
     @property
-    def varying(self) -> IntArray:
-        """Features that are not constant."""
-        return np.flatnonzero(self.scale > 0)
-
-    @property
     def collinear_tol(self) -> float:
-        """Share of a candidate's variance that must be its own, unless all of it is.
+        """Variance that a candidate must have of its own, unless all that it has is.
 
-        With a ridge, an exact copy of a member keeps twice the ridge as its own, hence three times.
+        With a ridge, an exact copy of a member keeps up to twice the ridge as its own.
         """
-        return max(3.0 * self.ridge, MIN_COLLINEAR_TOL)
+        return 2.0 * self.ridge + MIN_COLLINEAR_TOL
 
     def value(self, subset: Sequence[int] | IntArray) -> float:
         """J of one subset."""
@@ -94,7 +98,15 @@ def fisher_criterion(
     D = (moments.mean[1] - moments.mean[0])[:, None]
     if scale is None:
         scale = np.sqrt(np.maximum(np.diag(A), SEPARATING * (D**2).sum(axis=1)))
-    divisor = np.where(scale > 0, scale, 1.0)
+    constant = scale == 0
+    label_copies = np.flatnonzero((np.diag(A) == 0) & ~constant)
+    needless = np.union1d(np.flatnonzero(constant), label_copies[1:])
+    divisor = np.where(constant, 1.0, scale)
     A = A / np.outer(divisor, divisor)
     A[np.diag_indices_from(A)] += ridge
-    return Criterion(A=A, D=D / divisor[:, None], scale=scale, ridge=ridge)
+    return Criterion(A, D / divisor[:, None], scale, ridge, needless)
+
+
+def stack_criteria(criteria: Sequence[Criterion]) -> CriterionStack:
+    """Put criteria over the same features into two arrays, as the kernel takes them."""
+    return np.stack([c.A for c in criteria]), np.stack([c.D for c in criteria])

@@ -93,7 +93,7 @@ def evaluate_subsets(
     search = Search(rows.X, rows.codes, rows.sample_weight, settings=template._settings(), seed=0)
     return SubsetEvaluation(
         subsets=wanted,
-        criterion_values=np.array([search.criterion.value(subset) for subset in wanted]),
+        criterion_values=search.criterion_values(wanted),
         fits=search.logistic.fit(wanted, n_threads=effective_n_jobs(n_jobs)),
     )
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import UndefinedMetricWarning
 
 from safdr.annealing.anneal import AnnealingSettings
 from safdr.cancellation import Cancellation
@@ -69,7 +67,7 @@ def make_fold(
     train: IntArray,
     test: IntArray,
     *,
-    sizes: Iterable[int],
+    size: int,
     settings: AnnealingSettings,
     seed: int,
     score_params: Mapping[str, Mapping[str, Any]],
@@ -84,8 +82,8 @@ def make_fold(
         Number of the fold, for errors.
     train, test : ndarray of int
         Row numbers.
-    sizes : iterable of int
-        Sizes that will be searched.
+    size : int
+        The first size that will be searched.
     settings : AnnealingSettings
         How to anneal.
     seed : int
@@ -106,7 +104,7 @@ def make_fold(
     search = Search(
         train_rows.X, train_rows.codes, train_rows.sample_weight, settings=settings, seed=seed
     )
-    return Fold(number, train_rows, search.prepare(sizes), rows.X[test], rows.y[test], score_params)
+    return Fold(number, train_rows, search.prepare(size), rows.X[test], rows.y[test], score_params)
 
 
 def score_size(
@@ -136,27 +134,23 @@ def score_size(
     FoldScore
     """
     with cancellation.task():
-        result = fold.search.run(size, every_fit=False, checkpoint=cancellation.check)
-    model = make_model(fold.train, result)
-    subset = result.subset
+        result = fold.search.run(size, checkpoint=cancellation.check)
+        model = make_model(fold.train, result)
 
-    def score(X: FloatArray, y: NDArray[Any], which: str) -> float:
-        return float(scorer(model, X[:, subset], y, **fold.score_params[which]))
+        def score(X: FloatArray, y: NDArray[Any], which: str) -> float:
+            return float(scorer(model, X[:, result.subset], y, **fold.score_params[which]))
 
-    with warnings.catch_warnings():
-        # The error below says it better.
-        warnings.simplefilter("ignore", UndefinedMetricWarning)
         test_score = score(fold.X_test, fold.y_test, "test")
-    if not np.isfinite(test_score):
-        raise ValueError(
-            f"The score of fold {fold.number} at {size} features is {test_score}; its "
-            f"{len(fold.y_test)} test rows hold {len(np.unique(fold.y_test))} class(es). "
-            f"{BOTH_CLASSES}"
+        if not np.isfinite(test_score):
+            raise ValueError(
+                f"The score of fold {fold.number} at {size} features is {test_score}; its "
+                f"{len(fold.y_test)} test rows hold {len(np.unique(fold.y_test))} class(es). "
+                f"{BOTH_CLASSES}"
+            )
+        return FoldScore(
+            test_score=test_score,
+            train_score=score(fold.train.X, fold.train.y, "train"),
+            cross_entropy=result.cross_entropy,
+            separated=bool(result.separated[result.best]),
+            subset=result.subset,
         )
-    return FoldScore(
-        test_score=test_score,
-        train_score=score(fold.train.X, fold.train.y, "train"),
-        cross_entropy=result.cross_entropy,
-        separated=bool(result.separated[result.best]),
-        subset=subset,
-    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +13,10 @@ from safdr import _core
 from safdr.checkpoint import no_checkpoint
 from safdr.moments import ClassMoments, FloatArray, IntArray
 
-# Half the squared Newton decrement estimates what is left of the mean cross-entropy, and the step
-# that follows squares it: coefficients end at rounding error.
+# Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
+# that without features), and the step that follows squares it: coefficients end at rounding error.
 TOL = 1e-11
 MAX_ITER = 100
-
-# Half the squared decrement is what is left to gain where the loss is quadratic; three times that
-# leaves room where it is not. A subset that separates the classes has as much left as its loss.
-GIVE_UP_MARGIN = 3.0
 
 # Some tenth of a second, after which Python gets its turn: to see Ctrl-C, or a checkpoint.
 OPERATIONS_AT_ONCE = 3e8
@@ -39,9 +36,8 @@ class LogisticFits:
         Mean cross-entropy over the weight of the rows; 0 under complete separation.
     separated : ndarray of shape (n_subsets,), dtype=bool
         Whether the classes can be separated, so that the optimum lies at infinity.
-    finished : ndarray of shape (n_subsets,), dtype=bool
-        False where a fit was dropped because it could no longer win; its cross-entropy is then an
-        upper bound.
+    converged : ndarray of shape (n_subsets,), dtype=bool
+        Whether the optimum was reached; not so under separation.
     n_iter : ndarray of shape (n_subsets,)
         Newton steps.
     """
@@ -50,7 +46,7 @@ class LogisticFits:
     intercepts: FloatArray
     cross_entropies: FloatArray
     separated: NDArray[np.bool_]
-    finished: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
     n_iter: IntArray
 
 
@@ -91,7 +87,6 @@ class LogisticData:
         self,
         subsets: IntArray,
         *,
-        rivals: FloatArray | None = None,
         n_threads: int = 1,
         checkpoint: Callable[[], None] = no_checkpoint,
     ) -> LogisticFits:
@@ -103,10 +98,6 @@ class LogisticData:
         ----------
         subsets : ndarray of shape (n_subsets, size)
             Columns of each model.
-        rivals : ndarray of shape (n_subsets,), default=None
-            How promising each subset is, where only the smallest cross-entropy counts: the most
-            promising is fitted first, and a fit that can no longer win is given up. None finishes
-            every fit.
         n_threads : int, default=1
             Threads over subsets. The answer does not depend on it.
         checkpoint : callable, default=no_checkpoint
@@ -116,12 +107,9 @@ class LogisticData:
         -------
         LogisticFits
         """
-        distinct, first, inverse = np.unique(
-            subsets, axis=0, return_index=True, return_inverse=True
-        )
-        order = None if rivals is None else np.argsort(-rivals[first], kind="stable")
-        scaled, cross_entropies, separated, finished, n_iter = self._newton(
-            distinct, order, n_threads, checkpoint
+        distinct, inverse = np.unique(subsets, axis=0, return_inverse=True)
+        scaled, cross_entropies, separated, converged, n_iter = self._newton(
+            distinct, n_threads, checkpoint
         )
         slopes = scaled[:, :-1] / self._scale[distinct]
         intercepts = scaled[:, -1] - np.sum(slopes * self._center[distinct], axis=1)
@@ -130,7 +118,7 @@ class LogisticData:
             intercepts=intercepts[inverse],
             cross_entropies=cross_entropies[inverse],
             separated=separated[inverse],
-            finished=finished[inverse],
+            converged=converged[inverse],
             n_iter=n_iter[inverse],
         )
 
@@ -144,43 +132,29 @@ class LogisticData:
         return np.column_stack([slopes, intercepts])
 
     def _newton(
-        self,
-        subsets: IntArray,
-        order: IntArray | None,
-        n_threads: int,
-        checkpoint: Callable[[], None],
-    ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_], NDArray[np.bool_], IntArray]:
-        """Newton's method on each subset, some at a time; in a given order they are rivals."""
-        n, size = subsets.shape
-        scaled = self._discriminant_start(subsets)
-        cross_entropies, n_iter = np.full(n, np.inf), np.zeros(n, dtype=np.int64)
-        separated, finished = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
-        rivals = order is not None
-        order = np.arange(n) if order is None else order
+        self, subsets: IntArray, n_threads: int, checkpoint: Callable[[], None]
+    ) -> Iterator[NDArray[Any]]:
+        """Newton's method on each subset, some at a time."""
+        start = self._discriminant_start(subsets)
         # A fit takes some ten passes over the rows.
-        at_once = n_threads * (1 + int(OPERATIONS_AT_ONCE / (10 * len(self._X) * (size + 1) ** 2)))
-        for start in range(0, n, at_once):
+        operations = 10 * len(self._X) * start.shape[1] ** 2
+        at_once = n_threads * (1 + int(OPERATIONS_AT_ONCE / operations))
+        parts = []
+        for first in range(0, len(subsets), at_once):
             checkpoint()
-            some = order[start : start + at_once]
-            (
-                scaled[some],
-                cross_entropies[some],
-                separated[some],
-                finished[some],
-                n_iter[some],
-            ) = _core.fit_logistic(
-                self._X,
-                self._center,
-                self._scale,
-                self._y,
-                self._weight,
-                subsets[some].astype(np.int32),
-                scaled[some],
-                max_iter=MAX_ITER,
-                tol=TOL,
-                smallest=cross_entropies.min(),
-                give_up_margin=GIVE_UP_MARGIN if rivals else np.inf,
-                # Among rivals the order decides who is given up, so it must not vary.
-                n_threads=1 if rivals else n_threads,
+            some = slice(first, first + at_once)
+            parts.append(
+                _core.fit_logistic(
+                    self._X,
+                    self._center,
+                    self._scale,
+                    self._y,
+                    self._weight,
+                    subsets[some].astype(np.int32),
+                    start[some],
+                    max_iter=MAX_ITER,
+                    tol=TOL,
+                    n_threads=n_threads,
+                )
             )
-        return scaled, cross_entropies, separated, finished, n_iter
+        return map(np.concatenate, zip(*parts, strict=True))

@@ -22,7 +22,6 @@ def anneal_path(
     sizes: Iterable[int],
     *,
     sample_weight: ArrayLike | None = None,
-    every_fit: bool = True,
     n_jobs: int | None = None,
     random_state: Any = None,
     **settings: Any,
@@ -45,11 +44,6 @@ def anneal_path(
 
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
-
-    every_fit : bool, default=True
-        Whether to finish the logistic fit of every replica. Otherwise a fit that can no longer win
-        is given up, and its cross-entropy is an upper bound; the winner is the same, and found
-        sooner.
 
     n_jobs : int, default=None
         Number of sizes searched at the same time, through joblib. The answer does not depend on it.
@@ -76,6 +70,12 @@ def anneal_path(
     [23 27] 0.12
     [20 21 27] 0.089
     """
+    for name in ("n_features_to_select", "estimator"):
+        if name in settings:
+            raise ValueError(
+                f"anneal_path takes no {name}: sizes says how many features, and the models are "
+                "the logistic ones that the search fits."
+            )
     template = AnnealingSelector(**settings)
     template._validate_params()
     rows = validate_rows(template, X, y, sample_weight).usable()
@@ -90,17 +90,19 @@ def anneal_path(
     # The core releases the GIL, so threads serve; a joblib.parallel_config still decides.
     with Cancellation() as cancellation:
         results: list[AnnealingResult] = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_run)(search, size, every_fit, cancellation) for size in wanted
+            delayed(_run)(search, size, cancellation) for size in wanted
         )
     return results
 
 
-def _run(search: Search, size: int, every_fit: bool, cancellation: Cancellation) -> AnnealingResult:
+def _run(search: Search, size: int, cancellation: Cancellation) -> AnnealingResult:
     with cancellation.task():
-        return search.run(size, every_fit=every_fit, checkpoint=cancellation.check)
+        return search.run(size, checkpoint=cancellation.check)
 
 
-def _check_sizes(sizes: Iterable[int], n_features: int) -> list[int]:
+def _check_sizes(sizes: Any, n_features: int) -> list[int]:
+    if not isinstance(sizes, Iterable):
+        raise ValueError(f"sizes must be an iterable of ints, such as range(1, 11); got {sizes!r}.")
     wanted: list[Any] = list(sizes)
     for size in wanted:
         if not isinstance(size, Integral) or not 1 <= int(size) <= n_features:

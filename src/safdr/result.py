@@ -53,9 +53,6 @@ class AnnealingResult:
     separated : ndarray of shape (n_replicas,), dtype=bool
         Whether the subset separates the classes, completely or in part, so that the unpenalised
         model has no finite optimum.
-    finished : ndarray of shape (n_replicas,), dtype=bool
-        Whether the logistic fit was finished. Inside a cross-validation, fits that can no longer
-        win are dropped, and their cross-entropy is an upper bound.
     coefficients : ndarray of shape (n_replicas, size)
         Coefficients of the logistic models, on the original scale of the features.
     intercepts : ndarray of shape (n_replicas,)
@@ -75,7 +72,6 @@ class AnnealingResult:
     criterion_values: FloatArray
     cross_entropies: FloatArray
     separated: NDArray[np.bool_]
-    finished: NDArray[np.bool_]
     coefficients: FloatArray
     intercepts: FloatArray
     n_iter: IntArray

@@ -62,9 +62,10 @@ def choose_size(rule: str, n_features: ArrayLike, scores: ArrayLike) -> int:
     Parameters
     ----------
     rule : {"one_sd", "one_se", "best"}
-        "one_sd": the mean score is at most one standard deviation (over folds, of the best size)
-        below the best mean. "one_se": the mean difference to the best size, fold by fold, is at
-        most one standard error of that mean. "best": the mean score is the best.
+        "one_sd": the mean score is at most one standard deviation (over folds, of the best size,
+        with divisor n) below the best mean. "one_se": the mean difference to the best size, fold
+        by fold, is at most one standard error of that mean (with divisor n - 1). "best": the mean
+        score is the best.
     n_features : array-like of shape (n_sizes,)
         The sizes.
     scores : array-like of shape (n_splits, n_sizes)

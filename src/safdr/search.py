@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 
 from safdr.annealing.anneal import AnnealingSettings, anneal
-from safdr.annealing.chains import SwapChains, random_subsets
+from safdr.annealing.chains import SwapChains, random_subsets, subset_values
 from safdr.batches import batch_share, draw_batches
 from safdr.checkpoint import no_checkpoint
-from safdr.criterion import Criterion, fisher_criterion
+from safdr.criterion import CriterionStack, fisher_criterion, stack_criteria
 from safdr.logistic import LogisticData
 from safdr.moments import FloatArray, IntArray, class_moments
 from safdr.result import AnnealingResult
@@ -50,19 +50,23 @@ class Search:
     ) -> None:
         self.X = X
         self.codes = codes
+        # In units of the largest: nothing depends on that but the range of the numbers.
+        if sample_weight is not None:
+            sample_weight = sample_weight / sample_weight.max()
         self.sample_weight = sample_weight
         self.settings = settings
         self.seed = seed
         moments = class_moments(X, codes, 2, sample_weight)
         self.criterion = fisher_criterion(moments, ridge=settings.ridge)
         self.logistic = LogisticData(X, codes, sample_weight, moments)
-        self._batches: dict[float, list[Criterion]] = {}
+        # The batches of the last share asked for: all sizes share them, unless rows are so few that
+        # they cost next to nothing.
+        self._batches: tuple[float, CriterionStack] | None = None
 
     def run(
         self,
         size: int,
         *,
-        every_fit: bool = True,
         n_threads: int = 1,
         checkpoint: Callable[[], None] = no_checkpoint,
     ) -> AnnealingResult:
@@ -72,9 +76,6 @@ class Search:
         ----------
         size : int
             From 1 to the number of features.
-        every_fit : bool, default=True
-            Whether to finish the logistic fit of every replica; otherwise only of those that may
-            win. The winner is the same.
         n_threads : int, default=1
             Threads over replicas and fits.
         checkpoint : callable, default=no_checkpoint
@@ -92,7 +93,7 @@ class Search:
             start,
             seed=for_chains,
             n_proposals=max(1, round(self.settings.sweeps * self.criterion.n_features)),
-            batches=self._batch_criteria(size),
+            batches=self._batches_for(size),
             exclude=exclude,
             n_threads=n_threads,
         )
@@ -103,18 +104,12 @@ class Search:
             spread_sample,
             checkpoint,
         )
-        fits = self.logistic.fit(
-            chains.subsets,
-            rivals=None if every_fit else chains.values,
-            n_threads=n_threads,
-            checkpoint=checkpoint,
-        )
+        fits = self.logistic.fit(chains.subsets, n_threads=n_threads, checkpoint=checkpoint)
         return AnnealingResult(
             subsets=chains.subsets,
             criterion_values=chains.values,
             cross_entropies=fits.cross_entropies,
             separated=fits.separated,
-            finished=fits.finished,
             coefficients=fits.coefficients,
             intercepts=fits.intercepts,
             n_iter=fits.n_iter,
@@ -123,18 +118,21 @@ class Search:
             drift=chains.drift,
         )
 
-    def prepare(self, sizes: Iterable[int]) -> Search:
-        """Compute ahead what searches at these sizes share, and return itself."""
-        for size in sizes:
-            self._batch_criteria(size)
+    def criterion_values(self, subsets: IntArray) -> FloatArray:
+        """Criterion value of each of some subsets of one size."""
+        return subset_values(self.criterion, subsets)
+
+    def prepare(self, size: int) -> Search:
+        """Compute ahead what a search at this size shares with others, and return itself."""
+        self._batches_for(size)
         return self
 
     def _left_out(self, size: int) -> IntArray:
-        """Constant features, unless there are too few others."""
-        varying = self.criterion.varying
-        if len(varying) < size:
+        """Features that no subset needs, unless there are too few others."""
+        needless = self.criterion.needless
+        if self.criterion.n_features - len(needless) < size:
             return np.empty(0, dtype=np.int64)
-        return np.setdiff1d(np.arange(self.criterion.n_features), varying)
+        return needless
 
     def _start(
         self, size: int, rng: np.random.Generator, exclude: IntArray
@@ -145,17 +143,23 @@ class Search:
         if n_replicas > 1:
             return start, None
         sample = random_subsets(self.criterion, size, MIN_SPREAD_SAMPLE, rng, exclude=exclude)
-        return start, np.array([self.criterion.value(subset) for subset in sample])
+        return start, subset_values(self.criterion, sample)
 
-    def _batch_criteria(self, size: int) -> list[Criterion]:
-        """Criteria of the batches that suit this size; none where there is no noise."""
+    def _batches_for(self, size: int) -> CriterionStack | None:
+        """Criteria of the batches that suit this size; None where there is no noise."""
         share = batch_share(self.settings.batch_fraction, size, np.bincount(self.codes))
         if not self.settings.noisy or share >= 1.0:
-            return []
-        if share not in self._batches:
-            # Threads may both come here; they compute the same, so the last one may win.
-            rng = np.random.default_rng(np.random.SeedSequence([self.seed]))
-            self._batches[share] = [
+            return None
+        # Threads may come here at the same time; for one share they compute the same.
+        known = self._batches
+        if known is None or known[0] != share:
+            known = self._batches = (share, self._draw_batches(share))
+        return known[1]
+
+    def _draw_batches(self, share: float) -> CriterionStack:
+        rng = np.random.default_rng(np.random.SeedSequence([self.seed]))
+        return stack_criteria(
+            [
                 fisher_criterion(
                     class_moments(self.X, codes, 2, self.sample_weight),
                     ridge=self.settings.ridge,
@@ -163,4 +167,4 @@ class Search:
                 )
                 for codes in draw_batches(self.codes, self.settings.n_batches, share, rng)
             ]
-        return self._batches[share]
+        )

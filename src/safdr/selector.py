@@ -73,11 +73,11 @@ class AnnealingSelector(AnnealingSelectorBase):
         How a replica moves: "metropolis" swaps a random member for a random other feature.
 
     ridge : float, default=1e-6
-        Added to the variance of each feature within the classes, as a share of it. This
-        keeps the criterion defined where features are collinear or outnumber the rows. A feature
-        of whose variance the other members leave less than 1e-5, or less than three times the
-        ridge, is never swapped in. Where a subset is large against the number of rows (a
-        quarter, say), a larger ridge, 0.01 to 0.1, keeps the criterion from rewarding chance.
+        Added to the variance of each feature within the classes, as a share of it. This keeps the
+        criterion defined where features are collinear or outnumber the rows. A feature of whose
+        variance the other members leave less than 1e-5 plus twice the ridge is never swapped in.
+        Where a subset is large against the number of rows (a quarter, say), a larger ridge, 0.01 to
+        0.1, keeps the criterion from rewarding chance.
 
     n_jobs : int, default=None
         Number of threads over replicas. None means 1 unless in a `joblib.parallel_config`, -1 all

@@ -7,7 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    clone,
+    is_regressor,
+)
 from sklearn.feature_selection import SelectorMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.metaestimators import available_if
@@ -149,6 +155,8 @@ def final_model(estimator: Any, rows: Rows, result: AnnealingResult) -> Any:
     """The model on the chosen features: the winning fit, or a fitted clone of `estimator`."""
     if estimator is None:
         return _as_logistic_regression(result, rows.classes)
+    if is_regressor(estimator):
+        raise ValueError(f"estimator must be a classifier; got the regressor {estimator!r}.")
     model = clone(estimator)
     X = rows.X[:, result.subset]
     if rows.sample_weight is None:

@@ -12,6 +12,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -61,10 +62,12 @@ class AnnealingSelectorCV(CallbackSupportMixin, AnnealingSelectorBase):
         Which size to choose:
 
         - "one_sd", the paper's: the smallest whose mean score is at most one standard deviation
-          below the best mean. The deviation is that of the best size over the folds.
+          below the best mean. The deviation is that of the best size over the folds (with divisor
+          n).
         - "one_se": the smallest whose mean difference to the best size is at most one standard
           error. The folds are shared, so the sizes are compared in pairs, on the same fold: the
-          error is that of the differences, which is much smaller than that of the scores.
+          error is that of the differences (with divisor n - 1), which is much smaller than that
+          of the scores. With a single split there is none, and this is "best".
         - "best": the one with the best mean score.
         - a callable gets `cv_results_` and returns the index of the size in it.
 
@@ -102,6 +105,9 @@ batch_fraction, batch_draw, moves, ridge
 
     n_splits_ : int
         Number of folds.
+
+    scorer_name_ : str
+        What the scores are, for labels: "ROC AUC" by default.
 
     support_, subset_, criterion_value_, cross_entropy_, estimator_, result_, classes_, \
 n_features_in_, feature_names_in_
@@ -194,7 +200,8 @@ n_features_in_, feature_names_in_
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row in the search and in the model. The scorer gets weights only by
-            metadata routing.
+            metadata routing, and then must say whether it wants them, for example
+            ``scoring=get_scorer("roc_auc").set_score_request(sample_weight=True)``.
 
         **params : dict
             `groups` for the splitter; with metadata routing, whatever splitter and scorer request.
@@ -209,13 +216,14 @@ n_features_in_, feature_names_in_
         usable = rows.usable()
         seed = seed_from(self.random_state)
         sizes = self._sizes(rows.X.shape[1])
-        splits = list(self._splitter(rows.y, seed).split(rows.X, rows.y, **splitter_params))
+        splits = self._splits(rows, seed, splitter_params)
         progress = self._init_callback_context(max_subtasks=len(splits) * len(sizes) + 1)
         progress.call_on_fit_task_begin(estimator=self)
 
         folds = self._folds(rows, splits, sizes, seed, scorer_params)
         scores = self._scores(folds, sizes, progress)
         self.n_splits_ = len(splits)
+        self.scorer_name_ = _scorer_name(self.scoring)
         self.cv_results_ = _cv_results(sizes, scores, rows.X.shape[1])
         self._choose(np.array([[score.test_score for score in fold] for fold in scores]))
 
@@ -276,15 +284,6 @@ n_features_in_, feature_names_in_
             )
         )
 
-    @property
-    def scorer_name_(self) -> str:
-        """What the scores are, for people."""
-        if self.scoring in (None, "roc_auc"):
-            return "ROC AUC"
-        if isinstance(self.scoring, str):
-            return self.scoring.replace("_", " ")
-        return str(getattr(self.scoring, "__name__", type(self.scoring).__name__))
-
     def _scorer(self) -> Callable[..., float]:
         scorer: Callable[..., float] = get_scorer(
             "roc_auc" if self.scoring is None else self.scoring
@@ -293,6 +292,24 @@ n_features_in_, feature_names_in_
 
     def _splitter(self, y: NDArray[Any], seed: int) -> Any:
         return _paper_splitter(seed) if self.cv is None else check_cv(self.cv, y, classifier=True)
+
+    def _splits(
+        self, rows: Rows, seed: int, params: dict[str, Any]
+    ) -> list[tuple[IntArray, IntArray]]:
+        """Row numbers of each fold; training rows of weight zero count as absent."""
+        if self.cv is None and len(rows.y) < 8:
+            raise ValueError(
+                "cv=None splits off a quarter of the rows for testing, which needs at least 8 "
+                f"rows; X has {len(rows.y)}. Pass a cv, for example 2."
+            )
+        splits = list(self._splitter(rows.y, seed).split(rows.X, rows.y, **params))
+        if not splits:
+            raise ValueError(
+                f"cv must give at least one split of the rows; cv={self.cv!r} gave none."
+            )
+        if rows.sample_weight is None:
+            return splits
+        return [(train[rows.sample_weight[train] > 0], test) for train, test in splits]
 
     def _route(
         self, sample_weight: ArrayLike | None, params: dict[str, Any]
@@ -342,7 +359,7 @@ n_features_in_, feature_names_in_
                 number,
                 train,
                 test,
-                sizes=sizes,
+                size=sizes[0],
                 settings=self._settings(),
                 seed=seed,
                 score_params={
@@ -358,7 +375,9 @@ n_features_in_, feature_names_in_
         make_model = partial(final_model, self.estimator)
         scorer = self._scorer()
         scores: list[list[FoldScore]] = [[] for _ in folds]
-        with Cancellation() as cancellation:
+        with warnings.catch_warnings(), Cancellation() as cancellation:
+            # A fold that can't be scored is an error, and says so.
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
             tasks = (
                 delayed(score_size)(fold, size, make_model, scorer, cancellation)
                 for fold in folds
@@ -366,6 +385,7 @@ n_features_in_, feature_names_in_
             )
             for number, score in enumerate(_as_they_come(tasks, self.n_jobs)):
                 fold, position = divmod(number, len(sizes))
+                # Told here and not by the workers, which may be anywhere.
                 step = progress.subcontext(task_name=f"fold {fold}, {sizes[position]} features")
                 step.call_on_fit_task_begin(estimator=self)
                 step.call_on_fit_task_end(estimator=self)
@@ -389,6 +409,15 @@ n_features_in_, feature_names_in_
                 f"{len(n_features) - 1}; got {index!r}."
             )
         self.n_features_ = int(n_features[int(index)])
+
+
+def _scorer_name(scoring: Any) -> str:
+    """What the scores are, for people."""
+    if scoring in (None, "roc_auc"):
+        return "ROC AUC"
+    if isinstance(scoring, str):
+        return scoring.replace("_", " ")
+    return str(getattr(scoring, "__name__", type(scoring).__name__))
 
 
 def _paper_splitter(seed: int) -> StratifiedShuffleSplit:

@@ -18,6 +18,9 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from safdr.moments import FloatArray, IntArray
 
+# The square of anything beyond this, or of its inverse, is no longer a number with all its digits.
+LARGEST = 1e150
+
 # Shared by every estimator that anneals.
 ANNEALING_CONSTRAINTS: dict[str, list[Any]] = {
     "n_replicas": [Interval(Integral, 1, None, closed="left")],
@@ -30,7 +33,7 @@ ANNEALING_CONSTRAINTS: dict[str, list[Any]] = {
     "batch_fraction": [Interval(Real, 0, 1, closed="right")],
     "batch_draw": [StrOptions({"step", "proposal"})],
     "moves": [StrOptions({"metropolis"})],
-    "ridge": [Interval(Real, 0, None, closed="neither")],
+    "ridge": [Interval(Real, 1e-12, None, closed="left")],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
 }
@@ -76,6 +79,11 @@ class Rows:
             # A row of weight zero counts as absent.
             rows = self.take(self.sample_weight > 0)
         _check_classes(rows)
+        if np.all(rows.X[0] == rows.X):
+            raise ValueError(
+                f"X has {self.X.shape[1]} feature(s), and all of them are constant: there is "
+                "nothing to choose from. At least one feature must take two values."
+            )
         return rows
 
 
@@ -93,22 +101,54 @@ def validate_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     -------
     Rows
     """
-    _check_numeric_columns(X)
+    _check_frame(X)
+    _check_labels(y)
     try:
         X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
     except ValueError as error:
-        if "could not convert" in str(error) or "Complex data" in str(error):
-            raise ValueError(f"X must hold real numbers. {error}") from None
+        if "Complex data" in str(error):
+            raise ValueError("X must hold real numbers. Complex data not supported.") from None
+        if "could not convert" in str(error):
+            raise ValueError(f"X must hold numbers: {error}. Encode text, or drop it.") from None
         raise
-    if sample_weight is not None:
-        try:
-            sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-        except ValueError as error:
-            raise ValueError(f"sample_weight can't be used: {error}") from None
-        if not sample_weight.any():  # refused above from scikit-learn 1.9 on
-            raise ValueError("sample_weight is zero for every row; some must be above 0.")
+    _check_range(X)
+    classes, codes = _classes_of(y)
+    weight = None if sample_weight is None else _checked_weight(sample_weight, X)
+    return Rows(X, y, codes.astype(np.int64), classes, weight)
+
+
+def _check_labels(y: Any) -> None:
+    """Refuse labels that can't be sorted; numbers that are missing are found later."""
+    labels = np.asarray(y)
+    if labels.dtype != object:
+        return
+    try:
+        np.unique(labels)
+    except TypeError as error:
+        raise ValueError(
+            f"y must hold labels of one type, and none missing ({error}). Drop the rows without a "
+            "label."
+        ) from None
+
+
+def _check_range(X: FloatArray) -> None:
+    """Refuse values whose squares are no longer numbers."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    spread = high - low
+    bad = np.flatnonzero(
+        (np.maximum(-low, high) > LARGEST) | ((spread > 0) & (spread < 1 / LARGEST))
+    )
+    if bad.size:
+        j = bad[0]
+        raise ValueError(
+            f"X holds values too large or too close together to be squared: column {j} goes from "
+            f"{low[j]:.3g} to {high[j]:.3g}. Sizes up to {LARGEST:.0e} and differences from "
+            f"{1 / LARGEST:.0e} are allowed; divide the column by a constant."
+        )
+
+
+def _classes_of(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The two labels, and the index of each row's label among them."""
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) > 2:
@@ -117,17 +157,30 @@ def validate_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
             f"{type_of_target(y, input_name='y')}: y holds {len(classes)} classes. Choose one "
             "class against the rest, for example y == label."
         )
-    if np.all(X[0] == X):
-        raise ValueError(
-            f"X has {X.shape[1]} feature(s), and all of them are constant: there is nothing to "
-            "choose from. At least one feature must take two values."
+    return classes, codes
+
+
+def _checked_weight(sample_weight: Any, X: FloatArray) -> FloatArray:
+    """Weights, none negative and not all zero."""
+    try:
+        weight: FloatArray = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
-    return Rows(X, y, codes.astype(np.int64), classes, sample_weight)
+    except ValueError as error:
+        raise ValueError(f"sample_weight can't be used: {error}") from None
+    if not weight.any():  # refused above from scikit-learn 1.9 on
+        raise ValueError("sample_weight is zero for every row; some must be above 0.")
+    return weight
 
 
-def _check_numeric_columns(X: Any) -> None:
+def _check_frame(X: Any) -> None:
     """Name the columns of a data frame that are not numbers."""
-    frame = nw.from_native(X, pass_through=True, eager_only=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        return  # columns of one name: scikit-learn takes them, and reads the values
+    if isinstance(frame, nw.LazyFrame):
+        raise ValueError("X is a lazy frame; call .collect() and pass the result.")
     if not isinstance(frame, nw.DataFrame):
         return
     text = [
@@ -136,15 +189,17 @@ def _check_numeric_columns(X: Any) -> None:
         if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object, nw.Unknown))
     ]
     if text:
-        shown = ", ".join(repr(name) for name in text[:5]) + (", …" if len(text) > 5 else "")
+        listed = ", ".join(repr(name) for name in text[:5]) + (", …" if len(text) > 5 else "")
         raise ValueError(
-            f"X has {len(text)} column(s) that are not numbers: {shown}. Encode them (for example "
+            f"X has {len(text)} column(s) that are not numbers: {listed}. Encode them (for example "
             "with sklearn.preprocessing.OneHotEncoder) or drop them."
         )
 
 
 def _check_classes(rows: Rows) -> None:
     """Two classes with two rows each; one row of weight two or more counts as two."""
+    if len(rows.codes) == 0:
+        raise ValueError("sample_weight is zero for every row; some must be above 0.")
     counts = np.bincount(rows.codes, minlength=2)
     present = rows.classes[np.flatnonzero(counts)]
     if len(present) < 2:

@@ -19,6 +19,7 @@ class AlignedBuffer {
   AlignedBuffer& operator=(const AlignedBuffer&) = delete;
 
   double* data() { return data_; }
+  const double* data() const { return data_; }
 
  private:
   static constexpr std::align_val_t kLine{64};

@@ -41,8 +41,9 @@ SAFDR_INLINE void sweep_replica(const CriterionStack& criteria, const Replicas& 
     for (std::int64_t s = 0; s < n_states; ++s) {
       SubsetState<Stride>& state = states[static_cast<std::size_t>(s)];
       const double incremental = state.value;
+      const bool followed = state.followed;
       state.build(criteria[draw_each ? s : which], order);
-      worst = std::max(worst, relative_drift(incremental, state.value));
+      if (followed) worst = std::max(worst, relative_drift(incremental, state.value));
     }
   };
 
@@ -67,9 +68,9 @@ SAFDR_INLINE void sweep_replica(const CriterionStack& criteria, const Replicas& 
       SubsetState<Stride>& other = states[static_cast<std::size_t>(s)];
       // A tolerance of zero: the other batches follow the one that was asked.
       const double its_gain = s == drawn ? gain : other.gain(criteria[s], order, a, j, 0.0);
-      const bool possible = std::isfinite(its_gain);
-      if (possible) other.swap(a, its_gain);
-      worn |= !possible || other.worn;
+      other.followed = std::isfinite(its_gain);
+      if (other.followed) other.swap(a, its_gain);
+      worn |= !other.followed || other.worn;
     }
     std::swap(order[a], order[b]);
     ++n_accepted;
@@ -128,11 +129,11 @@ void sweep(const CriterionStack& criteria, const Replicas& replicas, const doubl
 }
 
 void subset_values(const Criterion& criterion, const std::int32_t* subsets, std::int64_t n_subsets,
-                   std::int64_t row_length, std::int64_t size, std::int64_t n_threads, double* values) {
+                   std::int64_t size, std::int64_t n_threads, double* values) {
   run_tasks(n_subsets, n_threads, [&](auto next) {
     AlignedBuffer memory(SubsetState<0>::size(size, criterion.n_columns));
     for (std::int64_t i = next(); i >= 0; i = next()) {
-      value_one(criterion, subsets + i * row_length, size, memory.data(), values + i);
+      value_one(criterion, subsets + i * size, size, memory.data(), values + i);
     }
   });
 }

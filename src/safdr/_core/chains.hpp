@@ -43,7 +43,7 @@ void sweep(const CriterionStack& criteria, const Replicas& replicas, const doubl
 
 // The criterion value of each subset, from scratch.
 void subset_values(const Criterion& criterion, const std::int32_t* subsets, std::int64_t n_subsets,
-                   std::int64_t row_length, std::int64_t size, std::int64_t n_threads, double* values);
+                   std::int64_t size, std::int64_t n_threads, double* values);
 
 // Makes the given swaps one after the other on the incremental state, and writes the gain of each as the
 // kernel sees it (-infinity, and no swap, for a collinear candidate). Returns the largest relative drift.

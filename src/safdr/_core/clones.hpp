@@ -3,8 +3,7 @@
 // them (SAFDR_INLINE) to be compiled with them.
 #pragma once
 
-#if defined(__GNUC__) && defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && \
-    !defined(SAFDR_NO_CLONES)
+#if defined(SAFDR_CLONES_WORK)
 #define SAFDR_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define SAFDR_CLONES

@@ -1,7 +1,6 @@
 #include "logistic.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -20,7 +19,8 @@ constexpr std::int64_t kBlock = 256;
 // Newton's method converges quadratically towards a finite optimum; on the way to infinity, where a
 // direction separates the classes in part, each step only divides what is left by e = 2.7. A decrement
 // that is small already and yet shrinks by less than this factor, so many times, means separation.
-constexpr double kSlowShrink = 0.2, kSmallDecrement = 1e-3;
+// (Relative to the loss without features.)
+constexpr double kSlowShrink = 0.2, kSmallDecrement = 1.5e-3;
 constexpr int kSlowSteps = 4;
 
 // Once the classes are known to be separated the fit goes on until little is left, for its direction.
@@ -69,7 +69,7 @@ void gather(const Design& d, const std::int32_t* subset, Workspace& ws) {
 // H += U'Z over one block for the tile of columns from (i, j) on: each value loaded serves four times.
 SAFDR_INLINE void add_tile(const double* U, const double* Z, std::int64_t stride, std::int64_t i,
                            std::int64_t j, double* H) {
-  // Eight partial sums each: independent of the width of the vectors, and so of the machine.
+  // Eight partial sums each, whatever the width of the machine's vectors.
   constexpr int kLanes = 8;
   typedef double Lanes __attribute__((vector_size(kLanes * sizeof(double))));
   Lanes sum[kTile][kTile] = {};
@@ -198,21 +198,21 @@ bool descend(const Design& d, Workspace& ws, double total, Evaluation& now) {
 }
 
 void fit_one(const Design& d, const std::int32_t* subset, const double* start, const FitOptions& options,
-             double total, double share, Workspace& ws, std::atomic<double>& smallest, const Fits& fits,
-             std::int64_t index) {
+             double total, double share, Workspace& ws, const Fits& fits, std::int64_t index) {
   const std::int64_t q = ws.q;
   double *beta = ws.beta.data(), *step = ws.step.data();
   gather(d, subset, ws);
   std::copy_n(start, q, beta);
   Evaluation now = evaluate(d, ws, beta, total);
-  if (!(now.loss <= -share * std::log(share) - (1.0 - share) * std::log(1.0 - share))) {
+  const double null_loss = -share * std::log(share) - (1.0 - share) * std::log(1.0 - share);
+  if (!(now.loss <= null_loss)) {
     // Worse than no features at all: not a start.
     std::fill_n(beta, q, 0.0);
     beta[q - 1] = std::log(share / (1.0 - share));
     now = evaluate(d, ws, beta, total);
   }
 
-  bool drifting = false, given_up = false;
+  bool converged = false, drifting = false;
   double previous = kInfinity;
   int slow_steps = 0;
   std::int64_t iteration = 0;
@@ -220,27 +220,24 @@ void fit_one(const Design& d, const std::int32_t* subset, const double* start, c
     // Every row on its own side proves separation.
     if (now.min_margin > 0.0 && now.loss < kSeparatedEnough) break;
     const double decrement = newton_step(ws);
-    slow_steps += decrement < kSmallDecrement && decrement > kSlowShrink * previous;
+    slow_steps += decrement < kSmallDecrement * null_loss && decrement > kSlowShrink * previous;
     previous = decrement;
     drifting = slow_steps >= kSlowSteps;
-    if (0.5 * decrement <= options.tol) {
+    converged = 0.5 * decrement <= options.tol * null_loss;
+    if (converged) {
       // One more step squares what is left; the loss after it is known well enough without a pass.
       for (std::int64_t i = 0; i < q; ++i) beta[i] -= step[i];
       now.loss -= 0.5 * decrement;
       break;
     }
     if ((drifting && !(now.min_margin > 0.0)) || iteration == options.max_iter) break;
-    // Not from the start, where the loss may be far from quadratic.
-    given_up = iteration > 0 && now.loss - options.give_up_margin * 0.5 * decrement > smallest;
-    if (given_up) break;
     if (!descend(d, ws, total, now)) break;
   }
   const bool certain = now.min_margin > 0.0;
   std::copy_n(beta, q, fits.coefficients + index * q);
   fits.cross_entropy[index] = certain ? 0.0 : now.loss;
   fits.separated[index] = certain || drifting;
-  fits.finished[index] = !given_up;
-  smallest = std::min(smallest.load(), fits.cross_entropy[index]);
+  fits.converged[index] = converged;
   fits.n_iter[index] = iteration;
 }
 
@@ -254,12 +251,11 @@ void fit_logistic(const Design& design, const std::int32_t* subsets, const doubl
     total += design.weight[n];
     positive += design.weight[n] * design.y[n];
   }
-  std::atomic<double> smallest{options.smallest};
   run_tasks(n_subsets, options.n_threads, [&](auto next) {
     Workspace ws(design.n_rows, size + 1);
     for (std::int64_t i = next(); i >= 0; i = next()) {
       fit_one(design, subsets + i * size, start + i * (size + 1), options, total, positive / total, ws,
-              smallest, fits, i);
+              fits, i);
     }
   });
 }

@@ -18,11 +18,7 @@ struct Design {
 
 struct FitOptions {
   std::int64_t max_iter;  // Newton steps
-  double tol;             // on half the squared Newton decrement of the mean cross-entropy
-  // A fit is given up when its cross-entropy, less this many times half the squared decrement, is above the
-  // smallest so far (that of earlier calls to begin with); infinite finishes all. Which fits are given up
-  // depends on the order of the threads, so anything but infinite wants one thread.
-  double give_up_margin, smallest;
+  double tol;             // on half the squared Newton decrement, relative to the loss without features
   std::int64_t n_threads;
 };
 
@@ -31,7 +27,7 @@ struct Fits {
   double* coefficients;
   double* cross_entropy;  // mean over the weight
   bool* separated;
-  bool* finished;
+  bool* converged;  // false under separation, or where rounding stopped it
   std::int64_t* n_iter;
 };
 

@@ -64,14 +64,14 @@ auto sweep(Stack<const double> A, Stack<const double> D, Matrix<std::int32_t> or
 }
 
 auto subset_values(Matrix<const double> A, Matrix<const double> D, Matrix<const std::int32_t> subsets,
-                   std::int64_t size, std::int64_t n_threads) {
+                   std::int64_t n_threads) {
   NewArray<double> values({subsets.shape(0)});
   const safdr::Criterion criterion{A.data(), D.data(), static_cast<std::int64_t>(A.shape(0)),
                                    static_cast<std::int64_t>(D.shape(1))};
   {
     nb::gil_scoped_release release;
     safdr::subset_values(criterion, subsets.data(), static_cast<std::int64_t>(subsets.shape(0)),
-                         static_cast<std::int64_t>(subsets.shape(1)), size, n_threads, values.data.get());
+                         static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.get());
   }
   return values.release();
 }
@@ -92,11 +92,10 @@ auto walk(Matrix<const double> A, Matrix<const double> D, Vector<const std::int3
 auto fit_logistic(nb::ndarray<const double, nb::numpy, nb::ndim<2>, nb::device::cpu> X,
                   Vector<const double> mean, Vector<const double> scale, Vector<const double> y,
                   Vector<const double> weight, Matrix<const std::int32_t> subsets,
-                  Matrix<const double> start, std::int64_t max_iter, double tol, double give_up_margin,
-                  double smallest, std::int64_t n_threads) {
+                  Matrix<const double> start, std::int64_t max_iter, double tol, std::int64_t n_threads) {
   const std::size_t n = subsets.shape(0), size = subsets.shape(1);
   NewArray<double> coefficients({n, size + 1}), cross_entropy({n});
-  NewArray<bool> separated({n}), finished({n});
+  NewArray<bool> separated({n}), converged({n});
   NewArray<std::int64_t> n_iter({n});
   const safdr::Design design{X.data(),
                              static_cast<std::int64_t>(X.stride(0)),
@@ -109,12 +108,12 @@ auto fit_logistic(nb::ndarray<const double, nb::numpy, nb::ndim<2>, nb::device::
   {
     nb::gil_scoped_release release;
     safdr::fit_logistic(design, subsets.data(), start.data(), static_cast<std::int64_t>(n),
-                        static_cast<std::int64_t>(size), {max_iter, tol, give_up_margin, smallest, n_threads},
+                        static_cast<std::int64_t>(size), {max_iter, tol, n_threads},
                         {coefficients.data.get(), cross_entropy.data.get(), separated.data.get(),
-                         finished.data.get(), n_iter.data.get()});
+                         converged.data.get(), n_iter.data.get()});
   }
   return nb::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(),
-                        finished.release(), n_iter.release());
+                        converged.release(), n_iter.release());
 }
 
 }  // namespace
@@ -123,10 +122,9 @@ NB_MODULE(_core, m) {
   m.doc() = "Compiled core of safdr: sweeps over subsets and logistic fits. Private; may change at any time.";
   m.def("sweep", &sweep, "A"_a, "D"_a, "order"_a, "streams"_a, "beta"_a, "which"_a, nb::kw_only(), "size"_a,
         "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a);
-  m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "size"_a, "n_threads"_a);
+  m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a);
   m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(),
         "collinear_tol"_a);
   m.def("fit_logistic", &fit_logistic, "X"_a, "mean"_a, "scale"_a, "y"_a, "weight"_a, "subsets"_a,
-        "start"_a, nb::kw_only(), "max_iter"_a, "tol"_a, "give_up_margin"_a,
-        "smallest"_a, "n_threads"_a);
+        "start"_a, nb::kw_only(), "max_iter"_a, "tol"_a, "n_threads"_a);
 }

@@ -4,24 +4,39 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <thread>
 #include <vector>
 
 namespace safdr {
 
-// Calls worker(next) on each thread; worker takes task numbers from next() until it returns -1.
+// Calls worker(next) on each thread; worker takes task numbers from next() until it returns -1. What a
+// worker throws (memory may run out) is thrown again here when all have ended.
 template <class Worker>
 void run_tasks(std::int64_t n_tasks, std::int64_t n_threads, Worker worker) {
   std::atomic<std::int64_t> counter{0};
-  auto next = [&counter, n_tasks]() -> std::int64_t {
+  const auto next = [&counter, n_tasks]() -> std::int64_t {
     const std::int64_t task = counter.fetch_add(1, std::memory_order_relaxed);
     return task < n_tasks ? task : -1;
   };
-  std::vector<std::jthread> helpers;
-  for (std::int64_t i = 1; i < std::min(n_threads, n_tasks); ++i) {
-    helpers.emplace_back([&] { worker(next); });
+  const auto n_workers = static_cast<std::size_t>(std::max<std::int64_t>(1, std::min(n_threads, n_tasks)));
+  std::vector<std::exception_ptr> thrown(n_workers);
+  const auto work = [&](std::size_t i) noexcept {
+    try {
+      worker(next);
+    } catch (...) {
+      thrown[i] = std::current_exception();
+      counter.store(n_tasks, std::memory_order_relaxed);
+    }
+  };
+  std::vector<std::thread> helpers;
+  helpers.reserve(n_workers);
+  for (std::size_t i = 1; i < n_workers; ++i) helpers.emplace_back(work, i);
+  work(0);
+  for (std::thread& helper : helpers) helper.join();
+  for (const std::exception_ptr& error : thrown) {
+    if (error) std::rethrow_exception(error);
   }
-  worker(next);
 }
 
 }  // namespace safdr

@@ -44,7 +44,8 @@ struct SubsetState {
   double *P, *w;         // k x stride, n_columns x stride
   double *x, *g, *h, *r;  // scratch: stride, stride, stride, n_columns
   double value, c, own;
-  bool worn;  // rounding may have come so far that the state should be built anew
+  bool worn;      // rounding may have come so far that the state should be built anew
+  bool followed;  // whether the last swap of the subset could be made here too
 
   static std::int64_t size(std::int64_t k, std::int64_t n_columns) {
     const std::int64_t stride = padded(k);
@@ -54,7 +55,8 @@ struct SubsetState {
   // memory: size() zeroed doubles.
   SubsetState(std::int64_t k, std::int64_t n_columns, double* memory)
       : k(k), n_columns(n_columns), stride_(padded(k)), P(memory), w(P + k * stride_),
-        x(w + n_columns * stride_), g(x + stride_), h(g + stride_), r(h + stride_), value(0), c(0), own(0), worn(false) {}
+        x(w + n_columns * stride_), g(x + stride_), h(g + stride_), r(h + stride_), value(0), c(0), own(0), worn(false),
+        followed(true) {}
 
   SAFDR_INLINE std::int64_t stride() const { return Stride > 0 ? Stride : stride_; }
 
@@ -64,6 +66,7 @@ struct SubsetState {
     load(criterion, members);
     for (std::int64_t i = 0; i < k; ++i) eliminate(i);
     worn = false;
+    followed = true;
     value = 0.0;
     for (std::int64_t col = 0; col < n_columns; ++col) {
       for (std::int64_t l = 0; l < k; ++l) x[l] = criterion.D[members[l] * n_columns + col];

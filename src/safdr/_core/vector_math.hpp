@@ -13,7 +13,7 @@ namespace safdr {
 SAFDR_INLINE double exp_minus(double a) {
   constexpr double kLog2e = 1.4426950408889634, kLn2High = 0x1.62e42fefa3800p-1,
                    kLn2Low = 0x1.ef35793c76730p-45, kShift = 0x1.8p52;
-  const double x = a < 708.0 ? -a : -708.0;
+  const double x = a > 708.0 ? -708.0 : -a;  // not a number stays that
   const double shifted = x * kLog2e + kShift;  // the integer n sits in the low bits
   const double n = shifted - kShift;
   const double r = (x - n * kLn2High) - n * kLn2Low;

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr import _core
-from safdr.criterion import Criterion
+from safdr.criterion import Criterion, CriterionStack, stack_criteria
 from safdr.moments import FloatArray, IntArray
 
 # Value of `which` that asks for a new batch with each proposal.
@@ -51,8 +51,8 @@ class SwapChains:
         Each replica gets a random stream of its own from it.
     n_proposals : int
         Proposals a replica in one sweep.
-    batches : sequence of Criterion, default=()
-        What the replicas sweep on; empty means `criterion` itself.
+    batches : CriterionStack, default=None
+        What the replicas sweep on; None means `criterion` itself.
     include, exclude : sequence of int, default=()
         Features that stay in every subset (and are in all of `subsets`), and that stay out.
     n_threads : int, default=1
@@ -66,16 +66,14 @@ class SwapChains:
         *,
         seed: np.random.SeedSequence,
         n_proposals: int,
-        batches: Sequence[Criterion] = (),
+        batches: CriterionStack | None = None,
         include: Sequence[int] | IntArray = (),
         exclude: Sequence[int] | IntArray = (),
         n_threads: int = 1,
     ) -> None:
         self.criterion = criterion
-        sweep_on = list(batches) or [criterion]
-        self.n_batches = len(sweep_on)
-        self._A = np.stack([c.A for c in sweep_on])
-        self._D = np.stack([c.D for c in sweep_on])
+        self._A, self._D = stack_criteria([criterion]) if batches is None else batches
+        self.n_batches = len(self._A)
         n_replicas, self.size = subsets.shape
         self._order = _orders(subsets, criterion.n_features, include, exclude)
         self._streams = np.array(
@@ -102,13 +100,8 @@ class SwapChains:
     def values(self) -> FloatArray:
         """Criterion value of each replica on all rows, from scratch."""
         if self._values is None:
-            self._values = _core.subset_values(
-                self.criterion.A,
-                self.criterion.D,
-                self._order,
-                size=self.size,
-                n_threads=self.n_threads,
-            )
+            members = self._order[:, : self.size]
+            self._values = subset_values(self.criterion, members, self.n_threads)
         return self._values
 
     def sweep(self, beta: FloatArray, which: IntArray | None = None) -> FloatArray:
@@ -156,6 +149,28 @@ class SwapChains:
         """
         self._order = np.ascontiguousarray(self._order[indices])
         self._values = None
+
+
+def subset_values(
+    criterion: Criterion, subsets: NDArray[np.integer[Any]], n_threads: int = 1
+) -> FloatArray:
+    """Criterion value of each subset, from scratch.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        What to evaluate.
+    subsets : ndarray of shape (n_subsets, size)
+        Features.
+    n_threads : int, default=1
+        Threads over subsets.
+
+    Returns
+    -------
+    ndarray of shape (n_subsets,)
+    """
+    members = np.ascontiguousarray(subsets, dtype=np.int32)
+    return _core.subset_values(criterion.A, criterion.D, members, n_threads=n_threads)
 
 
 def _orders(
