@@ -16,6 +16,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 
 from safdr import AnnealingSelector, AnnealingSelectorCV
 from safdr.display import (
@@ -204,6 +206,12 @@ def test_cross_validated_search_is_asked_for(fits, display):
         display.from_estimator(AnnealingSelectorCV())
     with pytest.raises(TypeError, match=r"needs an AnnealingSelectorCV, fitted; got AnnealingSel"):
         display.from_estimator(AnnealingSelector(1, **QUICK).fit(X, y))
+    # It has cv_results_ too.
+    search = GridSearchCV(LogisticRegression(), {"C": [1.0]})
+    with pytest.raises(NotFittedError, match=r"this GridSearchCV is not fitted"):
+        display.from_estimator(search)
+    with pytest.raises(TypeError, match=r"needs an AnnealingSelectorCV, fitted; got GridSearchCV"):
+        display.from_estimator(search.fit(X, y))
 
 
 @pytest.mark.parametrize("display", [TraceDisplay, ProxyDisplay, DiscriminantDisplay])
@@ -213,6 +221,8 @@ def test_fitted_selector_is_asked_for(fits, display):
         display.from_estimator(AnnealingSelector(), *rows)
     with pytest.raises(TypeError, match=r"needs an AnnealingSelector or .*; got SimpleNamespace"):
         display.from_estimator(SimpleNamespace(), *rows)
+    with pytest.raises(TypeError, match=r"needs an AnnealingSelector or .*; got LogisticRegres"):
+        display.from_estimator(LogisticRegression().fit(*fits[2][1:]), *rows)
 
 
 # PathDisplay
@@ -233,10 +243,30 @@ def test_path_shows_the_results_of_the_folds(search):
     for label, name in {"Validation (± 1 SD)": "test", "Training (± 1 SD)": "train"}.items():
         line, _, (bars,) = by_label[label].lines
         mean, std = results[f"mean_{name}_score"], results[f"std_{name}_score"]
-        np.testing.assert_array_equal(line.get_xdata(), results["n_features"])
+        shift = {"test": -0.1, "train": 0.1}[name]
+        np.testing.assert_allclose(line.get_xdata(), results["n_features"] + shift)
         np.testing.assert_array_equal(line.get_ydata(), mean)
         ends = np.array([segment[:, 1] for segment in bars.get_segments()])
-        np.testing.assert_allclose(ends, np.stack([mean - std, mean + std], axis=1))
+        np.testing.assert_allclose(
+            ends, np.stack([mean - std, np.minimum(mean + std, 1.0)], axis=1)
+        )
+
+
+@pytest.mark.parametrize(("score_name", "top"), [("ROC AUC", 1.0), ("log loss", 1.04)])
+def test_path_bars_of_a_roc_auc_end_at_one(score_name, top):
+    numbers = {"mean_test_score": [0.9, 0.99], "std_test_score": [0.05, 0.05]}
+    numbers |= {"mean_train_score": [0.8, 0.9], "std_train_score": [0.0, 0.0]}
+    display = PathDisplay(
+        n_features=np.array([1, 2]),
+        **{name: np.array(values) for name, values in numbers.items()},
+        n_features_chosen=1,
+        threshold=0.94,
+        score_name=score_name,
+    ).plot()
+    _, _, (bars,) = display.ax_.containers[0].lines
+    ends = [segment[:, 1] for segment in bars.get_segments()]
+    np.testing.assert_allclose(ends, [[0.85, 0.95], [0.94, top]])
+    assert display.to_frame()["threshold"].tolist() == [0.94, 0.94]
 
 
 def test_path_marks_the_choice_and_its_threshold(search, monkeypatch):
@@ -244,17 +274,22 @@ def test_path_marks_the_choice_and_its_threshold(search, monkeypatch):
     lines = {line.get_label(): line for line in display.ax_.lines}
     chosen = search.cv_results_["n_features"] == search.n_features_
     star = lines["Chosen size k*"]
-    assert star.get_xdata().tolist() == [search.n_features_]
+    # On the dot of the validation score, which is beside the size.
+    np.testing.assert_allclose(star.get_xdata(), [search.n_features_ - 0.1])
     assert star.get_ydata().tolist() == search.cv_results_["mean_test_score"][chosen].tolist()
-    assert set(lines["Threshold for k*"].get_ydata()) == {search.threshold_}
+    assert set(lines["Best mean − 1 SD"].get_ydata()) == {search.threshold_}
     texts = [text for text, _ in _drawn_texts(display.figure_, monkeypatch)]
     assert f"k* = {search.n_features_}" in texts
-    assert {"Number of features k", "ROC AUC", "Threshold for k*"} <= set(texts)
+    assert {"Number of features k", "ROC AUC", "Best mean − 1 SD"} <= set(texts)
 
 
 def test_path_has_no_threshold_where_the_rule_has_none(search):
     other = SimpleNamespace(
-        cv_results_=search.cv_results_, n_features_=4, threshold_=None, scorer_name_="log $loss$"
+        cv_results_=search.cv_results_,
+        n_features_=4,
+        n_features_by_rule_={},
+        threshold_=None,
+        scorer_name_="log $loss$",
     )
     display = PathDisplay.from_estimator(other).plot(show_train=False)
     assert [text.get_text() for text in display.figure_.legends[0].get_texts()] == [
@@ -262,6 +297,7 @@ def test_path_has_no_threshold_where_the_rule_has_none(search):
         "Chosen size k*",
     ]
     assert display.ax_.get_ylabel() == r"log \$loss\$"
+    assert display.to_frame()["threshold"].isna().all()
 
 
 @pytest.mark.parametrize("kind", ["path", "selection"])
@@ -343,19 +379,33 @@ def _selection(counts, **options):
 def test_selection_orders_rows_and_leaves_out_the_never_chosen():
     counts = [[0, 2, 2], [0, 0, 0], [5, 5, 5], [0, 0, 4], [0, 3, 4]]
     display = _selection(counts).plot()
-    assert display.order_.tolist() == [2, 4, 0, 3]
+    # In three of five folds at 1, at 2 and at 3; x0 never is.
+    order = [2, 4, 3, 0]
+    assert display.order_.tolist() == order
     labels = [text.get_text() for text in display.ax_.get_yticklabels()]
-    assert labels == ["x2", "x4", "x0", "x3"]
-    np.testing.assert_array_equal(display.ax_.images[0].get_array(), np.array(counts)[[2, 4, 0, 3]])
+    assert labels == ["x2", "x4", "x3", "x0"]
+    np.testing.assert_array_equal(display.ax_.images[0].get_array(), np.array(counts)[order])
     dots = display.ax_.collections[0].get_offsets()
     np.testing.assert_array_equal(dots, [[2, 0], [2, 1]])
+
+
+def test_selection_breaks_ties_by_how_often_a_feature_is_in():
+    counts = [[0, 3, 3], [0, 4, 3], [3, 0, 0], [1, 1, 1], [0, 2, 2]]
+    assert _selection(counts).order_.tolist() == [2, 1, 0, 4, 3]
+
+
+def test_selection_frame_is_above_the_grid_lines():
+    ax = _selection([[5, 5, 5], [0, 5, 5]]).plot().ax_
+    (frame,) = ax.patches
+    lines = [tick.gridline for axis in (ax.xaxis, ax.yaxis) for tick in axis.get_minor_ticks()]
+    assert frame.get_zorder() > max(line.get_zorder() for line in lines)
 
 
 def test_selection_says_how_many_rows_are_not_shown(search):
     display = SelectionDisplay.from_estimator(search, max_features_shown=4).plot()
     hidden = len(display.order_) - 4
     assert len(display.ax_.get_yticklabels()) == 4
-    assert f"{hidden} rarer features not shown" in display.ax_.get_xlabel()
+    assert f"{hidden} further features not shown" in display.ax_.get_xlabel()
     assert set(display.to_frame()["feature"]) == set(search.feature_names_in_[display.order_])
     with pytest.raises(ValueError, match="max_features_shown must be at least 1; got 0"):
         SelectionDisplay.from_estimator(search, max_features_shown=0)

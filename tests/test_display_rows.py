@@ -134,6 +134,25 @@ def test_proxy_without_a_density_shows_points(annealed):
     display.figure_.canvas.draw()
 
 
+def test_proxy_axes_hold_the_points_and_no_negative_fdr():
+    annealed = np.random.default_rng(1).normal([9.0, 0.5], 0.02, size=(400, 2))
+    display = _proxy_of(annealed).plot()
+    x = -np.concatenate([display.random_criterion_values, annealed[:, 0]])
+    y = np.concatenate([display.random_cross_entropies, annealed[:, 1]])
+    low, high = display.ax_.get_xlim()
+    assert low == pytest.approx(x.min() - 0.05 * np.ptp(x))
+    assert x.max() < high <= 0.0
+    low, high = display.ax_.get_ylim()
+    assert 0.0 <= low < y.min()
+    assert high == pytest.approx(y.max() + 0.05 * np.ptp(y))
+
+
+def test_proxy_dots_grow_with_the_replicas_that_ended_there():
+    annealed = np.repeat([[9.0, 0.1], [8.0, 0.2], [8.5, 0.15]], [1, 3, 2], axis=0)
+    areas = _proxy_of(annealed).plot().ax_.collections[-1].get_sizes()
+    np.testing.assert_allclose(areas / areas[0], [1, 3, 3, 3, 2, 2])
+
+
 def test_proxy_rejects_what_it_cannot_measure(fit):
     selector, X, y = fit
     with pytest.raises(ValueError, match="n_random must be at least 1; got 0"):
@@ -174,6 +193,14 @@ def test_discriminant_is_the_fisher_direction(fit):
         assert sum(variances) == pytest.approx(1.0)
         assert sum(means) == pytest.approx(0.0, abs=1e-9)
     assert display.ratios[0] >= display.ratios[1]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_both_directions_point_from_the_first_class_to_the_second(fit, seed):
+    selector, X, y = fit
+    display = DiscriminantDisplay.from_estimator(selector, X, y, (0, 1), random_state=seed)
+    for projection in display.projections:
+        assert projection[display.codes == 1].mean() > projection[display.codes == 0].mean()
 
 
 def test_discriminant_names_and_numbers_mean_the_same(fit):

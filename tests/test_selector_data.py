@@ -218,10 +218,10 @@ def test_telling_features_are_found_among_many_that_tell_nothing():
     assert np.isin([17, 1234], selector.result_.subsets).all()
 
 
-def test_columns_of_one_name_are_no_error():
+def test_columns_of_one_name_are_refused_by_name():
     X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
-    frame = pd.DataFrame(X, columns=["a", "b", "a"])
-    assert AnnealingSelector(2, random_state=0).fit(frame, y).support_.sum() == 2
+    with pytest.raises(ValueError, match="X has columns of the same name"):
+        AnnealingSelector(2).fit(pd.DataFrame(X, columns=["a", "b", "a"]), y)
 
 
 @pytest.mark.filterwarnings("ignore::safdr.SeparationWarning")

@@ -178,7 +178,10 @@ def _check_frame(X: Any) -> None:
     try:
         frame = nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError:
-        return  # columns of one name: scikit-learn takes them, and reads the values
+        raise ValueError(
+            "X has columns of the same name, so that the chosen ones could not be told apart. "
+            "Rename them, or pass the values without names."
+        ) from None
     if isinstance(frame, nw.LazyFrame):
         raise ValueError("X is a lazy frame; call .collect() and pass the result.")
     if not isinstance(frame, nw.DataFrame):
