@@ -10,26 +10,28 @@ from sklearn.preprocessing import StandardScaler
 
 from safdr import AnnealingSelectorCV
 
-X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.2, stratify=y, random_state=0)
+data = load_breast_cancer()
+X_train, X_test, y_train, y_test = train_test_split(
+    data.data, data.target, test_size=0.2, stratify=data.target, random_state=0
+)
 
 search = AnnealingSelectorCV(max_features=10, n_jobs=2, random_state=0).fit(X_train, y_train)
 everything = make_pipeline(StandardScaler(), LogisticRegression()).fit(X_train, y_train)
 
+n_features = X_train.shape[1]
 print(
     f"Breast cancer (Wisconsin): {len(X_train)} rows to learn from, {len(X_test)} held out, "
-    f"{X.shape[1]} features\n"
+    f"{n_features} features\n"
 )
 print(f"{'chosen feature':<25}{'coefficient':>13}{'odds ratio a standard deviation':>34}")
-for name, coefficient in zip(
-    search.get_feature_names_out(), search.estimator_.coef_[0], strict=True
-):
-    odds_ratio = np.exp(coefficient * X_train[name].std())
-    print(f"{name:<25}{coefficient:>13.5g}{odds_ratio:>34.3g}")
+names = search.get_feature_names_out(data.feature_names)
+spreads = search.transform(X_train).std(axis=0)
+for name, coefficient, spread in zip(names, search.estimator_.coef_[0], spreads, strict=True):
+    print(f"{name:<25}{coefficient:>13.5g}{np.exp(coefficient * spread):>34.3g}")
 print(f"{'(intercept)':<25}{search.estimator_.intercept_[0]:>13.5g}\n")
 
 chosen_auc = roc_auc_score(y_test, search.decision_function(X_test))
 full_auc = roc_auc_score(y_test, everything.decision_function(X_test))
 print(f"AUC on held-out rows: {chosen_auc:.4f} with {search.n_features_} features,")
-print(f"                      {full_auc:.4f} with all {X.shape[1]} (a penalised logistic model).")
-print(f"Other rules would choose: {search.n_features_by_rule_}")
+print(f"                      {full_auc:.4f} with all {n_features} (a penalised logistic model).")
+print(f"What each rule would choose: {search.n_features_by_rule_}")
