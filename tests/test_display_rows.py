@@ -153,6 +153,14 @@ def test_proxy_dots_grow_with_the_replicas_that_ended_there():
     np.testing.assert_allclose(areas / areas[0], [1, 3, 3, 3, 2, 2])
 
 
+def test_proxy_shows_a_few_random_subsets_under_the_annealed_ones():
+    X, y = _rows(3)
+    selector = AnnealingSelector(1, **QUICK).fit(X, y)
+    display = ProxyDisplay.from_estimator(selector, X, y, n_random=1000, random_state=0).plot()
+    random, annealed = display.ax_.collections
+    assert random.get_sizes().min() > annealed.get_sizes().max()
+
+
 def test_proxy_rejects_what_it_cannot_measure(fit):
     selector, X, y = fit
     with pytest.raises(ValueError, match="n_random must be at least 1; got 0"):

@@ -23,7 +23,6 @@ def subset_values(
     D: NDArray[np.float64],
     subsets: NDArray[np.int32],
     *,
-    size: int,
     n_threads: int,
 ) -> NDArray[np.float64]: ...
 def walk(
@@ -46,8 +45,6 @@ def fit_logistic(
     *,
     max_iter: int,
     tol: float,
-    give_up_margin: float,
-    smallest: float,
     n_threads: int,
 ) -> tuple[
     NDArray[np.float64],

@@ -19,7 +19,7 @@ def toy():
 def make_row():
     """A row with given k* and AUC for both rules."""
 
-    def make(data, method, repeat, k, auc, /, *, seconds=(1.0, 3.0), **settings):
+    def make(data, method, repeat, k, auc, /, *, seconds=(1.0, 3.0), gain=0.0, **settings):
         return {
             "data": data,
             "method": method,
@@ -35,15 +35,20 @@ def make_row():
                 "n_features": [[1, 2, 3], [1, 2, 4]],
                 "train_cross_entropy": [[0.6, 0.5, 0.4], [0.4, 0.3, 0.2]],
                 "train_auc": [[0.7, 0.8, 0.9], [0.7, 0.8, 0.9]],
-                "validation_auc": [[0.6, 0.8, 0.8], [0.8, 0.8, 0.8]],
+                "validation_auc": [[0.6, 0.8 + gain, 0.8], [0.8, 0.8, 0.8 + gain]],
                 "seconds": list(seconds),
             },
-            "refit": {"test_auc": [auc - 0.1, auc, auc + 0.1]},
+            # The refit lets in other numbers of features than the folds do, as a Lasso may.
+            "refit": {
+                "subsets": [[0], [0, 1], [0, 1, 2, 4, 5]],
+                "test_auc": [auc - 0.1, auc, auc + 0.1],
+            },
             "chosen": {
-                "one_sd": {"k": k, "test_auc": auc},
-                "one_se": {"k": k + 2, "test_auc": auc + 0.01},
+                "one_sd": {"index": 1, "k": k, "test_auc": auc},
+                "one_se": {"index": 2, "k": k + 2, "test_auc": auc + 0.01},
             },
             "seconds": 1.0,
+            "environment": {"safdr": "0.1.0", "engine": "abc"},
         }
 
     return make

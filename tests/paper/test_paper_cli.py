@@ -1,5 +1,7 @@
 """The command line, from outside."""
 
+import os
+import re
 import subprocess
 import sys
 
@@ -41,7 +43,16 @@ def test_help_loads_nothing_heavy():
         assert "paper" in done.stdout
 
 
-def test_a_run_is_quiet_in_a_pipe(out):
+def test_a_run_in_a_pipe_tells_each_cell_and_the_time_left(tmp_path):
+    done = safdr("paper", "run", *QUICK, "--methods", "rfe,lasso", "--out", tmp_path)
+    first, second, last = done.stderr.splitlines()
+    assert re.fullmatch(r"1/2 \| cancer, rfe, repeat 0 \| [\d.]+ s \| \d+:\d\d:\d\d left", first)
+    assert second.startswith("2/2 | cancer, lasso, repeat 0 | ")
+    assert second.endswith("| 0:00:00 left")
+    assert last == "0 cells were there, 2 done now."
+
+
+def test_a_run_with_nothing_to_do_is_quiet(out):
     done = safdr("paper", "run", *QUICK, "--methods", "rfe,lasso", "--out", out)
     assert done.stdout == ""
     assert done.stderr == "2 cells were there, 0 done now.\n"
@@ -57,10 +68,11 @@ def test_other_settings_are_an_error_without_a_traceback(out):
 
 def test_the_table_is_printed_and_kept(out):
     done = safdr("paper", "table", "--out", out)
-    assert done.stdout.count("| Cancer | 569 | 30 |") == 2
-    assert (out / "table.md").read_text() == done.stdout
+    assert done.stdout.count("| Cancer | 569 | 30 |") == 1
+    assert done.stdout.startswith((out / "table.md").read_text())
+    assert done.stdout.endswith((out / "claims.md").read_text())
     assert (out / "table.csv").read_text().startswith("data,method,repeats")
-    assert (out / "table.tex").read_text().startswith(r"\begin{tabular}")
+    assert (out / "table.tex").read_text().startswith(r"\begin{table}")
 
 
 def test_a_damaged_row_is_named_and_left_out_of_the_table(out, tmp_path):
@@ -83,17 +95,75 @@ def test_a_folder_without_rows_says_how_to_make_them(tmp_path):
     ("option", "value", "message"),
     [
         ("--data", "hart", "No data set is called 'hart'"),
+        ("--data", ",", "--data must name at least one"),
         ("--methods", "sa", "No method is called 'sa'"),
+        ("--methods", "", "--methods must name at least one"),
+        ("--methods", "sa-fdr+n_replicas=0", "'n_replicas' parameter"),
+        ("--jobs", "0", "--jobs must be at least 1; got 0"),
+        ("--repeats", "-3", "--repeats must be at least 1; got -3"),
+        ("--max-features", "0", "--max-features must be at least 1; got 0"),
     ],
 )
-def test_a_wrong_name_lists_the_right_ones(tmp_path, option, value, message):
-    done = safdr("paper", "run", "--out", tmp_path, option, value, code=1)
+def test_a_wrong_option_says_what_is_right(tmp_path, option, value, message):
+    done = safdr("paper", "run", "--out", tmp_path, option, value, code=2)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("foo", "No data set is called 'foo'"), ("heart", "no rows of heart to draw")],
+)
+def test_figures_of_nothing_are_a_clear_error(out, name, message):
+    code = 2 if name == "foo" else 1
+    done = safdr("paper", "figures", "--out", out, "--data", name, code=code)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_data_lists_what_is_there_and_how_to_get_the_rest(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table({"a": [1, 2, 3], "b": [1, 2, 3]}), tmp_path / "heart.parquet")
+    (tmp_path / "madelon.parquet").write_bytes(b"PAR1 and no more")
     done = safdr("paper", "data", "--data-dir", tmp_path)
     lines = {line.split("│")[1].strip(): line for line in done.stdout.splitlines() if "│" in line}
     assert "there" in lines["cancer"]
-    assert "missing" in lines["heart"]
+    assert "3 × 2" in lines["heart"]
+    assert "damaged" in lines["madelon"]
+    assert "missing" in lines["ozone"]
+    assert "loan_default_synthetic" in lines
+    address = "https://archive.ics.uci.edu/static/public/172/ozone+level+detection.zip"
+    assert f"  ozone: safdr paper data --fetch ozone (from {address})\n" in done.stdout
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    command = [sys.executable, "-c", "from safdr.cli import main; main()", "paper", "data"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer) as closed:
+        done = subprocess.run(
+            command, stdout=closed, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_data_makes_and_loads_nothing(tmp_path):
+    script = (
+        "from safdr.cli import listing\n"
+        "from safdr.paper import datasets, standin\n"
+        "def fail(*_): raise AssertionError('loaded')\n"
+        "datasets.load = datasets._checked = datasets.read_table = fail\n"
+        "for each in datasets.DATASETS.values():\n"
+        "    object.__setattr__(each, 'generate', each.generate and fail)\n"
+        "listing.print_data_sets(None)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "SAFDR_DATA": str(tmp_path)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "loan_default_synthetic" in done.stdout

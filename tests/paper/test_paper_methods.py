@@ -44,6 +44,9 @@ def test_settings_hold_every_default_that_shapes_the_search():
         ("sa-fdr+batches=2", "'batches=2' in .* is not a setting"),
         ("sa-fdr+n_batches", "is not a setting"),
         ("sa-fdr+n_batches=many", "n_batches in .* must be of type int; got 'many'"),
+        ("sa-fdr+n_batches=0", "not allowed: The 'n_batches' parameter .* Got 0 instead"),
+        ("sa-fdr+batch_draw=never", "not allowed: The 'batch_draw' parameter"),
+        ("sa-fdr+tol=nan", "not allowed: The 'tol' parameter"),
     ],
 )
 def test_a_wrong_method_says_what_there_is(spec, message):
@@ -74,10 +77,23 @@ def test_the_lasso_grid_starts_where_the_first_feature_comes_in(scaled):
     grid = lasso.grid(X, y, 30)
     assert len(grid) == 30
     assert grid[-1] == pytest.approx(1e3 * grid[0])
+    # The first slope is that of the mean loss, so the grid does not depend on the number of rows.
+    np.testing.assert_allclose(lasso.grid(np.tile(X, (3, 1)), np.tile(y, 3), 30), grid)
     just_below, just_above = lasso.path(X, y, [0.9 * grid[0], 1.1 * grid[0]], 0)
     assert len(just_below.subset) == 0
     assert len(just_above.subset) == 1
     assert len(lasso.path(X, y, grid[-1:], 0)[0].subset) == X.shape[1]
+
+
+def test_the_lasso_penalises_alike_whatever_the_number_of_rows(scaled):
+    X, y = scaled
+    lasso = Lasso()
+    grid = lasso.grid(X, y, 30)
+    once = lasso.path(X, y, grid, 0)
+    twice = lasso.path(np.tile(X, (2, 1)), np.tile(y, 2), grid, 0)
+    sizes = [len(model.subset) for model in once]
+    assert len(set(sizes)) > 3
+    assert [len(model.subset) for model in twice] == sizes
 
 
 def test_an_empty_subset_knows_the_class_share_only(scaled):
@@ -105,6 +121,30 @@ def test_abess_leaves_out_a_constant_column(scaled):
     assert models[1].subset.tolist() == [3, 6]
     assert [len(model.subset) for model in models] == [1, 2, 8]
     assert 0 not in models[2].subset
+
+
+def test_abess_keeps_the_better_of_two_starts():
+    abess = pytest.importorskip("abess")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 40)) + 2 * rng.normal(size=(150, 1))
+    y = (X[:, :12] @ rng.normal(size=12) + 2 * rng.logistic(size=150) > 0).astype(np.int64)
+    sizes = list(range(1, 16))
+    cold = fit_unpenalised(
+        X,
+        y,
+        [np.flatnonzero(abess.LogisticRegression(support_size=[k]).fit(X, y).coef_) for k in sizes],
+    )
+    found = Abess().path(X, y, sizes, 0)
+    assert [len(model.subset) for model in found] == sizes
+    gains = np.array([c.cross_entropy - f.cross_entropy for c, f in zip(cold, found, strict=True)])
+    assert (gains >= 0).all()
+    assert (gains > 1e-4).any()
+
+
+def test_baselines_record_what_their_answers_depend_on():
+    assert RFE().settings == {"method": "rfe", "C": 1.0, "solver": "lbfgs", "max_iter": 100}
+    assert Abess().settings["starts"] == ["cold", "previous size"]
+    assert Lasso().settings["grid"] == "C * n_rows"
 
 
 def test_abess_that_is_not_installed_says_so(monkeypatch):

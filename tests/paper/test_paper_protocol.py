@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from safdr.paper import protocol
 from safdr.paper.baselines import RFE, Lasso
 from safdr.paper.methods import get_method
 from safdr.paper.protocol import (
@@ -25,8 +27,19 @@ QUICK = "sa-fdr+max_steps=20+n_replicas=10"
 
 
 @pytest.fixture(scope="module", params=[QUICK, "rfe", "lasso"])
-def cell(request, toy):
-    return run_cell(toy, get_method(request.param), 0, SETTINGS)
+def method(request):
+    return get_method(request.param)
+
+
+@pytest.fixture(scope="module")
+def cell(method, toy):
+    return run_cell(toy, method, 0, SETTINGS)
+
+
+def without_times(cell):
+    """What a cell measured, but for how long it took."""
+    folds = {name: value for name, value in cell["folds"].items() if name != "seconds"}
+    return {**cell, "folds": folds}
 
 
 def test_the_shares_are_the_papers(toy):
@@ -50,6 +63,9 @@ def test_splits_depend_on_the_repeat_and_on_the_name(toy):
     np.testing.assert_array_equal(make_split(toy, 1, SETTINGS).test, same.test)
     assert set(same.test) != set(other.test)
     assert len({*same.fold_seeds, same.refit_seed}) == 6
+    renamed = make_split(replace(toy, name="other"), 1, SETTINGS)
+    assert set(same.test) != set(renamed.test)
+    assert set(same.fold_seeds).isdisjoint(renamed.fold_seeds)
 
 
 def test_a_cell_can_be_written_as_json(cell):
@@ -92,11 +108,85 @@ def test_the_refit_is_scikit_learns_unpenalised_model(toy, cell):
         assert auc == pytest.approx(expected, abs=2e-3)
 
 
-def test_a_cell_is_a_function_of_its_names(toy, cell):
-    again = run_cell(toy, get_method("rfe"), 0, SETTINGS)
-    third = run_cell(toy, get_method("rfe"), 0, SETTINGS)
-    for part in ("refit", "chosen"):
-        assert again[part] == third[part]
+def test_a_cell_is_a_function_of_its_names(toy, method, cell):
+    assert without_times(run_cell(toy, method, 0, SETTINGS)) == without_times(cell)
+    assert run_cell(toy, method, 1, SETTINGS)["folds"] != cell["folds"]
+
+
+def changed(toy, rows):
+    """The problem with other values in some rows."""
+    X = toy.X.copy()
+    X[rows] = 100.0 - 7.0 * X[rows]
+    return replace(toy, X=X)
+
+
+def test_the_test_part_does_not_leak(toy, method, cell):
+    split = make_split(toy, 0, SETTINGS)
+    other = run_cell(changed(toy, split.test), method, 0, SETTINGS)
+    assert without_times(other)["folds"] == without_times(cell)["folds"]
+    for name in ("subsets", "train_cross_entropy", "train_auc"):
+        assert other["refit"][name] == cell["refit"][name]
+    assert other["refit"]["test_auc"] != cell["refit"]["test_auc"]
+
+
+class Recorder:
+    """RFE that keeps what it was given and what it found."""
+
+    name = "recorder"
+    settings: dict = {}  # noqa: RUF012
+    grid = RFE.grid
+
+    def __init__(self):
+        self.given, self.found = [], []
+
+    def path(self, X, y, grid, seed):
+        models = RFE().path(X, y, grid, seed)
+        self.given.append((X, y, seed))
+        self.found.append([model.subset.tolist() for model in models])
+        return models
+
+
+def test_the_validation_rows_of_a_fold_do_not_leak_into_it(toy):
+    split = make_split(toy, 0, SETTINGS)
+    before, after = Recorder(), Recorder()
+    run_cell(toy, before, 0, SETTINGS)
+    run_cell(changed(toy, split.folds[0][1]), after, 0, SETTINGS)
+    np.testing.assert_array_equal(after.given[0][0], before.given[0][0])
+    assert after.found[0] == before.found[0]
+    assert after.found[1:] != before.found[1:]
+
+
+def test_every_method_gets_the_same_rows_and_seeds(toy):
+    one, other = Recorder(), Recorder()
+    other.name = "another"
+    for recorder in (one, other):
+        run_cell(toy, recorder, 3, SETTINGS)
+    split = make_split(toy, 3, SETTINGS)
+    seeds = [*split.fold_seeds, split.refit_seed]
+    rows = [*(train for train, _ in split.folds), split.train]
+    for mine, theirs, seed, which in zip(one.given, other.given, seeds, rows, strict=True):
+        np.testing.assert_array_equal(mine[0], theirs[0])
+        assert mine[2] == theirs[2] == seed
+        expected = toy.X[which]
+        expected = (expected - expected.mean(axis=0)) / expected.std(axis=0)
+        np.testing.assert_allclose(mine[0], expected)
+        np.testing.assert_array_equal(mine[1], toy.y[which])
+
+
+def test_only_the_method_is_timed(toy, monkeypatch):
+    clock = iter(range(0, 1000, 7))
+    monkeypatch.setattr(protocol.time, "process_time", lambda: next(clock))
+    inside = []
+
+    class Timed(Recorder):
+        def path(self, X, y, grid, seed):
+            inside.append(next(clock))
+            return super().path(X, y, grid, seed)
+
+    cell = run_cell(toy, Timed(), 0, SETTINGS)
+    # The clock is read just before, within and just after each path, and at no other time.
+    assert inside == list(range(7, 7 * 3 * 6, 21))
+    assert cell["folds"]["seconds"] == [14] * 5
 
 
 def test_chosen_features_are_named(toy):
@@ -139,5 +229,6 @@ def test_solvers_that_gave_up_are_counted_and_other_warnings_passed_on(toy):
 def test_settings_name_the_data_the_method_and_the_protocol():
     settings = settings_of("ab", Lasso(), SETTINGS)
     assert settings["data"] == {"sha256": "ab"}
-    assert settings["method"] == {"method": "lasso", "n_values": 30, "span": 1e3}
+    lasso = {"method": "lasso", "grid": "C * n_rows", "n_values": 30, "span": 1e3}
+    assert settings["method"] == lasso
     assert settings["protocol"]["max_features"] == 4

@@ -5,11 +5,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from safdr.paper.errors import SettingsError
+from safdr.paper.errors import SettingsError, WorkerError
 from safdr.paper.protocol import ProtocolSettings
 from safdr.paper.run import Cell, make_plan, run_all, seconds_left
 from safdr.paper.store import RowStore
@@ -108,7 +109,7 @@ def test_the_time_left_comes_from_similar_cells():
     assert seconds_left([Cell("heart", "rfe", 0)], {}, 2) is None
 
 
-def start_run(out):
+def start_run(out, jobs=1):
     """A run far too long to end by itself."""
     script = (
         "import sys\n"
@@ -117,7 +118,7 @@ def start_run(out):
         "from safdr.paper.run import make_plan, run_all\n"
         "plan = make_plan(Path(sys.argv[1]), data=['cancer'], methods=sys.argv[2:], repeats=9999,\n"
         "                 protocol=ProtocolSettings(max_features=3, n_splits=2))\n"
-        "run_all(plan, 1, lambda *_: None)\n"
+        f"run_all(plan, {jobs}, lambda *_: None)\n"
     )
     return subprocess.Popen([sys.executable, "-c", script, str(out), *METHODS])
 
@@ -128,6 +129,53 @@ def wait_for_rows(process, out, n):
         assert process.poll() is None, "the run ended by itself"
         assert time.monotonic() < deadline, "the run makes no rows"
         time.sleep(0.01)
+
+
+def children(pid):
+    """Processes that a process started, by their numbers."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            # After the name, which is in brackets: state, then the parent.
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(stat.parent.name))
+    return found
+
+
+def wait_for_end(pids):
+    deadline = time.monotonic() + 60
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        assert time.monotonic() < deadline, "a worker outlived the run"
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see processes")
+def test_workers_end_with_a_killed_run(tmp_path):
+    process = start_run(tmp_path, jobs=2)
+    try:
+        wait_for_rows(process, tmp_path, 3)
+        workers = children(process.pid)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    assert len(workers) >= 2
+    wait_for_end(workers)
+    before = contents(tmp_path)
+    assert len(numbers(tmp_path)) == len(before) >= 3
+    repeats = 1 + max(int(Path(path).stem) for path in before)
+    plan = plan_in(tmp_path, repeats=repeats)
+    assert (plan.problems, plan.n_done) == ([], len(before))
+
+
+def test_a_killed_worker_gives_a_clear_message(tmp_path, monkeypatch):
+    plan = plan_in(tmp_path, repeats=2)
+    monkeypatch.setattr("safdr.paper.run._do", _die)
+    with pytest.raises(WorkerError, match=r"killed.*Finished cells are kept.*fewer --jobs"):
+        run_all(plan, 2, lambda *_: None)
+
+
+def _die(_):
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("moment", [0.0, 0.03, 0.11])

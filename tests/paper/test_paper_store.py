@@ -5,10 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from safdr.paper.atomic import STALE_SECONDS, remove_stale, write_atomically
+from safdr.paper.atomic import STALE_SECONDS, remove_stale
 from safdr.paper.errors import CorruptRowError, SettingsError
 from safdr.paper.store import Cell, RowStore, check_comparable, check_same_settings
 
@@ -56,6 +57,20 @@ def test_a_changed_number_is_seen_though_the_file_still_parses(store):
         store.read(CELL)
 
 
+@pytest.mark.parametrize(
+    "other", [Cell("heart", "sa-fdr", 8), Cell("heart", "rfe", 7), Cell("ozone", "sa-fdr", 7)]
+)
+def test_a_row_in_the_file_of_another_cell_is_damaged(store, other):
+    wrong = store.path(other)
+    wrong.parent.mkdir(parents=True, exist_ok=True)
+    wrong.write_bytes(store.path(CELL).read_bytes())
+    with pytest.raises(CorruptRowError, match="damaged"):
+        store.read(other)
+    rows, problems = store.read_all()
+    assert [row["repeat"] for row in rows] == [7]
+    assert [str(wrong) in problem for problem in problems] == [True]
+
+
 @pytest.mark.parametrize("content", ["[]", "3", '{"row": {}}', "null"])
 def test_a_file_of_something_else_is_a_damaged_row(store, content):
     store.path(CELL).write_text(content)
@@ -79,7 +94,7 @@ def test_equal_settings_pass(store):
     [
         (("heart", "rfe", 0), {}, True),
         (("heart", "rfe", 0), {"protocol": {"max_features": 4}}, False),
-        (("cancer", "sa-fdr", 0), {"protocol": {"max_features": 4}}, False),
+        (("cancer", "sa-fdr", 0), {"protocol": {"max_features": 4}}, True),
         (("heart", "rfe", 0), {"data": {"sha256": "1"}}, False),
         (("cancer", "sa-fdr", 0), {"data": {"sha256": "1"}}, True),
         (("cancer", "sa-fdr", 0), {"method": {"tol": 1}}, False),
@@ -112,11 +127,41 @@ def test_a_kill_before_the_rename_leaves_the_old_file_and_no_row_of_the_new(stor
     assert len(store.read_all()[0]) == 1
 
 
-def test_only_old_leftovers_are_removed(tmp_path):
-    old, new = tmp_path / "a" / ".x.json.1.tmp", tmp_path / "a" / ".y.json.2.tmp"
-    for path in (old, new):
-        write_atomically(path, b"")
-    os.utime(old, (0, old.stat().st_mtime - STALE_SECONDS - 1))
-    remove_stale(tmp_path)
-    assert not old.exists()
-    assert new.exists()
+def leftover(path, age):
+    """An empty file, so many seconds old."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    os.utime(path, (0, path.stat().st_mtime - age))
+    return path
+
+
+def test_only_old_leftovers_of_rows_are_removed(tmp_path):
+    rows, old = tmp_path / "rows" / "heart" / "rfe", STALE_SECONDS + 1
+    gone = leftover(rows / ".000.json.1.tmp", old)
+    kept = [
+        leftover(rows / ".001.json.2.tmp", 0),
+        leftover(rows / ".000.json.bak", old),
+        leftover(rows / ".notes.1.tmp", old),
+        leftover(rows / "000.json.1.tmp", old),
+        leftover(tmp_path / ".table.json.1.tmp", old),
+        leftover(tmp_path / "figures" / ".000.json.1.tmp", old),
+    ]
+    RowStore(tmp_path).clean_up()
+    assert not gone.exists()
+    assert all(path.exists() for path in kept)
+
+
+def test_a_leftover_that_another_run_removes_meanwhile_is_no_error(tmp_path, monkeypatch):
+    aside = leftover(tmp_path / ".000.json.1.tmp", STALE_SECONDS + 1)
+    stat = Path.stat
+
+    def stat_then_lose(path, **options):
+        found = stat(path, **options)
+        path.unlink()
+        return found
+
+    listed = [aside]
+    monkeypatch.setattr(Path, "rglob", lambda *_: iter(listed))
+    monkeypatch.setattr(Path, "stat", stat_then_lose)
+    remove_stale(tmp_path, ".json")
+    remove_stale(tmp_path, ".json")

@@ -7,11 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from safdr.paper import ablation
+from safdr.paper import ablation, against
+from safdr.paper.environment import environment, mixed_engines
 from safdr.paper.errors import SettingsError
 from safdr.paper.published import PUBLISHED
 from safdr.paper.summary import Mean, best_within_error, paired
-from safdr.paper.table import HEADER, make_lines, to_csv, to_latex, to_markdown
+from safdr.paper.table import CAPTION, HEADER, make_lines, to_csv, to_latex, to_markdown
 
 
 @pytest.fixture
@@ -25,7 +26,9 @@ def rows(make_row):
 
 
 def cells(text):
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+    """Those of the table; the lines below it are left out."""
+    lines = text.partition("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
 def test_the_markdown_table_cell_by_cell(rows):
@@ -41,7 +44,7 @@ def test_the_markdown_table_cell_by_cell(rows):
             *("2.00", "3.40", "0.8165", "4.3"),
         ],
         [
-            *("Heart", "267", "44", "RFE", "2"),
+            *("", "", "", "RFE", "2"),
             *("5.50 ± 0.50", "**0.8200** ± 0.0100", "7.50 ± 0.50", "**0.8300** ± 0.0100"),
             *("2.00", "3.65", "0.8106", "0.7"),
         ],
@@ -55,9 +58,9 @@ def test_the_markdown_table_cell_by_cell(rows):
 
 def test_the_latex_table_says_the_same(rows):
     text = to_latex(make_lines(rows))
-    line = next(line for line in text.splitlines() if line.startswith("Heart & 267 & 44 & RFE"))
+    line = next(line for line in text.splitlines() if "RFE" in line)
     assert line == (
-        r"Heart & 267 & 44 & RFE & 2 & 5.50 $\pm$ 0.50 & \textbf{0.8200} $\pm$ 0.0100 & "
+        r" &  &  & RFE & 2 & 5.50 $\pm$ 0.50 & \textbf{0.8200} $\pm$ 0.0100 & "
         r"7.50 $\pm$ 0.50 & \textbf{0.8300} $\pm$ 0.0100 & 2.00 & 3.65 & 0.8106 & 0.7 \\"
     )
     assert text.count(" & ") == (len(HEADER) - 1) * 4
@@ -74,7 +77,81 @@ def test_the_csv_table_holds_the_numbers(rows):
     assert (first["k_one_sd_best"], second["k_one_sd_best"]) == ("True", "False")
     assert float(second["paper_k"]) == 3.65
     assert third["paper_k"] == ""
+    # At k* the folds of the fixture hold other numbers of features than the refit.
+    assert (third["refit_k_one_sd"], third["refit_k_one_se"]) == ("2.0", "5.0")
     assert math.isnan(float(third["k_one_sd_error"]))
+
+
+def test_the_caption_says_what_the_marks_mean(rows):
+    lines = make_lines(rows)
+    for what in ("±", "Bold", "one_sd", "one_se", "s/fold", "another machine"):
+        assert what in CAPTION
+    assert CAPTION.replace("*", r"\*") in to_markdown(lines)
+    latex = to_latex(lines)
+    assert r"\caption{$k^*$: number of features chosen." in latex
+    assert r"within one standard error" in latex
+    assert "±" not in latex
+
+
+def test_scores_of_the_stand_in_are_not_shown(make_row):
+    lines = make_lines([make_row("loan_default_synthetic", "sa-fdr", 0, 2, 0.7)])
+    *_, body = cells(to_markdown(lines))
+    assert body[5:9] == ["**2.00**", "–", "**4.00**", "–"]
+    (record,) = csv.DictReader(io.StringIO(to_csv(lines)))
+    assert (record["auc_one_sd"], record["k_one_sd"]) == ("", "2.0")
+
+
+def test_rows_of_different_engines_are_told(rows):
+    assert mixed_engines(rows) is None
+    changed = [*rows[1:], {**rows[0], "environment": {"safdr": "0.1.0", "engine": "xyz"}}]
+    warning = mixed_engines(changed)
+    assert "5 with 0.1.0 (engine abc), 1 with 0.1.0 (engine xyz)" in warning
+    assert to_markdown(make_lines(rows), warning).endswith(f"\n{warning}\n")
+    assert "engine xyz" in to_latex(make_lines(rows), warning)
+    assert len(environment()["engine"]) == 12
+
+
+def claims(make_row, ks, auc=0.82):
+    """The check of Heart: two repeats, k* ± 0.5 and AUC ± 0.01 around what is given."""
+    made = [
+        make_row("heart", method, repeat, k + sign / 2, auc + sign / 100)
+        for method, k in ks.items()
+        for repeat, sign in enumerate((-1, 1))
+    ]
+    return against.make_checks(make_lines(made))
+
+
+def test_the_claims_of_the_paper_cell_by_cell(make_row):
+    # The paper: k* 3.40 and AUC 0.8165 for SA-FDR; one_se adds 2 to k* and 0.01 to the AUC here.
+    checks = claims(make_row, {"sa-fdr": 3.0, "rfe": 3.5, "lasso": 6.0})
+    *_, body = cells(against.to_markdown(checks))
+    assert body == [
+        *("Heart", "-0.40", "+1.60", "one_sd", "+0.0035", "+0.0135", "one_sd, one_se"),
+        *("yes", "one_sd, one_se"),
+    ]
+
+
+def test_claims_that_do_not_hold_are_seen(make_row):
+    # The error of the AUC is 0.01: 0.79 is more than two errors below 0.8165, and 0.80 is not.
+    (check,) = claims(make_row, {"sa-fdr": 5.0, "rfe": 4.0, "lasso": 6.0}, auc=0.79)
+    assert (check.k_agrees, check.auc_agrees, check.smallest) == ([], ["one_se"], [])
+    header, *_, body = cells(against.to_markdown([check]))
+    assert len(header) == len(body)
+    assert (body[3], body[8]) == ("**no**", "**no**")
+
+
+def test_what_the_paper_does_not_claim_is_not_marked(make_row):
+    rows = [
+        make_row("spambase", m, 0, k, 0.9) for m, k in (("sa-fdr", 9), ("rfe", 8), ("lasso", 9))
+    ]
+    *_, body = cells(against.to_markdown(against.make_checks(make_lines(rows))))
+    assert body[7:] == ["no", "no"]
+
+
+def test_the_smallest_k_needs_all_methods_of_the_paper(make_row):
+    (check,) = claims(make_row, {"sa-fdr": 3.0, "rfe": 4.0})
+    assert check.smallest is None
+    assert cells(against.to_markdown([check]))[-1][-1] == "–"
 
 
 def test_the_papers_numbers_are_never_beside_other_data():
@@ -109,6 +186,13 @@ def test_best_is_judged_in_pairs():
     assert best_within_error({"a": spread, "b": behind}, largest=False) == {"b"}
 
 
+def test_best_is_judged_on_common_repeats():
+    # On repeat 0, which both have, a is ahead; what b did elsewhere does not count.
+    values = {"a": {0: 0.8}, "b": {0: 0.7, 1: 0.99}}
+    assert best_within_error(values, largest=True) == {"a"}
+    assert best_within_error({"a": {0: 0.8}, "b": {1: 0.99}}, largest=True) == set()
+
+
 def test_a_single_repeat_has_no_error_to_hide_in():
     values = {"a": {0: 0.8}, "b": {0: 0.7999}, "c": {0: 0.8}}
     assert best_within_error(values, largest=True) == {"a", "c"}
@@ -116,27 +200,34 @@ def test_a_single_repeat_has_no_error_to_hide_in():
 
 def test_the_ablation_cell_by_cell(rows, make_row):
     extra = [
-        make_row("heart", "sa-fdr+n_batches=2", 1, 3, 0.80),
+        make_row("heart", "sa-fdr+n_batches=2", 1, 3, 0.80, gain=0.06),
         make_row("ozone", "sa-fdr+n_batches=2", 0, 3, 0.80),
         make_row("cancer", "sa-fdr", 0, 3, 0.80),
     ]
     default, variant = ablation.make_contrasts([*rows, *extra])
-    # k*: 1 − 2 and 3 − 4. AUC: 0.99 − 0.80 and 0.80 − 0.84; the curve is the AUC at every k.
+    # k*: 1 − 2 and 3 − 4. Test AUC: 0.99 − 0.80 and 0.80 − 0.84; the curve is the AUC at every k.
+    # Validation AUC: 0 and 0.06 on one of two folds; on two of the six values of the curve.
     assert (variant.data, variant.settings) == ("heart", "n_batches=2")
     assert variant.k["one_sd"].value == 2.0
     assert variant.k_change["one_sd"] == Mean(-1.0, 0.0, 2)
-    assert variant.auc_change["one_se"].value == pytest.approx(0.075)
-    assert variant.auc_change["one_se"].error == pytest.approx(0.115)
-    assert variant.curve_change.value == pytest.approx(0.075)
-    assert default.curve_change == Mean(0.0, 0.0, 2)
-    _, _, first, second = cells(ablation.to_markdown([default, variant]))
+    assert variant.validation_change["one_se"].value == pytest.approx(0.015)
+    assert variant.validation_change["one_se"].error == pytest.approx(0.015)
+    assert variant.validation_curve_change.value == pytest.approx(0.01)
+    assert variant.test_change["one_se"].value == pytest.approx(0.075)
+    assert variant.test_change["one_se"].error == pytest.approx(0.115)
+    assert variant.test_curve_change.value == pytest.approx(0.075)
+    assert default.validation_curve_change == Mean(0.0, 0.0, 2)
+    header, _, first, second = cells(ablation.to_markdown([default, variant]))
+    assert header[5] == "Δ validation AUC (one_sd)"
+    assert header[-2] == "Δ test AUC, mean over k (not used)"
     assert first[:6] == ["Heart", "default", "2", "3.00", "–", "–"]
     assert second == [
-        *("Heart", "n_batches=2", "2", "2.00", "-1.00 ± 0.00", "+0.0750 ± 0.1150"),
-        *("4.00", "-1.00 ± 0.00", "+0.0750 ± 0.1150", "+0.0750 ± 0.1150", "2.00"),
+        *("Heart", "n_batches=2", "2", "2.00", "-1.00 ± 0.00", "+0.0150 ± 0.0150"),
+        *("4.00", "-1.00 ± 0.00", "+0.0150 ± 0.0150", "+0.0100 ± 0.0100"),
+        *("+0.0750 ± 0.1150", "2.00"),
     ]
     record = list(csv.DictReader(io.StringIO(ablation.to_csv([default, variant]))))[1]
-    assert float(record["auc_change_one_sd_error"]) == pytest.approx(0.115)
+    assert float(record["test_change_one_sd_error"]) == pytest.approx(0.115)
 
 
 def test_the_variants_are_all_different_from_the_default():

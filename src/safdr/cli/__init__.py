@@ -1,5 +1,6 @@
 """The command line; nothing imports it."""
 
+import os
 import sys
 
 
@@ -11,4 +12,9 @@ def main() -> None:
         if error.name not in ("cyclopts", "rich"):
             raise
         sys.exit(f"The command line needs {error.name}. Install it with: pip install 'safdr[cli]'")
-    app()
+    try:
+        app()
+    except BrokenPipeError:
+        # The reader, such as head, has seen enough. What is left to flush must go somewhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

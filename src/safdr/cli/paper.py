@@ -44,37 +44,15 @@ def data(*, fetch: str = "", data_dir: DataDir = None) -> None:
     fetch
         Names of data sets to download first, separated by commas; "all" for all that can be.
     """
-    from rich.console import Console
-    from rich.table import Table
-
-    from safdr.paper.datasets import DATASETS, data_folder, how_to_get
+    from safdr.cli.listing import print_data_sets
+    from safdr.paper.datasets import DATASETS
     from safdr.paper.datasets import fetch as fetch_one
 
     with _clear_errors():
         known = [name for name, each in DATASETS.items() if each.source is not None]
         for name in known if fetch == "all" else _split(fetch):
             fetch_one(name, data_dir)
-        table = Table("Name", "Data", "Rows × features", "State", "How to get it")
-        for name, each in DATASETS.items():
-            shape = "unknown" if each.counts is None else f"{each.counts[0]} × {each.counts[1]}"
-            table.add_row(name, each.title, shape, _state(name, data_dir), how_to_get(each))
-        console = Console()
-        console.print(f"Data folder: {data_folder(data_dir)}", soft_wrap=True)
-        console.print(table)
-
-
-def _state(name: str, data_dir: Path | None) -> str:
-    """Whether the data set can be used."""
-    from safdr.paper.datasets import get_dataset, is_there, load
-    from safdr.paper.errors import DataError
-
-    if not is_there(get_dataset(name), data_dir):
-        return "missing"
-    try:
-        load(name, data_dir)
-    except DataError:
-        return "wrong"
-    return "there"
+        print_data_sets(data_dir)
 
 
 @app.command
@@ -101,21 +79,36 @@ def run(
     """
     from safdr.paper.protocol import ProtocolSettings
 
-    protocol = ProtocolSettings(max_features=max_features, scale_by=scale_by)
     with _clear_errors():
-        _run(out, _split(data), _split(methods), repeats, jobs, protocol, data_dir)
+        protocol = ProtocolSettings(max_features=max_features, scale_by=scale_by)
+        names, specs = _some("--data", data), _some("--methods", methods)
+        _run(out, names, specs, repeats, jobs, protocol, data_dir)
 
 
 @app.command
 def table(*, out: Out = HERE) -> None:
-    """Print our table beside the paper's; keep it as table.md, table.csv and table.tex."""
-    from safdr.paper.table import make_lines, to_csv, to_latex, to_markdown
+    """Print our table beside the paper's, and where its claims hold on our rows.
+
+    The table is kept as table.md, table.csv and table.tex; the claims as claims.md.
+    """
+    from safdr.paper import against
+    from safdr.paper.environment import mixed_engines
+    from safdr.paper.errors import PaperError
+    from safdr.paper.table import compared, make_lines, to_csv, to_latex, to_markdown
 
     with _clear_errors():
-        lines = make_lines(_rows(out))
-        texts = {"md": to_markdown(lines), "csv": to_csv(lines), "tex": to_latex(lines)}
+        rows = compared(_rows(out))
+        if not rows:
+            raise PaperError(
+                f"{out} has rows of other settings of SA-FDR only, which make no table."
+            )
+        lines, warning = make_lines(rows), mixed_engines(rows)
+        markdown = to_markdown(lines, warning)
+        texts = {"md": markdown, "csv": to_csv(lines), "tex": to_latex(lines, warning)}
         _keep(out, "table", texts)
-        print(texts["md"], end="")
+        claims = against.to_markdown(against.make_checks(lines))
+        _keep(out, "claims", {"md": claims})
+        print(f"{markdown}\n{claims}", end="")
 
 
 @app.command
@@ -131,13 +124,14 @@ def figures(*, data: str = "", out: Out = HERE, data_dir: DataDir = None) -> Non
 
     matplotlib.use("Agg")
     from safdr.paper.datasets import load
-    from safdr.paper.figures import draw_figure_1, draw_figure_2, save
+    from safdr.paper.figures import draw_figure_1, draw_figure_2, save, sets_to_draw
 
     with _clear_errors():
         rows = _rows(out)
+        names = sets_to_draw(rows, _split(data))
         folder = out / "figures"
         paths = save(draw_figure_1(load("heart", data_dir)), folder, "figure1")
-        for name in _split(data) or sorted({row["data"] for row in rows}):
+        for name in names:
             paths += save(draw_figure_2(rows, name), folder, f"figure2-{name}")
         print("\n".join(map(str, paths)))
 
@@ -155,7 +149,8 @@ def ablation(
 ) -> None:
     """Run SA-FDR with other batch settings, and compare it with the defaults in pairs.
 
-    The rows go where those of ``safdr paper run`` go; the comparison to ablation.md and .csv.
+    The rows go where those of ``safdr paper run`` go; the comparison to ablation.md and .csv. The
+    validation rows of the folds decide; the test part is shown for information only.
 
     Parameters
     ----------
@@ -166,9 +161,10 @@ def ablation(
     from safdr.paper.methods import SA_FDR
     from safdr.paper.protocol import ProtocolSettings
 
-    protocol = ProtocolSettings(max_features=max_features, scale_by=scale_by)
     with _clear_errors():
-        _run(out, _split(data), [SA_FDR, *VARIANTS], repeats, jobs, protocol, data_dir)
+        protocol = ProtocolSettings(max_features=max_features, scale_by=scale_by)
+        names = _some("--data", data)
+        _run(out, names, [SA_FDR, *VARIANTS], repeats, jobs, protocol, data_dir)
         contrasts = make_contrasts(_rows(out))
         texts = {"md": to_markdown(contrasts), "csv": to_csv(contrasts)}
         _keep(out, "ablation", texts)
@@ -176,7 +172,26 @@ def ablation(
 
 
 def _split(names: str) -> list[str]:
-    return [name.strip() for name in names.split(",") if name.strip()]
+    """Each name once, in order."""
+    return list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+
+
+def _some(option: str, names: str) -> list[str]:
+    """At least one name."""
+    from safdr.paper.errors import UsageError
+
+    found = _split(names)
+    if not found:
+        raise UsageError(f"{option} must name at least one, separated by commas; got {names!r}.")
+    return found
+
+
+def _check_positive(**options: int) -> None:
+    from safdr.paper.errors import UsageError
+
+    for name, value in options.items():
+        if value < 1:
+            raise UsageError(f"--{name.replace('_', '-')} must be at least 1; got {value}.")
 
 
 @contextmanager
@@ -187,7 +202,8 @@ def _clear_errors() -> Iterator[None]:
     try:
         yield
     except PaperError as error:
-        sys.exit(f"safdr paper: {error}")
+        _say(f"safdr paper: {error}")
+        sys.exit(error.exit_code)
     except KeyboardInterrupt:
         _say("Stopped. Finished cells are kept; the same command goes on from here.")
         sys.exit(130)
@@ -231,6 +247,7 @@ def _run(
     from safdr.cli.progress import CellProgress
     from safdr.paper.run import make_plan, run_all
 
+    _check_positive(repeats=repeats, jobs=jobs, max_features=protocol.max_features)
     plan = make_plan(
         out, data=data, methods=methods, repeats=repeats, protocol=protocol, data_dir=data_dir
     )

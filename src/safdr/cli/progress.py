@@ -1,7 +1,8 @@
-"""A progress bar with the time left, on a terminal only."""
+"""Progress with the time left: a bar on a terminal, a line for each cell elsewhere."""
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
@@ -22,7 +23,7 @@ class CellProgress:
     """
 
     def __init__(self, n_done: int, n_left: int) -> None:
-        console = Console(stderr=True)
+        self._console = Console(stderr=True)
         columns = [
             TextColumn("{task.description}"),
             BarColumn(),
@@ -30,8 +31,10 @@ class CellProgress:
             TimeElapsedColumn(),
             TextColumn("{task.fields[left]}"),
         ]
-        self._bar = Progress(*columns, console=console, disable=not console.is_terminal)
-        self._task = self._bar.add_task("cells", total=n_done + n_left, completed=n_done, left="")
+        on_terminal = self._console.is_terminal
+        self._bar = Progress(*columns, console=self._console, disable=not on_terminal)
+        self._n, self._total = n_done, n_done + n_left
+        self._task = self._bar.add_task("cells", total=self._total, completed=n_done, left="")
 
     def __enter__(self) -> Self:
         """Show the bar."""
@@ -52,5 +55,10 @@ class CellProgress:
         seconds_left : float or None
             Estimate for the rest.
         """
+        self._n += 1
         left = "" if seconds_left is None else f"{timedelta(seconds=round(seconds_left))} left"
         self._bar.update(self._task, advance=1, description=str(outcome.cell), left=left)
+        if not self._console.is_terminal:
+            state = "failed" if outcome.error else f"{outcome.seconds:.1f} s"
+            parts = [f"{self._n}/{self._total}", str(outcome.cell), state, left]
+            print(" | ".join(part for part in parts if part), file=sys.stderr, flush=True)

@@ -7,7 +7,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 # The engine has these names too, but pictures read results and do not reach into the engine.
 FloatArray = NDArray[np.float64]
@@ -63,20 +63,19 @@ def check_fitted(estimator: Any, attribute: str, caller: str, wanted: str) -> No
     estimator : object
         What the user gave.
     attribute : str
-        What the display reads from it.
+        What tells an estimator of the right kind, fitted, from all others.
     caller : str
         Name of the display.
     wanted : str
         What it takes.
     """
-    if hasattr(estimator, attribute):
-        return
-    kind = type(estimator).__name__
-    if hasattr(estimator, "fit") and not hasattr(estimator, "result_"):
-        raise NotFittedError(
-            f"{caller}.from_estimator needs {wanted}; this {kind} is not fitted. Call fit first."
+    if hasattr(estimator, "fit"):
+        lead = f"{caller}.from_estimator needs {wanted}; this "
+        check_is_fitted(estimator, msg=lead + "%(name)s is not fitted. Call fit first.")
+    if not hasattr(estimator, attribute):
+        raise TypeError(
+            f"{caller}.from_estimator needs {wanted}, fitted; got {type(estimator).__name__}."
         )
-    raise TypeError(f"{caller}.from_estimator needs {wanted}, fitted; got {kind}.")
 
 
 def feature_names(estimator: Any, n_features: int) -> NDArray[Any]:

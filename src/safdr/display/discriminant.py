@@ -159,7 +159,7 @@ class DiscriminantDisplay(Display):
         values = rows[:, pair]
         means, within = _means_and_scatter(values, codes, weight)
         fisher = _fisher_direction(means, within)
-        directions = np.stack([fisher, _random_direction(within, random_state)])
+        directions = np.stack([fisher, _random_direction(means, within, random_state)])
         spreads = np.sqrt(np.einsum("di,ij,dj->d", directions, within, directions))
         return cls(
             values=values,
@@ -253,6 +253,7 @@ class DiscriminantDisplay(Display):
             )
         ax.set_title(f"{title}: FDR = {self.ratios[which]:.3g}", fontsize="small")
         ax.set_yticks([])
+        ax.set_ylabel("Density", fontsize="small")
 
     def _units(self) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation of each feature over the rows."""
@@ -331,10 +332,14 @@ def _fisher_direction(means: FloatArray, within: FloatArray) -> FloatArray:
     return w / scale
 
 
-def _random_direction(within: FloatArray, random_state: Any) -> FloatArray:
-    """Any angle is as likely as another, the features taken in units of their spread."""
+def _random_direction(means: FloatArray, within: FloatArray, random_state: Any) -> FloatArray:
+    """Any line is as likely as another, the features taken in units of their spread.
+
+    It points from the first class to the second, as the Fisher direction does.
+    """
     angle = check_random_state(random_state).uniform(0.0, np.pi)
-    return np.array([np.cos(angle), np.sin(angle)]) / _one_for_zero(np.sqrt(np.diag(within)))
+    along = np.array([np.cos(angle), np.sin(angle)]) / _one_for_zero(np.sqrt(np.diag(within)))
+    return along if along @ (means[1] - means[0]) >= 0 else -along
 
 
 def _one_for_zero(scale: FloatArray) -> FloatArray:

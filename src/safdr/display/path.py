@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+
 from safdr.display.base import Display, FloatArray, IntArray, check_fitted
 from safdr.display.labels import plain
 from safdr.display.style import (
@@ -16,6 +18,12 @@ from safdr.display.style import (
     set_size_axis,
     without_tex,
 )
+
+# Half the distance between the two scores of one size, so that their bars lie side by side.
+SHIFT = 0.1
+
+# No score by this name exceeds 1, so no bar should.
+BOUNDED_SCORE = "ROC AUC"
 
 
 class PathDisplay(Display):
@@ -96,7 +104,7 @@ class PathDisplay(Display):
         PathDisplay
             Not drawn yet; call `plot`.
         """
-        check_fitted(search, "cv_results_", cls.__name__, "an AnnealingSelectorCV")
+        check_fitted(search, "n_features_by_rule_", cls.__name__, "an AnnealingSelectorCV")
         results = search.cv_results_
         return cls(
             n_features=results["n_features"],
@@ -111,6 +119,9 @@ class PathDisplay(Display):
 
     def plot(self, ax: Any = None, *, show_train: bool = True) -> Self:
         """Draw the scores, with error bars of one standard deviation over the folds.
+
+        The two scores of a size lie a little beside it, so that both bars are seen. The bars of a
+        ROC AUC end at 1.
 
         Parameters
         ----------
@@ -139,9 +150,9 @@ class PathDisplay(Display):
 
     def _draw_test(self, ax: Any) -> Any:
         return ax.errorbar(
-            self.n_features,
+            self.n_features - SHIFT,
             self.mean_test_score,
-            self.std_test_score,
+            self._bars(self.mean_test_score, self.std_test_score),
             color=FIRST,
             marker="o",
             capsize=3,
@@ -151,9 +162,9 @@ class PathDisplay(Display):
 
     def _draw_train(self, ax: Any) -> Any:
         return ax.errorbar(
-            self.n_features,
+            self.n_features + SHIFT,
             self.mean_train_score,
-            self.std_train_score,
+            self._bars(self.mean_train_score, self.std_train_score),
             color=SECOND,
             marker="s",
             markerfacecolor="white",
@@ -162,12 +173,18 @@ class PathDisplay(Display):
             label="Training (± 1 SD)",
         )
 
+    def _bars(self, mean: FloatArray, std: FloatArray) -> FloatArray:
+        """How far the bars go down and up."""
+        up = np.minimum(std, 1.0 - mean) if self.score_name == BOUNDED_SCORE else std
+        # Rounding can bring a mean a hair above 1, and a bar can't have a negative length.
+        return np.stack([std, np.maximum(up, 0.0)])
+
     def _draw_choice(self, ax: Any) -> list[Any]:
         """Mark k*, and draw the threshold that it had to reach."""
         chosen = self.n_features == self.n_features_chosen
         ax.axvline(self.n_features_chosen, color=NEUTRAL, linestyle=":", linewidth=1)
         handles = ax.plot(
-            self.n_features[chosen],
+            self.n_features[chosen] - SHIFT,
             self.mean_test_score[chosen],
             color="black",
             marker="*",
@@ -179,7 +196,7 @@ class PathDisplay(Display):
         )
         if self.threshold is not None:
             line = ax.axhline(
-                self.threshold, color=NEUTRAL, linestyle="-.", label="Threshold for k*"
+                self.threshold, color=NEUTRAL, linestyle="-.", label="Best mean − 1 SD"
             )
             handles.append(line)
         mark_chosen_size(ax, self.n_features_chosen)
@@ -193,4 +210,10 @@ class PathDisplay(Display):
             "mean_train_score": self.mean_train_score,
             "std_train_score": self.std_train_score,
             "chosen": self.n_features == self.n_features_chosen,
+            "threshold": np.full(len(self.n_features), _nan_for_none(self.threshold)),
         }
+
+
+def _nan_for_none(value: float | None) -> float:
+    """A number for a column."""
+    return np.nan if value is None else value

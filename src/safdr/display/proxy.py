@@ -15,7 +15,7 @@ from safdr.display.style import FIRST, SECOND, add_legend, axes_for, without_tex
 from safdr.evaluate import evaluate_subsets
 
 # Fewer different subsets are points, not a density.
-MIN_DISTINCT = 10
+MIN_DISTINCT = 25
 
 # Relative differences below this may be rounding; cross-entropies are fitted to about as much.
 ROUNDING = 1e-9
@@ -25,12 +25,19 @@ SHARES = (0.9, 0.6, 0.3)
 
 GRID_POINTS = 120
 
-# Area of a dot, in square points, where dots are all there is: annealed ones fit inside random
-# ones.
-RANDOM_AREA, ANNEALED_AREA = 90, 30
+RANDOM = {"color": SECOND, "marker": "s", "linestyle": "--"}
+ANNEALED = {"color": FIRST, "marker": "o", "linestyle": "-"}
 
-# Area of a dot on a density, and of all of them together, which must not hide it.
-SMALL_AREA, MAX_INK = 10.0, 2000.0
+# Area of a dot for each subset that lies there, in square points, and the largest area: an annealed
+# dot never hides a random one that many share.
+RANDOM_AREA, MAX_RANDOM_AREA = 6.0, 300.0
+ANNEALED_AREA, MAX_ANNEALED_AREA = 12.0, 150.0
+
+# Area of all random dots together: more would hide the density.
+MAX_INK = 2000.0
+
+# Room around the points, as a share of their range.
+MARGIN = 0.05
 
 
 class ProxyDisplay(Display):
@@ -150,7 +157,8 @@ class ProxyDisplay(Display):
     def plot(self, ax: Any = None) -> Self:
         """Draw the subsets as dots, and contours that hold 90, 60 and 30 % of each density.
 
-        Fewer than ten different subsets, or subsets on one line, have no density.
+        Fewer than 25 different subsets, or subsets on one line, have no density. The area of a
+        dot tells how many subsets lie there.
 
         Parameters
         ----------
@@ -166,13 +174,15 @@ class ProxyDisplay(Display):
         annealed = (-self.annealed_criterion_values, self.annealed_cross_entropies)
         own_figure = ax is None
         ax = axes_for("ProxyDisplay.plot", ax)
+        area = min(RANDOM_AREA, MAX_INK / len(self.random_criterion_values))
+        areas = _areas(*from_random, area, MAX_RANDOM_AREA)
+        annealed_areas = _areas(*annealed, ANNEALED_AREA, MAX_ANNEALED_AREA)
         handles = [
-            _draw(ax, *from_random, SECOND, "s", "--", RANDOM_AREA, "Random subsets"),
-            _draw(ax, *annealed, FIRST, "o", "-", ANNEALED_AREA, "Annealed replicas"),
+            _draw(ax, *from_random, areas, "Random subsets", RANDOM),
+            _draw(ax, *annealed, annealed_areas, "Annealed replicas", ANNEALED),
             self._draw_best(ax),
         ]
-        ax.margins(0.05)
-        ax.autoscale_view()
+        _set_limits(ax, *np.concatenate([from_random, annealed], axis=1))
         ax.set_xlabel(f"−FDR of k = {self.n_features} features")
         ax.set_ylabel("Cross-entropy")
         # Numbers such as −0.0025 are wide.
@@ -216,27 +226,24 @@ def _random_subsets(n_features: int, size: int, n_random: int, random_state: Any
     return np.array([rng.permutation(n_features)[:size] for _ in range(n_random)])
 
 
+def _areas(x: FloatArray, y: FloatArray, each: float, largest: float) -> FloatArray:
+    """Area of each dot: in proportion to the number of subsets that lie there."""
+    _, where, times = np.unique(np.stack([x, y]), axis=1, return_inverse=True, return_counts=True)
+    return np.minimum(each * times[where], largest).astype(np.float64)
+
+
 def _draw(
-    ax: Any,
-    x: FloatArray,
-    y: FloatArray,
-    color: str,
-    marker: str,
-    linestyle: str,
-    area: float,
-    label: str,
+    ax: Any, x: FloatArray, y: FloatArray, areas: FloatArray, label: str, look: dict[str, str]
 ) -> Any:
     """Draw the subsets as dots, and their density where there is one; return the legend's mark."""
     from matplotlib.lines import Line2D
 
+    color, marker = look["color"], look["marker"]
     density = _density(x, y)
     if density is not None:
-        _draw_contours(ax, *density, color, linestyle)
-        area = min(SMALL_AREA, MAX_INK / len(x))
-    ax.scatter(x, y, s=area, color=color, marker=marker, edgecolors="black", linewidths=0.2)
-    return Line2D(
-        [], [], color=color, marker=marker, linestyle="none", markeredgecolor="black", label=label
-    )
+        _draw_contours(ax, *density, look)
+    ax.scatter(x, y, s=areas, color=color, marker=marker, linewidths=0, zorder=2.5)
+    return Line2D([], [], color=color, marker=marker, linestyle="none", label=label)
 
 
 def _draw_contours(
@@ -245,20 +252,27 @@ def _draw_contours(
     y: FloatArray,
     height: FloatArray,
     levels: FloatArray,
-    color: str,
-    linestyle: str,
+    look: dict[str, str],
 ) -> None:
     """Draw a density, darker where it is higher, with its contours above all dots."""
     from matplotlib.colors import to_rgba
 
-    shades = [to_rgba(color, alpha) for alpha in (0.2, 0.4, 0.6)]
-    for contours in (
-        ax.contourf(x, y, height, [*levels, height.max()], colors=shades),
-        ax.contour(x, y, height, levels, colors=color, linestyles=linestyle, zorder=3),
+    color = look["color"]
+    shades = [to_rgba(color, alpha) for alpha in (0.1, 0.2, 0.3)]
+    ax.contourf(x, y, height, [*levels, height.max()], colors=shades)
+    ax.contour(
+        x, y, height, levels, colors=color, linestyles=look["linestyle"], linewidths=0.8, zorder=3
+    )
+
+
+def _set_limits(ax: Any, x: FloatArray, y: FloatArray) -> None:
+    """Around the points, whatever the tails of the densities; no FDR and no entropy is negative."""
+    for values, set_limits, low, high in (
+        (x, ax.set_xlim, -np.inf, 0.0),
+        (y, ax.set_ylim, 0.0, np.inf),
     ):
-        # They would keep the axes from leaving a margin.
-        contours.sticky_edges.x.clear()
-        contours.sticky_edges.y.clear()
+        room = MARGIN * np.ptp(values) or MARGIN * np.abs(values).max() or MARGIN
+        set_limits(max(values.min() - room, low), min(values.max() + room, high))
 
 
 def _density(

@@ -38,9 +38,9 @@ MIN_TEXT_SIZE = 4.0
 class SelectionDisplay(Display):
     """Heat map: in how many folds each feature was chosen at each size.
 
-    Rows are ordered by how often a feature was chosen over all folds and sizes, so that features
-    chosen early are at the top. Features that were never chosen are left out. Make it with
-    `from_estimator`; all parameters are stored as attributes.
+    Rows are ordered by the smallest size at which a feature was chosen in at least half of the
+    folds, then by how often it was chosen over all folds and sizes. Features that were never chosen
+    are left out. Make it with `from_estimator`; all parameters are stored as attributes.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class SelectionDisplay(Display):
         SelectionDisplay
             Not drawn yet; call `plot`.
         """
-        check_fitted(search, "cv_results_", cls.__name__, "an AnnealingSelectorCV")
+        check_fitted(search, "n_features_by_rule_", cls.__name__, "an AnnealingSelectorCV")
         if max_features_shown < 1:
             raise ValueError(f"max_features_shown must be at least 1; got {max_features_shown}.")
         results = search.cv_results_
@@ -141,9 +141,11 @@ class SelectionDisplay(Display):
     def order_(self) -> IntArray:
         """Features in the order of the rows; those never chosen are left out."""
         times = self.n_folds_chosen.sum(axis=1)
-        # argmax finds the first size at which a feature is in; it breaks ties, then the index does.
-        first = (self.n_folds_chosen > 0).argmax(axis=1)
-        order = np.lexsort((first, -times))
+        often = 2 * self.n_folds_chosen >= self.n_splits
+        # argmax finds the first size; a feature that never gets so far comes after all that do.
+        first = np.where(often.any(axis=1), often.argmax(axis=1), len(self.n_features))
+        # Stable: the index breaks ties.
+        order = np.lexsort((-times, first))
         return order[times[order] > 0].astype(np.int64)
 
     def plot(self, ax: Any = None) -> Self:
@@ -212,6 +214,8 @@ class SelectionDisplay(Display):
         frame = Rectangle(
             (column - 0.5, -0.5), 1, len(shown), fill=False, edgecolor="black", linewidth=1.5
         )
+        # Grid lines are drawn at 2.5 or below, whatever the style.
+        frame.set(zorder=2.6, clip_on=False)
         ax.add_patch(frame)
         ax.scatter(
             np.full(len(rows), column), rows, s=16, color="black", edgecolors="white", zorder=3
@@ -223,7 +227,7 @@ class SelectionDisplay(Display):
         hidden = len(self.order_) - n_shown
         lines = ["Number of features k", "● in the final subset"]
         if hidden:
-            lines.append(f"{hidden} rarer feature{'s' if hidden > 1 else ''} not shown")
+            lines.append(f"{hidden} further feature{'s' if hidden > 1 else ''} not shown")
         return "\n".join(lines)
 
     def _columns(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 TEMPORARY = ".tmp"
@@ -43,15 +44,19 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def remove_stale(folder: Path) -> None:
+def remove_stale(folder: Path, suffix: str) -> None:
     """Remove what killed writers left behind.
 
     Parameters
     ----------
     folder : Path
         Searched with all its subfolders.
+    suffix : str
+        Of the files that were to be written; leftovers of others stay.
     """
     oldest = time.time() - STALE_SECONDS
-    for aside in folder.rglob(f".*{TEMPORARY}"):
-        if aside.stat().st_mtime < oldest:
-            aside.unlink(missing_ok=True)
+    for aside in folder.rglob(f".*{suffix}.*{TEMPORARY}"):
+        # Another run may clean up, or rename its file, at the same moment.
+        with suppress(FileNotFoundError):
+            if aside.stat().st_mtime < oldest:
+                aside.unlink()

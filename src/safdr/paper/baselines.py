@@ -19,8 +19,11 @@ class RFE:
 
     @property
     def settings(self) -> dict[str, object]:
-        """Nothing to set."""
-        return {"method": self.name}
+        """Those of the model that ranks, so that a change of scikit-learn's defaults is seen."""
+        from sklearn.linear_model import LogisticRegression
+
+        model = LogisticRegression().get_params()
+        return {"method": self.name, **{key: model[key] for key in ("C", "solver", "max_iter")}}
 
     def grid(self, X: NDArray[np.float64], y: NDArray[np.int64], max_features: int) -> list[int]:
         """Sizes."""
@@ -41,10 +44,13 @@ class RFE:
 class Lasso:
     """Logistic regression with an L1 penalty, over a grid of C; the grid is not in the paper.
 
+    The grid holds values of C times the number of rows: scikit-learn sums the loss over the rows,
+    so at the same C the refit, which has a third more of them than a fold, would be penalised less.
+
     Parameters
     ----------
     n_values : int
-        Values of C, evenly spaced on a log scale.
+        Values, evenly spaced on a log scale.
     span : float
         Ratio of the largest to the smallest. At three decades the best mean validation AUC lay
         inside the grid on each of the eight UCI sets (one or two repeats each); the full model is
@@ -58,18 +64,18 @@ class Lasso:
     @property
     def settings(self) -> dict[str, object]:
         """The grid."""
-        return {"method": self.name, **asdict(self)}
+        return {"method": self.name, "grid": "C * n_rows", **asdict(self)}
 
     def grid(self, X: NDArray[np.float64], y: NDArray[np.int64], max_features: int) -> list[float]:
-        """From the smallest C that lets a feature in: 1 over the steepest slope at zero."""
-        smallest = 1.0 / np.abs(X.T @ (y - y.mean())).max()
-        return [float(C) for C in smallest * np.geomspace(1.0, self.span, self.n_values)]
+        """From the smallest value that lets a feature in: 1 over the steepest slope at zero."""
+        smallest = len(X) / np.abs(X.T @ (y - y.mean())).max()
+        return [float(value) for value in smallest * np.geomspace(1.0, self.span, self.n_values)]
 
     def path(
         self, X: NDArray[np.float64], y: NDArray[np.int64], grid: Any, seed: int
     ) -> list[SubsetModel]:
-        """The features with a slope at each C."""
-        return fit_unpenalised(X, y, (self._support(X, y, C, seed) for C in grid))
+        """The features with a slope at each value."""
+        return fit_unpenalised(X, y, (self._support(X, y, v / len(X), seed) for v in grid))
 
     @staticmethod
     def _support(
@@ -86,14 +92,20 @@ class Lasso:
 
 @dataclass(frozen=True)
 class Abess:
-    """Best subset of the logistic model by splicing (abess); a fresh fit for each size."""
+    """Best subset of the logistic model by splicing (abess), from two starts at each size.
+
+    Splicing stops at a local optimum, and neither start is always the better one: abess's own, and
+    the subset of the size before. The one with the lower training loss is kept. A third start,
+    abess's path over all smaller sizes, gained at most 0.0034 in cross-entropy on Spambase, at five
+    times the cost.
+    """
 
     name = "abess"
 
     @property
     def settings(self) -> dict[str, object]:
-        """Nothing to set."""
-        return {"method": self.name}
+        """Where the searches start."""
+        return {"method": self.name, "starts": ["cold", "previous size"]}
 
     def grid(self, X: NDArray[np.float64], y: NDArray[np.int64], max_features: int) -> list[int]:
         """Sizes."""
@@ -104,12 +116,18 @@ class Abess:
     ) -> list[SubsetModel]:
         """Columns that don't vary stay out: abess refuses them."""
         varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
-        supports = (self._support(X[:, varying], y, size) for size in grid)
-        return fit_unpenalised(X, y, (varying[support] for support in supports))
+        models: list[SubsetModel] = []
+        for size in grid:
+            starts = [None, np.searchsorted(varying, models[-1].subset)] if models else [None]
+            found = [varying[self._support(X[:, varying], y, size, start)] for start in starts]
+            models.append(min(fit_unpenalised(X, y, found), key=lambda m: m.cross_entropy))
+        return models
 
     @staticmethod
-    def _support(X: NDArray[np.float64], y: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    def _support(
+        X: NDArray[np.float64], y: NDArray[np.int64], size: int, start: NDArray[np.int64] | None
+    ) -> NDArray[np.int64]:
         from abess import LogisticRegression
 
-        model = LogisticRegression(support_size=[min(size, X.shape[1])])
+        model = LogisticRegression(support_size=[min(size, X.shape[1])], A_init=start)
         return np.flatnonzero(model.fit(X, y).coef_)

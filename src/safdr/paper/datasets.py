@@ -13,7 +13,7 @@ from typing import Any
 from safdr.paper import cleaning, sources
 from safdr.paper.atomic import write_atomically
 from safdr.paper.cleaning import Cleaned
-from safdr.paper.errors import DataError
+from safdr.paper.errors import DataError, UnknownDataError
 from safdr.paper.parquet import parquet_bytes, read_table
 from safdr.paper.problem import Problem
 from safdr.paper.sources import Archive, OpenML, Source
@@ -42,6 +42,8 @@ class DataSet:
         Makes the values where no file is needed.
     how : str
         How to get it by hand.
+    is_stand_in : bool
+        Whether it is made up, so that its scores mean nothing.
     """
 
     name: str
@@ -54,6 +56,7 @@ class DataSet:
     sha256: str | None = None
     generate: Callable[[], Cleaned] | None = None
     how: str = ""
+    is_stand_in: bool = False
 
 
 def _cancer() -> Cleaned:
@@ -150,6 +153,7 @@ _ALL = (
         (103302, 397, 9582),
         generate=loan_default_synthetic,
         how="made up on the spot; for cost only, not the paper's data",
+        is_stand_in=True,
     ),
     DataSet(
         "loan_default_imperial",
@@ -177,7 +181,7 @@ def get_dataset(name: str) -> DataSet:
     DataSet
     """
     if name not in DATASETS:
-        raise DataError(f"No data set is called {name!r}. There are: {', '.join(DATASETS)}.")
+        raise UnknownDataError(f"No data set is called {name!r}. There are: {', '.join(DATASETS)}.")
     return DATASETS[name]
 
 
@@ -282,24 +286,6 @@ def file_of(data: DataSet, data_dir: Path | None = None) -> Path | None:
         original = data_folder(data_dir) / data.original
         return original if original.exists() else path
     return path
-
-
-def is_there(data: DataSet, data_dir: Path | None = None) -> bool:
-    """Whether the data set has its file, or needs none.
-
-    Parameters
-    ----------
-    data : DataSet
-        Which.
-    data_dir : Path, default=None
-        See `data_folder`.
-
-    Returns
-    -------
-    bool
-    """
-    path = file_of(data, data_dir)
-    return data.generate is not None or (path is not None and path.exists())
 
 
 def how_to_get(data: DataSet) -> str:

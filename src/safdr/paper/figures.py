@@ -11,21 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr.paper.atomic import write_atomically
-from safdr.paper.datasets import DATASETS
+from safdr.paper.datasets import DATASETS, get_dataset
+from safdr.paper.errors import PaperError
 from safdr.paper.methods import SA_FDR, TITLES
 from safdr.paper.parquet import require_pyarrow
 from safdr.paper.problem import Problem
 from safdr.paper.store import Row, check_comparable
 from safdr.paper.summary import Group, group
+from safdr.paper.table import compared
 
 FORMATS = ("svg", "png")
 FIGURE_1_SIZE = 5
 # Okabe and Ito's colours, which the colour-blind can tell apart; dashes serve the grey printer.
-STYLES = {
+STYLES: dict[str, dict[str, Any]] = {
     SA_FDR: {"color": "#0072B2", "linestyle": "-"},
     "rfe": {"color": "#D55E00", "linestyle": "--"},
     "lasso": {"color": "#009E73", "linestyle": "-."},
-    "abess": {"color": "#CC79A7", "linestyle": ":"},
+    "abess": {"color": "black", "linestyle": ":", "linewidth": 2.2},
 }
 # What a panel shows, and where a row keeps it.
 PANELS = (
@@ -34,6 +36,8 @@ PANELS = (
     ("AUC, validation", "folds", "validation_auc"),
     ("AUC, test", "refit", "test_auc"),
 )
+# Sizes below this fall so far behind that they would flatten the rest of a panel.
+MIN_SIZE_SHOWN = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +47,7 @@ class Curve:
     Attributes
     ----------
     k : ndarray of shape (n_grid,)
-        Number of features; for the Lasso the mean number at each C.
+        Number of features of the models that were scored; for the Lasso the mean at each C.
     mean, error : ndarray of shape (n_grid,)
         Of the quantity. The error is NaN for a single repeat.
     """
@@ -67,13 +71,44 @@ def make_curve(rows: Sequence[Row], part: str, quantity: str) -> Curve:
     -------
     Curve
     """
-    k = np.mean([np.mean(row["folds"]["n_features"], axis=0) for row in rows], axis=0)
+    k = np.mean([_sizes(row, part) for row in rows], axis=0)
     values = np.array([np.atleast_2d(row[part][quantity]).mean(axis=0) for row in rows])
     n = len(values)
     error = values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(k), np.nan)
     # A Lasso that lets no feature in on some folds is no model to compare.
     drawn = k >= 1
     return Curve(k[drawn], values.mean(axis=0)[drawn], error[drawn])
+
+
+def _sizes(row: Row, part: str) -> NDArray[np.float64]:
+    """Number of features at each value of the grid: mean over the folds, or of the refit."""
+    if part == "refit":
+        return np.array([len(subset) for subset in row["refit"]["subsets"]], dtype=np.float64)
+    return np.asarray(np.mean(row["folds"]["n_features"], axis=0))
+
+
+def sets_to_draw(rows: Sequence[Row], wanted: Sequence[str]) -> list[str]:
+    """Data sets to draw Figure 2 for.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        All that are there.
+    wanted : sequence of str
+        Names; none stands for all that have rows.
+
+    Returns
+    -------
+    list of str
+    """
+    there = {row["data"] for row in compared(rows)}
+    for name in wanted:
+        if get_dataset(name).name not in there:
+            raise PaperError(
+                f"There are no rows of {name} to draw; there are of: {', '.join(sorted(there))}. "
+                f"Make some with: safdr paper run --data {name}"
+            )
+    return list(wanted) or [name for name in DATASETS if name in there]
 
 
 def draw_figure_1(problem: Problem, *, seed: int = 0) -> Any:
@@ -99,12 +134,30 @@ def draw_figure_1(problem: Problem, *, seed: int = 0) -> Any:
     columns = dict(zip(problem.feature_names, problem.X.T, strict=True))
     X, y = require_pyarrow().table(columns), problem.y
     selector = AnnealingSelector(FIGURE_1_SIZE, random_state=seed).fit(X, y)
-    figure, axes = plt.subplots(1, 3, figsize=(16, 4.5), width_ratios=[1.4, 1, 1])
-    figure.set_layout_engine("constrained", w_pad=0.2)
-    DiscriminantDisplay.from_estimator(selector, X, y, random_state=seed).plot(ax=axes[0])
-    TraceDisplay.from_estimator(selector).plot(ax=axes[1], negative=True)
-    ProxyDisplay.from_estimator(selector, X, y, random_state=seed).plot(ax=axes[2])
+    figure = plt.figure(figsize=(16, 5.2), layout="constrained")
+    title = DATASETS[problem.name].title if problem.name in DATASETS else problem.name
+    figure.suptitle(f"{title}: N = {len(y)}, k = {FIGURE_1_SIZE}")
+    panels: Any = figure.subfigures(1, 3, width_ratios=[1.5, 1, 1], wspace=0.04)
+    displays = (
+        DiscriminantDisplay.from_estimator(selector, X, y, random_state=seed).plot(
+            panels[0].subplots()
+        ),
+        TraceDisplay.from_estimator(selector).plot(panels[1].subplots(), negative=True),
+        ProxyDisplay.from_estimator(selector, X, y, random_state=seed).plot(panels[2].subplots()),
+    )
+    titles = ("(a) Two of the features", "(b) Annealing", "(c) FDR as a proxy")
+    for panel, display, text in zip(panels, displays, titles, strict=True):
+        panel.suptitle(text, fontsize="medium")
+        _move_legend_below(panel, display.ax_)
     return figure
+
+
+def _move_legend_below(panel: Any, ax: Any) -> None:
+    """Out of the axes, where it would cover points."""
+    legend = ax.get_legend()
+    handles, labels = legend.legend_handles, [text.get_text() for text in legend.get_texts()]
+    legend.remove()
+    panel.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small")
 
 
 def draw_figure_2(rows: Sequence[Row], data: str) -> Any:
@@ -123,30 +176,67 @@ def draw_figure_2(rows: Sequence[Row], data: str) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    kept = [row for row in rows if row["data"] == data and row["method"] in TITLES]
+    kept = [row for row in compared(rows) if row["data"] == data]
     check_comparable(kept)
-    groups = group(kept)
-    figure, axes = plt.subplots(1, len(PANELS), figsize=(15, 3.6), layout="constrained")
+    by_name = group(kept)
+    groups = [by_name[data, method] for method in TITLES if (data, method) in by_name]
+    scanned = kept[0]["settings"]["protocol"]["max_features"]
+    right = 1 + max(scanned, *map(_largest_choice, groups))
+    figure, axes = plt.subplots(1, len(PANELS), figsize=(15, 4), layout="constrained")
     for ax, (title, part, quantity) in zip(axes, PANELS, strict=True):
-        for method in TITLES:
-            if (data, method) in groups:
-                _draw_curve(ax, groups[data, method], part, quantity)
-        ax.set(title=title, xlabel="Number of features k")
-        ax.set_xlim(0, kept[0]["settings"]["protocol"]["max_features"] + 1)
+        ax.set(title=title, xlabel="Number of features k", xlim=(0, right))
+        _set_limits(ax, np.concatenate([_draw_curve(ax, of, part, quantity) for of in groups]))
     axes[0].legend()
     figure.suptitle(DATASETS[data].title)
+    figure.supxlabel(_caption(groups, right), fontsize="small")
     return figure
 
 
-def _draw_curve(ax: Any, of: Group, part: str, quantity: str) -> None:
-    """The mean as a line, its standard error as a band, and k* (one_sd) as a dot."""
+def _largest_choice(of: Group) -> float:
+    """Where the last dot of a method is."""
+    chosen = (of.k("one_sd"), of.refit_k("one_sd"))
+    return max(float(np.mean(list(each.values()))) for each in chosen)
+
+
+def _draw_curve(ax: Any, of: Group, part: str, quantity: str) -> NDArray[np.float64]:
+    """The mean as a line, its standard error as a band, and k* (one_sd) as a dot.
+
+    Returns the heights that must be seen.
+    """
     curve = make_curve(list(of.rows.values()), part, quantity)
     style = STYLES[of.method]
     ax.plot(curve.k, curve.mean, label=TITLES[of.method], **style)
-    band = (curve.mean - curve.error, curve.mean + curve.error)
-    ax.fill_between(curve.k, *band, color=style["color"], alpha=0.15, linewidth=0)
-    k = float(np.mean(list(of.k("one_sd").values())))
-    ax.plot(k, np.interp(k, curve.k, curve.mean), "o", color=style["color"])
+    low, high = curve.mean - curve.error, curve.mean + curve.error
+    ax.fill_between(curve.k, low, high, color=style["color"], alpha=0.15, linewidth=0)
+    chosen = of.refit_k("one_sd") if part == "refit" else of.k("one_sd")
+    k = float(np.mean(list(chosen.values())))
+    dot = np.interp(k, curve.k, curve.mean)
+    ax.plot(k, dot, "o", color=style["color"])
+    seen = (curve.k >= MIN_SIZE_SHOWN) & (curve.k <= ax.get_xlim()[1])
+    return np.concatenate([low[seen], high[seen], curve.mean[seen], [dot]])
+
+
+def _set_limits(ax: Any, heights: NDArray[np.float64]) -> None:
+    """All heights, with a little room; NaN is the error of a single repeat."""
+    low, high = np.nanmin(heights), np.nanmax(heights)
+    room = 0.05 * (high - low) or 0.05
+    ax.set_ylim(low - room, high + room)
+
+
+def _caption(groups: Sequence[Group], right: float) -> str:
+    """What line, band and dot are, and what is cut off."""
+    counts = sorted({len(of.rows) for of in groups})
+    repeats = "–".join(str(n) for n in (counts[0], counts[-1])[: len(counts)])
+    text = (
+        f"Line: mean over {repeats} repeats. Band: ± 1 standard error. Dot: mean k* (one_sd). "
+        f"Heights are scaled to k ≥ {MIN_SIZE_SHOWN}."
+    )
+    ends = {
+        TITLES[of.method]: max(_sizes(row, "folds")[-1] for row in of.rows.values())
+        for of in groups
+    }
+    cut = [f"{title} goes on to k = {end:.0f}" for title, end in ends.items() if end > right]
+    return f"{text}\n{'; '.join(cut)}: not shown." if cut else text
 
 
 def save(figure: Any, folder: Path, name: str) -> list[Path]:

@@ -60,9 +60,7 @@ class SAFDR:
                 float(result.intercepts[result.best]),
                 result.cross_entropy,
             )
-            for result in anneal_path(
-                X, y, grid, every_fit=False, random_state=seed, **self.changes
-            )
+            for result in anneal_path(X, y, grid, random_state=seed, **self.changes)
         ]
 
 
@@ -118,7 +116,18 @@ def _parse_changes(spec: str, changes: list[str]) -> dict[str, Any]:
         value = _parse_value(spec, key, text, type(defaults[key]))
         if value != defaults[key]:
             parsed[key] = value
+    _check_values(spec, parsed)
     return parsed
+
+
+def _check_values(spec: str, changes: dict[str, Any]) -> None:
+    """Refuse what the selector would refuse, before any cell is run."""
+    from sklearn.utils._param_validation import InvalidParameterError
+
+    try:
+        AnnealingSelector(**changes)._validate_params()
+    except InvalidParameterError as error:
+        raise MethodError(f"{spec!r} has a setting that is not allowed: {error}") from None
 
 
 def _parse_value(spec: str, key: str, text: str, kind: type) -> Any:

@@ -55,6 +55,26 @@ def read_table(path: Path) -> pa.Table:
         ) from None
 
 
+def parquet_shape(path: Path) -> tuple[int, int]:
+    """Rows and columns of a Parquet file, from its footer alone.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    tuple of int
+    """
+    arrow = require_pyarrow()
+    try:
+        footer = arrow.parquet.read_metadata(path)
+    except (arrow.ArrowInvalid, OSError) as error:
+        raise DataError(f"{path} can't be read: {error}") from None
+    return footer.num_rows, footer.num_columns
+
+
 def _csv_options(arrow: Any) -> Any:
     """R's and Kaggle's way to write a missing value."""
     return arrow.csv.ConvertOptions(null_values=["NA", ""], strings_can_be_null=True)

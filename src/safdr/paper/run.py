@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import platform
-import sys
+import os
+import threading
 import time
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from safdr.paper.atomic import remove_stale
 from safdr.paper.datasets import get_dataset, load
-from safdr.paper.errors import CorruptRowError
+from safdr.paper.environment import environment
+from safdr.paper.errors import CorruptRowError, WorkerError
 from safdr.paper.methods import get_method
 from safdr.paper.problem import Problem
 from safdr.paper.protocol import ProtocolSettings, run_cell, settings_of
 from safdr.paper.store import Cell, RowStore, check_same_settings
 
-PACKAGES = ("safdr", "numpy", "scikit-learn", "abess")
+# How often a worker looks whether the process that started it is still there.
+WATCH_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Task:
     protocol: ProtocolSettings
     data_dir: Path | None
     out: Path
+    parent: int = field(default_factory=os.getpid)
 
 
 @dataclass(frozen=True)
@@ -143,14 +145,35 @@ def run_plan(plan: Plan, jobs: int = 1) -> Iterator[Outcome]:
     from joblib import Parallel, delayed
 
     for folder in {task.out for task in plan.tasks}:
-        remove_stale(folder)
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        RowStore(folder).clean_up()
+    parallel = Parallel(jobs, "loky", return_as="generator_unordered", batch_size=1)
     outcomes: Iterable[Outcome] = parallel(delayed(_do)(task) for task in plan.tasks)
-    yield from outcomes
+    try:
+        yield from outcomes
+    except BrokenProcessPool:
+        raise WorkerError(
+            "A worker process was killed, most likely because the memory was full. Finished cells "
+            "are kept: give the same command again, with fewer --jobs."
+        ) from None
+
+
+@lru_cache(maxsize=1)
+def _end_with(parent: int) -> None:
+    """Let this worker die with the process that started it, which SIGKILL keeps from telling it."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(WATCH_SECONDS)
+        # At once: rows are written atomically, and there is nobody left to answer to.
+        os._exit(1)
+
+    if os.getpid() != parent:
+        threading.Thread(target=watch, daemon=True).start()
 
 
 def _do(task: Task) -> Outcome:
     """One cell; an error in it must not end the others."""
+    _end_with(task.parent)
     start = time.perf_counter()
     try:
         problem = _problem(task.cell.data, task.data_dir)
@@ -168,25 +191,6 @@ def _do(task: Task) -> Outcome:
 def _problem(name: str, data_dir: Path | None) -> Problem:
     """The data of the cell at hand; cells come data set by data set."""
     return load(name, data_dir)
-
-
-def environment() -> dict[str, str]:
-    """Versions that a row was made with, for the record; they don't tell rows apart.
-
-    Returns
-    -------
-    dict
-    """
-    found = {
-        "python": platform.python_version(),
-        "platform": f"{sys.platform} {platform.machine()}",
-    }
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def seconds_left(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safdr.paper.atomic import write_atomically
+from safdr.paper.atomic import remove_stale, write_atomically
 from safdr.paper.errors import CorruptRowError, SettingsError
 
 Row = dict[str, Any]
@@ -56,7 +56,15 @@ class RowStore:
         -------
         Path
         """
-        return self.folder / "rows" / cell.data / cell.method / f"{cell.repeat:03d}.json"
+        return self._rows / cell.data / cell.method / f"{cell.repeat:03d}.json"
+
+    @property
+    def _rows(self) -> Path:
+        return self.folder / "rows"
+
+    def clean_up(self) -> None:
+        """Remove the halves of rows that killed runs left behind."""
+        remove_stale(self._rows, ".json")
 
     def write(self, cell: Cell, settings: Mapping[str, Any], content: Mapping[str, Any]) -> None:
         """Keep a row; what a damaged file held is replaced.
@@ -93,7 +101,7 @@ class RowStore:
         dict or None
         """
         path = self.path(cell)
-        return _read(path) if path.exists() else None
+        return self._read(path) if path.exists() else None
 
     def read_all(self) -> tuple[list[Row], list[str]]:
         """All rows in the order of their names, and a line for each damaged file.
@@ -103,27 +111,26 @@ class RowStore:
         tuple of list
         """
         rows, problems = [], []
-        for path in sorted((self.folder / "rows").glob("*/*/*.json")):
+        for path in sorted(self._rows.glob("*/*/*.json")):
             try:
-                rows.append(_read(path))
+                rows.append(self._read(path))
             except CorruptRowError as error:
                 problems.append(str(error))
         return rows, problems
 
-
-def _read(path: Path) -> Row:
-    """A whole row, or an error."""
-    try:
-        envelope = json.loads(path.read_bytes())
-        row: Row = envelope["row"]
-        whole = envelope["sha256"] == _checksum(row)
-    except (ValueError, KeyError, TypeError):
-        whole = False
-    if not whole:
-        raise CorruptRowError(
-            f"{path} is damaged (cut short or changed); the next run makes it again."
-        )
-    return row
+    def _read(self, path: Path) -> Row:
+        """A whole row that is in its place, or an error."""
+        try:
+            envelope = json.loads(path.read_bytes())
+            row: Row = envelope["row"]
+            whole = envelope["sha256"] == _checksum(row) and self.path(_cell_of(row)) == path
+        except (ValueError, KeyError, TypeError):
+            whole = False
+        if not whole:
+            raise CorruptRowError(
+                f"{path} is damaged (cut short, changed or moved); the next run makes it again."
+            )
+        return row
 
 
 def _checksum(row: Mapping[str, Any]) -> str:
@@ -155,21 +162,20 @@ def check_same_settings(path: Path, row: Row, settings: Mapping[str, Any]) -> No
 def check_comparable(rows: Iterable[Row]) -> None:
     """Refuse rows that can't stand in one table.
 
-    Rows of one method must share all settings; rows of one data set must share its values and the
-    protocol.
+    Rows of one method must share its settings; rows of one data set must share its values and the
+    protocol. Data sets may differ in the protocol: a large one is scanned to larger sizes.
 
     Parameters
     ----------
     rows : iterable of dict
         All that go in.
     """
-    first_of: dict[tuple[str, ...], Row] = {}
+    first_of: dict[tuple[str, str], Row] = {}
     for row in rows:
-        shared = {"protocol": row["settings"]["protocol"]}
-        scopes: dict[tuple[str, ...], dict[str, Any]] = {
-            (): shared,
-            (row["data"],): {**shared, "data": row["settings"]["data"]},
-            ("", row["method"]): {"method": row["settings"]["method"]},
+        settings = row["settings"]
+        scopes: dict[tuple[str, str], dict[str, Any]] = {
+            ("data", row["data"]): {key: settings[key] for key in ("protocol", "data")},
+            ("method", row["method"]): {"method": settings["method"]},
         }
         for scope, wanted in scopes.items():
             first = first_of.setdefault(scope, row)

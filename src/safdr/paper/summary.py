@@ -52,8 +52,28 @@ class Group:
         """AUC on the test part at k*, of each repeat."""
         return {repeat: row["chosen"][rule]["test_auc"] for repeat, row in self.rows.items()}
 
-    def curve_auc(self) -> dict[int, float]:
-        """AUC on the test part, averaged over all sizes: it does not depend on the choice of k*."""
+    def refit_k(self, rule: str) -> dict[int, float]:
+        """Number of features of the refitted model at k*; the Lasso's can differ from k*."""
+        return {
+            repeat: float(len(row["refit"]["subsets"][row["chosen"][rule]["index"]]))
+            for repeat, row in self.rows.items()
+        }
+
+    def validation_auc(self, rule: str) -> dict[int, float]:
+        """AUC on the validation rows at k*, mean over the folds, of each repeat."""
+        return {
+            repeat: float(
+                np.mean(row["folds"]["validation_auc"], axis=0)[row["chosen"][rule]["index"]]
+            )
+            for repeat, row in self.rows.items()
+        }
+
+    def validation_curve(self) -> dict[int, float]:
+        """The same averaged over all sizes: it does not depend on the choice of k*."""
+        return {r: float(np.mean(row["folds"]["validation_auc"])) for r, row in self.rows.items()}
+
+    def test_curve(self) -> dict[int, float]:
+        """AUC on the test part, averaged over all sizes."""
         return {r: float(np.mean(row["refit"]["test_auc"])) for r, row in self.rows.items()}
 
     def fold_seconds(self) -> float:
@@ -103,7 +123,8 @@ def best_within_error(values: Mapping[str, Mapping[int, float]], *, largest: boo
     Parameters
     ----------
     values : mapping
-        From method to the value of each repeat; the differences are taken in pairs.
+        From method to the value of each repeat. Only repeats that all have count, and differences
+        are taken in pairs; without a common repeat none is the best.
     largest : bool
         Whether large values are good.
 
@@ -112,10 +133,10 @@ def best_within_error(values: Mapping[str, Mapping[int, float]], *, largest: boo
     set of str
     """
     sign = 1.0 if largest else -1.0
-    best = max(values, key=lambda method: sign * float(np.mean(list(values[method].values()))))
-    chosen = {best}
-    for method in values.keys() - chosen:
-        behind = paired(values[best], values[method])
-        if behind is not None and sign * behind.value <= (0 if behind.n < 2 else behind.error):
-            chosen.add(method)
-    return chosen
+    common = sorted(set.intersection(*(set(by_repeat) for by_repeat in values.values())))
+    if not common:
+        return set()
+    shared = {m: np.array([v[repeat] for repeat in common]) for m, v in values.items()}
+    best = max(shared, key=lambda method: sign * float(shared[method].mean()))
+    behind = {m: Mean.of(sign * (shared[best] - sample)) for m, sample in shared.items()}
+    return {m for m, mean in behind.items() if mean.value <= (0 if mean.n < 2 else mean.error)}

@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from safdr.paper.datasets import DATASETS
 from safdr.paper.methods import TITLES
@@ -16,10 +17,21 @@ from safdr.paper.store import Row, check_comparable
 from safdr.paper.summary import Group, Mean, best_within_error, group
 
 MISSING = "–"
+TEXT_COLUMNS = ("Data", "Method", "Settings")
 HEADER = (
     *("Data", "N", "K", "Method", "Repeats"),
     *(f"{what} ({rule})" for rule in RULES for what in ("k*", "AUC")),
     *("s/fold", "paper k*", "paper AUC", "paper s/fold"),
+)
+# Data, N and K: said once for each data set.
+N_SHARED = 3
+CAPTION = (
+    "k*: number of features chosen. AUC: on the test part, of the model refitted at k*. "
+    "Mean ± standard error over the repeats. Bold: the best method, and those behind it by no more "
+    "than one standard error of the difference in pairs. one_sd: k* is the smallest k whose mean "
+    "validation AUC is within one standard deviation over the folds of the best. one_se: within "
+    "one standard error of the difference to the best on the same folds. s/fold: median processor "
+    "time on one core for all k of a fold; the paper's times are from another machine."
 )
 
 
@@ -39,6 +51,7 @@ class Line:
     method: str
     k: dict[str, Result]
     auc: dict[str, Result]
+    refit_k: dict[str, float]
     seconds: float
     published: Published | None
 
@@ -48,19 +61,34 @@ class Line:
         return self.k[RULES[0]].mean.n
 
 
+def compared(rows: Iterable[Row]) -> list[Row]:
+    """The rows that go in: those of other settings of SA-FDR are left to the ablation.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        All that are there.
+
+    Returns
+    -------
+    list of dict
+    """
+    return [row for row in rows if row["method"] in TITLES]
+
+
 def make_lines(rows: Iterable[Row]) -> list[Line]:
     """The numbers of the table, in the order of the paper's.
 
     Parameters
     ----------
     rows : iterable of dict
-        Those of other settings of SA-FDR are left to the ablation.
+        Those that do not belong here are left out; see `compared`.
 
     Returns
     -------
     list of Line
     """
-    kept = [row for row in rows if row["method"] in TITLES]
+    kept = compared(rows)
     check_comparable(kept)
     groups = group(kept)
     lines = []
@@ -84,6 +112,7 @@ def _lines_of(by_method: dict[str, Group]) -> list[Line]:
             m,
             {r: Result(Mean.of(k[r][m].values()), m in best_k[r]) for r in RULES},
             {r: Result(Mean.of(auc[r][m].values()), m in best_auc[r]) for r in RULES},
+            {r: Mean.of(g.refit_k(r).values()).value for r in RULES},
             g.fold_seconds(),
             PUBLISHED.get((g.data, m)),
         )
@@ -95,13 +124,22 @@ def _cells(line: Line, bold: str, plus_minus: str) -> list[str]:
     """The texts of a line; `bold` is a format such as "**{}**"."""
     data = DATASETS[line.data]
     rows, features = data.counts[:2] if data.counts else (MISSING, MISSING)
-    found = [
-        _result(result, digits, bold, plus_minus)
-        for rule in RULES
-        for result, digits in ((line.k[rule], 2), (line.auc[rule], 4))
-    ]
+    found = []
+    for rule in RULES:
+        found.append(_result(line.k[rule], 2, bold, plus_minus))
+        auc = _result(line.auc[rule], 4, bold, plus_minus)
+        found.append(MISSING if data.is_stand_in else auc)
     start = [data.title, str(rows), str(features), TITLES[line.method], str(line.repeats)]
     return [*start, *found, f"{line.seconds:.2f}", *_published(line.published)]
+
+
+def _body(lines: Sequence[Line], bold: str, plus_minus: str) -> list[list[str]]:
+    """The texts of all lines; what a line shares with the one above is left blank."""
+    body = [_cells(line, bold, plus_minus) for line in lines]
+    for (above, line), cells in zip(pairwise(lines), body[1:], strict=True):
+        if above.data == line.data:
+            cells[:N_SHARED] = [""] * N_SHARED
+    return body
 
 
 def _result(result: Result, digits: int, bold: str, plus_minus: str) -> str:
@@ -118,20 +156,23 @@ def _published(published: Published | None) -> list[str]:
     return [f"{published.k:.2f}", f"{published.auc:.4f}", f"{published.seconds:g}"]
 
 
-def to_markdown(lines: Sequence[Line]) -> str:
-    """The table for the README.
+def to_markdown(lines: Sequence[Line], warning: str | None = None) -> str:
+    """The table for the README, with a caption below.
 
     Parameters
     ----------
     lines : sequence of Line
         From `make_lines`.
+    warning : str, default=None
+        What else a reader must know.
 
     Returns
     -------
     str
     """
-    body = [_cells(line, "**{}**", " ± ") for line in lines]
-    return markdown_table(HEADER, body)
+    table = markdown_table(HEADER, _body(lines, "**{}**", " ± "))
+    notes = [CAPTION.replace("*", r"\*"), *([warning] if warning else [])]
+    return table + "".join(f"\n{note}\n" for note in notes)
 
 
 def markdown_table(header: Sequence[str], body: Iterable[Sequence[str]]) -> str:
@@ -148,34 +189,42 @@ def markdown_table(header: Sequence[str], body: Iterable[Sequence[str]]) -> str:
     -------
     str
     """
-    texts = ("Data", "Method", "Settings")
-    rule = ["---" if name in texts else "---:" for name in header]
+    rule = ["---" if name in TEXT_COLUMNS else "---:" for name in header]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (header, rule, *body))
 
 
-def to_latex(lines: Sequence[Line]) -> str:
+def to_latex(lines: Sequence[Line], warning: str | None = None) -> str:
     """The same table for a paper; it needs booktabs.
 
     Parameters
     ----------
     lines : sequence of Line
         From `make_lines`.
+    warning : str, default=None
+        What else a reader must know.
 
     Returns
     -------
     str
     """
-    header = [name.replace("k*", "$k^*$").replace("_", r"\_") for name in HEADER]
-    body = [_cells(line, r"\textbf{{{}}}", r" $\pm$ ") for line in lines]
+    caption = _in_latex(" ".join([CAPTION, *([warning] if warning else [])]))
+    header = [_in_latex(name) for name in HEADER]
+    body = _body(lines, r"\textbf{{{}}}", r" $\pm$ ")
     return "".join(
         [
+            f"\\begin{{table}}\n\\caption{{{caption}}}\n",
             "\\begin{tabular}{lrrl" + "r" * (len(HEADER) - 4) + "}\n\\toprule\n",
             *(" & ".join(cells) + " \\\\\n" for cells in [header]),
             "\\midrule\n",
             *(" & ".join(cells).replace(MISSING, "--") + " \\\\\n" for cells in body),
-            "\\bottomrule\n\\end{tabular}\n",
+            "\\bottomrule\n\\end{tabular}\n\\end{table}\n",
         ]
     )
+
+
+def _in_latex(text: str) -> str:
+    """A text of ours; k* becomes mathematics."""
+    return text.replace("k*", "$k^*$").replace("±", r"$\pm$").replace("_", r"\_")
 
 
 def to_csv(lines: Sequence[Line]) -> str:
@@ -217,9 +266,11 @@ def _record(line: Line) -> dict[str, object]:
     record: dict[str, object] = {"data": line.data, "method": line.method, "repeats": line.repeats}
     for rule in RULES:
         for name, result in (("k", line.k[rule]), ("auc", line.auc[rule])):
-            record[f"{name}_{rule}"] = result.mean.value
-            record[f"{name}_{rule}_error"] = result.mean.error
-            record[f"{name}_{rule}_best"] = result.best
+            hidden = name == "auc" and DATASETS[line.data].is_stand_in
+            record[f"{name}_{rule}"] = "" if hidden else result.mean.value
+            record[f"{name}_{rule}_error"] = "" if hidden else result.mean.error
+            record[f"{name}_{rule}_best"] = "" if hidden else result.best
+        record[f"refit_k_{rule}"] = line.refit_k[rule]
     record["seconds_per_fold"] = line.seconds
     for name in Published._fields:
         record[f"paper_{name}"] = "" if line.published is None else getattr(line.published, name)
