@@ -82,3 +82,21 @@ def test_subsets_of_different_sizes_are_named(two_classes):
 def test_a_bad_ridge_is_named(two_classes):
     with pytest.raises(ValueError, match="ridge"):
         evaluate_subsets(*two_classes, SUBSETS, ridge=0.0)
+
+
+def test_masks_serve_as_subsets(two_classes):
+    X, y = two_classes
+    masks = np.zeros((2, X.shape[1]), dtype=bool)
+    masks[0, [0, 3]] = masks[1, [1, 2]] = True
+    by_mask, by_index = evaluate_subsets(X, y, masks), evaluate_subsets(X, y, [[0, 3], [1, 2]])
+    np.testing.assert_array_equal(by_mask.subsets, by_index.subsets)
+    np.testing.assert_array_equal(by_mask.cross_entropies, by_index.cross_entropies)
+    assert evaluate_subsets(X, y, masks[0]).subsets.tolist() == [[0, 3]]
+
+
+def test_masks_of_different_sizes_are_named(two_classes):
+    X, y = two_classes
+    masks = np.eye(2, X.shape[1], dtype=bool)
+    masks[1, 5] = True
+    with pytest.raises(ValueError, match="subsets must be column indices"):
+        evaluate_subsets(X, y, masks)

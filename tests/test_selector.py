@@ -299,3 +299,11 @@ def test_breast_cancer_is_told_apart_by_three_features():
     selector = AnnealingSelector(3, random_state=0).fit(X, y)
     assert selector.score(X, y) > 0.95
     assert selector.cross_entropy_ < 0.09
+
+
+def test_a_result_shows_itself_in_a_few_words():
+    X, y = np.random.default_rng(0).normal(size=(60, 5)), np.arange(60) % 2
+    result = AnnealingSelector(2, n_replicas=7, random_state=0).fit(X, y).result_
+    assert repr(result).startswith(f"AnnealingResult(n_replicas=7, subset={result.subset.tolist()}")
+    assert len(repr(result)) < 200
+    assert len(repr(result.trace)) < 200

@@ -171,6 +171,8 @@ def test_scoring_decides_scores_and_score(data):
     search.fit(X, y)
     assert search.score(X, y) == accuracy_score(y, search.predict(X))
     assert search.scorer_name_ == "accuracy"
+    wrapped = clone(search).set_params(scoring=make_scorer(accuracy_score)).fit(X, y)
+    assert wrapped.scorer_name_ == "accuracy score"
     by_callable = clone(search).set_params(scoring=get_scorer("accuracy")).fit(X, y)
     np.testing.assert_array_equal(
         by_callable.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from safdr.logistic import LogisticFits
 from safdr.moments import FloatArray, IntArray
@@ -27,7 +27,9 @@ class SubsetEvaluation:
     criterion_values : ndarray of shape (n_subsets,)
         Fisher discriminant ratio of each.
     fits : LogisticFits
-        The unpenalised logistic model of each.
+        The unpenalised logistic model of each: `coefficients`, `intercepts`, `separated`.
+    cross_entropies : ndarray of shape (n_subsets,)
+        Mean cross-entropy of each model on the rows.
     """
 
     subsets: IntArray
@@ -62,7 +64,8 @@ def evaluate_subsets(
         Labels of two classes.
 
     subsets : array-like of shape (n_subsets, size) or (size,)
-        Column indices of each subset; all of one size.
+        Column indices of each subset, all of one size; or masks over the columns, such as
+        `support_` of a selector.
 
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
@@ -104,10 +107,13 @@ def _check_subsets(subsets: Any, n_features: int) -> IntArray:
         wanted = np.atleast_2d(np.asarray(subsets))
     except ValueError:  # rows of different lengths
         wanted = np.array(subsets, dtype=object)
+    if wanted.dtype == bool and wanted.shape[-1] == n_features:
+        wanted = _indices_of(wanted)
     if wanted.ndim != 2 or wanted.size == 0 or wanted.dtype.kind not in "iu":
         raise ValueError(
-            "subsets must be column indices of shape (n_subsets, size), all subsets of one size; "
-            f"got an array of shape {wanted.shape} and type {wanted.dtype}."
+            "subsets must be column indices of shape (n_subsets, size), or masks over the "
+            f"{n_features} columns, all subsets of one size; got an array of shape {wanted.shape} "
+            f"and type {wanted.dtype}."
         )
     if wanted.min() < 0 or wanted.max() >= n_features:
         raise ValueError(
@@ -117,3 +123,10 @@ def _check_subsets(subsets: Any, n_features: int) -> IntArray:
     if (np.diff(np.sort(wanted, axis=1), axis=1) == 0).any():
         raise ValueError("subsets must not name a column twice in one subset; at least one does.")
     return wanted.astype(np.int64)
+
+
+def _indices_of(masks: NDArray[np.bool_]) -> NDArray[Any]:
+    """Column indices out of masks; ragged, and so refused, where they differ in size."""
+    if len(set(masks.sum(axis=1).tolist())) != 1:
+        return masks
+    return np.nonzero(masks)[1].reshape(len(masks), -1)

@@ -32,6 +32,12 @@ class Trace:
     acceptance: FloatArray
     converged: bool
 
+    def __repr__(self) -> str:
+        return (
+            f"Trace(n_steps={len(self)}, beta={self.beta[-1]:.6g}, mean={self.mean[-1]:.6g}, "
+            f"std={self.std[-1]:.6g}, converged={self.converged})"
+        )
+
     def __len__(self) -> int:
         """Number of temperature steps, the start not counted."""
         return len(self.beta) - 1
@@ -66,6 +72,12 @@ class AnnealingResult:
     drift : float
         Largest relative difference between the criterion as updated swap by swap and as computed
         from scratch.
+    size : int
+        Number of features in a subset.
+    best : int
+        The winning replica: smallest cross-entropy, then largest criterion value.
+    subset, criterion_value, cross_entropy
+        Of the winning replica.
     """
 
     subsets: IntArray
@@ -78,6 +90,13 @@ class AnnealingResult:
     start_subsets: IntArray
     trace: Trace
     drift: float
+
+    def __repr__(self) -> str:
+        return (
+            f"AnnealingResult(n_replicas={len(self.subsets)}, subset={self.subset.tolist()}, "
+            f"criterion_value={self.criterion_value:.6g}, cross_entropy={self.cross_entropy:.6g}, "
+            f"n_steps={len(self.trace)})"
+        )
 
     @property
     def size(self) -> int:

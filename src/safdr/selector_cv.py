@@ -417,7 +417,8 @@ def _scorer_name(scoring: Any) -> str:
         return "ROC AUC"
     if isinstance(scoring, str):
         return scoring.replace("_", " ")
-    return str(getattr(scoring, "__name__", type(scoring).__name__))
+    function = getattr(scoring, "_score_func", scoring)  # what make_scorer wraps
+    return str(getattr(function, "__name__", type(function).__name__)).replace("_", " ")
 
 
 def _paper_splitter(seed: int) -> StratifiedShuffleSplit:

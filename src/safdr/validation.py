@@ -233,8 +233,9 @@ def warn_if_separated(separated: bool, size: int) -> None:
         warnings.warn(
             f"The chosen {size} feature(s) separate the classes, completely or in part: the "
             "coefficients of an unpenalised logistic model grow without bound, and the values "
-            "returned are where the fit stopped. Choose fewer features, or pass a penalised "
-            "estimator, for example estimator=LogisticRegression(C=1.0).",
+            "returned are where the fit stopped. Choose fewer features if there are several, or "
+            "pass a penalised estimator, for example estimator=make_pipeline(StandardScaler(), "
+            "LogisticRegression()).",
             SeparationWarning,
             stacklevel=3,
         )
