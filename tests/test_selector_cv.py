@@ -426,3 +426,20 @@ def test_warning_filters_are_left_as_they_were(data):
 def test_regressors_are_refused(data):
     with pytest.raises(ValueError, match="estimator must be a classifier; got the regressor"):
         AnnealingSelectorCV(max_features=2, estimator=LinearRegression(), **QUICK).fit(*data)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_splits_may_be_lists_or_masks(data, weighted):
+    X, y = data
+    weight = (np.arange(len(y)) % 3 > 0).astype(float) if weighted else None
+    train, test = next(iter(StratifiedKFold(3).split(X, y)))
+    mask = np.zeros(len(y), dtype=bool)
+    mask[train] = True
+    searches = [
+        AnnealingSelectorCV(max_features=2, cv=[split], random_state=0, **QUICK).fit(X, y, weight)
+        for split in ((train, test), (train.tolist(), test.tolist()), (mask, ~mask))
+    ]
+    for search in searches[1:]:
+        np.testing.assert_array_equal(
+            search.cv_results_["mean_test_score"], searches[0].cv_results_["mean_test_score"]
+        )

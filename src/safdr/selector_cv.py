@@ -302,7 +302,11 @@ n_features_in_, feature_names_in_
                 "cv=None splits off a quarter of the rows for testing, which needs at least 8 "
                 f"rows; X has {len(rows.y)}. Pass a cv, for example 2."
             )
-        splits = list(self._splitter(rows.y, seed).split(rows.X, rows.y, **params))
+        number = np.arange(len(rows.y))  # a cv may also give lists or masks
+        splits = [
+            (number[np.asarray(train)], number[np.asarray(test)])
+            for train, test in self._splitter(rows.y, seed).split(rows.X, rows.y, **params)
+        ]
         if not splits:
             raise ValueError(
                 f"cv must give at least one split of the rows; cv={self.cv!r} gave none."
