@@ -20,6 +20,7 @@ except ImportError:
         def call_on_fit_task_end(self, **_: Any) -> None:
             pass
 
+    # mypy sees both branches of the import.
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in where scikit-learn has no callbacks."""
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from safdr.moments import FloatArray
 
+BoolArray: TypeAlias = NDArray[np.bool_]
 
-def _best(scores: FloatArray) -> FloatArray:
+
+def _best(scores: FloatArray) -> BoolArray:
     means = scores.mean(axis=0)
     return np.asarray(means >= means.max())
 
 
-def _one_sd(scores: FloatArray) -> FloatArray:
+def _one_sd(scores: FloatArray) -> BoolArray:
     return np.asarray(scores.mean(axis=0) >= one_sd_threshold(scores))
 
 
-def _one_se(scores: FloatArray) -> FloatArray:
+def _one_se(scores: FloatArray) -> BoolArray:
     """Compare each size with the best one on the same folds.
 
     A fold that is hard for one size is hard for the next, so the differences scatter much less
@@ -32,7 +35,7 @@ def _one_se(scores: FloatArray) -> FloatArray:
 
 
 # Each tells for every size whether its scores are as good as the best.
-RULES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+RULES: Mapping[str, Callable[[FloatArray], BoolArray]] = {
     "one_sd": _one_sd,
     "one_se": _one_se,
     "best": _best,

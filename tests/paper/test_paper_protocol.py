@@ -133,7 +133,7 @@ class Recorder:
     """RFE that keeps what it was given and what it found."""
 
     name = "recorder"
-    settings: dict = {}  # noqa: RUF012
+    settings: dict = {}  # noqa: RUF012 - a stand-in that nobody changes
     grid = RFE.grid
 
     def __init__(self):
@@ -210,7 +210,7 @@ class Noisy:
     """RFE that gives up, and complains about something else."""
 
     name = "noisy"
-    settings: dict = {}  # noqa: RUF012
+    settings: dict = {}  # noqa: RUF012 - a stand-in that nobody changes
     grid = RFE.grid
 
     def path(self, X, y, grid, seed):
