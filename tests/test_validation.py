@@ -169,7 +169,7 @@ def test_negative_weights_are_named(two_classes):
 
 
 def test_weights_of_zero_only_are_named(two_classes):
-    assert_says(message_of(*two_classes, np.zeros(240)), "sample_weight", "at least one non-zero")
+    assert_says(message_of(*two_classes, np.zeros(240)), "sample_weight is zero for every row")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -21,6 +21,8 @@ from safdr.moments import FloatArray, IntArray
 # The square of anything beyond this, or of its inverse, is no longer a number with all its digits.
 LARGEST = 1e150
 
+ALL_ZERO = "sample_weight is zero for every row; some must be above 0."
+
 # Shared by every estimator that anneals.
 ANNEALING_CONSTRAINTS: dict[str, list[Any]] = {
     "n_replicas": [Interval(Integral, 1, None, closed="left")],
@@ -167,9 +169,11 @@ def _checked_weight(sample_weight: Any, X: FloatArray) -> FloatArray:
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
     except ValueError as error:
+        if "at least one non-zero" in str(error):  # scikit-learn 1.9 and later look for that too
+            raise ValueError(ALL_ZERO) from None
         raise ValueError(f"sample_weight can't be used: {error}") from None
-    if not weight.any():  # refused above from scikit-learn 1.9 on
-        raise ValueError("sample_weight is zero for every row; some must be above 0.")
+    if not weight.any():
+        raise ValueError(ALL_ZERO)
     return weight
 
 
@@ -202,7 +206,7 @@ def _check_frame(X: Any) -> None:
 def _check_classes(rows: Rows) -> None:
     """Two classes with two rows each; one row of weight two or more counts as two."""
     if len(rows.codes) == 0:
-        raise ValueError("sample_weight is zero for every row; some must be above 0.")
+        raise ValueError(ALL_ZERO)
     counts = np.bincount(rows.codes, minlength=2)
     present = rows.classes[np.flatnonzero(counts)]
     if len(present) < 2:
