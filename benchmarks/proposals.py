@@ -46,7 +46,7 @@ def _seconds_a_proposal(criterion, size, beta):
     rng = np.random.default_rng(0)
     start = random_subsets(criterion, size, N_REPLICAS, rng)
     chains = SwapChains(criterion, start, seed=np.random.SeedSequence(0), n_proposals=N_PROPOSALS)
-    betas = np.full(N_REPLICAS, beta)
+    betas = np.full((1, N_REPLICAS), beta)
     n_reference = int(REFERENCE_SHARE * N_REPLICAS * N_PROPOSALS)
     seconds = take_turns(
         {

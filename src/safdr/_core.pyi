@@ -6,10 +6,12 @@ from numpy.typing import NDArray
 def sweep(
     A: NDArray[np.float64],
     D: NDArray[np.float64],
+    A_all: NDArray[np.float64],
+    D_all: NDArray[np.float64],
     order: NDArray[np.int32],
     streams: NDArray[np.uint64],
     beta: NDArray[np.float64],
-    which: NDArray[np.int64],
+    which: NDArray[np.int64] | None,
     *,
     size: int,
     n_fixed: int,
@@ -17,7 +19,18 @@ def sweep(
     n_proposals: int,
     collinear_tol: float,
     n_threads: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]: ...
+def climb(
+    A: NDArray[np.float64],
+    D: NDArray[np.float64],
+    order: NDArray[np.int32],
+    *,
+    size: int,
+    n_fixed: int,
+    n_usable: int,
+    collinear_tol: float,
+    n_threads: int,
+) -> NDArray[np.float64]: ...
 def subset_values(
     A: NDArray[np.float64],
     D: NDArray[np.float64],

@@ -7,23 +7,23 @@
 
 namespace safdr {
 
+template <class T>
 class AlignedBuffer {
  public:
-  explicit AlignedBuffer(std::int64_t n_doubles)
-      : data_(static_cast<double*>(
-            ::operator new(static_cast<std::size_t>(n_doubles) * sizeof(double), kLine))) {
-    std::fill_n(data_, n_doubles, 0.0);
+  explicit AlignedBuffer(std::int64_t n)
+      : data_(static_cast<T*>(::operator new(static_cast<std::size_t>(n) * sizeof(T), kLine))) {
+    std::fill_n(data_, n, T{});
   }
   ~AlignedBuffer() { ::operator delete(data_, kLine); }
   AlignedBuffer(const AlignedBuffer&) = delete;
   AlignedBuffer& operator=(const AlignedBuffer&) = delete;
 
-  double* data() { return data_; }
-  const double* data() const { return data_; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
 
  private:
   static constexpr std::align_val_t kLine{64};
-  double* data_;
+  T* data_;
 };
 
 }  // namespace safdr

@@ -2,163 +2,316 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "aligned.hpp"
 #include "parallel.hpp"
 #include "random.hpp"
+#include "vector_math.hpp"
 
 namespace safdr {
 namespace {
 
-// exp(x) for x below this is smaller than any non-zero uniform(): the proposal is as good as refused.
-constexpr double kNeverAccepted = -37.0;
+// A swap that raises J by less than this share is rounding error; without the bound a climb could go round
+// in circles.
+constexpr double kSmallestRise = 1e-12;
 
-double relative_drift(double incremental, double fresh) {
-  return std::abs(incremental - fresh) / std::max(std::abs(fresh), 1e-300);
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::int64_t groups_of(std::int64_t n_replicas) { return (n_replicas + kLanes - 1) / kLanes; }
+
+// Eight neighbouring replicas. Where there are fewer, the last one fills the lanes that are left, and never
+// moves there.
+struct LaneRange {
+  std::int64_t first;
+  int n_lanes;
+  Flags alive;
+
+  LaneRange(std::int64_t group, std::int64_t n_replicas)
+      : first(group * kLanes),
+        n_lanes(static_cast<int>(std::min<std::int64_t>(kLanes, n_replicas - first))) {
+    for (int n = 0; n < kLanes; ++n) alive.set(n, n < n_lanes ? -1 : 0);
+  }
+
+  std::int64_t replica(int lane) const { return first + std::min(lane, n_lanes - 1); }
+};
+
+// The first `size` numbers of each row of the range, lane by lane: size x kLanes.
+std::vector<std::int32_t> interleave(const LaneRange& range, const std::int32_t* rows, std::int64_t row_length,
+                                     std::int64_t size) {
+  std::vector<std::int32_t> members(static_cast<std::size_t>(size * kLanes));
+  for (int n = 0; n < kLanes; ++n) {
+    const std::int32_t* row = rows + range.replica(n) * row_length;
+    for (std::int64_t l = 0; l < size; ++l) members[static_cast<std::size_t>(l * kLanes + n)] = row[l];
+  }
+  return members;
 }
 
-template <int Stride>
-SAFDR_INLINE void sweep_replica(const CriterionStack& criteria, const Replicas& replicas, std::int64_t i,
-                                double beta, std::int64_t which, const SweepOptions& options,
-                                double* memory, std::int64_t* accepted, double* drift) {
-  const std::int64_t k = replicas.size, K = criteria.n_features;
-  const bool draw_each = which < 0;
-  const std::int64_t n_states = draw_each ? criteria.n_criteria : 1;
-  const std::int64_t state_size = SubsetState<Stride>::size(k, criteria.n_columns);
-  std::int32_t* order = replicas.order + i * K;
-  Random random(replicas.streams + 4 * i);
-  const std::int64_t n_members = k - replicas.n_fixed, n_candidates = replicas.n_usable - k;
+// A range of replicas with its places in their arrays.
+struct Group {
+  LaneRange range;
+  std::int32_t* order[kLanes];
+  std::uint64_t* streams[kLanes];
+  std::vector<std::int32_t> members;
 
-  std::vector<SubsetState<Stride>> states;
+  Group(const Replicas& replicas, std::int64_t n_features, std::int64_t index)
+      : range(index, replicas.n_replicas),
+        members(interleave(range, replicas.order, n_features, replicas.size)) {
+    for (int n = 0; n < kLanes; ++n) {
+      order[n] = replicas.order + range.replica(n) * n_features;
+      streams[n] = replicas.streams + 4 * range.replica(n);
+    }
+  }
+
+  // The member at position a and the feature at place b[n] of the order change roles.
+  SAFDR_INLINE void swap(std::int64_t a, const std::int64_t* b, const Flags& accept) {
+    for (int n = 0; n < kLanes; ++n) {
+      if (!accept[n]) continue;
+      std::swap(order[n][a], order[n][b[n]]);
+      members[static_cast<std::size_t>(a * kLanes + n)] = order[n][a];
+    }
+  }
+};
+
+// Builds the state anew, and notes by how much its value had drifted, relative to itself.
+SAFDR_INLINE void rebuild(SubsetLanes& state, const Flags& count, Lanes& worst) {
+  const Lanes incremental = state.value;
+  state.build();
+  const Lanes size = absolute(state.value);
+  const Lanes drift = absolute(incremental - state.value) / choose(size > 1e-300, size, constant(1e-300));
+  worst = choose(count & (drift > worst), drift, worst);
+}
+
+// The states of one group: one under the criterion of each lane, or one under each criterion of the stack.
+std::vector<SubsetLanes> make_states(const CriterionStack& criteria, bool draw_each, const Group& group,
+                                     std::int64_t size, Lanes* memory) {
+  const std::int64_t n_states = draw_each ? criteria.n_criteria : 1;
+  std::vector<SubsetLanes> states;
   states.reserve(static_cast<std::size_t>(n_states));
   for (std::int64_t s = 0; s < n_states; ++s) {
-    states.emplace_back(k, criteria.n_columns, memory + s * state_size);
-    states.back().build(criteria[draw_each ? s : which], order);
+    states.emplace_back(size, criteria[s], group.members.data(), memory);
+    memory += SubsetLanes::size(size, criteria.n_columns);
   }
+  return states;
+}
 
-  double worst = 0.0;
-  const auto refresh = [&] {
-    for (std::int64_t s = 0; s < n_states; ++s) {
-      SubsetState<Stride>& state = states[static_cast<std::size_t>(s)];
-      const double incremental = state.value;
-      const bool followed = state.followed;
-      state.build(criteria[draw_each ? s : which], order);
-      if (followed) worst = std::max(worst, relative_drift(incremental, state.value));
+// The Metropolis rule, for a uniform draw and beta times the gain.
+SAFDR_INLINE Flags accepted(const Lanes& draw, const Lanes& exponent) {
+  Lanes probability;
+  for (int i = 0; i < exponent.kParts; ++i) {
+    for (int n = 0; n < exponent.kPerPart; ++n) {
+      const double x = exponent.part[i][n];
+      probability.part[i][n] = exp_minus(x < 0.0 ? -x : 0.0);
     }
-  };
+  }
+  return draw < probability;
+}
 
-  std::int64_t n_accepted = 0;
+// One sweep of a group; returns the accepted swaps of each lane.
+SAFDR_INLINE Flags sweep_group(const Replicas& replicas, Group& group, std::vector<SubsetLanes>& states,
+                               const Lanes& beta, RandomLanes& random, const SweepOptions& options,
+                               Lanes& worst_drift) {
+  const std::int64_t k = replicas.size, n_members = k - replicas.n_fixed, n_candidates = replicas.n_usable - k;
+  for (SubsetLanes& state : states) state.build();
+  Flags n_accepted{};
   for (std::int64_t t = 0; t < options.n_proposals; ++t) {
-    const std::uint64_t bits = random.bits();
-    const std::int64_t a = replicas.n_fixed + Random::below(bits >> 32, n_members);
-    const std::int64_t b = k + Random::below(bits & 0xffffffffu, n_candidates);
-    const std::int64_t drawn =
-        draw_each ? Random::below(random.bits() >> 32, criteria.n_criteria) : 0;
-    SubsetState<Stride>& state = states[static_cast<std::size_t>(drawn)];
-    const std::int64_t j = order[b];
-    const double gain =
-        state.gain(criteria[draw_each ? drawn : which], order, a, j, options.collinear_tol);
-    // -infinity times a beta of zero is not a number, and not a number is not accepted either.
-    const double exponent = beta * gain;
-    const bool accept =
-        gain >= 0.0 || (exponent > kNeverAccepted && random.uniform() < std::exp(exponent));
-    if (!accept) continue;
-    bool worn = false;
-    for (std::int64_t s = 0; s < n_states; ++s) {
-      SubsetState<Stride>& other = states[static_cast<std::size_t>(s)];
-      // A tolerance of zero: the other batches follow the one that was asked.
-      const double its_gain = s == drawn ? gain : other.gain(criteria[s], order, a, j, 0.0);
-      other.followed = std::isfinite(its_gain);
-      if (other.followed) other.swap(a, its_gain);
-      worn |= !other.followed || other.worn;
+    const Words bits = random.bits();
+    const std::int64_t a =
+        replicas.n_fixed + static_cast<std::int64_t>(RandomLanes::below(bits[0] & 0xffffffffu, n_members));
+    const Words places = RandomLanes::below(bits >> 32, n_candidates) + static_cast<std::uint64_t>(k);
+    std::int64_t b[kLanes], j[kLanes];
+    for (int n = 0; n < kLanes; ++n) {
+      b[n] = static_cast<std::int64_t>(places[n]);
+      j[n] = group.order[n][b[n]];
     }
-    std::swap(order[a], order[b]);
-    ++n_accepted;
-    if (worn) refresh();
+    const std::size_t drawn =
+        states.size() == 1 ? 0
+                           : RandomLanes::below(random.bits()[0] >> 32, static_cast<std::int64_t>(states.size()));
+    SubsetLanes& state = states[drawn];
+    Flags possible;
+    const Lanes left = state.look(j);
+    const Lanes gain = state.gain(a, left, state.projection(a), options.collinear_tol, possible);
+    const Flags accept = group.range.alive & possible & accepted(random.uniform(), beta * gain);
+    if (!any(accept)) continue;
+    state.swap(a, gain, accept);
+    Flags worn = state.worn;
+    for (SubsetLanes& other : states) {
+      if (&other == &state) continue;
+      // A tolerance of zero: the other criteria follow the one that was asked. Where one can't, its value
+      // is marked as unknown, and it is built anew.
+      const Lanes its_left = other.look(j);
+      const Lanes its_gain = other.gain(a, its_left, other.projection(a), 0.0, possible);
+      other.swap(a, its_gain, accept & possible);
+      other.value = choose(accept & ~possible, constant(std::nan("")), other.value);
+      worn |= other.worn | (accept & ~possible);
+    }
+    group.swap(a, b, accept);
+    n_accepted -= accept;
+    if (!any(worn)) continue;
+    for (SubsetLanes& each : states) rebuild(each, group.range.alive, worst_drift);
   }
-  if (i == 0) refresh();
-  *accepted = n_accepted;
-  *drift = worst;
+  return n_accepted;
 }
 
-#define SAFDR_BY_STRIDE(k, CALL)          \
-  switch (padded(k)) {                    \
-    case 8: CALL(8); break;               \
-    case 16: CALL(16); break;             \
-    case 24: CALL(24); break;             \
-    case 32: CALL(32); break;             \
-    default: CALL(0); break;              \
-  }
-
-SAFDR_CLONES void sweep_one(const CriterionStack& criteria, const Replicas& replicas, std::int64_t i,
-                            double beta, std::int64_t which, const SweepOptions& options, double* memory,
-                            std::int64_t* accepted, double* drift) {
-#define CALL(N) sweep_replica<N>(criteria, replicas, i, beta, which, options, memory, accepted, drift)
-  SAFDR_BY_STRIDE(replicas.size, CALL)
-#undef CALL
-}
-
-template <int Stride>
-SAFDR_INLINE double value_of(const Criterion& criterion, const std::int32_t* subset, std::int64_t k,
-                             double* memory) {
-  SubsetState<Stride> state(k, criterion.n_columns, memory);
-  state.evaluate(criterion, subset);
+// J of eight subsets under one criterion.
+SAFDR_INLINE Lanes evaluate_lanes(const Criterion& criterion, const std::int32_t* members, std::int64_t k,
+                                  Lanes* memory) {
+  SubsetLanes state(k, criterion, members, memory);
+  state.evaluate();
   return state.value;
 }
 
-SAFDR_CLONES void value_one(const Criterion& criterion, const std::int32_t* subset, std::int64_t k,
-                            double* memory, double* value) {
-#define CALL(N) *value = value_of<N>(criterion, subset, k, memory)
-  SAFDR_BY_STRIDE(k, CALL)
-#undef CALL
+SAFDR_CLONES void value_lanes(const Criterion& criterion, const std::int32_t* members, std::int64_t k,
+                              const LaneRange& range, Lanes* memory, double* values) {
+  const Lanes value = evaluate_lanes(criterion, members, k, memory);
+  for (int n = 0; n < range.n_lanes; ++n) values[range.first + n] = value[n];
+}
+
+// All sweeps of a group. The value on all rows is computed in the memory of the first state, which is built
+// anew with the next sweep anyway.
+SAFDR_CLONES void sweep_often(const CriterionStack& criteria, const Criterion& all_rows,
+                              const Replicas& replicas, Group& group, const double* beta,
+                              const std::int64_t* which, std::int64_t n_sweeps, const SweepOptions& options,
+                              Lanes* memory, const SweepReport& report) {
+  const LaneRange& range = group.range;
+  std::vector<SubsetLanes> states = make_states(criteria, which == nullptr, group, replicas.size, memory);
+  RandomLanes random(group.streams);
+  Lanes worst = constant(0.0);
+  for (std::int64_t t = 0; t < n_sweeps; ++t) {
+    const std::int64_t row = t * replicas.n_replicas;
+    if (which != nullptr) {
+      for (int n = 0; n < kLanes; ++n) states[0].set_criterion(n, criteria[which[row + range.replica(n)]]);
+    }
+    const Lanes lane_beta = gather([&](int n) { return beta[row + range.replica(n)]; });
+    const Flags n_accepted = sweep_group(replicas, group, states, lane_beta, random, options, worst);
+    if (range.first == 0 && t + 1 == n_sweeps) {
+      for (SubsetLanes& each : states) rebuild(each, range.alive, worst);
+    }
+    const Lanes value = evaluate_lanes(all_rows, group.members.data(), replicas.size, memory);
+    for (int n = 0; n < range.n_lanes; ++n) {
+      report.accepted[row + range.first + n] = n_accepted[n];
+      report.values[row + range.first + n] = value[n];
+    }
+  }
+  random.store(group.streams, range.n_lanes);
+  for (int n = 0; n < range.n_lanes; ++n) report.drift[range.first + n] = worst[n];
+}
+
+// One round over all candidates: each comes in for the member whose place it fills best, if that raises J.
+// False when nothing moved.
+SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Group& group, double tol) {
+  bool moved = false;
+  for (std::int64_t place = replicas.size; place < replicas.n_usable; ++place) {
+    std::int64_t b[kLanes], j[kLanes];
+    for (int n = 0; n < kLanes; ++n) {
+      b[n] = place;
+      j[n] = group.order[n][place];
+    }
+    const Lanes left = state.look(j);
+    state.multiply();
+    Lanes most = kSmallestRise * absolute(state.value);
+    Flags best = broadcast<std::int64_t>(-1), possible;
+    for (std::int64_t a = replicas.n_fixed; a < replicas.size; ++a) {
+      const Lanes gain = state.gain(a, left, state.g[a], tol, possible);
+      const Flags better = group.range.alive & possible & (gain > most);
+      most = choose(better, gain, most);
+      best = choose(better, broadcast(a), best);
+    }
+    if (!any(best >= std::int64_t{0})) continue;
+    moved = true;
+    Flags worn{};
+    for (std::int64_t a = replicas.n_fixed; a < replicas.size; ++a) {
+      const Flags accept = best == a;
+      if (!any(accept)) continue;
+      // A swap in another lane leaves this lane as it was, but not what gain() has noted.
+      state.look(j);
+      const Lanes gain = state.gain(a, left, state.projection(a), tol, possible);
+      state.swap(a, gain, accept);
+      group.swap(a, b, accept);
+      worn |= state.worn;
+    }
+    if (any(worn)) state.build();
+  }
+  return moved;
+}
+
+SAFDR_CLONES void climb_group(const Criterion& criterion, const Replicas& replicas, Group& group,
+                              double tol, Lanes* memory, double* values) {
+  SubsetLanes state(replicas.size, criterion, group.members.data(), memory);
+  state.build();
+  while (climb_round(state, replicas, group, tol)) state.build();
+  for (int n = 0; n < group.range.n_lanes; ++n) values[group.range.first + n] = state.value[n];
+}
+
+// All lanes walk the same way; the first one tells.
+SAFDR_CLONES double walk_lanes(SubsetLanes& state, std::int32_t* members, const std::int64_t* positions,
+                               const std::int64_t* candidates, std::int64_t n_swaps, double tol,
+                               double* gains) {
+  Lanes worst = constant(0.0);
+  const Flags everywhere = broadcast<std::int64_t>(-1);
+  state.build();
+  for (std::int64_t t = 0; t < n_swaps; ++t) {
+    const std::int64_t a = positions[t];
+    std::int64_t j[kLanes];
+    std::fill_n(j, kLanes, candidates[t]);
+    Flags possible;
+    const Lanes left = state.look(j);
+    const Lanes gain = state.gain(a, left, state.projection(a), tol, possible);
+    gains[t] = possible[0] ? gain[0] : -kInfinity;
+    if (!possible[0]) continue;
+    state.swap(a, gain, everywhere);
+    std::fill_n(members + a * kLanes, kLanes, static_cast<std::int32_t>(candidates[t]));
+    if (state.worn[0] || t + 1 == n_swaps) rebuild(state, everywhere, worst);
+  }
+  return worst[0];
 }
 
 }  // namespace
 
-void sweep(const CriterionStack& criteria, const Replicas& replicas, const double* beta,
-           const std::int64_t* which, const SweepOptions& options, std::int64_t* accepted, double* drift) {
-  const bool any_draws = std::any_of(which, which + replicas.n_replicas, [](auto w) { return w < 0; });
-  const std::int64_t n_states = any_draws ? criteria.n_criteria : 1;
-  const std::int64_t memory_size = n_states * SubsetState<0>::size(replicas.size, criteria.n_columns);
-  run_tasks(replicas.n_replicas, options.n_threads, [&](auto next) {
-    AlignedBuffer memory(memory_size);
+void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Replicas& replicas,
+           const double* beta, const std::int64_t* which, std::int64_t n_sweeps, const SweepOptions& options,
+           const SweepReport& report) {
+  const std::int64_t n_states = which == nullptr ? criteria.n_criteria : 1;
+  const std::int64_t memory_size = n_states * SubsetLanes::size(replicas.size, criteria.n_columns);
+  run_tasks(groups_of(replicas.n_replicas), options.n_threads, [&](auto next) {
+    AlignedBuffer<Lanes> memory(memory_size);
     for (std::int64_t i = next(); i >= 0; i = next()) {
-      sweep_one(criteria, replicas, i, beta[i], which[i], options, memory.data(), accepted + i, drift + i);
+      Group group(replicas, criteria.n_features, i);
+      sweep_often(criteria, all_rows, replicas, group, beta, which, n_sweeps, options, memory.data(), report);
+    }
+  });
+}
+
+void climb(const Criterion& criterion, const Replicas& replicas, double collinear_tol,
+           std::int64_t n_threads, double* values) {
+  run_tasks(groups_of(replicas.n_replicas), n_threads, [&](auto next) {
+    AlignedBuffer<Lanes> memory(SubsetLanes::size(replicas.size, criterion.n_columns));
+    for (std::int64_t i = next(); i >= 0; i = next()) {
+      Group group(replicas, criterion.n_features, i);
+      climb_group(criterion, replicas, group, collinear_tol, memory.data(), values);
     }
   });
 }
 
 void subset_values(const Criterion& criterion, const std::int32_t* subsets, std::int64_t n_subsets,
                    std::int64_t size, std::int64_t n_threads, double* values) {
-  run_tasks(n_subsets, n_threads, [&](auto next) {
-    AlignedBuffer memory(SubsetState<0>::size(size, criterion.n_columns));
+  run_tasks(groups_of(n_subsets), n_threads, [&](auto next) {
+    AlignedBuffer<Lanes> memory(SubsetLanes::size(size, criterion.n_columns));
     for (std::int64_t i = next(); i >= 0; i = next()) {
-      value_one(criterion, subsets + i * size, size, memory.data(), values + i);
+      const LaneRange range(i, n_subsets);
+      const std::vector<std::int32_t> members = interleave(range, subsets, size, size);
+      value_lanes(criterion, members.data(), size, range, memory.data(), values);
     }
   });
 }
 
-double walk(const Criterion& criterion, std::vector<std::int32_t> members, const std::int64_t* positions,
+double walk(const Criterion& criterion, const std::vector<std::int32_t>& subset, const std::int64_t* positions,
             const std::int64_t* candidates, std::int64_t n_swaps, double collinear_tol, double* gains) {
-  const auto k = static_cast<std::int64_t>(members.size());
-  AlignedBuffer memory(SubsetState<0>::size(k, criterion.n_columns));
-  SubsetState<0> state(k, criterion.n_columns, memory.data());
-  state.build(criterion, members.data());
-  double worst = 0.0;
-  const auto refresh = [&] {
-    const double incremental = state.value;
-    state.build(criterion, members.data());
-    worst = std::max(worst, relative_drift(incremental, state.value));
-  };
-  for (std::int64_t t = 0; t < n_swaps; ++t) {
-    gains[t] = state.gain(criterion, members.data(), positions[t], candidates[t], collinear_tol);
-    if (!std::isfinite(gains[t])) continue;
-    state.swap(positions[t], gains[t]);
-    members[static_cast<std::size_t>(positions[t])] = static_cast<std::int32_t>(candidates[t]);
-    if (state.worn) refresh();
-  }
-  refresh();
-  return worst;
+  const auto k = static_cast<std::int64_t>(subset.size());
+  std::vector<std::int32_t> members = interleave(LaneRange(0, 1), subset.data(), k, k);
+  AlignedBuffer<Lanes> memory(SubsetLanes::size(k, criterion.n_columns));
+  SubsetLanes state(k, criterion, members.data(), memory.data());
+  return walk_lanes(state, members.data(), positions, candidates, n_swaps, collinear_tol, gains);
 }
 
 }  // namespace safdr

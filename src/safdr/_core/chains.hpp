@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "subset_state.hpp"
+#include "subset_lanes.hpp"
 
 namespace safdr {
 
@@ -34,12 +34,27 @@ struct SweepOptions {
   std::int64_t n_threads;
 };
 
-// n_proposals Metropolis swaps on each replica at its own inverse temperature beta[i], under criterion
-// which[i] of the stack, or, where which[i] is negative, under one drawn for each proposal.
-// Writes the number of accepted swaps, and the largest relative drift |J incremental - J fresh| / J at the
-// refreshes; the first replica refreshes at the end of each sweep too, as a sample.
-void sweep(const CriterionStack& criteria, const Replicas& replicas, const double* beta,
-           const std::int64_t* which, const SweepOptions& options, std::int64_t* accepted, double* drift);
+// What sweeps tell: accepted swaps and criterion value on all rows, of each sweep and replica; and for each
+// replica the largest relative drift |J incremental - J fresh| / J where the state was built anew (the first
+// eight replicas do that at the end too, as a sample).
+struct SweepReport {
+  std::int64_t* accepted;
+  double* values;
+  double* drift;
+};
+
+// n_sweeps sweeps of n_proposals Metropolis swaps on each replica. In sweep t replica i has the inverse
+// temperature beta[t][i], and is under criterion which[t][i] of the stack, or, where which is null, under one
+// drawn for each proposal.
+// Replicas go in groups of eight. A group shares the position that is to be replaced (and the criterion,
+// where it is drawn); each replica draws its own candidate, and accepts it or not by its own stream.
+void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Replicas& replicas,
+           const double* beta, const std::int64_t* which, std::int64_t n_sweeps, const SweepOptions& options,
+           const SweepReport& report);
+
+// Moves each replica uphill until no single swap raises its criterion value, which is written to values.
+void climb(const Criterion& criterion, const Replicas& replicas, double collinear_tol,
+           std::int64_t n_threads, double* values);
 
 // The criterion value of each subset, from scratch.
 void subset_values(const Criterion& criterion, const std::int32_t* subsets, std::int64_t n_subsets,
@@ -47,7 +62,7 @@ void subset_values(const Criterion& criterion, const std::int32_t* subsets, std:
 
 // Makes the given swaps one after the other on the incremental state, and writes the gain of each as the
 // kernel sees it (-infinity, and no swap, for a collinear candidate). Returns the largest relative drift.
-double walk(const Criterion& criterion, std::vector<std::int32_t> members, const std::int64_t* positions,
+double walk(const Criterion& criterion, const std::vector<std::int32_t>& subset, const std::int64_t* positions,
             const std::int64_t* candidates, std::int64_t n_swaps, double collinear_tol, double* gains);
 
 }  // namespace safdr

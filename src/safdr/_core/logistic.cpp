@@ -35,7 +35,7 @@ constexpr std::int64_t kTile = 4;
 
 struct Workspace {
   std::int64_t n_padded, q, q_padded;  // q columns, the constant one last
-  AlignedBuffer Z, U, H, gradient, step, beta, trial;
+  AlignedBuffer<double> Z, U, H, gradient, step, beta, trial;
 
   Workspace(std::int64_t n_rows, std::int64_t q)
       : n_padded((n_rows + kBlock - 1) / kBlock * kBlock), q(q),

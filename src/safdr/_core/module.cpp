@@ -1,8 +1,10 @@
 // The boundary between NumPy and the core: shapes are checked by the Python callers, the GIL is released here.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "chains.hpp"
@@ -45,29 +47,45 @@ safdr::CriterionStack as_stack(const Stack<const double>& A, const Stack<const d
           static_cast<std::int64_t>(A.shape(1)), static_cast<std::int64_t>(D.shape(2))};
 }
 
-auto sweep(Stack<const double> A, Stack<const double> D, Matrix<std::int32_t> order,
-           Matrix<std::uint64_t> streams, Vector<const double> beta, Vector<const std::int64_t> which,
-           std::int64_t size, std::int64_t n_fixed, std::int64_t n_usable, std::int64_t n_proposals,
-           double collinear_tol, std::int64_t n_threads) {
-  const std::size_t n = order.shape(0);
-  NewArray<std::int64_t> accepted({n});
-  NewArray<double> drift({n});
+safdr::Criterion as_criterion(const Matrix<const double>& A, const Matrix<const double>& D) {
+  return {A.data(), D.data(), static_cast<std::int64_t>(A.shape(0)), static_cast<std::int64_t>(D.shape(1))};
+}
+
+auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_all,
+           Matrix<const double> D_all, Matrix<std::int32_t> order, Matrix<std::uint64_t> streams,
+           Matrix<const double> beta, std::optional<Matrix<const std::int64_t>> which, std::int64_t size,
+           std::int64_t n_fixed, std::int64_t n_usable, std::int64_t n_proposals, double collinear_tol,
+           std::int64_t n_threads) {
+  const std::size_t n_sweeps = beta.shape(0), n = order.shape(0);
+  NewArray<std::int64_t> accepted({n_sweeps, n});
+  NewArray<double> values({n_sweeps, n}), drift({n});
   const safdr::Replicas replicas{order.data(), streams.data(), static_cast<std::int64_t>(n), size, n_fixed,
                                  n_usable};
-  const safdr::SweepOptions options{n_proposals, collinear_tol, n_threads};
   {
     nb::gil_scoped_release release;
-    safdr::sweep(as_stack(A, D), replicas, beta.data(), which.data(), options, accepted.data.get(),
-                 drift.data.get());
+    safdr::sweep(as_stack(A, D), as_criterion(A_all, D_all), replicas, beta.data(),
+                 which ? which->data() : nullptr, static_cast<std::int64_t>(n_sweeps), {n_proposals, collinear_tol, n_threads},
+                 {accepted.data.get(), values.data.get(), drift.data.get()});
   }
-  return nb::make_tuple(accepted.release(), drift.release());
+  return nb::make_tuple(accepted.release(), values.release(), drift.release());
+}
+
+auto climb(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> order, std::int64_t size,
+           std::int64_t n_fixed, std::int64_t n_usable, double collinear_tol, std::int64_t n_threads) {
+  const std::size_t n = order.shape(0);
+  NewArray<double> values({n});
+  const safdr::Replicas replicas{order.data(), nullptr, static_cast<std::int64_t>(n), size, n_fixed, n_usable};
+  {
+    nb::gil_scoped_release release;
+    safdr::climb(as_criterion(A, D), replicas, collinear_tol, n_threads, values.data.get());
+  }
+  return values.release();
 }
 
 auto subset_values(Matrix<const double> A, Matrix<const double> D, Matrix<const std::int32_t> subsets,
                    std::int64_t n_threads) {
   NewArray<double> values({subsets.shape(0)});
-  const safdr::Criterion criterion{A.data(), D.data(), static_cast<std::int64_t>(A.shape(0)),
-                                   static_cast<std::int64_t>(D.shape(1))};
+  const safdr::Criterion criterion = as_criterion(A, D);
   {
     nb::gil_scoped_release release;
     safdr::subset_values(criterion, subsets.data(), static_cast<std::int64_t>(subsets.shape(0)),
@@ -80,8 +98,7 @@ auto walk(Matrix<const double> A, Matrix<const double> D, Vector<const std::int3
           Vector<const std::int64_t> positions, Vector<const std::int64_t> candidates,
           double collinear_tol) {
   NewArray<double> gains({positions.shape(0)});
-  const safdr::Criterion criterion{A.data(), D.data(), static_cast<std::int64_t>(A.shape(0)),
-                                   static_cast<std::int64_t>(D.shape(1))};
+  const safdr::Criterion criterion = as_criterion(A, D);
   const std::vector<std::int32_t> members(subset.data(), subset.data() + subset.shape(0));
   const double drift =
       safdr::walk(criterion, members, positions.data(), candidates.data(),
@@ -120,8 +137,10 @@ auto fit_logistic(nb::ndarray<const double, nb::numpy, nb::ndim<2>, nb::device::
 
 NB_MODULE(_core, m) {
   m.doc() = "Compiled core of safdr: sweeps over subsets and logistic fits. Private; may change at any time.";
-  m.def("sweep", &sweep, "A"_a, "D"_a, "order"_a, "streams"_a, "beta"_a, "which"_a, nb::kw_only(), "size"_a,
-        "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a);
+  m.def("sweep", &sweep, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "order"_a, "streams"_a, "beta"_a,
+        "which"_a.none(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a);
+  m.def("climb", &climb, "A"_a, "D"_a, "order"_a, nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a,
+        "collinear_tol"_a, "n_threads"_a);
   m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a);
   m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(),
         "collinear_tol"_a);

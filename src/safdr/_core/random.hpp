@@ -1,20 +1,31 @@
 // One random stream a replica: xoshiro256++ (Blackman and Vigna), whose four words of state live in a
-// NumPy array, so that a set of replicas can be copied, pickled and resumed.
+// NumPy array, so that a set of replicas can be copied, pickled and resumed. Eight streams advance together.
 #pragma once
 
 #include <cstdint>
 
-#include "clones.hpp"
+#include "lanes.hpp"
 
 namespace safdr {
 
-class Random {
+class RandomLanes {
  public:
-  explicit Random(std::uint64_t* state) : s_(state) {}
+  // streams[n] points to the four words of lane n.
+  SAFDR_INLINE explicit RandomLanes(std::uint64_t* const* streams) {
+    for (int word = 0; word < 4; ++word) {
+      for (int n = 0; n < kLanes; ++n) s_[word].set(n, streams[n][word]);
+    }
+  }
 
-  SAFDR_INLINE std::uint64_t bits() {
-    const std::uint64_t result = rotl(s_[0] + s_[3], 23) + s_[0];
-    const std::uint64_t t = s_[1] << 17;
+  SAFDR_INLINE void store(std::uint64_t* const* streams, int n_lanes) const {
+    for (int word = 0; word < 4; ++word) {
+      for (int n = 0; n < n_lanes; ++n) streams[n][word] = s_[word][n];
+    }
+  }
+
+  SAFDR_INLINE Words bits() {
+    const Words result = rotl(s_[0] + s_[3], 23) + s_[0];
+    const Words t = s_[1] << 17;
     s_[2] ^= s_[0];
     s_[3] ^= s_[1];
     s_[1] ^= s_[2];
@@ -25,18 +36,25 @@ class Random {
   }
 
   // Uniform on [0, 1), 53 bits.
-  SAFDR_INLINE double uniform() { return static_cast<double>(bits() >> 11) * 0x1.0p-53; }
+  SAFDR_INLINE Lanes uniform() {
+    const Words whole = bits() >> 11;
+    Lanes result;
+    for (int i = 0; i < result.kParts; ++i) {
+      // 2^52 + the lower 52 bits, by writing them into the mantissa; the 53rd counts 2^52 by itself.
+      result.part[i] = __builtin_convertvector(std::bit_cast<Flags::Part>(whole.part[i]), Lanes::Part);
+    }
+    return result * 0x1.0p-53;
+  }
 
   // Uniform on {0, ..., n-1} from 32 random bits: the bias, n / 2^32, is below what a run can see.
-  static SAFDR_INLINE std::int64_t below(std::uint64_t bits32, std::int64_t n) {
-    return static_cast<std::int64_t>((bits32 * static_cast<std::uint64_t>(n)) >> 32);
+  template <class Integer>
+  static SAFDR_INLINE Integer below(Integer bits32, std::int64_t n) {
+    return (bits32 * static_cast<std::uint64_t>(n)) >> 32;
   }
 
  private:
-  static SAFDR_INLINE std::uint64_t rotl(std::uint64_t x, int by) {
-    return (x << by) | (x >> (64 - by));
-  }
-  std::uint64_t* s_;
+  static SAFDR_INLINE Words rotl(Words x, int by) { return (x << by) | (x >> (64 - by)); }
+  Words s_[4];
 };
 
 }  // namespace safdr

@@ -1,4 +1,4 @@
-// exp and log1p in plain arithmetic, so that loops over rows are vectorised on every machine.
+// exp and log1p in plain arithmetic, so that they are vectorised on every machine.
 #pragma once
 
 #include <bit>

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safdr.annealing.chains import EACH_PROPOSAL, Chains
+from safdr.annealing.chains import Chains
 from safdr.annealing.schedule import beta_step, has_converged
 from safdr.checkpoint import no_checkpoint
 from safdr.moments import FloatArray
 from safdr.result import Trace
+
+# Steps between two looks at the mean, so that Python's share of the time stays small.
+STEPS_AT_ONCE = 5
 
 
 @dataclass(frozen=True)
@@ -59,30 +62,29 @@ def anneal(
         Criterion values of random subsets that set the temperature step; None takes the replicas'
         own.
     checkpoint : callable, default=no_checkpoint
-        Called before each step; may raise to stop.
+        Called every few steps; may raise to stop.
 
     Returns
     -------
     Trace
         One row for the start and one for each temperature step.
     """
-    values = chains.values
-    step = beta_step(values if spread_sample is None else spread_sample, settings.temperature_step)
-    beta = 0.0
-    rows = [(beta, values.mean(), values.std(), np.nan)]
+    start = chains.values
+    n_replicas = len(start)
+    step = beta_step(start if spread_sample is None else spread_sample, settings.temperature_step)
+    betas = step * np.arange(1, settings.max_steps + 1)
+    parts = [(np.zeros(1), start[None], np.full((1, n_replicas), np.nan))]
+    means = [float(start.mean())]
     converged = False
-    for _ in range(settings.max_steps):
+    while betas.size and not converged:
         checkpoint()
-        beta += step
-        if settings.batch_draw == "proposal":
-            which = np.full(len(values), EACH_PROPOSAL)
-        else:
-            which = rng.integers(chains.n_batches, size=len(values))
-        acceptance = chains.sweep(np.full(len(values), beta), which)
-        values = chains.values
-        rows.append((beta, values.mean(), values.std(), acceptance.mean()))
-        converged = has_converged([row[1] for row in rows], settings.tol, settings.n_iter_no_change)
-        if converged:
-            break
-    betas, means, stds, acceptances = np.array(rows).T
-    return Trace(betas, means, stds, acceptances, converged)
+        now, betas = betas[:STEPS_AT_ONCE], betas[STEPS_AT_ONCE:]
+        shape = (len(now), n_replicas)
+        each_proposal = settings.batch_draw == "proposal"
+        which = None if each_proposal else rng.integers(chains.n_batches, size=shape)
+        values, acceptance = chains.sweep(np.broadcast_to(now[:, None], shape), which)
+        parts.append((now, values, acceptance))
+        means.extend(values.mean(axis=1))
+        converged = has_converged(means, settings.tol, settings.n_iter_no_change)
+    beta, values, acceptance = map(np.concatenate, zip(*parts, strict=True))
+    return Trace(beta, np.array(means), values.std(axis=1), acceptance.mean(axis=1), converged)

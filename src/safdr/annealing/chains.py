@@ -12,8 +12,9 @@ from safdr import _core
 from safdr.criterion import Criterion, CriterionStack, stack_criteria
 from safdr.moments import FloatArray, IntArray
 
-# Value of `which` that asks for a new batch with each proposal.
-EACH_PROPOSAL = -1
+# Threads are started anew with each sweep, which takes some 20 µs: not worth it below this many
+# multiplications (some 100 µs).
+WORTH_A_THREAD = 1e6
 
 
 class Chains(Protocol):
@@ -29,8 +30,12 @@ class Chains(Protocol):
     def values(self) -> FloatArray:
         """Criterion value of each replica on all rows."""
 
-    def sweep(self, beta: FloatArray, which: IntArray) -> FloatArray:
-        """Move each replica at its own inverse temperature; return the share of accepted moves."""
+    def sweep(self, beta: FloatArray, which: IntArray | None) -> tuple[FloatArray, FloatArray]:
+        """Sweep once for each row of `beta`, which has an inverse temperature for each replica.
+
+        `which` is the batch of each replica in each sweep; None means one drawn for each proposal.
+        Return the criterion values on all rows after each sweep, and the share of accepted moves.
+        """
 
     def take(self, indices: IntArray) -> None:
         """Replace the replicas by copies of those at `indices`."""
@@ -48,7 +53,7 @@ class SwapChains:
     subsets : ndarray of shape (n_replicas, size)
         Where the replicas start.
     seed : numpy.random.SeedSequence
-        Each replica gets a random stream of its own from it.
+        Each replica gets a random stream of its own from it, the same for any number of them.
     n_proposals : int
         Proposals a replica in one sweep.
     batches : CriterionStack, default=None
@@ -76,13 +81,12 @@ class SwapChains:
         self.n_batches = len(self._A)
         n_replicas, self.size = subsets.shape
         self._order = _orders(subsets, criterion.n_features, include, exclude)
-        self._streams = np.array(
-            [s.generate_state(4, np.uint64) for s in seed.spawn(n_replicas)], dtype=np.uint64
-        )
+        self._streams = seed.generate_state(4 * n_replicas, np.uint64).reshape(n_replicas, 4)
         self._n_fixed = len(include)
         self._n_usable = criterion.n_features - len(exclude)
         self.n_proposals = n_proposals
-        self.n_threads = n_threads
+        work = n_replicas * n_proposals * self.size**2
+        self.n_threads = n_threads if work > WORTH_A_THREAD else 1
         self.drift = 0.0
         self._values: FloatArray | None = None
 
@@ -104,33 +108,36 @@ class SwapChains:
             self._values = subset_values(self.criterion, members, self.n_threads)
         return self._values
 
-    def sweep(self, beta: FloatArray, which: IntArray | None = None) -> FloatArray:
-        """Move each replica at its own inverse temperature.
+    def sweep(
+        self, beta: FloatArray, which: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Sweep once for each row of `beta`.
 
         Parameters
         ----------
-        beta : ndarray of shape (n_replicas,)
+        beta : ndarray of shape (n_sweeps, n_replicas)
             Inverse temperatures.
-        which : ndarray of shape (n_replicas,), default=None
-            The batch that each replica sweeps on, or EACH_PROPOSAL. None means the first.
+        which : ndarray of shape (n_sweeps, n_replicas), default=None
+            The batch that each replica sweeps on. None draws one for each proposal.
 
         Returns
         -------
-        ndarray of shape (n_replicas,)
+        values : ndarray of shape (n_sweeps, n_replicas)
+            Criterion values on all rows after each sweep, from scratch.
+        acceptance : ndarray of shape (n_sweeps, n_replicas)
             Share of the proposals that were accepted.
         """
-        n_replicas = len(self._order)
         if not self.can_move:
-            return np.zeros(n_replicas)
-        if which is None:
-            which = np.zeros(n_replicas, dtype=np.int64)
-        accepted, drift = _core.sweep(
+            return np.tile(self.values, (len(beta), 1)), np.zeros(beta.shape)
+        accepted, values, drift = _core.sweep(
             self._A,
             self._D,
+            self.criterion.A,
+            self.criterion.D,
             self._order,
             self._streams,
             np.ascontiguousarray(beta, dtype=np.float64),
-            np.ascontiguousarray(which, dtype=np.int64),
+            None if which is None else np.ascontiguousarray(which, dtype=np.int64),
             size=self.size,
             n_fixed=self._n_fixed,
             n_usable=self._n_usable,
@@ -138,9 +145,29 @@ class SwapChains:
             collinear_tol=self.criterion.collinear_tol,
             n_threads=self.n_threads,
         )
-        self._values = None
+        self._values = values[-1]
         self.drift = max(self.drift, float(drift.max()))
-        return accepted / self.n_proposals
+        return values, accepted / self.n_proposals
+
+    def climbed(self) -> tuple[IntArray, FloatArray]:
+        """Where each replica would end by going uphill on all rows: subsets and their values.
+
+        No swap of one feature raises the value of such a subset. The replicas stay where they are.
+        """
+        if not self.can_move:
+            return self.subsets, self.values
+        order = self._order.copy()
+        values = _core.climb(
+            self.criterion.A,
+            self.criterion.D,
+            order,
+            size=self.size,
+            n_fixed=self._n_fixed,
+            n_usable=self._n_usable,
+            collinear_tol=self.criterion.collinear_tol,
+            n_threads=self.n_threads,
+        )
+        return np.sort(order[:, : self.size], axis=1).astype(np.int64), values
 
     def take(self, indices: IntArray) -> None:
         """Replace the replicas by copies of those at `indices`.

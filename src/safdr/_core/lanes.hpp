@@ -1,0 +1,146 @@
+// Eight replicas side by side: one pack holds the same number of each of them, so that every step of the
+// arithmetic is a full vector operation, however small the matrices are.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "clones.hpp"
+
+namespace safdr {
+
+constexpr int kLanes = 8;
+
+// What a register holds on nearly every machine of its kind. GCC keeps wider vectors in memory where the
+// instruction set lacks them (ten times slower), so a pack is made of several of this width.
+#if defined(__x86_64__)
+constexpr int kRegisterBytes = 32;
+#else
+constexpr int kRegisterBytes = 16;
+#endif
+
+template <class T>
+struct alignas(64) Pack {
+  static constexpr int kParts = kLanes * sizeof(T) / kRegisterBytes;
+  static constexpr int kPerPart = kLanes / kParts;
+  typedef T Part __attribute__((vector_size(kRegisterBytes)));
+  Part part[kParts];
+
+  SAFDR_INLINE T operator[](int lane) const { return part[lane / kPerPart][lane % kPerPart]; }
+  SAFDR_INLINE void set(int lane, T value) { part[lane / kPerPart][lane % kPerPart] = value; }
+};
+
+typedef Pack<double> Lanes;
+typedef Pack<std::int64_t> Flags;  // -1 or 0 where it tells yes or no
+typedef Pack<std::uint64_t> Words;
+
+template <class T>
+SAFDR_INLINE Pack<T> broadcast(T value) {
+  Pack<T> result;
+  for (int i = 0; i < result.kParts; ++i) result.part[i] = typename Pack<T>::Part{} + value;
+  return result;
+}
+
+SAFDR_INLINE Lanes constant(double value) { return broadcast(value); }
+
+#define SAFDR_OPERATOR(op)                                                  \
+  template <class T>                                                        \
+  SAFDR_INLINE Pack<T> operator op(Pack<T> a, const Pack<T>& b) {           \
+    for (int i = 0; i < a.kParts; ++i) a.part[i] = a.part[i] op b.part[i];  \
+    return a;                                                               \
+  }                                                                         \
+  template <class T>                                                        \
+  SAFDR_INLINE Pack<T> operator op(const Pack<T>& a, T b) {                 \
+    return a op broadcast<T>(b);                                            \
+  }                                                                         \
+  template <class T>                                                        \
+  SAFDR_INLINE Pack<T> operator op(T a, const Pack<T>& b) {                 \
+    return broadcast<T>(a) op b;                                            \
+  }                                                                         \
+  template <class T>                                                        \
+  SAFDR_INLINE Pack<T>& operator op##=(Pack<T>& a, const Pack<T>& b) {      \
+    return a = a op b;                                                      \
+  }
+SAFDR_OPERATOR(+)
+SAFDR_OPERATOR(-)
+SAFDR_OPERATOR(*)
+SAFDR_OPERATOR(/)
+SAFDR_OPERATOR(&)
+SAFDR_OPERATOR(|)
+SAFDR_OPERATOR(^)
+#undef SAFDR_OPERATOR
+
+#define SAFDR_COMPARISON(op)                                                               \
+  template <class T>                                                                       \
+  SAFDR_INLINE Flags operator op(const Pack<T>& a, const Pack<T>& b) {                     \
+    Flags result;                                                                          \
+    for (int i = 0; i < a.kParts; ++i) result.part[i] = a.part[i] op b.part[i];            \
+    return result;                                                                         \
+  }                                                                                        \
+  template <class T>                                                                       \
+  SAFDR_INLINE Flags operator op(const Pack<T>& a, T b) {                                  \
+    return a op broadcast<T>(b);                                                           \
+  }
+SAFDR_COMPARISON(<)
+SAFDR_COMPARISON(<=)
+SAFDR_COMPARISON(>)
+SAFDR_COMPARISON(>=)
+SAFDR_COMPARISON(==)
+#undef SAFDR_COMPARISON
+
+SAFDR_INLINE Flags operator~(Flags a) {
+  for (int i = 0; i < a.kParts; ++i) a.part[i] = ~a.part[i];
+  return a;
+}
+
+SAFDR_INLINE Words operator<<(Words a, int by) {
+  for (int i = 0; i < a.kParts; ++i) a.part[i] = a.part[i] << by;
+  return a;
+}
+
+SAFDR_INLINE Words operator>>(Words a, int by) {
+  for (int i = 0; i < a.kParts; ++i) a.part[i] = a.part[i] >> by;
+  return a;
+}
+
+template <class T>
+SAFDR_INLINE Pack<T> choose(const Flags& flags, Pack<T> yes, const Pack<T>& no) {
+  for (int i = 0; i < yes.kParts; ++i) yes.part[i] = flags.part[i] ? yes.part[i] : no.part[i];
+  return yes;
+}
+
+// One value a lane, each fetched from where that lane has it.
+template <class Get>
+SAFDR_INLINE Lanes gather(Get get) {
+  Lanes result;
+  for (int i = 0; i < result.kParts; ++i) {
+    const int n = i * result.kPerPart;
+    // Written out: set one by one, the numbers would go through memory.
+    if constexpr (Lanes::kPerPart == 4) {
+      result.part[i] = Lanes::Part{get(n), get(n + 1), get(n + 2), get(n + 3)};
+    } else {
+      result.part[i] = Lanes::Part{get(n), get(n + 1)};
+    }
+  }
+  return result;
+}
+
+SAFDR_INLINE Lanes absolute(const Lanes& x) { return choose(x < 0.0, constant(0.0) - x, x); }
+
+SAFDR_INLINE Lanes square_root(Lanes x) {
+  for (int i = 0; i < x.kParts; ++i) {
+    for (int n = 0; n < x.kPerPart; ++n) x.part[i][n] = std::sqrt(x.part[i][n]);
+  }
+  return x;
+}
+
+SAFDR_INLINE bool any(const Flags& flags) {
+  Flags::Part found = flags.part[0];
+  for (int i = 1; i < flags.kParts; ++i) found |= flags.part[i];
+  std::int64_t one = found[0];
+  for (int n = 1; n < flags.kPerPart; ++n) one |= found[n];
+  return one != 0;
+}
+
+}  // namespace safdr
