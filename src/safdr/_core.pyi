@@ -47,15 +47,26 @@ def walk(
     *,
     collinear_tol: float,
 ) -> tuple[NDArray[np.float64], float]: ...
-def fit_logistic(
+def standardise(
     X: NDArray[np.float64],
     mean: NDArray[np.float64],
     scale: NDArray[np.float64],
+    columns: NDArray[np.int32],
+) -> NDArray[np.float64]: ...
+def local_model(
+    Z: NDArray[np.float64],
     y: NDArray[np.float64],
-    weight: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    coefficients: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def fit_logistic(
+    Z: NDArray[np.float64],
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
     subsets: NDArray[np.int32],
-    start: NDArray[np.float64],
     *,
+    start: NDArray[np.float64] | None = None,
+    model: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None = None,
     max_iter: int,
     tol: float,
     n_threads: int,

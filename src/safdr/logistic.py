@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,12 @@ from safdr.checkpoint import no_checkpoint
 from safdr.moments import ClassMoments, FloatArray, IntArray
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
-# that without features), and the step that follows squares it: coefficients end at rounding error.
+# that without features). The step that follows leaves next to nothing.
 TOL = 1e-11
 MAX_ITER = 100
+
+# Standardised columns are kept for the fits at hand: those of so many numbers at a time (0.5 GB).
+NUMBERS_AT_ONCE = 64_000_000
 
 # Some tenth of a second, after which Python gets its turn: to see Ctrl-C, or a checkpoint.
 OPERATIONS_AT_ONCE = 3e8
@@ -39,7 +43,7 @@ class LogisticFits:
     converged : ndarray of shape (n_subsets,), dtype=bool
         Whether the optimum was reached; not so under separation.
     n_iter : ndarray of shape (n_subsets,)
-        Newton steps.
+        Steps of Newton's method.
     """
 
     coefficients: FloatArray
@@ -74,7 +78,7 @@ class LogisticData:
     ) -> None:
         self._X = X
         self._y = (codes == 1).astype(np.float64)
-        self._weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        self._weight = sample_weight
         self._center, variance = moments.total_variance()
         scale = np.sqrt(variance)
         self._scale = np.where(scale > 0, scale, 1.0)
@@ -108,8 +112,11 @@ class LogisticData:
         LogisticFits
         """
         distinct, inverse = np.unique(subsets, axis=0, return_inverse=True)
-        scaled, cross_entropies, separated, converged, n_iter = self._newton(
-            distinct, n_threads, checkpoint
+        parts = [
+            self._fit_together(some, n_threads, checkpoint) for some in self._portions(distinct)
+        ]
+        scaled, cross_entropies, separated, converged, n_iter = map(
+            np.concatenate, zip(*parts, strict=True)
         )
         slopes = scaled[:, :-1] / self._scale[distinct]
         intercepts = scaled[:, -1] - np.sum(slopes * self._center[distinct], axis=1)
@@ -122,6 +129,45 @@ class LogisticData:
             n_iter=n_iter[inverse],
         )
 
+    def _portions(self, subsets: IntArray) -> Iterator[IntArray]:
+        """Subsets whose columns fit into memory together, one after the other."""
+        most = max(NUMBERS_AT_ONCE // len(self._X), subsets.shape[1])
+        while len(subsets):
+            # Columns that the first 1, 2, … subsets have in all.
+            n_columns = np.cumsum(_is_first(subsets), axis=None).reshape(subsets.shape)[:, -1]
+            count = max(1, int(np.searchsorted(n_columns, most, side="right")))
+            yield subsets[:count]
+            subsets = subsets[count:]
+
+    def _fit_together(
+        self, subsets: IntArray, n_threads: int, checkpoint: Callable[[], None]
+    ) -> list[NDArray[Any]]:
+        """Fit subsets on columns that are standardised once for all of them."""
+        columns, local = np.unique(subsets, return_inverse=True)
+        local = local.reshape(subsets.shape).astype(np.int32)
+        Z = _core.standardise(self._X, self._center, self._scale, columns.astype(np.int32))
+        fit = partial(self._fit, Z, n_threads=n_threads, checkpoint=checkpoint)
+        # The model of one subset, about which the cross-entropy of all columns is expanded: that
+        # with the most members in common with the others.
+        central = int(np.argmax(np.bincount(local.ravel())[local].sum(axis=1)))
+        others = np.arange(len(subsets)) != central
+        if not others.any() or not _pays(len(columns), subsets.shape):
+            return fit(local, start=self._discriminant_start(subsets))
+        at = slice(central, central + 1)
+        reference = fit(local[at], start=self._discriminant_start(subsets[at]))
+        coefficients = np.zeros(len(columns) + 1)
+        coefficients[[*local[central], -1]] = reference[0][0]
+        gradient, hessian = _core.local_model(Z, self._y, self._weight, coefficients)
+        rest = fit(local[others], model=(coefficients, gradient, hessian))
+        merged = [np.insert(b, central, a, axis=0) for a, b in zip(reference, rest, strict=True)]
+        # The winner's coefficients are wanted to the last digit.
+        best = int(np.argmin(merged[1]))
+        if best != central and not merged[2][best]:
+            at = slice(best, best + 1)
+            for all_of_them, one in zip(merged, fit(local[at], start=merged[0][at]), strict=True):
+                all_of_them[at] = one
+        return merged
+
     def _discriminant_start(self, subsets: IntArray) -> FloatArray:
         """Coefficients of Fisher's discriminant, the optimum if the classes were Gaussian."""
         size = subsets.shape[1]
@@ -131,13 +177,19 @@ class LogisticData:
         intercepts = self._log_odds - 0.5 * np.sum((positive + negative) * slopes, axis=1)
         return np.column_stack([slopes, intercepts])
 
-    def _newton(
-        self, subsets: IntArray, n_threads: int, checkpoint: Callable[[], None]
-    ) -> Iterator[NDArray[Any]]:
+    def _fit(
+        self,
+        Z: FloatArray,
+        subsets: NDArray[np.int32],
+        *,
+        start: FloatArray | None = None,
+        model: tuple[FloatArray, FloatArray, FloatArray] | None = None,
+        n_threads: int,
+        checkpoint: Callable[[], None],
+    ) -> list[NDArray[Any]]:
         """Newton's method on each subset, some at a time."""
-        start = self._discriminant_start(subsets)
         # A fit takes some ten passes over the rows.
-        operations = 10 * len(self._X) * start.shape[1] ** 2
+        operations = 10 * len(self._X) * (subsets.shape[1] + 1) ** 2
         at_once = n_threads * (1 + int(OPERATIONS_AT_ONCE / operations))
         parts = []
         for first in range(0, len(subsets), at_once):
@@ -145,16 +197,28 @@ class LogisticData:
             some = slice(first, first + at_once)
             parts.append(
                 _core.fit_logistic(
-                    self._X,
-                    self._center,
-                    self._scale,
+                    Z,
                     self._y,
                     self._weight,
-                    subsets[some].astype(np.int32),
-                    start[some],
+                    subsets[some],
+                    start=None if start is None else start[some],
+                    model=model,
                     max_iter=MAX_ITER,
                     tol=TOL,
                     n_threads=n_threads,
                 )
             )
-        return map(np.concatenate, zip(*parts, strict=True))
+        return [np.concatenate(part) for part in zip(*parts, strict=True)]
+
+
+def _is_first(values: IntArray) -> NDArray[np.bool_]:
+    """Whether an entry is the first of its value, in reading order."""
+    first = np.zeros(values.size, dtype=bool)
+    first[np.unique(values, return_index=True)[1]] = True
+    return first.reshape(values.shape)
+
+
+def _pays(n_columns: int, shape: tuple[int, ...]) -> bool:
+    """Whether one Hessian of all columns is cheaper than one of its own for each subset."""
+    n_subsets, size = shape
+    return n_columns**2 < n_subsets * size**2

@@ -1,9 +1,10 @@
-// Zeroed scratch memory on cache-line boundaries, so that a vector load never straddles two lines.
+// Zeroed memory on cache-line boundaries, so that a vector load never straddles two lines.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <new>
+#include <utility>
 
 namespace safdr {
 
@@ -14,12 +15,16 @@ class AlignedBuffer {
       : data_(static_cast<T*>(::operator new(static_cast<std::size_t>(n) * sizeof(T), kLine))) {
     std::fill_n(data_, n, T{});
   }
-  ~AlignedBuffer() { ::operator delete(data_, kLine); }
+  ~AlignedBuffer() { free(data_); }
   AlignedBuffer(const AlignedBuffer&) = delete;
   AlignedBuffer& operator=(const AlignedBuffer&) = delete;
 
   T* data() { return data_; }
   const T* data() const { return data_; }
+
+  // Hands the memory over to someone who will free() it.
+  T* release() { return std::exchange(data_, nullptr); }
+  static void free(T* data) noexcept { ::operator delete(data, kLine); }
 
  private:
   static constexpr std::align_val_t kLine{64};

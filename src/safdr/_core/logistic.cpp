@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "aligned.hpp"
 #include "clones.hpp"
+#include "cross_entropy.hpp"
 #include "parallel.hpp"
-#include "vector_math.hpp"
 
 namespace safdr {
 namespace {
-
-// Rows handled at a time: 256 rows of 31 columns are 64 KB, well within the second-level cache.
-constexpr std::int64_t kBlock = 256;
 
 // Newton's method converges quadratically towards a finite optimum; on the way to infinity, where a
 // direction separates the classes in part, each step only divides what is left by e = 2.7. A decrement
@@ -23,6 +21,15 @@ constexpr std::int64_t kBlock = 256;
 constexpr double kSlowShrink = 0.2, kSmallDecrement = 1.5e-3;
 constexpr int kSlowSteps = 4;
 
+// Near the optimum a Hessian of elsewhere is good enough, as long as each step with it divides the decrement
+// by four: a pass for the gradient alone costs a third (at 15 columns) to a sixth (at 30) of one with the
+// Hessian. When it has failed so often, the fit is a hard one, and each step gets its own.
+constexpr double kNear = 0.01, kStaleShrink = 0.25;
+constexpr int kMaxRefreshes = 3;
+
+// What a last step with such a Hessian may leave, against the square of next to nothing that Newton's does.
+constexpr double kStaleLeft = 1e-4;
+
 // Once the classes are known to be separated the fit goes on until little is left, for its direction.
 constexpr double kSeparatedEnough = 1e-3;
 
@@ -30,232 +37,268 @@ constexpr int kMaxHalvings = 30;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Columns are padded to whole tiles, and rows to whole blocks, with zeros.
-constexpr std::int64_t kTile = 4;
+SAFDR_CLONES Evaluation evaluate_gradient(CrossEntropy& f, const double* beta) { return f.evaluate<false>(beta); }
+SAFDR_CLONES Evaluation evaluate_hessian(CrossEntropy& f, const double* beta) { return f.evaluate<true>(beta); }
 
-struct Workspace {
-  std::int64_t n_padded, q, q_padded;  // q columns, the constant one last
-  AlignedBuffer<double> Z, U, H, gradient, step, beta, trial;
-
-  Workspace(std::int64_t n_rows, std::int64_t q)
-      : n_padded((n_rows + kBlock - 1) / kBlock * kBlock), q(q),
-        q_padded((q + kTile - 1) / kTile * kTile), Z(n_padded * q_padded), U(kBlock * q_padded),
-        H(q_padded * q_padded), gradient(q), step(q), beta(q), trial(q) {}
-};
-
-struct Evaluation {
-  double loss;        // mean cross-entropy
-  double min_margin;  // smallest (2y - 1) * eta
-};
-
-// The columns of a subset, block by block: Z[block][column][row in block].
-void gather(const Design& d, const std::int32_t* subset, Workspace& ws) {
-  const std::int64_t q = ws.q;
-  std::vector<double> mean(q), factor(q);
-  for (std::int64_t j = 0; j + 1 < q; ++j) {
-    mean[j] = d.mean[subset[j]];
-    factor[j] = 1.0 / d.scale[subset[j]];
+// A fit under way. L is the Cholesky factor of the Hessian here, or of one that is near enough.
+class Fit {
+ public:
+  Fit(const Design& design, std::int64_t size, const FitOptions& options)
+      : options_(options), f_(design, size + 1), q_(f_.q), L_(f_.stride * f_.stride), beta_(q_), trial_(q_),
+        step_(q_) {
+    const double share = f_.share();
+    log_odds_ = std::log(share / (1.0 - share));
+    null_loss_ = -share * std::log(share) - (1.0 - share) * std::log(1.0 - share);
   }
-  for (std::int64_t row = 0; row < d.n_rows; ++row) {
-    double* out = ws.Z.data() + row / kBlock * (kBlock * ws.q_padded) + row % kBlock;
-    const double* in = d.X + row * d.row_stride;
-    for (std::int64_t j = 0; j + 1 < q; ++j) {
-      out[j * kBlock] = (in[subset[j] * d.column_stride] - mean[j]) * factor[j];
-    }
-    out[(q - 1) * kBlock] = 1.0;
-  }
-}
 
-// H += U'Z over one block for the tile of columns from (i, j) on: each value loaded serves four times.
-SAFDR_INLINE void add_tile(const double* U, const double* Z, std::int64_t stride, std::int64_t i,
-                           std::int64_t j, double* H) {
-  // Eight partial sums each, whatever the width of the machine's vectors.
-  constexpr int kLanes = 8;
-  typedef double Lanes __attribute__((vector_size(kLanes * sizeof(double))));
-  Lanes sum[kTile][kTile] = {};
-  for (std::int64_t n = 0; n < kBlock; n += kLanes) {
-    Lanes z[kTile];
-    for (std::int64_t c = 0; c < kTile; ++c) {
-      z[c] = *reinterpret_cast<const Lanes*>(Z + (j + c) * kBlock + n);
-    }
-    for (std::int64_t r = 0; r < kTile; ++r) {
-      const Lanes u = *reinterpret_cast<const Lanes*>(U + (i + r) * kBlock + n);
-      for (std::int64_t c = 0; c < kTile; ++c) sum[r][c] += u * z[c];
-    }
+  void start_from(const std::int32_t* subset, const double* coefficients) {
+    f_.take_columns(subset);
+    std::copy_n(coefficients, q_, beta_.data());
+    move_here(true);
   }
-  for (std::int64_t r = 0; r < kTile; ++r) {
-    for (std::int64_t c = 0; c < kTile; ++c) {
-      double total = 0.0;
-      for (int lane = 0; lane < kLanes; ++lane) total += sum[r][c][lane];
-      H[(i + r) * stride + j + c] += total;
-    }
-  }
-}
 
-// Loss, gradient and Hessian (lower triangle) of the mean cross-entropy at beta, in one pass.
-SAFDR_CLONES Evaluation evaluate(const Design& d, Workspace& ws, const double* beta, double total) {
-  const std::int64_t q = ws.q, stride = ws.q_padded;
-  double *H = ws.H.data(), *gradient = ws.gradient.data(), *U = ws.U.data();
-  std::fill_n(H, stride * stride, 0.0);
-  std::fill_n(gradient, q, 0.0);
-  double loss = 0.0, min_margin = kInfinity;
-  alignas(64) double eta[kBlock], residual[kBlock], curvature[kBlock], y[kBlock], weight[kBlock];
-  for (std::int64_t start = 0; start < d.n_rows; start += kBlock) {
-    const std::int64_t n_here = std::min(kBlock, d.n_rows - start);
-    const double* Z = ws.Z.data() + start * stride;
-    std::copy_n(d.y + start, n_here, y);
-    std::copy_n(d.weight + start, n_here, weight);
-    std::fill(y + n_here, y + kBlock, 0.0);
-    std::fill(weight + n_here, weight + kBlock, 0.0);
-    std::fill_n(eta, kBlock, 0.0);
-    for (std::int64_t j = 0; j < q; ++j) {
-      const double b = beta[j];
-      const double* z = Z + j * kBlock;
-#pragma omp simd
-      for (std::int64_t n = 0; n < kBlock; ++n) eta[n] += b * z[n];
+  // At the optimum of the model for these columns: H_SS beta_S = H_S: b - g_S.
+  void start_from(const std::int32_t* subset, const LocalModel& model, std::int64_t n_columns) {
+    f_.take_columns(subset);
+    const auto column = [&](std::int64_t i) { return i + 1 < q_ ? subset[i] : n_columns - 1; };
+    for (std::int64_t i = 0; i < q_; ++i) {
+      const double* row = model.hessian + column(i) * n_columns;
+      for (std::int64_t j = 0; j <= i; ++j) L_.data()[i * f_.stride + j] = row[column(j)];
+      step_.data()[i] =
+          std::inner_product(row, row + n_columns, model.coefficients, -model.gradient[column(i)]);
     }
-#pragma omp simd reduction(+ : loss) reduction(min : min_margin)
-    for (std::int64_t n = 0; n < kBlock; ++n) {
-      const double size = std::abs(eta[n]), t = exp_minus(size);
-      const double larger = 1.0 / (1.0 + t), smaller = t * larger;
-      const double p = eta[n] >= 0.0 ? larger : smaller;
-      const double margin = (2.0 * y[n] - 1.0) * eta[n];
-      loss += weight[n] * (log1p_unit(t) + (margin < 0.0 ? -margin : 0.0));
-      residual[n] = weight[n] * (p - y[n]);
-      curvature[n] = weight[n] * larger * smaller;
-      const double counted = weight[n] > 0.0 ? margin : kInfinity;  // padding has no weight
-      min_margin = counted < min_margin ? counted : min_margin;
-    }
-    for (std::int64_t j = 0; j < q; ++j) {
-      const double* z = Z + j * kBlock;
-      double* u = U + j * kBlock;
-      double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-      for (std::int64_t n = 0; n < kBlock; ++n) {
-        sum += residual[n] * z[n];
-        u[n] = curvature[n] * z[n];
+    factorise();
+    solve(step_.data(), beta_.data());
+    move_here(false);
+  }
+
+  void run() {
+    double previous = kInfinity;
+    int slow_steps = 0, n_refreshes = 0;
+    for (n_iter_ = 0;; ++n_iter_) {
+      // Every row on its own side proves separation.
+      if (now_.min_margin > 0.0 && now_.loss < kSeparatedEnough) return;
+      double decrement = newton_step();
+      if (!fresh_ && decrement > kStaleShrink * previous) {
+        refresh();
+        ++n_refreshes;
+        decrement = newton_step();
       }
-      gradient[j] += sum;
+      slow_steps += fresh_ && decrement < kSmallDecrement * null_loss_ && decrement > kSlowShrink * previous;
+      drifting_ = slow_steps >= kSlowSteps;
+      const double shrink = previous < kInfinity ? decrement / previous : 1.0;
+      const double left = fresh_ ? decrement : decrement * shrink / kStaleLeft;
+      previous = decrement;
+      converged_ = 0.5 * left <= options_.tol * null_loss_;
+      if (converged_) {
+        // What one more step leaves is next to nothing; the loss after it is known without a pass.
+        for (std::int64_t i = 0; i < q_; ++i) beta_.data()[i] -= step_.data()[i];
+        now_.loss -= 0.5 * decrement;
+        return;
+      }
+      if ((drifting_ && !(now_.min_margin > 0.0)) || n_iter_ == options_.max_iter) return;
+      const bool near = decrement < kNear * null_loss_ && n_refreshes < kMaxRefreshes;
+      if (descend(!near)) continue;
+      if (fresh_) return;
+      refresh();
+      ++n_refreshes;
+      previous = kInfinity;
     }
-    for (std::int64_t i = 0; i < stride; i += kTile) {
-      for (std::int64_t j = 0; j <= i; j += kTile) add_tile(U, Z, stride, i, j, H);
-    }
-  }
-  for (std::int64_t i = 0; i < stride * stride; ++i) H[i] /= total;
-  for (std::int64_t i = 0; i < q; ++i) gradient[i] /= total;
-  return {loss / total, min_margin};
-}
-
-// step = H^-1 gradient by Cholesky in place; returns gradient'step. A column without curvature of its own
-// (collinear, or all rows fitted) gets no step.
-double newton_step(Workspace& ws) {
-  const std::int64_t q = ws.q, stride = ws.q_padded;
-  double *H = ws.H.data(), *step = ws.step.data();
-  const double* gradient = ws.gradient.data();
-  for (std::int64_t i = 0; i < q; ++i) {
-    double* row = H + i * stride;
-    const double diagonal = row[i];
-    for (std::int64_t j = 0; j < i; ++j) {
-      const double* other = H + j * stride;
-      double sum = row[j];
-      for (std::int64_t l = 0; l < j; ++l) sum -= row[l] * other[l];
-      row[j] = other[j] > 0.0 ? sum / other[j] : 0.0;
-    }
-    double pivot = diagonal;
-    for (std::int64_t l = 0; l < i; ++l) pivot -= row[l] * row[l];
-    row[i] = pivot > 1e-12 * diagonal ? std::sqrt(pivot) : 0.0;
-    double sum = gradient[i];
-    for (std::int64_t l = 0; l < i; ++l) sum -= row[l] * step[l];
-    step[i] = row[i] > 0.0 ? sum / row[i] : 0.0;
-  }
-  double decrement = 0.0;
-  for (std::int64_t i = 0; i < q; ++i) decrement += step[i] * step[i];
-  for (std::int64_t i = q - 1; i >= 0; --i) {
-    double sum = step[i];
-    for (std::int64_t l = i + 1; l < q; ++l) sum -= H[l * stride + i] * step[l];
-    const double pivot = H[i * stride + i];
-    step[i] = pivot > 0.0 ? sum / pivot : 0.0;
-  }
-  return decrement;
-}
-
-// Follows Newton's direction, halving the step until the loss does not rise. False where it can't.
-bool descend(const Design& d, Workspace& ws, double total, Evaluation& now) {
-  const std::int64_t q = ws.q;
-  double *beta = ws.beta.data(), *trial = ws.trial.data();
-  const double* step = ws.step.data();
-  double fraction = 1.0;
-  for (int halving = 0; halving <= kMaxHalvings; ++halving, fraction *= 0.5) {
-    for (std::int64_t i = 0; i < q; ++i) trial[i] = beta[i] - fraction * step[i];
-    const Evaluation next = evaluate(d, ws, trial, total);
-    if (next.loss <= now.loss) {
-      std::copy_n(trial, q, beta);
-      now = next;
-      return true;
-    }
-  }
-  return false;
-}
-
-void fit_one(const Design& d, const std::int32_t* subset, const double* start, const FitOptions& options,
-             double total, double share, Workspace& ws, const Fits& fits, std::int64_t index) {
-  const std::int64_t q = ws.q;
-  double *beta = ws.beta.data(), *step = ws.step.data();
-  gather(d, subset, ws);
-  std::copy_n(start, q, beta);
-  Evaluation now = evaluate(d, ws, beta, total);
-  const double null_loss = -share * std::log(share) - (1.0 - share) * std::log(1.0 - share);
-  if (!(now.loss <= null_loss)) {
-    // Worse than no features at all: not a start.
-    std::fill_n(beta, q, 0.0);
-    beta[q - 1] = std::log(share / (1.0 - share));
-    now = evaluate(d, ws, beta, total);
   }
 
-  bool converged = false, drifting = false;
-  double previous = kInfinity;
-  int slow_steps = 0;
-  std::int64_t iteration = 0;
-  for (;; ++iteration) {
-    // Every row on its own side proves separation.
-    if (now.min_margin > 0.0 && now.loss < kSeparatedEnough) break;
-    const double decrement = newton_step(ws);
-    slow_steps += decrement < kSmallDecrement * null_loss && decrement > kSlowShrink * previous;
-    previous = decrement;
-    drifting = slow_steps >= kSlowSteps;
-    converged = 0.5 * decrement <= options.tol * null_loss;
-    if (converged) {
-      // One more step squares what is left; the loss after it is known well enough without a pass.
-      for (std::int64_t i = 0; i < q; ++i) beta[i] -= step[i];
-      now.loss -= 0.5 * decrement;
-      break;
-    }
-    if ((drifting && !(now.min_margin > 0.0)) || iteration == options.max_iter) break;
-    if (!descend(d, ws, total, now)) break;
+  void report(const Fits& fits, std::int64_t index) const {
+    const bool certain = now_.min_margin > 0.0;
+    std::copy_n(beta_.data(), q_, fits.coefficients + index * q_);
+    fits.cross_entropy[index] = certain ? 0.0 : now_.loss;
+    fits.separated[index] = certain || drifting_;
+    fits.converged[index] = converged_;
+    fits.n_iter[index] = n_iter_;
   }
-  const bool certain = now.min_margin > 0.0;
-  std::copy_n(beta, q, fits.coefficients + index * q);
-  fits.cross_entropy[index] = certain ? 0.0 : now.loss;
-  fits.separated[index] = certain || drifting;
-  fits.converged[index] = converged;
-  fits.n_iter[index] = iteration;
-}
+
+ private:
+  Evaluation evaluate(const double* beta, bool with_hessian) {
+    return with_hessian ? evaluate_hessian(f_, beta) : evaluate_gradient(f_, beta);
+  }
+
+  // Takes the Hessian of the last pass as that of here.
+  void take_hessian() {
+    std::copy_n(f_.H.data(), f_.stride * f_.stride, L_.data());
+    factorise();
+    pairs_.clear();
+    fresh_ = true;
+  }
+
+  void move_here(bool with_hessian) {
+    converged_ = drifting_ = fresh_ = false;
+    pairs_.clear();
+    now_ = evaluate(beta_.data(), with_hessian);
+    if (!(now_.loss <= null_loss_)) {
+      // Worse than no features at all: not a start.
+      std::fill_n(beta_.data(), q_, 0.0);
+      beta_.data()[q_ - 1] = log_odds_;
+      with_hessian = true;
+      now_ = evaluate(beta_.data(), with_hessian);
+    }
+    if (with_hessian) take_hessian();
+  }
+
+  void refresh() {
+    now_ = evaluate(beta_.data(), true);
+    take_hessian();
+  }
+
+  // Follows the step. A fresh one is halved until the loss does not rise; a stale one is followed as it is,
+  // or not at all. False where that can't be done.
+  bool descend(bool with_hessian) {
+    const std::vector<double> before(f_.gradient.data(), f_.gradient.data() + q_);
+    double fraction = 1.0;
+    for (int halving = 0; halving <= (fresh_ ? kMaxHalvings : 0); ++halving, fraction *= 0.5) {
+      for (std::int64_t i = 0; i < q_; ++i) trial_.data()[i] = beta_.data()[i] - fraction * step_.data()[i];
+      const Evaluation next = evaluate(trial_.data(), with_hessian);
+      if (next.loss <= now_.loss) {
+        if (!with_hessian) remember(before);
+        std::copy_n(trial_.data(), q_, beta_.data());
+        now_ = next;
+        fresh_ = false;
+        if (with_hessian) take_hessian();
+        return true;
+      }
+    }
+    // The derivatives at hand are those of a point that was refused.
+    if (fresh_) now_ = evaluate(beta_.data(), false);
+    return false;
+  }
+
+  // step = H^-1 gradient, where the Hessian at hand is corrected by what the last steps have shown (BFGS, two
+  // loops over the pairs); returns the squared Newton decrement gradient' step.
+  double newton_step() {
+    const double* gradient = f_.gradient.data();
+    double *v = trial_.data(), *step = step_.data();
+    std::copy_n(gradient, q_, v);
+    for (auto pair = pairs_.rbegin(); pair != pairs_.rend(); ++pair) {
+      pair->alpha = dot(pair->move.data(), v) / pair->curvature;
+      for (std::int64_t i = 0; i < q_; ++i) v[i] -= pair->alpha * pair->change[i];
+    }
+    solve(v, step);
+    for (const Pair& pair : pairs_) {
+      const double rest = pair.alpha - dot(pair.change.data(), step) / pair.curvature;
+      for (std::int64_t i = 0; i < q_; ++i) step[i] += rest * pair.move[i];
+    }
+    return dot(gradient, step);
+  }
+
+  double dot(const double* a, const double* b) const { return std::inner_product(a, a + q_, b, 0.0); }
+
+  // A step that was made, and how it changed the gradient.
+  struct Pair {
+    std::vector<double> move, change;
+    double curvature, alpha;
+  };
+
+  // Remembers the step from beta to trial, while `before` holds the gradient at beta.
+  void remember(const std::vector<double>& before) {
+    Pair pair{std::vector<double>(static_cast<std::size_t>(q_)), before, 0.0, 0.0};
+    for (std::int64_t i = 0; i < q_; ++i) {
+      const auto n = static_cast<std::size_t>(i);
+      pair.move[n] = trial_.data()[i] - beta_.data()[i];
+      pair.change[n] = f_.gradient.data()[i] - before[n];
+    }
+    pair.curvature = dot(pair.move.data(), pair.change.data());
+    if (pair.curvature > 0.0) pairs_.push_back(std::move(pair));
+  }
+
+  // L becomes its Cholesky factor in place. A column without curvature of its own (collinear, or all rows
+  // fitted) gets a zero, and no step.
+  void factorise() {
+    const std::int64_t stride = f_.stride;
+    for (std::int64_t i = 0; i < q_; ++i) {
+      double* row = L_.data() + i * stride;
+      const double diagonal = row[i];
+      for (std::int64_t j = 0; j < i; ++j) {
+        const double* other = L_.data() + j * stride;
+        const double sum = row[j] - std::inner_product(row, row + j, other, 0.0);
+        row[j] = other[j] > 0.0 ? sum / other[j] : 0.0;
+      }
+      const double pivot = diagonal - std::inner_product(row, row + i, row, 0.0);
+      row[i] = pivot > 1e-12 * diagonal ? std::sqrt(pivot) : 0.0;
+    }
+  }
+
+  // out = (L L')^-1 in.
+  void solve(const double* in, double* out) const {
+    const std::int64_t stride = f_.stride;
+    const double* L = L_.data();
+    for (std::int64_t i = 0; i < q_; ++i) {
+      const double* row = L + i * stride;
+      const double sum = in[i] - std::inner_product(row, row + i, out, 0.0);
+      out[i] = row[i] > 0.0 ? sum / row[i] : 0.0;
+    }
+    for (std::int64_t i = q_ - 1; i >= 0; --i) {
+      const double* row = L + i * stride;
+      out[i] = row[i] > 0.0 ? out[i] / row[i] : 0.0;
+      for (std::int64_t l = 0; l < i; ++l) out[l] -= row[l] * out[i];
+    }
+  }
+
+  const FitOptions& options_;
+  CrossEntropy f_;
+  const std::int64_t q_;
+  AlignedBuffer<double> L_, beta_, trial_, step_;
+  std::vector<Pair> pairs_;  // since the Hessian at hand was taken
+  double log_odds_, null_loss_;
+  Evaluation now_{};
+  bool fresh_ = false, converged_ = false, drifting_ = false;
+  std::int64_t n_iter_ = 0;
+};
 
 }  // namespace
 
-void fit_logistic(const Design& design, const std::int32_t* subsets, const double* start,
-                  std::int64_t n_subsets, std::int64_t size, const FitOptions& options,
-                  const Fits& fits) {
-  double total = 0.0, positive = 0.0;
-  for (std::int64_t n = 0; n < design.n_rows; ++n) {
-    total += design.weight[n];
-    positive += design.weight[n] * design.y[n];
+void standardise(const double* X, std::int64_t row_stride, std::int64_t column_stride, std::int64_t n_rows,
+                 const double* mean, const double* scale, const std::int32_t* columns,
+                 std::int64_t n_columns, double* Z) {
+  for (std::int64_t start = 0; start < n_rows; start += kBlock, Z += (n_columns + 1) * kBlock) {
+    const std::int64_t n_here = std::min(kBlock, n_rows - start);
+    std::fill_n(Z, (n_columns + 1) * kBlock, 0.0);
+    for (std::int64_t j = 0; j < n_columns; ++j) {
+      const std::int64_t column = columns[j];
+      const double* in = X + start * row_stride + column * column_stride;
+      const double center = mean[column], factor = 1.0 / scale[column];
+      double* out = Z + j * kBlock;
+      for (std::int64_t n = 0; n < n_here; ++n) out[n] = (in[n * row_stride] - center) * factor;
+    }
+    std::fill_n(Z + n_columns * kBlock, n_here, 1.0);
   }
+}
+
+void local_model(const Design& design, const double* coefficients, double* gradient, double* hessian) {
+  const std::int64_t n = design.n_columns;
+  CrossEntropy f(design, n);
+  std::vector<std::int32_t> all(static_cast<std::size_t>(n));
+  std::iota(all.begin(), all.end(), 0);
+  f.take_columns(all.data());
+  evaluate_hessian(f, coefficients);
+  std::copy_n(f.gradient.data(), n, gradient);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j <= i; ++j) {
+      hessian[i * n + j] = hessian[j * n + i] = f.H.data()[i * f.stride + j];
+    }
+  }
+}
+
+void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets,
+                  std::int64_t size, const double* start, const LocalModel* model,
+                  const FitOptions& options, const Fits& fits) {
   run_tasks(n_subsets, options.n_threads, [&](auto next) {
-    Workspace ws(design.n_rows, size + 1);
+    Fit fit(design, size, options);
     for (std::int64_t i = next(); i >= 0; i = next()) {
-      fit_one(design, subsets + i * size, start + i * (size + 1), options, total, positive / total, ws,
-              fits, i);
+      const std::int32_t* subset = subsets + i * size;
+      if (model != nullptr) {
+        fit.start_from(subset, *model, design.n_columns);
+      } else {
+        fit.start_from(subset, start + i * (size + 1));
+      }
+      fit.run();
+      fit.report(fits, i);
     }
   });
 }

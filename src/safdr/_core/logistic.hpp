@@ -5,16 +5,36 @@
 
 namespace safdr {
 
-// Rows of X by element strides, so that either memory order serves. Column j enters as
-// (x - mean[j]) / scale[j]: the optimum is the same, the Hessian is better conditioned.
+// Rows handled at a time: 128 rows of 31 columns are 32 KB, a first-level cache.
+constexpr std::int64_t kBlock = 128;
+
+// Standardised columns, block by block of rows: Z[block][column][row in block], the last block filled up with
+// zeros; on a cache-line boundary. The last column is constant one.
 struct Design {
-  const double* X;
-  std::int64_t row_stride, column_stride, n_rows;
-  const double* mean;
-  const double* scale;
+  const double* Z;
+  std::int64_t n_rows, n_columns;
   const double* y;       // 0 or 1
-  const double* weight;  // positive
+  const double* weight;  // positive; null means one
+
+  std::int64_t n_blocks() const { return (n_rows + kBlock - 1) / kBlock; }
 };
+
+// Rows of X by element strides, so that either memory order serves. Writes (x - mean) / scale of the given
+// columns, and a column of ones, in the order of Design: the optimum is the same, the Hessian is better
+// conditioned.
+void standardise(const double* X, std::int64_t row_stride, std::int64_t column_stride, std::int64_t n_rows,
+                 const double* mean, const double* scale, const std::int32_t* columns,
+                 std::int64_t n_columns, double* Z);
+
+// The mean cross-entropy near coefficients of all columns: its gradient and Hessian there (n_columns, and
+// n_columns x n_columns in row-major order).
+struct LocalModel {
+  const double* coefficients;
+  const double* gradient;
+  const double* hessian;
+};
+
+void local_model(const Design& design, const double* coefficients, double* gradient, double* hessian);
 
 struct FitOptions {
   std::int64_t max_iter;  // Newton steps
@@ -22,7 +42,7 @@ struct FitOptions {
   std::int64_t n_threads;
 };
 
-// One entry (coefficients: one row of size + 1, intercept last, for the scaled columns) a subset.
+// One entry (coefficients: one row of size + 1, intercept last) a subset.
 struct Fits {
   double* coefficients;
   double* cross_entropy;  // mean over the weight
@@ -31,9 +51,10 @@ struct Fits {
   std::int64_t* n_iter;
 };
 
-// Fits each subset from the given coefficients (one row a subset, as in Fits).
-void fit_logistic(const Design& design, const std::int32_t* subsets, const double* start,
-                  std::int64_t n_subsets, std::int64_t size, const FitOptions& options,
-                  const Fits& fits);
+// Fits each subset of the columns: from the given coefficients (one row a subset, as in Fits), or, where
+// there is a model, from its optimum for the subset, and with its Hessian as long as that serves.
+void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets,
+                  std::int64_t size, const double* start, const LocalModel* model,
+                  const FitOptions& options, const Fits& fits);
 
 }  // namespace safdr

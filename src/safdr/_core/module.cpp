@@ -2,11 +2,15 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 
-#include <memory>
+#include <functional>
+#include <numeric>
 #include <optional>
+#include <tuple>
 #include <vector>
 
+#include "aligned.hpp"
 #include "chains.hpp"
 #include "logistic.hpp"
 
@@ -24,20 +28,18 @@ using Matrix = Array<T, nb::ndim<2>>;
 template <class T>
 using Stack = Array<T, nb::ndim<3>>;
 
-// A new NumPy array that owns its memory.
+// A new NumPy array that owns its memory, on a cache-line boundary.
 template <class T>
 struct NewArray {
-  std::unique_ptr<T[]> data;
+  safdr::AlignedBuffer<T> data;
   std::vector<std::size_t> shape;
 
-  explicit NewArray(std::vector<std::size_t> dimensions) : shape(std::move(dimensions)) {
-    std::size_t n = 1;
-    for (const std::size_t dimension : shape) n *= dimension;
-    data = std::make_unique<T[]>(n);
-  }
+  explicit NewArray(std::vector<std::size_t> dimensions)
+      : data(std::accumulate(dimensions.begin(), dimensions.end(), std::int64_t{1}, std::multiplies<>())),
+        shape(std::move(dimensions)) {}
   auto release() {
     T* raw = data.release();
-    nb::capsule owner(raw, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    nb::capsule owner(raw, [](void* p) noexcept { safdr::AlignedBuffer<T>::free(static_cast<T*>(p)); });
     return nb::ndarray<nb::numpy, T>(raw, shape.size(), shape.data(), owner);
   }
 };
@@ -65,7 +67,7 @@ auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_
     nb::gil_scoped_release release;
     safdr::sweep(as_stack(A, D), as_criterion(A_all, D_all), replicas, beta.data(),
                  which ? which->data() : nullptr, static_cast<std::int64_t>(n_sweeps), {n_proposals, collinear_tol, n_threads},
-                 {accepted.data.get(), values.data.get(), drift.data.get()});
+                 {accepted.data.data(), values.data.data(), drift.data.data()});
   }
   return nb::make_tuple(accepted.release(), values.release(), drift.release());
 }
@@ -77,7 +79,7 @@ auto climb(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> 
   const safdr::Replicas replicas{order.data(), nullptr, static_cast<std::int64_t>(n), size, n_fixed, n_usable};
   {
     nb::gil_scoped_release release;
-    safdr::climb(as_criterion(A, D), replicas, collinear_tol, n_threads, values.data.get());
+    safdr::climb(as_criterion(A, D), replicas, collinear_tol, n_threads, values.data.data());
   }
   return values.release();
 }
@@ -89,7 +91,7 @@ auto subset_values(Matrix<const double> A, Matrix<const double> D, Matrix<const 
   {
     nb::gil_scoped_release release;
     safdr::subset_values(criterion, subsets.data(), static_cast<std::int64_t>(subsets.shape(0)),
-                         static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.get());
+                         static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.data());
   }
   return values.release();
 }
@@ -102,32 +104,59 @@ auto walk(Matrix<const double> A, Matrix<const double> D, Vector<const std::int3
   const std::vector<std::int32_t> members(subset.data(), subset.data() + subset.shape(0));
   const double drift =
       safdr::walk(criterion, members, positions.data(), candidates.data(),
-                  static_cast<std::int64_t>(positions.shape(0)), collinear_tol, gains.data.get());
+                  static_cast<std::int64_t>(positions.shape(0)), collinear_tol, gains.data.data());
   return nb::make_tuple(gains.release(), drift);
 }
 
-auto fit_logistic(nb::ndarray<const double, nb::numpy, nb::ndim<2>, nb::device::cpu> X,
-                  Vector<const double> mean, Vector<const double> scale, Vector<const double> y,
-                  Vector<const double> weight, Matrix<const std::int32_t> subsets,
-                  Matrix<const double> start, std::int64_t max_iter, double tol, std::int64_t n_threads) {
+using AnyMatrix = nb::ndarray<const double, nb::numpy, nb::ndim<2>, nb::device::cpu>;
+
+auto standardise(AnyMatrix X, Vector<const double> mean, Vector<const double> scale,
+                 Vector<const std::int32_t> columns) {
+  const std::size_t n_rows = X.shape(0), n_columns = columns.shape(0), block = safdr::kBlock;
+  NewArray<double> Z({(n_rows + block - 1) / block, n_columns + 1, block});
+  {
+    nb::gil_scoped_release release;
+    safdr::standardise(X.data(), X.stride(0), X.stride(1), static_cast<std::int64_t>(n_rows), mean.data(),
+                       scale.data(), columns.data(), static_cast<std::int64_t>(n_columns), Z.data.data());
+  }
+  return Z.release();
+}
+
+using Weights = std::optional<Vector<const double>>;
+
+safdr::Design as_design(const Stack<const double>& Z, const Vector<const double>& y, const Weights& weight) {
+  return {Z.data(), static_cast<std::int64_t>(y.shape(0)), static_cast<std::int64_t>(Z.shape(1)), y.data(),
+          weight ? weight->data() : nullptr};
+}
+
+auto local_model(Stack<const double> Z, Vector<const double> y, Weights weight,
+                 Vector<const double> coefficients) {
+  const std::size_t n = Z.shape(1);
+  NewArray<double> gradient({n}), hessian({n, n});
+  {
+    nb::gil_scoped_release release;
+    safdr::local_model(as_design(Z, y, weight), coefficients.data(), gradient.data.data(), hessian.data.data());
+  }
+  return nb::make_tuple(gradient.release(), hessian.release());
+}
+
+auto fit_logistic(Stack<const double> Z, Vector<const double> y, Weights weight,
+                  Matrix<const std::int32_t> subsets, std::optional<Matrix<const double>> start,
+                  std::optional<std::tuple<Vector<const double>, Vector<const double>, Matrix<const double>>> model,
+                  std::int64_t max_iter, double tol, std::int64_t n_threads) {
   const std::size_t n = subsets.shape(0), size = subsets.shape(1);
   NewArray<double> coefficients({n, size + 1}), cross_entropy({n});
   NewArray<bool> separated({n}), converged({n});
   NewArray<std::int64_t> n_iter({n});
-  const safdr::Design design{X.data(),
-                             static_cast<std::int64_t>(X.stride(0)),
-                             static_cast<std::int64_t>(X.stride(1)),
-                             static_cast<std::int64_t>(X.shape(0)),
-                             mean.data(),
-                             scale.data(),
-                             y.data(),
-                             weight.data()};
+  safdr::LocalModel local{};
+  if (model) local = {std::get<0>(*model).data(), std::get<1>(*model).data(), std::get<2>(*model).data()};
   {
     nb::gil_scoped_release release;
-    safdr::fit_logistic(design, subsets.data(), start.data(), static_cast<std::int64_t>(n),
-                        static_cast<std::int64_t>(size), {max_iter, tol, n_threads},
-                        {coefficients.data.get(), cross_entropy.data.get(), separated.data.get(),
-                         converged.data.get(), n_iter.data.get()});
+    safdr::fit_logistic(as_design(Z, y, weight), subsets.data(), static_cast<std::int64_t>(n),
+                        static_cast<std::int64_t>(size), start ? start->data() : nullptr,
+                        model ? &local : nullptr, {max_iter, tol, n_threads},
+                        {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
+                         converged.data.data(), n_iter.data.data()});
   }
   return nb::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(),
                         converged.release(), n_iter.release());
@@ -144,6 +173,8 @@ NB_MODULE(_core, m) {
   m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a);
   m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(),
         "collinear_tol"_a);
-  m.def("fit_logistic", &fit_logistic, "X"_a, "mean"_a, "scale"_a, "y"_a, "weight"_a, "subsets"_a,
-        "start"_a, nb::kw_only(), "max_iter"_a, "tol"_a, "n_threads"_a);
+  m.def("standardise", &standardise, "X"_a, "mean"_a, "scale"_a, "columns"_a);
+  m.def("local_model", &local_model, "Z"_a, "y"_a, "weight"_a.none(), "coefficients"_a);
+  m.def("fit_logistic", &fit_logistic, "Z"_a, "y"_a, "weight"_a.none(), "subsets"_a, nb::kw_only(),
+        "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "n_threads"_a);
 }
