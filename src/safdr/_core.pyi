@@ -75,5 +75,6 @@ def fit_logistic(
     NDArray[np.float64],
     NDArray[np.bool_],
     NDArray[np.bool_],
+    NDArray[np.float64],
     NDArray[np.int64],
 ]: ...

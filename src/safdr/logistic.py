@@ -19,6 +19,11 @@ from safdr.moments import ClassMoments, FloatArray, IntArray
 TOL = 1e-11
 MAX_ITER = 100
 
+# When only the best is wanted, all are fitted this far, and those go on whose distance to the best
+# is less than so many times what they have left.
+ROUGH_TOL = 1e-4
+CONTENDER = 10.0
+
 # Standardised columns are kept for the fits at hand: those of so many numbers at a time (0.5 GB).
 NUMBERS_AT_ONCE = 64_000_000
 
@@ -91,6 +96,7 @@ class LogisticData:
         self,
         subsets: IntArray,
         *,
+        best_only: bool = False,
         n_threads: int = 1,
         checkpoint: Callable[[], None] = no_checkpoint,
     ) -> LogisticFits:
@@ -102,6 +108,9 @@ class LogisticData:
         ----------
         subsets : ndarray of shape (n_subsets, size)
             Columns of each model.
+        best_only : bool, default=False
+            Whether only the subset with the smallest cross-entropy must be fitted to the end. The
+            cross-entropies of the others are then right to a tenth of their distance to it.
         n_threads : int, default=1
             Threads over subsets. The answer does not depend on it.
         checkpoint : callable, default=no_checkpoint
@@ -113,9 +122,10 @@ class LogisticData:
         """
         distinct, inverse = np.unique(subsets, axis=0, return_inverse=True)
         parts = [
-            self._fit_together(some, n_threads, checkpoint) for some in self._portions(distinct)
+            self._fit_together(some, best_only, n_threads, checkpoint)
+            for some in self._portions(distinct)
         ]
-        scaled, cross_entropies, separated, converged, n_iter = map(
+        scaled, cross_entropies, separated, converged, _, n_iter = map(
             np.concatenate, zip(*parts, strict=True)
         )
         slopes = scaled[:, :-1] / self._scale[distinct]
@@ -140,33 +150,47 @@ class LogisticData:
             subsets = subsets[count:]
 
     def _fit_together(
-        self, subsets: IntArray, n_threads: int, checkpoint: Callable[[], None]
+        self,
+        subsets: IntArray,
+        best_only: bool,
+        n_threads: int,
+        checkpoint: Callable[[], None],
     ) -> list[NDArray[Any]]:
         """Fit subsets on columns that are standardised once for all of them."""
         columns, local = np.unique(subsets, return_inverse=True)
         local = local.reshape(subsets.shape).astype(np.int32)
         Z = _core.standardise(self._X, self._center, self._scale, columns.astype(np.int32))
         fit = partial(self._fit, Z, n_threads=n_threads, checkpoint=checkpoint)
-        # The model of one subset, about which the cross-entropy of all columns is expanded: that
-        # with the most members in common with the others.
+        model = start = None
+        if _pays(len(columns), subsets.shape):
+            model = self._local_model(Z, subsets, local, fit)
+        else:
+            start = self._discriminant_start(subsets)
+        if not best_only:
+            return fit(local, start=start, model=model)
+        fits = fit(local, start=start, model=model, tol=ROUGH_TOL)
+        coefficients, cross_entropies, _, _, left, n_iter = fits
+        lowest = cross_entropies - CONTENDER * left
+        contenders = np.flatnonzero(lowest <= cross_entropies.min())
+        final = fit(local[contenders], start=coefficients[contenders], model=model)
+        final[-1] += n_iter[contenders]
+        for all_of_them, some in zip(fits, final, strict=True):
+            all_of_them[contenders] = some
+        return fits
+
+    def _local_model(
+        self, Z: FloatArray, subsets: IntArray, local: NDArray[np.int32], fit: Callable[..., Any]
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The cross-entropy over all columns near the optimum of one subset.
+
+        That subset is the one with the most members in common with the others.
+        """
         central = int(np.argmax(np.bincount(local.ravel())[local].sum(axis=1)))
-        others = np.arange(len(subsets)) != central
-        if not others.any() or not _pays(len(columns), subsets.shape):
-            return fit(local, start=self._discriminant_start(subsets))
         at = slice(central, central + 1)
-        reference = fit(local[at], start=self._discriminant_start(subsets[at]))
-        coefficients = np.zeros(len(columns) + 1)
-        coefficients[[*local[central], -1]] = reference[0][0]
-        gradient, hessian = _core.local_model(Z, self._y, self._weight, coefficients)
-        rest = fit(local[others], model=(coefficients, gradient, hessian))
-        merged = [np.insert(b, central, a, axis=0) for a, b in zip(reference, rest, strict=True)]
-        # The winner's coefficients are wanted to the last digit.
-        best = int(np.argmin(merged[1]))
-        if best != central and not merged[2][best]:
-            at = slice(best, best + 1)
-            for all_of_them, one in zip(merged, fit(local[at], start=merged[0][at]), strict=True):
-                all_of_them[at] = one
-        return merged
+        coefficients = np.zeros(Z.shape[1])
+        optimum = fit(local[at], start=self._discriminant_start(subsets[at]), tol=ROUGH_TOL)
+        coefficients[[*local[central], -1]] = optimum[0][0]
+        return coefficients, *_core.local_model(Z, self._y, self._weight, coefficients)
 
     def _discriminant_start(self, subsets: IntArray) -> FloatArray:
         """Coefficients of Fisher's discriminant, the optimum if the classes were Gaussian."""
@@ -184,6 +208,7 @@ class LogisticData:
         *,
         start: FloatArray | None = None,
         model: tuple[FloatArray, FloatArray, FloatArray] | None = None,
+        tol: float = TOL,
         n_threads: int,
         checkpoint: Callable[[], None],
     ) -> list[NDArray[Any]]:
@@ -204,7 +229,7 @@ class LogisticData:
                     start=None if start is None else start[some],
                     model=model,
                     max_iter=MAX_ITER,
-                    tol=TOL,
+                    tol=tol,
                     n_threads=n_threads,
                 )
             )
@@ -221,4 +246,4 @@ def _is_first(values: IntArray) -> NDArray[np.bool_]:
 def _pays(n_columns: int, shape: tuple[int, ...]) -> bool:
     """Whether one Hessian of all columns is cheaper than one of its own for each subset."""
     n_subsets, size = shape
-    return n_columns**2 < n_subsets * size**2
+    return n_subsets > 1 and n_columns**2 < n_subsets * size**2

@@ -104,10 +104,13 @@ class Search:
             spread_sample,
             checkpoint,
         )
-        fits = self.logistic.fit(chains.subsets, n_threads=n_threads, checkpoint=checkpoint)
+        subsets, values = _with_best_climbed(chains)
+        fits = self.logistic.fit(
+            subsets, best_only=True, n_threads=n_threads, checkpoint=checkpoint
+        )
         return AnnealingResult(
-            subsets=chains.subsets,
-            criterion_values=chains.values,
+            subsets=subsets,
+            criterion_values=values,
             cross_entropies=fits.cross_entropies,
             separated=fits.separated,
             coefficients=fits.coefficients,
@@ -168,3 +171,14 @@ class Search:
                 for codes in draw_batches(self.codes, self.settings.n_batches, share, rng)
             ]
         )
+
+
+def _with_best_climbed(chains: SwapChains) -> tuple[IntArray, FloatArray]:
+    """Subsets and values of the replicas, and below them those of the best that climbing reaches.
+
+    The replicas end where the last batches left them, which is worth something (they differ), but
+    the largest value of all is rarely among them.
+    """
+    climbed, values = chains.climbed()
+    best = np.argmax(values)
+    return np.vstack([chains.subsets, climbed[best]]), np.append(chains.values, values[best])

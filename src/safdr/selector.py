@@ -49,11 +49,11 @@ class AnnealingSelector(AnnealingSelectorBase):
     max_steps : int, default=100
         Largest number of temperature steps.
 
-    tol : float, default=1e-3
+    tol : float, default=5e-3
         Annealing stops when the mean criterion value, averaged over `n_iter_no_change` steps,
         has changed relatively by no more than this from the average over as many steps before.
 
-    n_iter_no_change : int, default=10
+    n_iter_no_change : int, default=5
         Number of steps averaged over by `tol`.
 
     n_batches : int, default=5
@@ -162,8 +162,8 @@ class AnnealingSelector(AnnealingSelectorBase):
         sweeps: float = 0.5,
         temperature_step: float = 0.7,
         max_steps: int = 100,
-        tol: float = 1e-3,
-        n_iter_no_change: int = 10,
+        tol: float = 5e-3,
+        n_iter_no_change: int = 5,
         n_batches: int = 5,
         batch_fraction: float = 0.5,
         batch_draw: str = "step",

@@ -12,9 +12,9 @@
 namespace safdr {
 namespace {
 
-// A swap that raises J by less than this share is rounding error; without the bound a climb could go round
-// in circles.
-constexpr double kSmallestRise = 1e-12;
+// A swap that raises J by less than this share may be rounding error (among copies of a feature it is): a
+// climb that followed it could go round in circles.
+constexpr double kSmallestRise = 1e-9;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -199,7 +199,8 @@ SAFDR_CLONES void sweep_often(const CriterionStack& criteria, const Criterion& a
 
 // One round over all candidates: each comes in for the member whose place it fills best, if that raises J.
 // False when nothing moved.
-SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Group& group, double tol) {
+SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Group& group,
+                              const Flags& active, double tol) {
   bool moved = false;
   for (std::int64_t place = replicas.size; place < replicas.n_usable; ++place) {
     std::int64_t b[kLanes], j[kLanes];
@@ -213,7 +214,7 @@ SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Grou
     Flags best = broadcast<std::int64_t>(-1), possible;
     for (std::int64_t a = replicas.n_fixed; a < replicas.size; ++a) {
       const Lanes gain = state.gain(a, left, state.g[a], tol, possible);
-      const Flags better = group.range.alive & possible & (gain > most);
+      const Flags better = active & possible & (gain > most);
       most = choose(better, gain, most);
       best = choose(better, broadcast(a), best);
     }
@@ -239,7 +240,14 @@ SAFDR_CLONES void climb_group(const Criterion& criterion, const Replicas& replic
                               double tol, Lanes* memory, double* values) {
   SubsetLanes state(replicas.size, criterion, group.members.data(), memory);
   state.build();
-  while (climb_round(state, replicas, group, tol)) state.build();
+  // A lane goes on as long as a round has raised its value, computed from scratch: so all come to an end.
+  Flags active = group.range.alive;
+  Lanes before = state.value;
+  while (climb_round(state, replicas, group, active, tol)) {
+    state.build();
+    active = active & (state.value > before);
+    before = state.value;
+  }
   for (int n = 0; n < group.range.n_lanes; ++n) values[group.range.first + n] = state.value[n];
 }
 

@@ -18,7 +18,7 @@ namespace {
 // direction separates the classes in part, each step only divides what is left by e = 2.7. A decrement
 // that is small already and yet shrinks by less than this factor, so many times, means separation.
 // (Relative to the loss without features.)
-constexpr double kSlowShrink = 0.2, kSmallDecrement = 1.5e-3;
+constexpr double kSlowShrink = 0.3, kSmallDecrement = 1.5e-3;
 constexpr int kSlowSteps = 4;
 
 // Near the optimum a Hessian of elsewhere is good enough, as long as each step with it divides the decrement
@@ -31,7 +31,7 @@ constexpr int kMaxRefreshes = 3;
 constexpr double kStaleLeft = 1e-4;
 
 // Once the classes are known to be separated the fit goes on until little is left, for its direction.
-constexpr double kSeparatedEnough = 1e-3;
+constexpr double kSeparatedEnough = 0.05;
 
 constexpr int kMaxHalvings = 30;
 
@@ -40,40 +40,81 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 SAFDR_CLONES Evaluation evaluate_gradient(CrossEntropy& f, const double* beta) { return f.evaluate<false>(beta); }
 SAFDR_CLONES Evaluation evaluate_hessian(CrossEntropy& f, const double* beta) { return f.evaluate<true>(beta); }
 
+SAFDR_INLINE double inline_dot(const double* a, const double* b, std::int64_t n) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) { return inline_dot(a, b, n); }
+
+// The lower triangle of a symmetric matrix becomes its Cholesky factor in place, column by column. A column
+// without curvature of its own (collinear, or all rows fitted) gets a zero. scratch: 2 q numbers.
+SAFDR_CLONES void factorise(double* L, std::int64_t q, std::int64_t stride, double* scratch) {
+  double *column = scratch, *least = scratch + q;
+  for (std::int64_t i = 0; i < q; ++i) least[i] = 1e-12 * L[i * stride + i];
+  for (std::int64_t j = 0; j < q; ++j) {
+    const double pivot = L[j * stride + j];
+    const double root = pivot > least[j] ? std::sqrt(pivot) : 0.0;
+    const double inverse = root > 0.0 ? 1.0 / root : 0.0;
+    L[j * stride + j] = root;
+    for (std::int64_t i = j + 1; i < q; ++i) column[i] = L[i * stride + j] *= inverse;
+    for (std::int64_t i = j + 1; i < q; ++i) {
+      double* row = L + i * stride;
+      const double factor = column[i];
+#pragma omp simd
+      for (std::int64_t l = j + 1; l <= i; ++l) row[l] -= factor * column[l];
+    }
+  }
+}
+
+// out = (L L')^-1 in; no step for columns without curvature.
+SAFDR_CLONES void solve(const double* L, std::int64_t q, std::int64_t stride, const double* in, double* out) {
+  for (std::int64_t i = 0; i < q; ++i) {
+    const double* row = L + i * stride;
+    out[i] = row[i] > 0.0 ? (in[i] - inline_dot(row, out, i)) / row[i] : 0.0;
+  }
+  for (std::int64_t i = q - 1; i >= 0; --i) {
+    const double* row = L + i * stride;
+    const double value = out[i] = row[i] > 0.0 ? out[i] / row[i] : 0.0;
+#pragma omp simd
+    for (std::int64_t l = 0; l < i; ++l) out[l] -= row[l] * value;
+  }
+}
+
 // A fit under way. L is the Cholesky factor of the Hessian here, or of one that is near enough.
 class Fit {
  public:
   Fit(const Design& design, std::int64_t size, const FitOptions& options)
       : options_(options), f_(design, size + 1), q_(f_.q), L_(f_.stride * f_.stride), beta_(q_), trial_(q_),
-        step_(q_) {
+        step_(q_), scratch_(2 * q_) {
     const double share = f_.share();
     log_odds_ = std::log(share / (1.0 - share));
     null_loss_ = -share * std::log(share) - (1.0 - share) * std::log(1.0 - share);
   }
 
-  void start_from(const std::int32_t* subset, const double* coefficients) {
+  // From the given coefficients, or the optimum of the model for these columns: H_SS beta_S = H_S: b - g_S.
+  void start(const std::int32_t* subset, const double* coefficients, const LocalModel* model,
+             std::int64_t n_columns) {
     f_.take_columns(subset);
-    std::copy_n(coefficients, q_, beta_.data());
-    move_here(true);
-  }
-
-  // At the optimum of the model for these columns: H_SS beta_S = H_S: b - g_S.
-  void start_from(const std::int32_t* subset, const LocalModel& model, std::int64_t n_columns) {
-    f_.take_columns(subset);
-    const auto column = [&](std::int64_t i) { return i + 1 < q_ ? subset[i] : n_columns - 1; };
-    for (std::int64_t i = 0; i < q_; ++i) {
-      const double* row = model.hessian + column(i) * n_columns;
-      for (std::int64_t j = 0; j <= i; ++j) L_.data()[i * f_.stride + j] = row[column(j)];
-      step_.data()[i] =
-          std::inner_product(row, row + n_columns, model.coefficients, -model.gradient[column(i)]);
+    if (model != nullptr) {
+      const auto column = [&](std::int64_t i) { return i + 1 < q_ ? subset[i] : n_columns - 1; };
+      for (std::int64_t i = 0; i < q_; ++i) {
+        const double* row = model->hessian + column(i) * n_columns;
+        for (std::int64_t j = 0; j <= i; ++j) L_.data()[i * f_.stride + j] = row[column(j)];
+        step_.data()[i] = dot(row, model->coefficients, n_columns) - model->gradient[column(i)];
+      }
+      factorise(L_.data(), q_, f_.stride, scratch_.data());
+      if (coefficients == nullptr) solve(L_.data(), q_, f_.stride, step_.data(), beta_.data());
     }
-    factorise();
-    solve(step_.data(), beta_.data());
-    move_here(false);
+    if (coefficients != nullptr) std::copy_n(coefficients, q_, beta_.data());
+    move_here(model == nullptr);
   }
 
   void run() {
     double previous = kInfinity;
+    bool newton = false;  // whether the last step was one with the Hessian of its place
     int slow_steps = 0, n_refreshes = 0;
     for (n_iter_ = 0;; ++n_iter_) {
       // Every row on its own side proves separation.
@@ -82,23 +123,27 @@ class Fit {
       if (!fresh_ && decrement > kStaleShrink * previous) {
         refresh();
         ++n_refreshes;
+        newton = false;
         decrement = newton_step();
       }
-      slow_steps += fresh_ && decrement < kSmallDecrement * null_loss_ && decrement > kSlowShrink * previous;
+      const bool small = decrement < kSmallDecrement * null_loss_;
+      slow_steps += newton && fresh_ && small && decrement > kSlowShrink * previous;
       drifting_ = slow_steps >= kSlowSteps;
       const double shrink = previous < kInfinity ? decrement / previous : 1.0;
       const double left = fresh_ ? decrement : decrement * shrink / kStaleLeft;
       previous = decrement;
+      left_ = 0.5 * decrement;
       converged_ = 0.5 * left <= options_.tol * null_loss_;
       if (converged_) {
         // What one more step leaves is next to nothing; the loss after it is known without a pass.
         for (std::int64_t i = 0; i < q_; ++i) beta_.data()[i] -= step_.data()[i];
-        now_.loss -= 0.5 * decrement;
+        now_.loss -= left_;
         return;
       }
       if ((drifting_ && !(now_.min_margin > 0.0)) || n_iter_ == options_.max_iter) return;
-      const bool near = decrement < kNear * null_loss_ && n_refreshes < kMaxRefreshes;
-      if (descend(!near)) continue;
+      const bool easy = n_refreshes < (small ? 1 : kMaxRefreshes);
+      newton = fresh_;
+      if (descend(!(easy && decrement < kNear * null_loss_))) continue;
       if (fresh_) return;
       refresh();
       ++n_refreshes;
@@ -112,6 +157,7 @@ class Fit {
     fits.cross_entropy[index] = certain ? 0.0 : now_.loss;
     fits.separated[index] = certain || drifting_;
     fits.converged[index] = converged_;
+    fits.left[index] = certain ? 0.0 : left_;
     fits.n_iter[index] = n_iter_;
   }
 
@@ -123,13 +169,14 @@ class Fit {
   // Takes the Hessian of the last pass as that of here.
   void take_hessian() {
     std::copy_n(f_.H.data(), f_.stride * f_.stride, L_.data());
-    factorise();
+    factorise(L_.data(), q_, f_.stride, scratch_.data());
     pairs_.clear();
     fresh_ = true;
   }
 
   void move_here(bool with_hessian) {
     converged_ = drifting_ = fresh_ = false;
+    left_ = 0.0;
     pairs_.clear();
     now_ = evaluate(beta_.data(), with_hessian);
     if (!(now_.loss <= null_loss_)) {
@@ -173,21 +220,19 @@ class Fit {
   // loops over the pairs); returns the squared Newton decrement gradient' step.
   double newton_step() {
     const double* gradient = f_.gradient.data();
-    double *v = trial_.data(), *step = step_.data();
+    double *v = scratch_.data(), *step = step_.data();
     std::copy_n(gradient, q_, v);
     for (auto pair = pairs_.rbegin(); pair != pairs_.rend(); ++pair) {
-      pair->alpha = dot(pair->move.data(), v) / pair->curvature;
+      pair->alpha = dot(pair->move.data(), v, q_) / pair->curvature;
       for (std::int64_t i = 0; i < q_; ++i) v[i] -= pair->alpha * pair->change[i];
     }
-    solve(v, step);
+    solve(L_.data(), q_, f_.stride, v, step);
     for (const Pair& pair : pairs_) {
-      const double rest = pair.alpha - dot(pair.change.data(), step) / pair.curvature;
+      const double rest = pair.alpha - dot(pair.change.data(), step, q_) / pair.curvature;
       for (std::int64_t i = 0; i < q_; ++i) step[i] += rest * pair.move[i];
     }
-    return dot(gradient, step);
+    return dot(gradient, step, q_);
   }
-
-  double dot(const double* a, const double* b) const { return std::inner_product(a, a + q_, b, 0.0); }
 
   // A step that was made, and how it changed the gradient.
   struct Pair {
@@ -203,49 +248,16 @@ class Fit {
       pair.move[n] = trial_.data()[i] - beta_.data()[i];
       pair.change[n] = f_.gradient.data()[i] - before[n];
     }
-    pair.curvature = dot(pair.move.data(), pair.change.data());
+    pair.curvature = dot(pair.move.data(), pair.change.data(), q_);
     if (pair.curvature > 0.0) pairs_.push_back(std::move(pair));
-  }
-
-  // L becomes its Cholesky factor in place. A column without curvature of its own (collinear, or all rows
-  // fitted) gets a zero, and no step.
-  void factorise() {
-    const std::int64_t stride = f_.stride;
-    for (std::int64_t i = 0; i < q_; ++i) {
-      double* row = L_.data() + i * stride;
-      const double diagonal = row[i];
-      for (std::int64_t j = 0; j < i; ++j) {
-        const double* other = L_.data() + j * stride;
-        const double sum = row[j] - std::inner_product(row, row + j, other, 0.0);
-        row[j] = other[j] > 0.0 ? sum / other[j] : 0.0;
-      }
-      const double pivot = diagonal - std::inner_product(row, row + i, row, 0.0);
-      row[i] = pivot > 1e-12 * diagonal ? std::sqrt(pivot) : 0.0;
-    }
-  }
-
-  // out = (L L')^-1 in.
-  void solve(const double* in, double* out) const {
-    const std::int64_t stride = f_.stride;
-    const double* L = L_.data();
-    for (std::int64_t i = 0; i < q_; ++i) {
-      const double* row = L + i * stride;
-      const double sum = in[i] - std::inner_product(row, row + i, out, 0.0);
-      out[i] = row[i] > 0.0 ? sum / row[i] : 0.0;
-    }
-    for (std::int64_t i = q_ - 1; i >= 0; --i) {
-      const double* row = L + i * stride;
-      out[i] = row[i] > 0.0 ? out[i] / row[i] : 0.0;
-      for (std::int64_t l = 0; l < i; ++l) out[l] -= row[l] * out[i];
-    }
   }
 
   const FitOptions& options_;
   CrossEntropy f_;
   const std::int64_t q_;
-  AlignedBuffer<double> L_, beta_, trial_, step_;
+  AlignedBuffer<double> L_, beta_, trial_, step_, scratch_;
   std::vector<Pair> pairs_;  // since the Hessian at hand was taken
-  double log_odds_, null_loss_;
+  double log_odds_, null_loss_, left_ = 0.0;
   Evaluation now_{};
   bool fresh_ = false, converged_ = false, drifting_ = false;
   std::int64_t n_iter_ = 0;
@@ -292,11 +304,7 @@ void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_
     Fit fit(design, size, options);
     for (std::int64_t i = next(); i >= 0; i = next()) {
       const std::int32_t* subset = subsets + i * size;
-      if (model != nullptr) {
-        fit.start_from(subset, *model, design.n_columns);
-      } else {
-        fit.start_from(subset, start + i * (size + 1));
-      }
+      fit.start(subset, start == nullptr ? nullptr : start + i * (size + 1), model, design.n_columns);
       fit.run();
       fit.report(fits, i);
     }

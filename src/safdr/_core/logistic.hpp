@@ -48,11 +48,13 @@ struct Fits {
   double* cross_entropy;  // mean over the weight
   bool* separated;
   bool* converged;  // false under separation, or where rounding stopped it
+  double* left;     // estimate of what the cross-entropy has left to lose
   std::int64_t* n_iter;
 };
 
-// Fits each subset of the columns: from the given coefficients (one row a subset, as in Fits), or, where
-// there is a model, from its optimum for the subset, and with its Hessian as long as that serves.
+// Fits each subset of the columns, from the given coefficients (one row a subset, as in Fits), or from the
+// optimum of the model for the subset; one of them may be null. The Hessian of the model is used as long as it
+// serves.
 void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets,
                   std::int64_t size, const double* start, const LocalModel* model,
                   const FitOptions& options, const Fits& fits);

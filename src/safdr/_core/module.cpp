@@ -145,7 +145,7 @@ auto fit_logistic(Stack<const double> Z, Vector<const double> y, Weights weight,
                   std::optional<std::tuple<Vector<const double>, Vector<const double>, Matrix<const double>>> model,
                   std::int64_t max_iter, double tol, std::int64_t n_threads) {
   const std::size_t n = subsets.shape(0), size = subsets.shape(1);
-  NewArray<double> coefficients({n, size + 1}), cross_entropy({n});
+  NewArray<double> coefficients({n, size + 1}), cross_entropy({n}), left({n});
   NewArray<bool> separated({n}), converged({n});
   NewArray<std::int64_t> n_iter({n});
   safdr::LocalModel local{};
@@ -156,10 +156,10 @@ auto fit_logistic(Stack<const double> Z, Vector<const double> y, Weights weight,
                         static_cast<std::int64_t>(size), start ? start->data() : nullptr,
                         model ? &local : nullptr, {max_iter, tol, n_threads},
                         {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
-                         converged.data.data(), n_iter.data.data()});
+                         converged.data.data(), left.data.data(), n_iter.data.data()});
   }
   return nb::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(),
-                        converged.release(), n_iter.release());
+                        converged.release(), left.release(), n_iter.release());
 }
 
 }  // namespace

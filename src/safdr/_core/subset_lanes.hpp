@@ -123,9 +123,30 @@ struct SubsetLanes {
     return sum;
   }
 
-  // g = P x.
+  // g = P x, four rows at a time.
   SAFDR_INLINE void multiply() {
-    for (std::int64_t i = 0; i < k; ++i) {
+    std::int64_t i = 0;
+    for (; i + 4 <= k; i += 4) {
+      const Lanes *row0 = P + triangle(i), *row1 = row0 + i + 1, *row2 = row1 + i + 2, *row3 = row2 + i + 3;
+      const Lanes x0 = x[i], x1 = x[i + 1], x2 = x[i + 2], x3 = x[i + 3];
+      Lanes sum0 = row0[i] * x0 + row1[i] * x1 + row2[i] * x2 + row3[i] * x3;
+      Lanes sum1 = row1[i] * x0 + row1[i + 1] * x1 + row2[i + 1] * x2 + row3[i + 1] * x3;
+      Lanes sum2 = row2[i] * x0 + row2[i + 1] * x1 + row2[i + 2] * x2 + row3[i + 2] * x3;
+      Lanes sum3 = row3[i] * x0 + row3[i + 1] * x1 + row3[i + 2] * x2 + row3[i + 3] * x3;
+      for (std::int64_t l = 0; l < i; ++l) {
+        const Lanes p0 = row0[l], p1 = row1[l], p2 = row2[l], p3 = row3[l], x_l = x[l];
+        sum0 += p0 * x_l;
+        sum1 += p1 * x_l;
+        sum2 += p2 * x_l;
+        sum3 += p3 * x_l;
+        g[l] += p0 * x0 + p1 * x1 + (p2 * x2 + p3 * x3);
+      }
+      g[i] = sum0;
+      g[i + 1] = sum1;
+      g[i + 2] = sum2;
+      g[i + 3] = sum3;
+    }
+    for (; i < k; ++i) {
       const Lanes* row = P + triangle(i);
       const Lanes x_i = x[i];
       Lanes sum = row[i] * x_i;
@@ -171,10 +192,21 @@ struct SubsetLanes {
       for (std::int64_t l = 0; l < k; ++l) wc[l] -= q[l] * leaving + h[l] * entering;
       wc[a] = choose(accept, entering, w_a);
     }
-    for (std::int64_t i = 0; i < k; ++i) {
-      Lanes* row = P + triangle(i);
-      const Lanes leaving = q[i] * out, entering = h[i] * in;
-      for (std::int64_t l = 0; l <= i; ++l) row[l] += entering * h[l] - leaving * q[l];
+    // Two rows at a time: the first has one element less.
+    for (std::int64_t i = 0; i < k; i += 2) {
+      Lanes *row0 = P + triangle(i), *row1 = row0 + i + 1;
+      const Lanes leaving0 = q[i] * out, entering0 = h[i] * in;
+      if (i + 1 == k) {
+        for (std::int64_t l = 0; l <= i; ++l) row0[l] += entering0 * h[l] - leaving0 * q[l];
+        break;
+      }
+      const Lanes leaving1 = q[i + 1] * out, entering1 = h[i + 1] * in;
+      for (std::int64_t l = 0; l <= i; ++l) {
+        const Lanes h_l = h[l], q_l = q[l];
+        row0[l] += entering0 * h_l - leaving0 * q_l;
+        row1[l] += entering1 * h_l - leaving1 * q_l;
+      }
+      row1[i + 1] += entering1 * h[i + 1] - leaving1 * q[i + 1];
     }
     value += choose(accept, gain, zero);
     x[a] = own;

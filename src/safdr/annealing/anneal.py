@@ -28,8 +28,8 @@ class AnnealingSettings:
     sweeps: float = 0.5
     temperature_step: float = 0.7
     max_steps: int = 100
-    tol: float = 1e-3
-    n_iter_no_change: int = 10
+    tol: float = 5e-3
+    n_iter_no_change: int = 5
     n_batches: int = 5
     batch_fraction: float = 0.5
     batch_draw: str = "step"
