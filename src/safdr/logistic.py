@@ -171,7 +171,10 @@ class LogisticData:
         fits = fit(local, start=start, model=model, tol=ROUGH_TOL)
         coefficients, cross_entropies, _, _, left, n_iter = fits
         lowest = cross_entropies - CONTENDER * left
-        contenders = np.flatnonzero(lowest <= cross_entropies.min())
+        # Where the classes are separated completely nothing is left to do.
+        contenders = np.flatnonzero((lowest <= cross_entropies.min()) & (cross_entropies > 0))
+        if not len(contenders):
+            return fits
         final = fit(local[contenders], start=coefficients[contenders], model=model)
         final[-1] += n_iter[contenders]
         for all_of_them, some in zip(fits, final, strict=True):

@@ -47,24 +47,28 @@ class Trace:
 class AnnealingResult:
     """What annealing at one size found, all of it measured on the whole training data.
 
+    The candidates are the subsets at which the replicas ended, then the best that going uphill from
+    them reaches: no swap of one feature raises its criterion value.
+
     Attributes
     ----------
-    subsets : ndarray of shape (n_replicas, size)
-        Sorted feature indices of each replica at the end.
-    criterion_values : ndarray of shape (n_replicas,)
+    subsets : ndarray of shape (n_candidates, size)
+        Sorted feature indices of each candidate; there is one more than replicas.
+    criterion_values : ndarray of shape (n_candidates,)
         Criterion value of each subset.
-    cross_entropies : ndarray of shape (n_replicas,)
+    cross_entropies : ndarray of shape (n_candidates,)
         Mean cross-entropy of the unpenalised logistic model on each subset; 0 where the subset
-        separates the classes completely.
-    separated : ndarray of shape (n_replicas,), dtype=bool
+        separates the classes completely. That of the winner is exact; those of the others are
+        right to a tenth of their distance to it.
+    separated : ndarray of shape (n_candidates,), dtype=bool
         Whether the subset separates the classes, completely or in part, so that the unpenalised
         model has no finite optimum.
-    coefficients : ndarray of shape (n_replicas, size)
+    coefficients : ndarray of shape (n_candidates, size)
         Coefficients of the logistic models, on the original scale of the features.
-    intercepts : ndarray of shape (n_replicas,)
+    intercepts : ndarray of shape (n_candidates,)
         Their intercepts.
-    n_iter : ndarray of shape (n_replicas,)
-        Newton steps that each of them took.
+    n_iter : ndarray of shape (n_candidates,)
+        Steps of Newton's method that each of them took.
     start_subsets : ndarray of shape (n_replicas, size)
         The random subsets that the replicas started from.
     trace : Trace
@@ -72,12 +76,12 @@ class AnnealingResult:
     drift : float
         Largest relative difference between the criterion as updated swap by swap and as computed
         from scratch.
-    size : int
-        Number of features in a subset.
+    n_replicas, size : int
+        Number of replicas, and of features in a subset.
     best : int
-        The winning replica: smallest cross-entropy, then largest criterion value.
+        The winner: smallest cross-entropy, then largest criterion value.
     subset, criterion_value, cross_entropy
-        Of the winning replica.
+        Of the winner.
     """
 
     subsets: IntArray
@@ -93,10 +97,15 @@ class AnnealingResult:
 
     def __repr__(self) -> str:
         return (
-            f"AnnealingResult(n_replicas={len(self.subsets)}, subset={self.subset.tolist()}, "
+            f"AnnealingResult(n_replicas={self.n_replicas}, subset={self.subset.tolist()}, "
             f"criterion_value={self.criterion_value:.6g}, cross_entropy={self.cross_entropy:.6g}, "
             f"n_steps={len(self.trace)})"
         )
+
+    @property
+    def n_replicas(self) -> int:
+        """Number of replicas."""
+        return len(self.start_subsets)
 
     @property
     def size(self) -> int:
@@ -105,21 +114,21 @@ class AnnealingResult:
 
     @property
     def best(self) -> int:
-        """The winning replica: smallest cross-entropy, then largest criterion value."""
+        """The winner: smallest cross-entropy, then largest criterion value."""
         return int(np.lexsort((-self.criterion_values, self.cross_entropies))[0])
 
     @property
     def subset(self) -> IntArray:
-        """Features of the winning replica."""
+        """Features of the winner."""
         subset: IntArray = self.subsets[self.best]
         return subset
 
     @property
     def criterion_value(self) -> float:
-        """Criterion value of the winning replica."""
+        """Criterion value of the winner."""
         return float(self.criterion_values[self.best])
 
     @property
     def cross_entropy(self) -> float:
-        """Cross-entropy of the winning replica."""
+        """Cross-entropy of the winner."""
         return float(self.cross_entropies[self.best])

@@ -104,7 +104,7 @@ class CrossEntropy {
   }
 
   // Residuals and curvatures of a block, and its share of the loss. Without weights the sum of log(1 + t) is
-  // the logarithm of the product, which stays below 2^128.
+  // the logarithm of the product, which stays below 2^64.
   template <bool Weighted>
   SAFDR_INLINE void take_rows(std::int64_t block, Evaluation& sum) {
     const std::int64_t start = block * kBlock, n_here = std::min(kBlock, design_.n_rows - start);

@@ -21,10 +21,10 @@ namespace {
 constexpr double kSlowShrink = 0.3, kSmallDecrement = 1.5e-3;
 constexpr int kSlowSteps = 4;
 
-// Near the optimum a Hessian of elsewhere is good enough, as long as each step with it divides the decrement
-// by four: a pass for the gradient alone costs a third (at 15 columns) to a sixth (at 30) of one with the
+// A Hessian of elsewhere, corrected by the steps made with it, is good enough as long as each step halves the
+// decrement: a pass for the gradient alone costs a third (at 15 columns) to a sixth (at 30) of one with the
 // Hessian. When it has failed so often, the fit is a hard one, and each step gets its own.
-constexpr double kNear = 0.01, kStaleShrink = 0.25;
+constexpr double kStaleShrink = 0.5;
 constexpr int kMaxRefreshes = 3;
 
 // What a last step with such a Hessian may leave, against the square of next to nothing that Newton's does.
@@ -141,9 +141,9 @@ class Fit {
         return;
       }
       if ((drifting_ && !(now_.min_margin > 0.0)) || n_iter_ == options_.max_iter) return;
-      const bool easy = n_refreshes < (small ? 1 : kMaxRefreshes);
+      const bool hard = n_refreshes >= (small ? kMaxRefreshes - 1 : kMaxRefreshes);
       newton = fresh_;
-      if (descend(!(easy && decrement < kNear * null_loss_))) continue;
+      if (descend(hard)) continue;
       if (fresh_) return;
       refresh();
       ++n_refreshes;
@@ -201,18 +201,21 @@ class Fit {
     double fraction = 1.0;
     for (int halving = 0; halving <= (fresh_ ? kMaxHalvings : 0); ++halving, fraction *= 0.5) {
       for (std::int64_t i = 0; i < q_; ++i) trial_.data()[i] = beta_.data()[i] - fraction * step_.data()[i];
-      const Evaluation next = evaluate(trial_.data(), with_hessian);
-      if (next.loss <= now_.loss) {
-        if (!with_hessian) remember(before);
-        std::copy_n(trial_.data(), q_, beta_.data());
-        now_ = next;
-        fresh_ = false;
-        if (with_hessian) take_hessian();
-        return true;
-      }
+      // A step that may be refused is not worth a Hessian.
+      const bool full = with_hessian && halving == 0;
+      const Evaluation next = evaluate(trial_.data(), full);
+      if (!(next.loss <= now_.loss)) continue;
+      if (!full) remember(before);
+      std::copy_n(trial_.data(), q_, beta_.data());
+      now_ = next;
+      fresh_ = false;
+      if (full) take_hessian();
+      if (with_hessian && !full) refresh();
+      return true;
     }
-    // The derivatives at hand are those of a point that was refused.
-    if (fresh_) now_ = evaluate(beta_.data(), false);
+    // The gradient at hand is that of a point that was refused.
+    if (!fresh_) return false;
+    now_ = evaluate(beta_.data(), false);
     return false;
   }
 

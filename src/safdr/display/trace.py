@@ -94,7 +94,7 @@ class TraceDisplay(Display):
             mean=trace.mean,
             std=trace.std,
             acceptance=trace.acceptance,
-            n_replicas=len(selector.result_.subsets),
+            n_replicas=selector.result_.n_replicas,
             n_features=selector.result_.size,
         )
 

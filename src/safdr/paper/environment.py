@@ -51,7 +51,9 @@ def _engine() -> str:
 
 
 def mixed_engines(rows: Iterable[Row]) -> str | None:
-    """Say which versions of the engine made the rows, if it was more than one.
+    """Say which versions of the engine made the rows of SA-FDR, if it was more than one.
+
+    The other methods owe it their unpenalised refits alone, which have one answer.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ def mixed_engines(rows: Iterable[Row]) -> str | None:
     -------
     str or None
     """
-    made_with = [row.get("environment", {}) for row in rows]
+    made_with = [row.get("environment", {}) for row in rows if row["method"].startswith("sa-fdr")]
     names = [
         f"{e.get('safdr', 'unknown')} (engine {e.get('engine', 'unknown')})" for e in made_with
     ]
