@@ -226,6 +226,12 @@ def _split(target: Target, choices: Choices) -> tuple[NDArray[np.intp], NDArray[
         raise TableError(
             f"A share of {choices.test_size:g} of the {len(rows)} rows can't be held out: {error}"
         ) from None
+    target.take(train).check_classes("After rows were held out: ")
+    if len(np.unique(target.is_positive[test])) < 2:
+        raise TableError(
+            f"A share of {choices.test_size:g} of the rows holds one class only. Hold out more "
+            "rows, or none."
+        )
     return np.sort(train), np.sort(test)
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # With more values it is a quantity or a name, not a class.
 MAX_CLASSES = 20
+# Fewer rows of a class can't be split for validation, let alone be learnt from.
+MIN_CLASS_ROWS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,7 @@ class Target:
         return replace(self, is_positive=self.is_positive[rows])
 
     def check_classes(self, after: str) -> None:
-        """Refuse fewer than two rows of a class.
+        """Refuse too few rows of a class.
 
         Parameters
         ----------
@@ -56,11 +58,11 @@ class Target:
             What was done to the rows before, for the message; may be empty.
         """
         for label, count in zip((self.negative, self.positive), self.counts, strict=True):
-            if count < 2:
-                rows = "no row" if count == 0 else "1 row"
+            if count < MIN_CLASS_ROWS:
+                n_rows = f"{len(self.is_positive):,}"
                 raise OneClassError(
-                    f"{after}Of the {len(self.is_positive):,} rows {rows} of class {label!r} is "
-                    f"left in the target {self.name!r}: nothing can be learnt about it."
+                    f"{after}Of the {n_rows} rows of the target {self.name!r} {count} are of class "
+                    f"{label!r}; at least {MIN_CLASS_ROWS} are needed to learn from."
                 )
 
 

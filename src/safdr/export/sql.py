@@ -1,0 +1,158 @@
+"""The formula as a query in standard SQL."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from safdr.export.errors import ExportError
+from safdr.export.formula import Formula, Term, unused_name
+from safdr.table.recipe import Feature, FloatArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# What the query adds to the columns of the table.
+ADDED = LOG_ODDS, PROBABILITY = "log_odds", "probability"
+# Beyond this exp() leaves the range of doubles, which some databases call an error.
+LARGEST_EXPONENT = 700
+# Its query holds no name of the table but the quoted ones, so that no comment can be left early.
+TEMPLATE = """\
+-- Scores the rows of a table: log-odds and probability of one class of a two-valued column.
+-- Standard SQL; text that the model has not seen counts as the commonest value.
+SELECT
+  scored.*,
+  CASE
+    WHEN {log_odds} > {limit} THEN 1.0e0
+    WHEN {log_odds} < -{limit} THEN 0.0e0
+    ELSE 1.0e0 / (1.0e0 + EXP(-{log_odds}))
+  END AS {probability}
+FROM (
+  SELECT
+    rows_to_score.*,
+    {intercept}
+{terms}
+    AS {log_odds}
+  FROM {table} AS rows_to_score
+) AS scored
+"""
+
+
+def to_sql(formula: Formula, columns: set[str]) -> str:
+    """Write the formula down as a query.
+
+    Parameters
+    ----------
+    formula : Formula
+        The model.
+    columns : set of str
+        All columns of the table; the two that the query adds are named differently.
+
+    Returns
+    -------
+    str
+        A SELECT that adds two columns, log-odds and probability.
+    """
+    return TEMPLATE.format(
+        log_odds=_identifier(log_odds_name(columns)),
+        probability=_identifier(unused_name(PROBABILITY, columns)),
+        limit=LARGEST_EXPONENT,
+        intercept=_number(formula.intercept),
+        terms="\n".join(f"    + {_term(term)}" for term in formula.terms),
+        table=_identifier(formula.table),
+    )
+
+
+def log_odds_name(columns: set[str]) -> str:
+    """What the query calls the log-odds.
+
+    Parameters
+    ----------
+    columns : set of str
+        All columns of the table.
+
+    Returns
+    -------
+    str
+    """
+    return unused_name(LOG_ODDS, columns)
+
+
+def run_sql(query: str, table: pa.Table, name: str) -> FloatArray:
+    """Score rows with the query itself, in SQLite.
+
+    Parameters
+    ----------
+    query : str
+        From `to_sql`.
+    table : pyarrow.Table
+        Rows, with the columns that the query reads.
+    name : str
+        What the query calls the table.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Log-odds.
+    """
+    columns = table.column_names
+    listed = ", ".join(f"{_identifier(column)} {_affinity(table, column)}" for column in columns)
+    try:
+        with sqlite3.connect(":memory:") as database:
+            # Not every SQLite is built with it.
+            database.create_function("EXP", 1, lambda z: float(np.exp(z)), deterministic=True)
+            database.execute(f"CREATE TABLE {_identifier(name)} ({listed})")
+            database.executemany(
+                f"INSERT INTO {_identifier(name)} VALUES ({', '.join('?' * len(columns))})",
+                zip(*(table.column(column).to_pylist() for column in columns), strict=True),
+            )
+            cursor = database.execute(query)
+            position = [each[0] for each in cursor.description].index(log_odds_name(set(columns)))
+            return np.array([row[position] for row in cursor], dtype=np.float64)
+    except sqlite3.Error as error:
+        raise ExportError(f"SQLite can't run the query that was made: {error}.") from None
+
+
+def _affinity(table: pa.Table, column: str) -> str:
+    """What SQLite needs to know, so that text of digits stays text."""
+    return "TEXT" if "string" in str(table.schema.field(column).type) else "NUMERIC"
+
+
+def _term(term: Term) -> str:
+    return f"{_number(term.coefficient)} * {_value(term.feature)}"
+
+
+def _value(feature: Feature) -> str:
+    """The feature of a row; unknown where the column is, unless there is something to fill in."""
+    column = _identifier(feature.column)
+    if feature.kind == "number":
+        number = f"CAST({column} AS DOUBLE PRECISION)"
+        return number if feature.fill is None else f"COALESCE({number}, {_number(feature.fill)})"
+    unknown = "NULL" if feature.fill is None else _number(feature.fill)
+    if feature.kind == "level":
+        test = f"{column} = {_string(str(feature.level))}"
+    else:
+        test = column
+    return f"CASE WHEN {column} IS NULL THEN {unknown} WHEN {test} THEN 1.0e0 ELSE 0.0e0 END"
+
+
+def _identifier(name: str) -> str:
+    return '"' + _without_zero(name).replace('"', '""') + '"'
+
+
+def _string(text: str) -> str:
+    return "'" + _without_zero(text).replace("'", "''") + "'"
+
+
+def _without_zero(text: str) -> str:
+    if "\0" in text:
+        raise ExportError(f"SQL has no way to write the zero character in {text!r}.")
+    return text
+
+
+def _number(value: float) -> str:
+    """With an exponent, or databases would take it for a decimal of few digits."""
+    text = repr(float(value))
+    return f"({text if 'e' in text else text + 'e0'})"
