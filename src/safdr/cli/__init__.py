@@ -7,13 +7,18 @@ import sys
 def main() -> None:
     """Run ``safdr``."""
     try:
+        from cyclopts import CycloptsError
+
         from safdr.cli.root import app
     except ModuleNotFoundError as error:
         if error.name not in ("cyclopts", "rich"):
             raise
         sys.exit(f"The command line needs {error.name}. Install it with: pip install 'safdr[cli]'")
     try:
-        app()
+        app(exit_on_error=False)
+    except CycloptsError:
+        # It has said what is wrong; not all versions end with the code of wrong usage.
+        sys.exit(2)
     except BrokenPipeError:
         # The reader, such as head, has seen enough. What is left to flush must go somewhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

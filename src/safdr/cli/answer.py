@@ -21,9 +21,9 @@ RULES = {
 }
 UP, DOWN, DIM, WARNING = "cyan", "magenta", "dim", "yellow"
 # Wide enough to compare, narrow enough for 80 columns.
-BAR_CELLS = 12
+BAR_CELLS = 10
 WIDEST = 120
-# Codings and left-out columns to list; result.json has them all.
+# Names in one list; result.json has them all.
 MOST_LISTED = 12
 
 
@@ -40,18 +40,18 @@ def print_answer(content: dict[str, Any], written: Sequence[Path]) -> None:
     console = Console()
     console.width = min(console.width, WIDEST)
     console.print()
-    console.print(Padding(_sentence(content), (0, 2)))
+    console.print(Padding(_sentence(content), (0, 2), expand=False))
     console.print()
-    console.print(Padding(_features(content), (0, 1)))
-    console.print(Padding(_facts(content), (0, 2)))
+    console.print(Padding(_features(content), (0, 1), expand=False))
+    console.print(Padding(_facts(content), (0, 2), expand=False))
     for note in content["notes"]:
         console.print()
-        console.print(Padding(_note(note), (0, 2)))
+        console.print(Padding(_note(note), (0, 2), expand=False))
     console.print()
     last = Text(f"{duration(content['seconds'])}", style=DIM)
     for path in written:
         last.append(f" · wrote {safe(path, None)}", style="")
-    console.print(Padding(last, (0, 2)))
+    console.print(Padding(last, (0, 2), expand=False))
 
 
 def _sentence(content: dict[str, Any]) -> Text:
@@ -78,7 +78,7 @@ def _features(content: dict[str, Any]) -> Table:
         Column("Coefficient", justify="right", no_wrap=True),
         Column("Odds ratio", justify="right", no_wrap=True),
         Column("per sd", justify="right", no_wrap=True),
-        Column("   − effect +", no_wrap=True),
+        Column("  − effect +", no_wrap=True),
         box=box.SIMPLE_HEAD,
         header_style="bold",
     )
@@ -143,8 +143,10 @@ def _sizes(content: dict[str, Any]) -> Iterator[Text]:
         return
     why = f"  {RULES.get(size['rule'], size['rule'])} ({size['rule']}), of 1 to {size['largest']}"
     yield Text.assemble("k* = ", (str(size["chosen"]), "green"), (why, DIM))
-    others = [f"{k} by {rule}" for rule, k in size["by_rule"].items() if rule != size["rule"]]
-    yield Text(f"other rules would choose {' and '.join(others)}", style=DIM)
+    others = [f"{rule} {k}" for rule, k in size["by_rule"].items() if rule != size["rule"]]
+    yield Text(f"other rules: {', '.join(others)}", style=DIM)
+    if size["by_rule"]["best"] == size["largest"] < content["n_features"]:
+        yield Text("the best score is at the largest size; try a larger --k-max", style=WARNING)
 
 
 def _rows(content: dict[str, Any]) -> Iterator[Text]:
@@ -157,31 +159,34 @@ def _rows(content: dict[str, Any]) -> Iterator[Text]:
 
 
 def _coding(content: dict[str, Any]) -> Iterator[Text]:
-    """Text columns: those in the model first."""
+    """Text columns: levels and reference of those in the model, names of the others."""
     chosen = {feature["name"] for feature in content["features"]}
-    codings = sorted(content["coding"], key=lambda coding: not chosen & set(coding["names"]))
-    for coding in codings[:MOST_LISTED]:
-        levels = [safe(name[len(coding["column"]) + 1 :], 20) for name in coding["names"]]
-        shown = ", ".join(levels[:6]) + (f" and {len(levels) - 6} more" if len(levels) > 6 else "")
+    used = [coding for coding in content["coding"] if chosen & set(coding["names"])]
+    for coding in used:
+        levels = [safe(name[len(coding["column"]) + 3 :], 20) for name in coding["names"]]
         rare = f" and {len(coding['pooled'])} rare ones" if coding["pooled"] else ""
         yield Text.assemble(
             name_text(coding["column"]),
-            f" = {shown}",
+            f" = {_list(levels)}",
             (f"  against {safe(coding['reference'], 20)}{rare}", DIM),
         )
-    yield from _and_more(len(codings))
+    others = [safe(coding["column"]) for coding in content["coding"] if coding not in used]
+    if others:
+        yield Text.assemble(("not in the model: " if used else ""), _list(others), style=DIM)
 
 
 def _left_out(columns: list[dict[str, str]]) -> Iterator[Text]:
-    for each in columns[:MOST_LISTED]:
-        yield Text.assemble(name_text(each["column"]), (f"  {safe(each['reason'], None)}", DIM))
-    yield from _and_more(len(columns))
+    """Columns with the same reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for each in columns:
+        by_reason.setdefault(each["reason"], []).append(safe(each["column"]))
+    for reason, names in by_reason.items():
+        yield Text.assemble(_list(names), (f"  {safe(reason, None)}", DIM))
 
 
-def _and_more(n_columns: int) -> Iterator[Text]:
-    if n_columns > MOST_LISTED:
-        more = f"and {n_columns - MOST_LISTED} more columns; --out writes them all"
-        yield Text(more, style=DIM)
+def _list(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    return ", ".join(names[:MOST_LISTED]) + more
 
 
 def _note(note: str) -> Table:

@@ -53,12 +53,12 @@ def clear_errors(debug: bool) -> Iterator[None]:
 def _explain(error: Exception) -> None:
     """Print the error and exit."""
     from safdr.export.errors import ExportError
-    from safdr.table.errors import MissingValuesError, TableError
+    from safdr.table.errors import ClassLostError, MissingValuesError, TableError
 
-    if isinstance(error, MissingValuesError):
+    if isinstance(error, MissingValuesError | ClassLostError):
         from safdr.cli.gaps import print_gaps
 
-        print_gaps(error.report)
+        print_gaps(str(error), error.report)
         sys.exit(FAILED)
     if isinstance(error, TableError):
         kind = type(error).__name__

@@ -18,73 +18,69 @@ MOST_LISTED = 20
 WIDEST = 120
 
 
-def print_gaps(report: MissingReport) -> None:
+def print_gaps(message: str, report: MissingReport) -> None:
     """Print to standard error.
 
     Parameters
     ----------
+    message : str
+        What is wrong.
     report : MissingReport
         What is missing.
     """
     console = Console(stderr=True)
     console.width = min(console.width, WIDEST)
-    n_columns, n_with = report.n_columns, len(report.columns)
-    console.print(
-        f"safdr select: {report.n_missing:,} values are missing, in {n_with} of {n_columns} "
-        "columns. Say what to do about them.",
-        style="bold",
-        markup=False,
-        highlight=False,
-    )
+    console.print(Text(f"safdr select: {safe(message, None)}", style="bold"))
     console.print(_table(report))
     for paragraph in (*_warning(report), *_ways(report)):
-        console.print(Padding(paragraph, (0, 0, 0, 2)))
+        console.print(Padding(paragraph, (0, 0, 0, 2), expand=False) if paragraph else "")
 
 
 def _table(report: MissingReport) -> Table:
     """Counts by column and by class."""
     target = report.target
     table = Table(
+        Column("", no_wrap=True),
         Column("Column", overflow="fold"),
         Column("Missing", justify="right", no_wrap=True),
         Column(Text(f"of class {safe(target.negative, 12)}"), justify="right", no_wrap=True),
         Column(Text(f"of class {safe(target.positive, 12)}"), justify="right", no_wrap=True),
-        Column("", no_wrap=True),
         box=box.SIMPLE_HEAD,
     )
     for each in report.columns[:MOST_LISTED]:
         table.add_row(*_row(each))
     if len(report.columns) > MOST_LISTED:
-        table.add_row(f"and {len(report.columns) - MOST_LISTED} more columns", style="dim")
+        table.add_row("", f"and {len(report.columns) - MOST_LISTED} more columns", style="dim")
     return table
 
 
 def _row(each: MissingColumn) -> Iterator[Text]:
     style = "yellow" if each.depends else ""
+    yield Text("!" if each.depends else "", style=style)
     yield name_text(each.column, style)
     yield Text(f"{each.n_missing:,}", style=style)
     yield from (Text(percent(share), style=style) for share in each.by_class)
-    yield Text("depends on the target" if each.depends else "", style=style)
 
 
-def _warning(report: MissingReport) -> Iterator[Text]:
+def _warning(report: MissingReport) -> Iterator[Text | None]:
     """Say what a gap that depends on the target does to a model."""
     if not report.depending:
         return
     worst = max(report.depending, key=lambda each: each.auc)
     text = Text("Careful: ", style="bold yellow")
     text.append(
-        f"where values are missing depends on the target in {len(report.depending)} columns. "
+        f"where values are missing depends on the target in {len(report.depending)} columns "
+        "(marked\u00a0!). "
         f"Whether {safe(worst.column)} is missing tells the classes apart with an AUC of "
         f"{worst.auc:.3f}, without its value. If a value is missing because of the outcome, a new "
         "row can't offer that: leave the column out.",
         style="default",
     )
     yield text
-    yield Text()
+    yield None
 
 
-def _ways(report: MissingReport) -> Iterator[Text]:
+def _ways(report: MissingReport) -> Iterator[Text | None]:
     """The ways on, each with what it would leave."""
     n_left = report.n_columns - len(report.columns)
     yield Text("Ways on:", style="bold")
@@ -94,7 +90,7 @@ def _ways(report: MissingReport) -> Iterator[Text]:
     yield _way("--missing median", f"keeps all rows and columns{danger}")
     if report.depending:
         drops = " ".join(f"--drop {shlex.quote(safe(e.column, None))}" for e in report.depending)
-        yield Text()
+        yield None
         yield Text("Without the columns that depend on the target:", style="bold")
         yield _way(f"{drops} --missing drop-rows", _rows_left(report, report.complete_without))
 

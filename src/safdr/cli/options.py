@@ -89,9 +89,9 @@ class SearchOptions:
 class ResultOptions:
     """What to print and to write."""
 
-    report: Annotated[
-        Path | None, Parameter(help="Write a report for people: one HTML file.")
-    ] = None
+    report: Annotated[Path | None, Parameter(help="Write a report for people: one HTML file.")] = (
+        None
+    )
     out: Annotated[
         Path | None, Parameter(help="Write a result for machines: features, formula, scores, JSON.")
     ] = None
@@ -103,12 +103,20 @@ class ResultOptions:
             "model: a file that ends in .py, .sql or .onnx; may be repeated.",
         ),
     ] = None
-    force: Annotated[bool, Parameter(negative=(), show_default=False, help="Replace files that are there.")] = False
+    force: Annotated[
+        bool, Parameter(negative=(), show_default=False, help="Replace files that are there.")
+    ] = False
     json: Annotated[
-        bool, Parameter(negative=(), show_default=False, help="Print the result as JSON instead of tables.")
+        bool,
+        Parameter(
+            negative=(), show_default=False, help="Print the result as JSON instead of tables."
+        ),
     ] = False
     quiet: Annotated[
-        bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False, help="Print errors only.")
+        bool,
+        Parameter(
+            name=["--quiet", "-q"], negative=(), show_default=False, help="Print errors only."
+        ),
     ] = False
 
 
@@ -117,9 +125,9 @@ class ResultOptions:
 class AnnealingOptions:
     """Settings of the search that its estimator checks and, where not given, chooses."""
 
-    n_replicas: Annotated[
-        int | None, Parameter(help="Subsets that are annealed side by side.")
-    ] = None
+    n_replicas: Annotated[int | None, Parameter(help="Subsets that are annealed side by side.")] = (
+        None
+    )
     sweeps: Annotated[
         float | None,
         Parameter(help="Swaps proposed at each temperature, as a multiple of the features."),
@@ -137,9 +145,9 @@ class AnnealingOptions:
     n_batches: Annotated[
         int | None, Parameter(help="Random parts of the rows that the replicas draw from.")
     ] = None
-    batch_fraction: Annotated[
-        float | None, Parameter(help="Share of the rows in each part.")
-    ] = None
+    batch_fraction: Annotated[float | None, Parameter(help="Share of the rows in each part.")] = (
+        None
+    )
     batch_draw: Annotated[
         str | None, Parameter(help='Draw a part for each "step" or for each "proposal".')
     ] = None

@@ -60,7 +60,10 @@ def select(
         Parameter(group=RESULTS, help="TOML file with options; the command line comes first."),
     ] = None,
     debug: Annotated[
-        bool, Parameter(group=RESULTS, negative=(), show_default=False, help="Show the traceback of an error.")
+        bool,
+        Parameter(
+            group=RESULTS, negative=(), show_default=False, help="Show the traceback of an error."
+        ),
     ] = False,
 ) -> None:
     """Choose the features."""

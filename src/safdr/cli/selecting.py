@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import re
 import sys
 import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safdr.atomic import write_atomically
+from safdr.cli.checks import check_options
 from safdr.cli.errors import UsageError
 from safdr.cli.options import AnnealingOptions, ResultOptions, SearchOptions, TableOptions
 from safdr.cli.progress import SearchProgress
-from safdr.export.errors import ExportError
+from safdr.cli.writing import to_json, write_results
+from safdr.table.leaks import pure_levels
 from safdr.table.prepare import Choices, Prepared, prepare
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from safdr import AnnealingSelectorCV, SelectionReport
 
+TARGET_NAME = re.compile(r"(?i)target|label|class|outcome|default|status|^y$")
 BUILT_IN = "breast cancer (built in)"
 SEPARATED = (
     "The chosen features separate the classes, completely or in part: the coefficients have no "
@@ -45,7 +47,7 @@ def run(
     table, search, results, annealing
         The options.
     """
-    _check(table, search, results)
+    check_options(table, search, results)
     started = time.perf_counter()
     arrow, choices = _open(file, table, search.seed)
     prepared = prepare(arrow, choices)
@@ -54,59 +56,15 @@ def run(
         notes = _fit(progress.follow(estimator), prepared)
     seconds = time.perf_counter() - started
     report = _report(file, estimator, prepared, choices, notes, seconds, fixed=search.k is not None)
-    written = _write(results, report, prepared, estimator, Path(file or "breast_cancer").stem)
+    written = write_results(results, report, prepared, estimator, _table_name(file))
     _print(results, report, written)
 
 
-def _check(table: TableOptions, search: SearchOptions, results: ResultOptions) -> None:
-    """Refuse what can't work before anything is computed."""
-    if not 0 <= table.test_size < 1:
-        raise UsageError(f"--test-size must be at least 0 and below 1; got {table.test_size:g}.")
-    for name, value in (("-k", search.k), ("--k-max", search.k_max)):
-        if value is not None and value < 1:
-            raise UsageError(f"{name} must be at least 1; got {value}.")
-    if search.jobs == 0:
-        raise UsageError("--jobs must be at least 1, or -1 for all cores; got 0.")
-    if not 0 <= search.seed < 2**32:
-        raise UsageError(f"--seed must be from 0 to {2**32 - 1}; got {search.seed}.")
-    _check_files(results)
-
-
-def _check_files(results: ResultOptions) -> None:
-    """Refuse files that can't be written."""
-    exports = results.export or []
-    paths = [path for path in (results.report, results.out, *exports) if path is not None]
-    for path in paths:
-        if path.is_dir() or not path.absolute().parent.is_dir():
-            what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
-            raise UsageError(f"{str(path)!r} {what}; name a file in a folder that exists.")
-        if path.exists() and not results.force:
-            raise UsageError(
-                f"{str(path)!r} is already there. Replace it with --force, or name another file."
-            )
-        if paths.count(path) > 1:
-            raise UsageError(f"{str(path)!r} is named twice; each result needs its own file.")
-    if exports:
-        _check_exports(exports)
-    if results.report is not None:
-        _check_report()
-
-
-def _check_exports(paths: list[Path]) -> None:
-    from safdr.export.write import check_ending
-
-    for path in paths:
-        try:
-            check_ending(path)
-        except ExportError as error:
-            raise UsageError(f"--export {error}") from None
-
-
-def _check_report() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("jinja2") is None:
-        raise UsageError("--report needs jinja2. Install it with: pip install 'safdr[report]'")
+def _table_name(file: str | None) -> str:
+    """What a query calls the table: the name of the file, without its endings."""
+    if file is None:
+        return "breast_cancer"
+    return "standard_input" if file == "-" else Path(file).name.split(".")[0] or "table"
 
 
 def _open(file: str | None, options: TableOptions, seed: int) -> tuple[pa.Table, Choices]:
@@ -114,10 +72,7 @@ def _open(file: str | None, options: TableOptions, seed: int) -> tuple[pa.Table,
     from safdr.cli.builtin import TARGET, breast_cancer
     from safdr.table.reading import read_table
 
-    if file is None:
-        table = breast_cancer()
-    else:
-        table = read_table(file)
+    table = breast_cancer() if file is None else read_table(file)
     target = options.target or (TARGET if file is None else None)
     if target is None:
         raise UsageError(_which_target(table))
@@ -140,10 +95,14 @@ def _which_target(table: pa.Table) -> str:
 
     from safdr.table.errors import named
 
-    two = [name for name, column in zip(table.column_names, table.columns, strict=True)
-           if pc.count_distinct(column).as_py() == 2]
+    pairs = zip(table.column_names, table.columns, strict=True)
+    two = [name for name, column in pairs if pc.count_distinct(column).as_py() == 2]
     if two:
-        return f"Say which column to predict: --target NAME. Two values have {named(two)}."
+        # A target often says so, and mostly comes last.
+        two.sort(key=lambda name: (not TARGET_NAME.search(name), name != table.column_names[-1]))
+        return (
+            f"Say which column to predict: --target NAME. Columns with two values are {named(two)}."
+        )
     return (
         "Say which column to predict: --target NAME. No column has two values; the columns are "
         f"{named(table.column_names)}."
@@ -157,7 +116,9 @@ def _estimator(
     from safdr import AnnealingSelectorCV
 
     if search.k is not None and search.k > n_features:
-        raise UsageError(f"-k must be at most {n_features}, the number of features; got {search.k}.")
+        raise UsageError(
+            f"-k must be at most {n_features}, the number of features; got {search.k}."
+        )
     return AnnealingSelectorCV(
         min_features=search.k or 1,
         max_features=search.k or min(search.k_max, n_features),
@@ -179,7 +140,7 @@ def _fit(estimator: AnnealingSelectorCV, prepared: Prepared) -> list[str]:
         SEPARATED if issubclass(each.category, SeparationWarning) else str(each.message)
         for each in caught
     ]
-    return list(dict.fromkeys(texts))
+    return [*dict.fromkeys(texts), *pure_levels(prepared, estimator.subset_)]
 
 
 def _report(
@@ -234,60 +195,11 @@ def _plain(choices: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _write(
-    results: ResultOptions,
-    report: SelectionReport,
-    prepared: Prepared,
-    estimator: AnnealingSelectorCV,
-    table_name: str,
-) -> list[Path]:
-    """Make every file first and write then, so that a failure leaves none."""
-    made: dict[Path, bytes] = {}
-    for path in results.export or []:
-        made[path] = _export(path, prepared, estimator, table_name)
-    if results.report is not None:
-        made[results.report] = report.to_html().encode()
-    if results.out is not None:
-        made[results.out] = _json(report).encode()
-    for path, content in made.items():
-        write_atomically(path, content)
-    return list(made)
-
-
-def _export(
-    path: Path, prepared: Prepared, estimator: AnnealingSelectorCV, table_name: str
-) -> bytes:
-    """The formula in one form, checked on the training rows."""
-    from safdr.export.formula import Formula, Term
-    from safdr.export.write import export
-
-    model = estimator.estimator_
-    features = prepared.recipe.features
-    formula = Formula(
-        terms=tuple(
-            Term(features[j], float(coefficient))
-            for j, coefficient in zip(estimator.subset_, model.coef_[0], strict=True)
-        ),
-        intercept=float(model.intercept_[0]),
-        target=prepared.target.name,
-        negative=prepared.target.negative,
-        positive=prepared.target.positive,
-        table=table_name,
-    )
-    return export(
-        path, formula, prepared.train.table, estimator.decision_function(prepared.train.X)
-    )
-
-
-def _json(report: SelectionReport) -> str:
-    return json.dumps(report.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
 def _print(results: ResultOptions, report: SelectionReport, written: list[Path]) -> None:
     from safdr.cli.answer import print_answer
 
     if results.json:
-        sys.stdout.write(_json(report))
+        sys.stdout.write(to_json(report))
     elif not results.quiet:
         print_answer(report.to_dict(), written)
     sys.stdout.flush()

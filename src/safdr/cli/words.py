@@ -60,7 +60,7 @@ def number(value: float | None, digits: int = 4) -> str:
     -------
     str
     """
-    return "–" if value is None else f"{value:.{digits}g}".replace("-", "−")
+    return "–" if value is None else f"{value:.{digits}g}"
 
 
 def ratio(value: float | None) -> str:
@@ -76,7 +76,7 @@ def ratio(value: float | None) -> str:
     str
     """
     if value is not None and value != 1 and abs(value - 1) < 5e-4:
-        return f"1 {'+' if value > 1 else '−'} {abs(value - 1):.1e}"
+        return f"1 {'+' if value > 1 else '-'} {abs(value - 1):.1e}"
     return number(value)
 
 

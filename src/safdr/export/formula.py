@@ -51,7 +51,9 @@ class Formula:
     def __post_init__(self) -> None:
         numbers = [self.intercept, *(term.coefficient for term in self.terms)]
         if not np.isfinite(numbers).all():
-            raise ExportError("The model has coefficients that are not finite; there is no formula.")
+            raise ExportError(
+                "The model has coefficients that are not finite; there is no formula."
+            )
         if any(not term.feature.column for term in self.terms):
             raise ExportError(
                 "A chosen feature comes from a column without a name, which no formula can refer "

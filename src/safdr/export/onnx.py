@@ -80,8 +80,8 @@ def run_onnx(content: bytes, table: pa.Table) -> FloatArray:
 
     Returns
     -------
-    ndarray of shape (n_rows,)
-        Log-odds.
+    ndarray of shape (n_rows, 2)
+        Log-odds and probability.
     """
     onnx = require_onnx()
     from onnx.reference import ReferenceEvaluator
@@ -91,8 +91,8 @@ def run_onnx(content: bytes, table: pa.Table) -> FloatArray:
         each.name: column_input(table, each.name, each.type.tensor_type.elem_type)
         for each in model.graph.input
     }
-    log_odds: FloatArray = ReferenceEvaluator(model).run(None, feeds)[0]
-    return log_odds[:, 0]
+    outputs: Any = ReferenceEvaluator(model).run(None, feeds)
+    return np.hstack(outputs)
 
 
 def column_input(table: pa.Table, name: str, kind: int) -> Any:

@@ -92,7 +92,7 @@ def to_python(formula: Formula, module: str = "model") -> str:
         Its content: plain ASCII, whatever names the table has.
     """
     terms = [
-        f"    ({ascii(term.feature.column)}, {term.coefficient!r}, {ascii(term.feature.level)}, "
+        f"    ({term.feature.column!a}, {term.coefficient!r}, {term.feature.level!a}, "
         f"{term.feature.fill!r}),"
         for term in formula.terms
     ]
@@ -118,9 +118,10 @@ def run_python(code: str, table: pa.Table) -> FloatArray:
 
     Returns
     -------
-    ndarray of shape (n_rows,)
-        Log-odds.
+    ndarray of shape (n_rows, 2)
+        Log-odds and probability.
     """
     module: dict[str, Any] = {"__name__": "model"}
     exec(compile(code, "model.py", "exec"), module)
-    return np.array([module["log_odds"](row) for row in table.to_pylist()])
+    rows = table.to_pylist()
+    return np.array([[module["log_odds"](row), module["probability"](row)] for row in rows])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
 ADDED = LOG_ODDS, PROBABILITY = "log_odds", "probability"
 # Beyond this exp() leaves the range of doubles, which some databases call an error.
 LARGEST_EXPONENT = 700
-# Its query holds no name of the table but the quoted ones, so that no comment can be left early.
 TEMPLATE = """\
--- Scores the rows of a table: log-odds and probability of one class of a two-valued column.
--- Standard SQL; text that the model has not seen counts as the commonest value.
+-- Adds two columns to a table: log-odds and probability that {target} is {positive}
+-- and not {negative}. Standard SQL; text that the model never saw counts as the commonest value.
 SELECT
   scored.*,
   CASE
@@ -56,28 +56,17 @@ def to_sql(formula: Formula, columns: set[str]) -> str:
         A SELECT that adds two columns, log-odds and probability.
     """
     return TEMPLATE.format(
-        log_odds=_identifier(log_odds_name(columns)),
+        # As JSON in ASCII, which has no line breaks to leave the comment by.
+        positive=json.dumps(formula.positive),
+        negative=json.dumps(formula.negative),
+        target=json.dumps(formula.target),
+        log_odds=_identifier(unused_name(LOG_ODDS, columns)),
         probability=_identifier(unused_name(PROBABILITY, columns)),
         limit=LARGEST_EXPONENT,
         intercept=_number(formula.intercept),
         terms="\n".join(f"    + {_term(term)}" for term in formula.terms),
         table=_identifier(formula.table),
     )
-
-
-def log_odds_name(columns: set[str]) -> str:
-    """What the query calls the log-odds.
-
-    Parameters
-    ----------
-    columns : set of str
-        All columns of the table.
-
-    Returns
-    -------
-    str
-    """
-    return unused_name(LOG_ODDS, columns)
 
 
 def run_sql(query: str, table: pa.Table, name: str) -> FloatArray:
@@ -94,8 +83,8 @@ def run_sql(query: str, table: pa.Table, name: str) -> FloatArray:
 
     Returns
     -------
-    ndarray of shape (n_rows,)
-        Log-odds.
+    ndarray of shape (n_rows, 2)
+        Log-odds and probability.
     """
     columns = table.column_names
     listed = ", ".join(f"{_identifier(column)} {_affinity(table, column)}" for column in columns)
@@ -109,8 +98,8 @@ def run_sql(query: str, table: pa.Table, name: str) -> FloatArray:
                 zip(*(table.column(column).to_pylist() for column in columns), strict=True),
             )
             cursor = database.execute(query)
-            position = [each[0] for each in cursor.description].index(log_odds_name(set(columns)))
-            return np.array([row[position] for row in cursor], dtype=np.float64)
+            # The query adds its two columns behind those of the table.
+            return np.array([row[-2:] for row in cursor], dtype=np.float64)
     except sqlite3.Error as error:
         raise ExportError(f"SQLite can't run the query that was made: {error}.") from None
 
@@ -131,10 +120,7 @@ def _value(feature: Feature) -> str:
         number = f"CAST({column} AS DOUBLE PRECISION)"
         return number if feature.fill is None else f"COALESCE({number}, {_number(feature.fill)})"
     unknown = "NULL" if feature.fill is None else _number(feature.fill)
-    if feature.kind == "level":
-        test = f"{column} = {_string(str(feature.level))}"
-    else:
-        test = column
+    test = column if feature.level is None else f"{column} = {_string(feature.level)}"
     return f"CASE WHEN {column} IS NULL THEN {unknown} WHEN {test} THEN 1.0e0 ELSE 0.0e0 END"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import expit
 
 from safdr.export.errors import ExportError, WrongFormulaError
 from safdr.export.formula import Formula
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ENDINGS = (".onnx", ".py", ".sql")
-# Of the log-odds, absolutely and relatively: the order of summation may differ, nothing else.
+# Of log-odds (of large ones relatively) and probabilities: the order of summation may differ.
 TOLERANCE = 1e-9
 # Rows to check on: spread over the table.
 MAX_CHECKED = 1000
@@ -100,9 +101,12 @@ def _with_other_names(read: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def _compare(path: Path, given: FloatArray, wanted: FloatArray) -> None:
-    error = np.abs(given - wanted) / np.maximum(1.0, np.abs(wanted))
+    scale = np.maximum(1.0, np.abs(wanted))
+    errors = [np.abs(given[:, 0] - wanted) / scale, np.abs(given[:, 1] - expit(wanted))]
+    error = np.concatenate(errors)
     if not (error <= TOLERANCE).all():
         raise WrongFormulaError(
-            f"The formula for {str(path)!r} differs from the model by up to {np.nanmax(error):.3g}, "
-            f"more than {TOLERANCE:g}; it is not written. Please report this."
+            f"The formula for {str(path)!r} differs from the model by up to "
+            f"{np.nanmax(error):.3g}, more than {TOLERANCE:g}; it is not written. Please report "
+            "this."
         )

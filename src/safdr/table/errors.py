@@ -1,4 +1,4 @@
-"""What can be wrong with a table; the message says what, the attributes let a caller say what next."""
+"""What can be wrong with a table; callers that know the options say what to do next."""
 
 from __future__ import annotations
 
@@ -72,13 +72,22 @@ class MissingValuesError(TableError):
 
     def __init__(self, report: MissingReport) -> None:
         super().__init__(
-            f"{report.n_missing:,} values are missing, in {len(report.columns)} of the columns."
+            f"{report.n_missing:,} values are missing, in {len(report.columns)} of "
+            f"{report.n_columns} columns."
         )
         self.report = report
 
 
 class OneClassError(TargetError):
     """Only one class is left."""
+
+
+class ClassLostError(OneClassError):
+    """Leaving out incomplete rows leaves one class only."""
+
+    def __init__(self, message: str, report: MissingReport) -> None:
+        super().__init__(message)
+        self.report = report
 
 
 def named(names: Sequence[str]) -> str:

@@ -171,8 +171,8 @@ def _about_depending(report: MissingReport, way: Way) -> str:
         for each in report.depending
     )
     effect = (
-        "Filled with the median, such a column lets the model read the class off the gap, which no "
-        "new row will offer."
+        "Filled with the median, the gap itself becomes a signal, and one that new rows may not "
+        "carry."
         if way == "median"
         else "Leaving out incomplete rows leaves out one class more than the other."
     )

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr.table.columns import Kind, LeftOut, plain, sort_columns
-from safdr.table.errors import ColumnUseError, MissingValuesError, TableError, UnknownColumnError
+from safdr.table.errors import (
+    ClassLostError,
+    ColumnUseError,
+    MissingValuesError,
+    OneClassError,
+    TableError,
+    UnknownColumnError,
+)
 from safdr.table.missing import Way, complete_rows, look_for_missing, warnings_about
 from safdr.table.reading import check_names
 from safdr.table.recipe import FloatArray, Recipe, learn_recipe
@@ -116,7 +123,7 @@ def prepare(table: pa.Table, choices: Choices) -> Prepared:
     ...                   "y": [0, 0, 1, 1] * 10})
     >>> prepared = prepare(table, Choices(target="y", test_size=0))
     >>> [feature.name for feature in prepared.recipe.features]
-    ['colour=red', 'x']
+    ['colour = red', 'x']
     """
     _check_columns(table, choices)
     table, target, notes = _with_target(plain(table), choices)
@@ -199,7 +206,10 @@ def _without_gaps(
         n_gone = int((~complete).sum())
         notes = [f"{n_gone:,} rows with missing values are left out.", *notes]
         table, target = table.filter(complete), target.take(complete)
-        target.check_classes(f"{n_gone:,} rows have missing values and are left out. ")
+        try:
+            target.check_classes(f"{n_gone:,} rows have missing values and are left out. ")
+        except OneClassError as error:
+            raise ClassLostError(str(error), report) from None
         # Without those rows a column may have one value only.
         kinds, left_out = sort_columns(table, kinds, choices.keep)
     else:

@@ -167,7 +167,7 @@ def level_name(column: str, level: str) -> str:
     -------
     str
     """
-    return f"{column}={level}"
+    return f"{column} = {level}"
 
 
 def _level_features(coding: Coding, fill: bool) -> Iterable[Feature]:
@@ -203,5 +203,6 @@ def _level_counts(values: pa.ChunkedArray) -> Sequence[tuple[str, int]]:
 
 
 def _why_uncoded(coding: Coding) -> str:
-    n_levels = 1 + len(coding.pooled)
-    return f"text with {n_levels:,} values, of which none but the commonest is common enough"
+    if len(coding.pooled) < MIN_LEVEL_ROWS:
+        return "nearly always the same text"
+    return f"text with {1 + len(coding.pooled):,} values, each of them rare"

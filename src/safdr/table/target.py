@@ -95,7 +95,7 @@ def read_target(column: pa.ChunkedArray, name: str, positive: str | None) -> Tar
     labels = [label_text(value) for value in values]
     if len(values) < 2:
         raise OneClassError(
-            f"The target {name!r} has one value only, {labels[0]!r}: there is nothing to tell apart."
+            f"The target {name!r} has one value only, {labels[0]!r}: nothing can be told apart."
         )
     chosen = _chosen(name, labels, positive, column)
     is_positive = pc.equal(column, values[chosen]).to_numpy().astype(bool)
@@ -104,9 +104,7 @@ def read_target(column: pa.ChunkedArray, name: str, positive: str | None) -> Tar
     return Target(name, negative, labels[chosen], is_positive)
 
 
-def _chosen(
-    name: str, labels: Sequence[str], positive: str | None, column: pa.ChunkedArray
-) -> int:
+def _chosen(name: str, labels: Sequence[str], positive: str | None, column: pa.ChunkedArray) -> int:
     """Index of the positive label."""
     if positive is None:
         if len(labels) > 2:

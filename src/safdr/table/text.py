@@ -81,7 +81,7 @@ def _unpacked(name: str, content: Any) -> bytes:
 
 
 def _to_utf8(name: str, data: bytes) -> bytes:
-    """Without a byte-order mark; what is not UTF-8 is taken for Windows text, as Excel writes it."""
+    """Without a byte-order mark; what is not UTF-8 is taken for Excel's text on Windows."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", errors="replace").encode()
     data = data.removeprefix(codecs.BOM_UTF8)
