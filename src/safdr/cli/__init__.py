@@ -2,10 +2,17 @@
 
 import os
 import sys
+from collections.abc import Sequence
 
 
-def main() -> None:
-    """Run ``safdr``."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run ``safdr``.
+
+    Parameters
+    ----------
+    arguments : sequence of str, default=None
+        What follows the name of the program; None takes what the shell gave.
+    """
     try:
         from cyclopts import CycloptsError
 
@@ -15,7 +22,7 @@ def main() -> None:
             raise
         sys.exit(f"The command line needs {error.name}. Install it with: pip install 'safdr[cli]'")
     try:
-        app(exit_on_error=False)
+        app(sys.argv[1:] if arguments is None else list(arguments), exit_on_error=False)
     except CycloptsError:
         # It has said what is wrong; not all versions end with the code of wrong usage.
         sys.exit(2)

@@ -39,12 +39,21 @@ app = App(
 )
 
 
+def _refuse_options(_: type, file: str | None) -> None:
+    """Let "-" through, and no option that is misspelled."""
+    if file is not None and file.startswith("-") and file != "-":
+        raise ValueError(f"Unknown option: {file}. A file of this name is ./{file}.")
+
+
 @app.default
 def select(
     file: Annotated[
         str | None,
         Parameter(
             group=TABLE,
+            # Or "-" would be taken for an option.
+            allow_leading_hyphen=True,
+            validator=_refuse_options,
             help="CSV or TSV (.gz too), Parquet or Arrow/Feather; - for standard input; none for "
             "the built-in breast-cancer data.",
         ),
