@@ -1,0 +1,110 @@
+"""The other good subsets: what each has in place of the chosen one, and how much worse it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from safdr.report.charts.scale import Scale
+from safdr.report.charts.svg import NARROW_BELOW, Sheet
+from safdr.report.numbers import counted, excess
+from safdr.report.text import fit
+
+FONT = 13
+BAR = 12
+NAMES = 400
+GAP = 12
+NUMBER = 66
+
+
+def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
+    """Draw a bar for each subset, the chosen one first.
+
+    Parameters
+    ----------
+    content : mapping
+        Of a report, with at least two subsets whose excess is a number.
+    labels : mapping
+        From the index of a feature to its label.
+    width : int
+        Of the chart in pixels.
+
+    Returns
+    -------
+    str
+        SVG.
+    """
+    subsets = content["alternatives"]
+    narrow = width < NARROW_BELOW
+    row, left = (40, 0) if narrow else (24, NAMES + GAP)
+    sheet = Sheet(width, row * len(subsets) + 4, _spoken(subsets))
+    largest = max(each["excess"] for each in subsets)
+    scale = Scale(0.0, largest or 1.0, left, width - NUMBER)
+    for i, each in enumerate(subsets):
+        _draw_row(sheet, each, scale, row * i, _difference(each, subsets[0], labels), narrow)
+    sheet.line(left + 0.5, 0, left + 0.5, row * len(subsets), "axis")
+    return sheet.markup()
+
+
+def differing(each: Mapping[str, Any], chosen: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+    """Give the features that a subset has besides the chosen one, and those that it lacks.
+
+    Parameters
+    ----------
+    each, chosen : mapping
+        Entries of `alternatives`.
+
+    Returns
+    -------
+    tuple of list
+    """
+    gained = [i for i in each["indices"] if i not in set(chosen["indices"])]
+    lost = [i for i in chosen["indices"] if i not in set(each["indices"])]
+    return gained, lost
+
+
+def _difference(
+    each: Mapping[str, Any], chosen: Mapping[str, Any], labels: Mapping[int, str]
+) -> tuple[str, str]:
+    """The difference in a line, shortened fairly between the two sides, and in full."""
+    gained, lost = differing(each, chosen)
+    if not gained:
+        return "the chosen features", "the chosen features"
+    sides = [", ".join(labels[i] for i in side) for side in (gained, lost)]
+    full = f"{sides[0]}\ninstead of\n{sides[1]}"
+    if len(gained) > 1:
+        return f"{len(gained)} others: {sides[0]}", full
+    room = (NAMES - 80) / 2
+    return " for ".join(fit(side, room, FONT) for side in sides), full
+
+
+def _draw_row(
+    sheet: Sheet,
+    each: Mapping[str, Any],
+    scale: Scale,
+    top: float,
+    difference: tuple[str, str],
+    narrow: bool,
+) -> None:
+    title = f"{difference[1]}\n{excess(each['excess'])}, {counted(each['replicas'], 'replica')}"
+    group = sheet.add("g", "mark", title=title)
+    bar_top = top + (20 if narrow else 6)
+    base = bar_top + BAR - 2
+    short = fit(difference[0], scale.stop + NUMBER if narrow else NAMES, FONT)
+    if narrow:
+        sheet.text(0, top + 15, short, "name", within=group)
+    else:
+        sheet.text(NAMES, base, short, "name end", within=group)
+    length = max(scale(each["excess"]) - scale.start, 2.0)
+    sheet.add(
+        "rect", "worse", within=group, x=scale.start, y=bar_top, width=length, height=BAR, rx=2
+    )
+    sheet.text(scale.start + length + 6, base, excess(each["excess"]), "value", within=group)
+
+
+def _spoken(subsets: list[Mapping[str, Any]]) -> str:
+    """What the chart says, in words."""
+    return (
+        f"Bars: cross-entropy of {len(subsets)} subsets relative to the chosen one, from "
+        f"{excess(subsets[1]['excess'])} to {excess(subsets[-1]['excess'])}. Table below."
+    )
