@@ -4,6 +4,7 @@ from __future__ import annotations
 
 WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 ABSENT = "–"
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def significant(value: float | None, digits: int = 3) -> str:
@@ -20,13 +21,11 @@ def significant(value: float | None, digits: int = 3) -> str:
     -------
     str
     """
-    if value is None:
-        return ABSENT
-    text = f"{value:.{digits}g}"
-    if "e" in text:
-        mantissa, exponent = text.split("e")
-        text = f"{mantissa}e{int(exponent)}"
-    return text.replace("-", "−")
+    if value is None or value == 0:
+        return ABSENT if value is None else "0"
+    text, _, exponent = f"{value:#.{digits}g}".partition("e")
+    power = f" × 10{str(int(exponent)).translate(SUPERSCRIPT)}" if exponent else ""
+    return text.removesuffix(".").replace("-", "−") + power
 
 
 def decimals(value: float | None, places: int = 3) -> str:

@@ -51,7 +51,7 @@ def render(content: Mapping[str, Any]) -> str:
         headline=words.headline(content, labels),
         explanation=words.explanation(content),
         cautions=words.cautions(content),
-        positive=str(content["target"]["classes"][1]),
+        positive=words.positive(content),
         is_linear=all(f["standardised_coefficient"] is not None for f in content["features"]),
         compared=_compared(content),
         n_hidden=max(0, len(content["selection"]["indices"]) - MOST_ROWS),

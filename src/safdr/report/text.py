@@ -12,10 +12,10 @@ from typing import Any
 JOINERS = "\u200c\u200d"
 NAMELESS = "(no name)"
 
-# Widths in units of the font size, on the broad side of the common sans-serif fonts: a label that
-# comes out a little short is better than one that runs into its neighbour.
+# Widths in units of the font size, those of DejaVu Sans, the broadest of the common sans-serif
+# fonts: a label that comes out a little short is better than one that runs into its neighbour.
 NARROW = frozenset("iIjlftr.,:;'|!()[]{}/\\-` ")
-BROAD = frozenset("mwMW@%")
+BROAD = frozenset("mwMW@%<>=+#~^&")
 
 
 def one_line(name: object) -> str:
@@ -119,10 +119,10 @@ def _width_of(char: str) -> float:
     if unicodedata.east_asian_width(char) in "WF":
         return 1.3  # emoji are broader than their font size
     if char in NARROW:
-        return 0.36
+        return 0.42
     if char in BROAD:
-        return 0.95
-    return 0.72 if char.isupper() or ord(char) > 0x2FF else 0.58
+        return 1.0
+    return 0.74 if char.isupper() or ord(char) > 0x2FF else 0.63
 
 
 def _without_middle(text: str, kept: int) -> str:

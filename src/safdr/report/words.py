@@ -35,7 +35,7 @@ def inline(name: str) -> Markup:
     -------
     Markup
     """
-    short = fit(name, LONGEST, 0.58)
+    short = fit(name, LONGEST, 1 / 0.63)
     if short == name:
         return Markup("<bdi>{}</bdi>").format(name)
     return Markup('<bdi title="{}">{}</bdi>').format(name, short)
@@ -96,11 +96,29 @@ def explanation(content: Mapping[str, Any]) -> list[Markup | str]:
         value = known.get("mean", known.get("value"))
         sentences.append(
             Markup(
-                "Given one row of each class, the model gives the one that is {} the higher score "
-                "{} of the time; guessing would be right 50 % of the time."
-            ).format(_positive(content), percent(value, 1))
+                "Given one row of each class, the model gives the one with {} the higher score {} "
+                "of the time; guessing would be right 50 % of the time."
+            ).format(positive(content), percent(value, 1))
         )
     return sentences + _numbers(content)
+
+
+def positive(content: Mapping[str, Any]) -> Markup:
+    """Write what the odds are the odds of.
+
+    Parameters
+    ----------
+    content : mapping
+        Of a report.
+
+    Returns
+    -------
+    Markup
+    """
+    target = content["target"]
+    label = inline(str(target["classes"][1]))
+    name = Markup("label") if target["name"] is None else inline(target["name"])
+    return Markup("{} = {}").format(name, label)
 
 
 def cautions(content: Mapping[str, Any]) -> list[str]:
@@ -181,14 +199,6 @@ def _task(content: Mapping[str, Any], singular: bool) -> Markup:
         return Markup("predict{} <b>{}</b>").format(s, inline(target["name"]))
     first, second = (Markup("<b>{}</b>").format(inline(str(c))) for c in target["classes"])
     return Markup("tell{} {} from {}").format(s, first, second)
-
-
-def _positive(content: Mapping[str, Any]) -> Markup:
-    target = content["target"]
-    label = inline(str(target["classes"][1]))
-    if target["name"] is None:
-        return label
-    return Markup("{} = {}").format(inline(target["name"]), label)
 
 
 def _listed(names: list[str]) -> Markup:

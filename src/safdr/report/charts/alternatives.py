@@ -9,6 +9,7 @@ from safdr.report.charts.scale import Scale
 from safdr.report.charts.svg import NARROW_BELOW, Sheet
 from safdr.report.numbers import counted, excess
 from safdr.report.text import fit
+from safdr.report.text import width as text_width
 
 FONT = 13
 BAR = 12
@@ -40,9 +41,10 @@ def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], wid
     sheet = Sheet(width, row * len(subsets) + 4, _spoken(subsets))
     largest = max(each["excess"] for each in subsets)
     scale = Scale(0.0, largest or 1.0, left, width - NUMBER)
-    for i, each in enumerate(subsets):
-        _draw_row(sheet, each, scale, row * i, _difference(each, subsets[0], labels), narrow)
     sheet.line(left + 0.5, 0, left + 0.5, row * len(subsets), "axis")
+    for i, each in enumerate(subsets):
+        difference = _difference(each, subsets[0], labels, width if narrow else NAMES)
+        _draw_row(sheet, each, scale, row * i, difference, narrow)
     return sheet.markup()
 
 
@@ -64,18 +66,29 @@ def differing(each: Mapping[str, Any], chosen: Mapping[str, Any]) -> tuple[list[
 
 
 def _difference(
-    each: Mapping[str, Any], chosen: Mapping[str, Any], labels: Mapping[int, str]
+    each: Mapping[str, Any], chosen: Mapping[str, Any], labels: Mapping[int, str], room: float
 ) -> tuple[str, str]:
     """The difference in a line, shortened fairly between the two sides, and in full."""
     gained, lost = differing(each, chosen)
     if not gained:
         return "the chosen features", "the chosen features"
-    sides = [", ".join(labels[i] for i in side) for side in (gained, lost)]
-    full = f"{sides[0]}\ninstead of\n{sides[1]}"
+    new, old = ([labels[i] for i in side] for side in (gained, lost))
+    full = f"{', '.join(new)}\ninstead of\n{', '.join(old)}"
     if len(gained) > 1:
-        return f"{len(gained)} others: {sides[0]}", full
-    room = (NAMES - 80) / 2
-    return " for ".join(fit(side, room, FONT) for side in sides), full
+        return _some_of(new, room), full
+    each_room = (room - text_width(" for ", FONT)) / 2
+    spare = max(0.0, each_room - min(text_width(new[0], FONT), text_width(old[0], FONT)))
+    return " for ".join(fit(side[0], each_room + spare, FONT) for side in (new, old)), full
+
+
+def _some_of(names: list[str], room: float) -> str:
+    """As many whole names as there is room for."""
+    head = f"{len(names)} others: "
+    for shown in range(len(names), 0, -1):
+        text = head + ", ".join(names[:shown]) + (", …" if shown < len(names) else "")
+        if text_width(text, FONT) <= room:
+            return text
+    return head + fit(names[0], room - text_width(head + ", …", FONT), FONT) + ", …"
 
 
 def _draw_row(
@@ -90,11 +103,10 @@ def _draw_row(
     group = sheet.add("g", "mark", title=title)
     bar_top = top + (20 if narrow else 6)
     base = bar_top + BAR - 2
-    short = fit(difference[0], scale.stop + NUMBER if narrow else NAMES, FONT)
     if narrow:
-        sheet.text(0, top + 15, short, "name", within=group)
+        sheet.text(0, top + 15, difference[0], "name halo", within=group)
     else:
-        sheet.text(NAMES, base, short, "name end", within=group)
+        sheet.text(NAMES, base, difference[0], "name end", within=group)
     length = max(scale(each["excess"]) - scale.start, 2.0)
     sheet.add(
         "rect", "worse", within=group, x=scale.start, y=bar_top, width=length, height=BAR, rx=2

@@ -43,11 +43,11 @@ def draw_coefficients(content: Mapping[str, Any], labels: Mapping[int, str], wid
     sheet = Sheet(width, bottom + FOOT, _spoken(features, labels))
     scale = _scale([f["standardised_coefficient"] for f in features], left, width)
     _draw_axis(sheet, scale, bottom, (left + width) / 2)
+    sheet.line(scale(0), 0, scale(0), bottom, "axis")
     own = {f["index"]: labels[f["index"]] for f in features}
     short = fitted(own, width if narrow else NAMES, FONT)
     for i, feature in enumerate(features):
         _draw_row(sheet, feature, scale, row * i, short[feature["index"]], own, narrow)
-    sheet.line(scale(0), 0, scale(0), bottom, "axis")
     return sheet.markup()
 
 
@@ -84,7 +84,7 @@ def _draw_row(
     bar_top = top + (21 if narrow else 6)
     base = bar_top + BAR - 3
     if narrow:
-        sheet.text(0, top + 15, short, "name", within=group)
+        sheet.text(0, top + 15, short, "name halo", within=group)
     else:
         sheet.text(NAMES, base, short, "name end", within=group)
     x, end = sorted((scale(0), scale(value)))

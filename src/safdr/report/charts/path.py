@@ -11,6 +11,8 @@ from safdr.report.numbers import counted, decimals
 from safdr.report.text import width as text_width
 
 FONT = 13
+# Bold letters are broader by this factor.
+BOLD = 1.12
 # Two lines above the plot hold the labels of the chosen and the best size, so that no label ever
 # lies on a mark.
 HEAD = 46
@@ -81,22 +83,28 @@ def _draw_rule(sheet: Sheet, content: Mapping[str, Any], x: Scale, y: Scale) -> 
 def _draw_choices(
     sheet: Sheet, content: Mapping[str, Any], x: Scale, y: Scale, width: float
 ) -> None:
-    """Lines from the chosen and the best size up to their labels."""
-    path, chosen = content["path"], content["size"]["chosen"]
+    """Lines from the chosen and the best size up to their labels, each on a line of its own."""
+    path, chosen = content["path"], _entry(content["path"], content["size"]["chosen"])
     best = max(path, key=lambda each: each["mean"])
-    marks = [(_mean_of(path, chosen), f"chosen: {chosen}", "chosen", 16)]
-    if best["size"] != chosen:
-        text = f"best mean: {best['size']}"
-        marks.append((best, text, "muted", 34))
-    for each, text, style, baseline in marks:
-        at, full = x(each["size"]), f"{text} ({decimals(each['mean'])})"
-        sheet.line(at, baseline + 5, at, y(each["mean"]), f"leader {style}")
-        room = width - RIGHT - at
-        # To the right, away from the smaller of the two, wherever there is room.
-        fits = text_width(full, FONT) <= room
-        sheet.text(
-            at if fits else at + 6, baseline, full, f"{style} halo" + ("" if fits else " end")
-        )
+    text, other = f"chosen: {_shown(chosen)}", f"best mean: {_shown(best)}"
+    if best is not chosen:
+        left = _left_end(other, x(best["size"]), width)
+        if left - 4 <= x(chosen["size"]) <= left + text_width(other, FONT):
+            # The line of the chosen size would cross the label of the best: one label for both.
+            text, other = f"{text}, {other}", ""
+        sheet.line(x(best["size"]), 39, x(best["size"]), y(best["mean"]), "leader")
+        sheet.text(left, 34, other, "muted")
+    sheet.line(x(chosen["size"]), 21, x(chosen["size"]), y(chosen["mean"]), "leader chosen")
+    sheet.text(_left_end(text, x(chosen["size"]), width), 16, text, "chosen")
+
+
+def _shown(each: Mapping[str, Any]) -> str:
+    return f"{each['size']} ({decimals(each['mean'])})"
+
+
+def _left_end(text: str, at: float, width: float) -> float:
+    """Where a label begins: at its mark, or further left where it would not fit."""
+    return max(0.0, min(at - 3, width - BOLD * text_width(text, FONT)))
 
 
 def _draw_scores(
@@ -118,7 +126,7 @@ def _draw_scores(
         )
 
 
-def _mean_of(path: list[Mapping[str, Any]], size: int) -> Mapping[str, Any]:
+def _entry(path: list[Mapping[str, Any]], size: int) -> Mapping[str, Any]:
     return next(each for each in path if each["size"] == size)
 
 
@@ -137,6 +145,6 @@ def _spoken(content: Mapping[str, Any]) -> str:
     return (
         f"Line chart: mean validation score against the number of features, from "
         f"{path[0]['size']} to {path[-1]['size']}. Chosen: {chosen}, with "
-        f"{decimals(_mean_of(path, chosen)['mean'])}. Best mean: {best['size']}, with "
+        f"{decimals(_entry(path, chosen)['mean'])}. Best mean: {best['size']}, with "
         f"{decimals(best['mean'])}. Table below."
     )

@@ -106,7 +106,7 @@ def size_ticks(sizes: list[int], pixels: float) -> list[int]:
     list of int
     """
     step = next((s for s in (1, 2, 5, 10, 20, 50) if s * pixels >= 22), 100)
-    return [size for size in sizes if step == 1 or size % step == 0 or size == sizes[0] == 1]
+    return [size for size in sizes if step == 1 or size % step == 0 or (size == 1 and step > 2)]
 
 
 def _round_step(wanted: float) -> float:

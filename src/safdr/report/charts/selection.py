@@ -9,16 +9,21 @@ from typing import Any
 from safdr.report.charts.scale import size_ticks
 from safdr.report.charts.svg import NARROW_BELOW, Sheet
 from safdr.report.numbers import counted
-from safdr.report.text import fitted
+from safdr.report.text import fit, fitted
 from safdr.report.text import width as text_width
 
 # More rows say no more; the table has them all.
 MOST_ROWS = 40
+FONT = 13
 HEAD = 26
 FOOT = 42
+GAP = 12
+RIGHT = 6
 WIDEST_COLUMN = 44.0
 # The faintest ribbon must still be seen.
 FAINTEST = 0.18
+# Bold letters are broader by this factor.
+BOLD = 1.12
 
 
 def draw_selection(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
@@ -41,22 +46,24 @@ def draw_selection(content: Mapping[str, Any], labels: Mapping[int, str], width:
     selection = content["selection"]
     sizes, shown = selection["sizes"], selection["indices"][:MOST_ROWS]
     narrow = width < NARROW_BELOW
-    font, row, names = (12, 20, 124) if narrow else (13, 22, 230)
-    column = min(WIDEST_COLUMN, (width - names - 12) / len(sizes))
-    left, bottom = names + 12.0, HEAD + row * len(shown)
+    row, names = (20, 132) if narrow else (22, 230)
+    column = min(WIDEST_COLUMN, (width - names - GAP - RIGHT) / len(sizes))
+    left, bottom = float(names + GAP), HEAD + row * len(shown)
     sheet = Sheet(width, bottom + FOOT, _spoken(content, labels, len(shown)))
-    _draw_chosen_column(sheet, content, left, column, bottom, width)
-    short = fitted({i: labels[i] for i in shown}, names, font)
+    short = fitted({i: labels[i] for i in shown}, names, BOLD * FONT)
     kept = {feature["index"] for feature in content["features"]}
     for number, (index, shares) in enumerate(zip(shown, selection["share"], strict=False)):
         top = HEAD + row * number
         style = "name end kept" if index in kept else "name end muted"
         sheet.text(names, top + row - 6, short[index], style, title=labels[index])
         sheet.line(left, top + row / 2, left + column * len(sizes), top + row / 2, "grid")
-        _draw_ribbon(sheet, labels[index], sizes, shares, (left, top + 2, column, row - 4))
+        # Nobody points on a phone, and these texts are the heaviest part of the page.
+        label = None if narrow else labels[index]
+        _draw_ribbon(sheet, label, sizes, shares, (left, top + 2, column, row - 4))
     for size in size_ticks(sizes, column):
         at = left + (size - sizes[0] + 0.5) * column
         sheet.text(at, bottom + 18, str(size), "tick middle")
+    _draw_chosen_column(sheet, content, left, column, bottom, width)
     _draw_axis_title(sheet, left + column * len(sizes) / 2, bottom + 37, width)
     return sheet.markup()
 
@@ -64,7 +71,7 @@ def draw_selection(content: Mapping[str, Any], labels: Mapping[int, str], width:
 def _draw_axis_title(sheet: Sheet, middle: float, baseline: float, width: float) -> None:
     """In the middle of the columns, or at the right edge where that would cut it."""
     text = "number of features"
-    half = text_width(text, 13) / 2
+    half = text_width(text, FONT) / 2
     sheet.text(min(middle, width - half), baseline, text, "tick middle")
 
 
@@ -78,16 +85,16 @@ def _draw_chosen_column(
 ) -> None:
     chosen = content["size"]["chosen"]
     x = left + (chosen - content["selection"]["sizes"][0]) * column
-    sheet.add("rect", "column", x=x, y=HEAD - 4, width=column, height=bottom - HEAD + 8, rx=3)
+    sheet.add("rect", "column", x=x - 1, y=HEAD - 3, width=column + 1, height=bottom - HEAD + 6)
     text = f"chosen: {chosen}"
-    fits = x + text_width(text, 13) <= width
+    fits = x + text_width(text, FONT) <= width
     place, anchor = (x, "") if fits else (x + column, " end")
     sheet.text(place, HEAD - 10, text, "chosen" + anchor)
 
 
 def _draw_ribbon(
     sheet: Sheet,
-    label: str,
+    label: str | None,
     sizes: list[int],
     shares: list[float],
     box: tuple[float, float, float, float],
@@ -95,18 +102,22 @@ def _draw_ribbon(
     """Neighbouring sizes with the same share are one piece: a page of cells would be too heavy."""
     left, top, column, height = box
     for first, last, share in _runs(shares):
-        span = f"{sizes[first]}" if first == last else f"{sizes[first]} to {sizes[last]}"
-        noun = "feature" if sizes[last] == 1 else "features"
         sheet.add(
             "rect",
             "ribbon mark",
-            title=f"{label[:60]}\nwith {span} {noun}: in {share:.0%} of the splits",
+            title=None if label is None else _title(label, sizes[first], sizes[last], share),
             x=left + first * column,
             y=top,
             width=(last - first + 1) * column - 1,
             height=height,
             fill_opacity=f"{FAINTEST + (1 - FAINTEST) * share:.2f}",
         )
+
+
+def _title(label: str, first: int, last: int, share: float) -> str:
+    span = f"{first}" if first == last else f"{first} to {last}"
+    noun = "feature" if last == 1 else "features"
+    return f"{fit(label, 40, 1)}\nwith {span} {noun}: in {share:.0%} of the splits"
 
 
 def _runs(shares: list[float]) -> Iterator[tuple[int, int, float]]:

@@ -13,7 +13,7 @@ LEFT = 46
 RIGHT = 14
 HEAD = 24
 UPPER = 170
-BETWEEN = 34
+BETWEEN = 44
 LOWER = 64
 FOOT = 44
 
@@ -52,7 +52,8 @@ def draw_trace(content: Mapping[str, Any], labels: Mapping[int, str], width: int
     accepted = [(x(i), lower(v)) for i, v in enumerate(trace["acceptance"]) if v is not None]
     sheet.polyline(accepted, "curve second")
     _draw_time(sheet, x, trace, lower.start, width)
-    _draw_hover(sheet, x, trace, lower.start)
+    if width >= NARROW_BELOW:  # nobody points on a phone
+        _draw_hover(sheet, x, trace, lower.start)
     return sheet.markup()
 
 
@@ -65,7 +66,7 @@ def _draw_grid(sheet: Sheet, y: Scale, width: float) -> None:
 
 
 def _draw_shares(sheet: Sheet, y: Scale, width: float) -> None:
-    sheet.text(0, y.stop - 10, "swaps accepted", "second")
+    sheet.text(0, y.stop - 14, "swaps accepted", "second")
     for share in (0.0, 0.5, 1.0):
         sheet.line(LEFT, y(share), width - RIGHT, y(share), "grid")
         sheet.text(LEFT - 8, y(share) + 4, percent(share), "tick end")
