@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 # They join emoji and shape Persian and Indic letters; all other invisible characters are dropped,
@@ -90,10 +90,27 @@ def fit(text: str, room: float, size: float) -> str:
     """
     kept = min(len(text), int(room / size / 0.2))
     short = text if kept == len(text) else _without_middle(text, kept)
-    while kept > 1 and width(short, size) > room:
-        kept -= 1
+    while kept > 1 and (measured := width(short, size)) > room:
+        kept = min(kept - 1, int(kept * room / measured) + 1)
         short = _without_middle(text, kept)
     return short
+
+
+def column_width(texts: Iterable[str], most: float, size: float) -> float:
+    """Give the width of a column that holds some texts, but no more than there is room for.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Lines.
+    most, size : float
+        Largest width, and size of the font, in pixels.
+
+    Returns
+    -------
+    float
+    """
+    return min(most, max(width(text, size) for text in texts))
 
 
 def width(text: str, size: float) -> float:

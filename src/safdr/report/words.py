@@ -91,7 +91,7 @@ def explanation(content: Mapping[str, Any]) -> list[Markup | str]:
     sentences: list[Markup | str] = []
     known = scores["validation"] or scores["test"]
     if known is None:
-        return ["How well they predict new rows is not known: no rows were held out to try."]
+        return ["How well this predicts new rows is not known: no rows were held out to try."]
     if scores["scoring"] == "roc_auc":
         value = known.get("mean", known.get("value"))
         sentences.append(
@@ -174,8 +174,9 @@ def _claim(content: Mapping[str, Any]) -> Markup:
     chosen, largest = size["chosen"], size["largest"]
     count = f"{spelled(chosen)} of {counted(total, 'feature')}"
     if largest is None:
-        return Markup("The best {} of {} found to {}").format(
-            chosen, counted(total, "feature"), _task(content, False)
+        best = "best single feature" if chosen == 1 else f"best {chosen}"
+        return Markup("The {} of {} found to {}").format(
+            best, counted(total, "feature"), _task(content, False)
         )
     if _no_better_than_chance(content):
         return Markup(
@@ -186,7 +187,7 @@ def _claim(content: Mapping[str, Any]) -> Markup:
         which = "which is all there are" if chosen == total else "the most that were tried"
         return Markup("{}, {}, {} best").format(count, which, task)
     if size["rule"] in ("one_sd", "one_se"):
-        return Markup("{} {} about as well as any larger set").format(count, task)
+        return Markup("{} {} about as well as any larger set tried").format(count, task)
     if size["rule"] == "best":
         return Markup("{} {} best").format(count, task)
     return Markup("{} {}, chosen by the rule {}").format(count, task, inline(size["rule"]))

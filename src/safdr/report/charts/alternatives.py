@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from safdr.report.charts.scale import Scale
 from safdr.report.charts.svg import NARROW_BELOW, Sheet
 from safdr.report.numbers import counted, excess
-from safdr.report.text import fit
+from safdr.report.text import column_width, fit
 from safdr.report.text import width as text_width
 
 FONT = 13
@@ -37,14 +38,23 @@ def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], wid
     """
     subsets = content["alternatives"]
     narrow = width < NARROW_BELOW
-    row, left = (40, 0) if narrow else (24, NAMES + GAP)
+    room = width if narrow else NAMES
+    differences = [_difference(each, subsets[0], labels, room) for each in subsets]
+    names = column_width((short for short, _ in differences), room, FONT)
+    row, left = (40, 0.0) if narrow else (24, names + GAP)
     sheet = Sheet(width, row * len(subsets) + 4, _spoken(subsets))
     largest = max(each["excess"] for each in subsets)
     scale = Scale(0.0, largest or 1.0, left, width - NUMBER)
     sheet.line(left + 0.5, 0, left + 0.5, row * len(subsets), "axis")
-    for i, each in enumerate(subsets):
-        difference = _difference(each, subsets[0], labels, width if narrow else NAMES)
-        _draw_row(sheet, each, scale, row * i, difference, narrow)
+    for i, (each, (short, full)) in enumerate(zip(subsets, differences, strict=True)):
+        title = f"{full}\n{excess(each['excess'])}, {counted(each['replicas'], 'replica')}"
+        group = sheet.add("g", "mark", title=title)
+        top = row * i + (20 if narrow else 6)
+        if narrow:
+            sheet.text(0, top - 5, short, "name halo", within=group)
+        else:
+            sheet.text(names, top + BAR - 2, short, "name end", within=group)
+        _draw_bar(sheet, group, each["excess"], scale, top)
     return sheet.markup()
 
 
@@ -91,27 +101,11 @@ def _some_of(names: list[str], room: float) -> str:
     return head + fit(names[0], room - text_width(head + ", …", FONT), FONT) + ", …"
 
 
-def _draw_row(
-    sheet: Sheet,
-    each: Mapping[str, Any],
-    scale: Scale,
-    top: float,
-    difference: tuple[str, str],
-    narrow: bool,
-) -> None:
-    title = f"{difference[1]}\n{excess(each['excess'])}, {counted(each['replicas'], 'replica')}"
-    group = sheet.add("g", "mark", title=title)
-    bar_top = top + (20 if narrow else 6)
-    base = bar_top + BAR - 2
-    if narrow:
-        sheet.text(0, top + 15, difference[0], "name halo", within=group)
-    else:
-        sheet.text(NAMES, base, difference[0], "name end", within=group)
-    length = max(scale(each["excess"]) - scale.start, 2.0)
-    sheet.add(
-        "rect", "worse", within=group, x=scale.start, y=bar_top, width=length, height=BAR, rx=2
-    )
-    sheet.text(scale.start + length + 6, base, excess(each["excess"]), "value", within=group)
+def _draw_bar(sheet: Sheet, group: Element, share: float, scale: Scale, top: float) -> None:
+    """One bar, with its number at the end; nothing is still two pixels, to be seen."""
+    length = max(scale(share) - scale.start, 2.0)
+    sheet.rect(scale.start, top, length, BAR, "worse", within=group, rx=2)
+    sheet.text(scale.start + length + 6, top + BAR - 2, excess(share), "value", within=group)
 
 
 def _spoken(subsets: list[Mapping[str, Any]]) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from safdr.report.charts.scale import Scale, tick_text
 from safdr.report.charts.svg import NARROW_BELOW, Sheet
 from safdr.report.numbers import significant
-from safdr.report.text import fitted
+from safdr.report.text import column_width, fitted
 
 FONT = 13
 BAR = 14
 # Room for the number at the end of a bar.
 NUMBER = 52
+# Room for half of a number on the scale.
+EDGE = 16
 NAMES = 230
 GAP = 12
 FOOT = 44
@@ -38,24 +41,32 @@ def draw_coefficients(content: Mapping[str, Any], labels: Mapping[int, str], wid
     """
     features = content["features"]
     narrow = width < NARROW_BELOW
-    row, left = (42, 0) if narrow else (26, NAMES + GAP)
+    own = {f["index"]: labels[f["index"]] for f in features}
+    names = width if narrow else column_width(own.values(), NAMES, FONT)
+    row, left = (42, 0.0) if narrow else (26, names + GAP)
     bottom = row * len(features) + 4
     sheet = Sheet(width, bottom + FOOT, _spoken(features, labels))
     scale = _scale([f["standardised_coefficient"] for f in features], left, width)
     _draw_axis(sheet, scale, bottom, (left + width) / 2)
     sheet.line(scale(0), 0, scale(0), bottom, "axis")
-    own = {f["index"]: labels[f["index"]] for f in features}
-    short = fitted(own, width if narrow else NAMES, FONT)
+    short = fitted(own, names, FONT)
     for i, feature in enumerate(features):
-        _draw_row(sheet, feature, scale, row * i, short[feature["index"]], own, narrow)
+        group = sheet.add("g", "mark", title=_title(feature, own[feature["index"]]))
+        top = row * i + (21 if narrow else 6)
+        name = short[feature["index"]]
+        if narrow:
+            sheet.text(0, top - 6, name, "name halo", within=group)
+        else:
+            sheet.text(names, top + BAR - 3, name, "name end", within=group)
+        _draw_bar(sheet, group, feature["standardised_coefficient"], scale, top)
     return sheet.markup()
 
 
 def _scale(values: list[float], left: float, width: float) -> Scale:
     """From the most negative to the most positive bar, with room for their numbers."""
     low, high = min(0.0, *values), max(0.0, *values)
-    start = left + (NUMBER if low < 0 else 2)
-    stop = width - (NUMBER if high > 0 else 2)
+    start = left + (NUMBER if low < 0 else EDGE)
+    stop = width - (NUMBER if high > 0 else EDGE)
     return Scale(low, high, start, stop) if high > low else Scale(0.0, 1.0, start, stop)
 
 
@@ -68,38 +79,13 @@ def _draw_axis(sheet: Sheet, scale: Scale, bottom: float, middle: float) -> None
     sheet.text(middle, bottom + 36, text, "tick middle")
 
 
-def _draw_row(
-    sheet: Sheet,
-    feature: Mapping[str, Any],
-    scale: Scale,
-    top: float,
-    short: str,
-    labels: Mapping[int, str],
-    narrow: bool,
-) -> None:
-    """One bar, its name beside or above it, and its number at the end."""
-    value = feature["standardised_coefficient"]
-    title = _title(feature, labels[feature["index"]])
-    group = sheet.add("g", "mark", title=title)
-    bar_top = top + (21 if narrow else 6)
-    base = bar_top + BAR - 3
-    if narrow:
-        sheet.text(0, top + 15, short, "name halo", within=group)
-    else:
-        sheet.text(NAMES, base, short, "name end", within=group)
+def _draw_bar(sheet: Sheet, group: Element, value: float, scale: Scale, top: float) -> None:
+    """One bar, with its number at the end."""
     x, end = sorted((scale(0), scale(value)))
-    sheet.add(
-        "rect",
-        "raises" if value > 0 else "lowers",
-        within=group,
-        x=x,
-        y=bar_top,
-        width=max(end - x, 1.0),
-        height=BAR,
-        rx=2,
-    )
+    style = "raises" if value > 0 else "lowers"
+    sheet.rect(x, top, max(end - x, 1.0), BAR, style, within=group, rx=2)
     place, anchor = (end + 6, "") if value > 0 else (x - 6, " end")
-    sheet.text(place, base, _signed(value), "value" + anchor, within=group)
+    sheet.text(place, top + BAR - 3, _signed(value), "value" + anchor, within=group)
 
 
 def _signed(value: float) -> str:

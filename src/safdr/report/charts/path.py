@@ -114,6 +114,8 @@ def _draw_scores(
     dots = "".join(f"M{x(e['size']):.1f} {y(s):.1f}h0" for e in path for s in e["splits"])
     sheet.add("path", "split", d=dots)
     sheet.polyline([(x(each["size"]), y(each["mean"])) for each in path], "curve")
+    # Dots that would touch are smaller.
+    radius = min(4.0, 0.45 * (x.stop - x.start) / max(1, len(path) - 1))
     for each in path:
         here = each["size"] == chosen
         sheet.add(
@@ -122,7 +124,7 @@ def _draw_scores(
             title=_title(each),
             cx=x(each["size"]),
             cy=y(each["mean"]),
-            r=6.5 if here else 4,
+            r=radius + 2.5 if here else radius,
         )
 
 

@@ -1,4 +1,4 @@
-"""Which features come in at which size: a ribbon for each, the darker the more splits agree."""
+"""Which features come in at which size: a ribbon for each, the stronger the more splits agree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from safdr.report.charts.scale import size_ticks
 from safdr.report.charts.svg import NARROW_BELOW, Sheet
 from safdr.report.numbers import counted
-from safdr.report.text import fit, fitted
+from safdr.report.text import column_width, fit, fitted
 from safdr.report.text import width as text_width
 
 # More rows say no more; the table has them all.
@@ -46,9 +46,10 @@ def draw_selection(content: Mapping[str, Any], labels: Mapping[int, str], width:
     selection = content["selection"]
     sizes, shown = selection["sizes"], selection["indices"][:MOST_ROWS]
     narrow = width < NARROW_BELOW
-    row, names = (20, 132) if narrow else (22, 230)
+    row, most = (20, 132) if narrow else (22, 230)
+    names = column_width((labels[i] for i in shown), most, BOLD * FONT)
     column = min(WIDEST_COLUMN, (width - names - GAP - RIGHT) / len(sizes))
-    left, bottom = float(names + GAP), HEAD + row * len(shown)
+    left, bottom = names + GAP, HEAD + row * len(shown)
     sheet = Sheet(width, bottom + FOOT, _spoken(content, labels, len(shown)))
     short = fitted({i: labels[i] for i in shown}, names, BOLD * FONT)
     kept = {feature["index"] for feature in content["features"]}
@@ -85,7 +86,7 @@ def _draw_chosen_column(
 ) -> None:
     chosen = content["size"]["chosen"]
     x = left + (chosen - content["selection"]["sizes"][0]) * column
-    sheet.add("rect", "column", x=x - 1, y=HEAD - 3, width=column + 1, height=bottom - HEAD + 6)
+    sheet.rect(x - 1, HEAD - 3, column + 1, bottom - HEAD + 6, "column")
     text = f"chosen: {chosen}"
     fits = x + text_width(text, FONT) <= width
     place, anchor = (x, "") if fits else (x + column, " end")
@@ -102,14 +103,13 @@ def _draw_ribbon(
     """Neighbouring sizes with the same share are one piece: a page of cells would be too heavy."""
     left, top, column, height = box
     for first, last, share in _runs(shares):
-        sheet.add(
-            "rect",
+        sheet.rect(
+            left + first * column,
+            top,
+            (last - first + 1) * column - 1,
+            height,
             "ribbon mark",
             title=None if label is None else _title(label, sizes[first], sizes[last], share),
-            x=left + first * column,
-            y=top,
-            width=(last - first + 1) * column - 1,
-            height=height,
             fill_opacity=f"{FAINTEST + (1 - FAINTEST) * share:.2f}",
         )
 

@@ -92,6 +92,22 @@ class Sheet:
         """
         self.add("text", style, text=text, x=x, y=y, **options)
 
+    def rect(
+        self, x: float, y: float, width: float, height: float, style: str, **options: Any
+    ) -> None:
+        """Draw a rectangle.
+
+        Parameters
+        ----------
+        x, y, width, height : float
+            Its upper left corner and its size.
+        style : str
+            Classes.
+        **options
+            Of `add`.
+        """
+        self.add("rect", style, x=x, y=y, width=width, height=height, **options)
+
     def line(self, x1: float, y1: float, x2: float, y2: float, style: str) -> None:
         """Draw a straight line.
 

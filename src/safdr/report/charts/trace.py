@@ -93,8 +93,7 @@ def _draw_hover(sheet: Sheet, x: Scale, trace: Mapping[str, Any], bottom: float)
             f"criterion {significant(trace['mean'][i], 4)} ± {significant(trace['std'][i])}\n"
             f"swaps accepted: {percent(trace['acceptance'][i])}"
         )
-        left = x(i) - pitch / 2
-        sheet.add("rect", "hover", title=title, x=left, y=HEAD, width=pitch, height=bottom - HEAD)
+        sheet.rect(x(i) - pitch / 2, HEAD, pitch, bottom - HEAD, "hover", title=title)
 
 
 def _spoken(trace: Mapping[str, Any]) -> str:
