@@ -40,18 +40,18 @@ def print_answer(content: dict[str, Any], written: Sequence[Path]) -> None:
     console = Console()
     console.width = min(console.width, WIDEST)
     console.print()
-    console.print(Padding(_sentence(content), (0, 2), expand=False))
+    console.print(Padding(_sentence(content), (0, 0, 0, 2), expand=False))
     console.print()
-    console.print(Padding(_features(content), (0, 1), expand=False))
-    console.print(Padding(_facts(content), (0, 2), expand=False))
+    console.print(Padding(_features(content), (0, 0, 0, 1), expand=False))
+    console.print(Padding(_facts(content), (0, 0, 0, 2), expand=False))
     for note in content["notes"]:
         console.print()
-        console.print(Padding(_note(note), (0, 2), expand=False))
+        console.print(Padding(_note(note), (0, 0, 0, 2), expand=False))
     console.print()
     last = Text(f"{duration(content['seconds'])}", style=DIM)
     for path in written:
         last.append(f" · wrote {safe(path, None)}", style="")
-    console.print(Padding(last, (0, 2), expand=False))
+    console.print(Padding(last, (0, 0, 0, 2), expand=False))
 
 
 def _sentence(content: dict[str, Any]) -> Text:

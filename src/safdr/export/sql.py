@@ -91,7 +91,7 @@ def run_sql(query: str, table: pa.Table, name: str) -> FloatArray:
     try:
         with sqlite3.connect(":memory:") as database:
             # Not every SQLite is built with it.
-            database.create_function("EXP", 1, lambda z: float(np.exp(z)), deterministic=True)
+            database.create_function("EXP", 1, _exp, deterministic=True)
             database.execute(f"CREATE TABLE {_identifier(name)} ({listed})")
             database.executemany(
                 f"INSERT INTO {_identifier(name)} VALUES ({', '.join('?' * len(columns))})",
@@ -102,6 +102,10 @@ def run_sql(query: str, table: pa.Table, name: str) -> FloatArray:
             return np.array([row[-2:] for row in cursor], dtype=np.float64)
     except sqlite3.Error as error:
         raise ExportError(f"SQLite can't run the query that was made: {error}.") from None
+
+
+def _exp(z: float | None) -> float | None:
+    return None if z is None else float(np.exp(z))
 
 
 def _affinity(table: pa.Table, column: str) -> str:

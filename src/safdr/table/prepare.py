@@ -229,7 +229,8 @@ def _split(target: Target, choices: Choices) -> tuple[NDArray[np.intp], NDArray[
         train, test = train_test_split(
             rows,
             test_size=choices.test_size,
-            stratify=target.is_positive,
+            # The same rows whichever class is the positive one.
+            stratify=target.is_positive == target.is_positive[0],
             random_state=choices.seed,
         )
     except ValueError as error:

@@ -112,7 +112,8 @@ def _parse(arrow: Any, name: str, head: bytes, content: Any) -> pa.Table:
     from safdr.table.text import read_text
 
     if head.startswith(PARQUET):
-        return arrow.parquet.read_table(arrow.BufferReader(content))
+        # Unlike read_table it reads columns that share a name, which are told later.
+        return arrow.parquet.ParquetFile(arrow.BufferReader(content)).read()
     if head.startswith((ARROW, FEATHER_1)):
         return arrow.feather.read_table(arrow.BufferReader(content))
     if head.startswith(ARROW_STREAM):
