@@ -25,7 +25,9 @@ ENGINE = {
 }
 # Rooms that know matrices; results and the estimators stand between them and the readers.
 INNER = {"moments", "criterion", "batches", "annealing", "logistic", "search", "_core"}
-READERS = {"display", "report", "cli", "paper"}
+READERS = {"display", "report", "export", "cli", "paper"}
+# Rooms about tables, and what they may import of the package: neither models nor engine.
+ABOUT_TABLES = {"table": {"table"}, "export": {"export", "table"}}
 ENGINE_MAY_USE = {"numpy", "scipy"}
 
 
@@ -85,6 +87,11 @@ def test_a_room_of_the_engine_knows_arrays_only(room):
 @pytest.mark.parametrize("room", sorted(READERS & set(OWN)))
 def test_a_reader_of_results_never_reaches_into_the_engine(room):
     assert not OWN[room] & INNER
+
+
+@pytest.mark.parametrize("room", sorted(ABOUT_TABLES))
+def test_a_room_about_tables_knows_no_estimator(room):
+    assert OWN[room] == ABOUT_TABLES[room]
 
 
 # The package itself hands out the names of all rooms.

@@ -236,6 +236,13 @@ def test_a_failed_export_leaves_no_file(select, write, columns, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["loans.parquet"]
 
 
+def test_no_result_replaces_the_table(select, table):
+    before = table.read_bytes()
+    error = select(table, "-t", "late", "--out", table, "--force", code=2).err
+    assert "is the table itself" in error
+    assert table.read_bytes() == before
+
+
 def test_one_file_can_not_hold_two_results(select, table, tmp_path):
     path = tmp_path / "r.sql"
     error = select(table, "-t", "late", "--out", path, "--export", path, code=2).err

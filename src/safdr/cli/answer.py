@@ -41,7 +41,6 @@ def print_answer(content: dict[str, Any], written: Sequence[Path]) -> None:
     console.width = min(console.width, WIDEST)
     console.print()
     console.print(Padding(_sentence(content), (0, 0, 0, 2), expand=False))
-    console.print()
     console.print(Padding(_features(content), (0, 0, 0, 1), expand=False))
     console.print(Padding(_facts(content), (0, 0, 0, 2), expand=False))
     for note in content["notes"]:
@@ -191,5 +190,6 @@ def _list(names: list[str]) -> str:
 
 def _note(note: str) -> Table:
     grid = Table.grid(Column(style=f"bold {WARNING}", no_wrap=True), Column(), padding=(0, 2))
-    grid.add_row("Note", Text(safe(note, None)))
+    # A number and its sign stay together.
+    grid.add_row("Note", Text(safe(note, None).replace(" %", "\u00a0%")))
     return grid

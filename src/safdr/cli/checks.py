@@ -10,11 +10,15 @@ from safdr.cli.options import ResultOptions, SearchOptions, TableOptions
 from safdr.export.errors import ExportError
 
 
-def check_options(table: TableOptions, search: SearchOptions, results: ResultOptions) -> None:
+def check_options(
+    file: str | None, table: TableOptions, search: SearchOptions, results: ResultOptions
+) -> None:
     """Refuse values out of range, and files that can't be written.
 
     Parameters
     ----------
+    file : str or None
+        The table, which no result may replace.
     table, search, results
         The options.
     """
@@ -27,10 +31,10 @@ def check_options(table: TableOptions, search: SearchOptions, results: ResultOpt
         raise UsageError("--jobs must be at least 1, or -1 for all cores; got 0.")
     if not 0 <= search.seed < 2**32:
         raise UsageError(f"--seed must be from 0 to {2**32 - 1}; got {search.seed}.")
-    _check_files(results)
+    _check_files(file, results)
 
 
-def _check_files(results: ResultOptions) -> None:
+def _check_files(file: str | None, results: ResultOptions) -> None:
     """Refuse files that can't be written."""
     exports = results.export or []
     paths = [path for path in (results.report, results.out, *exports) if path is not None]
@@ -38,6 +42,8 @@ def _check_files(results: ResultOptions) -> None:
         if path.is_dir() or not path.absolute().parent.is_dir():
             what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
             raise UsageError(f"{str(path)!r} {what}; name a file in a folder that exists.")
+        if file is not None and path.exists() and Path(file).exists() and path.samefile(file):
+            raise UsageError(f"{str(path)!r} is the table itself, which no result may replace.")
         if path.exists() and not results.force:
             raise UsageError(
                 f"{str(path)!r} is already there. Replace it with --force, or name another file."

@@ -96,7 +96,7 @@ class SearchProgress:
         disabled = not (shown and console.is_terminal)
         # What is left on the screen is the answer, not the bar.
         self._bar = Progress(*columns, console=console, disable=disabled, transient=True)
-        self._task = self._bar.add_task("Searching", total=None)
+        self._task = self._bar.add_task("", total=None)
 
     def __enter__(self) -> Self:
         """Show the bar."""
@@ -106,6 +106,16 @@ class SearchProgress:
     def __exit__(self, *_: object) -> None:
         """Take the bar away."""
         self._bar.stop()
+
+    def say(self, what: str) -> None:
+        """Tell what is being done, where there is nothing to count.
+
+        Parameters
+        ----------
+        what : str
+            One word or two.
+        """
+        self._bar.update(self._task, description=what)
 
     def follow(self, estimator: Any) -> Any:
         """Have the estimator tell how far it is, where scikit-learn can (1.9 and later).
@@ -120,6 +130,7 @@ class SearchProgress:
         estimator
             The same.
         """
+        self.say("Searching")
         if hasattr(estimator, "set_callbacks"):
             estimator.set_callbacks(self)
         return estimator

@@ -47,12 +47,14 @@ def run(
     table, search, results, annealing
         The options.
     """
-    check_options(table, search, results)
+    check_options(file, table, search, results)
     started = time.perf_counter()
-    arrow, choices = _open(file, table, search.seed)
-    prepared = prepare(arrow, choices)
-    estimator = _estimator(search, annealing, n_features=len(prepared.recipe.features))
     with SearchProgress(shown=not results.quiet) as progress:
+        progress.say("Reading")
+        arrow, choices = _open(file, table, search.seed)
+        progress.say("Preparing")
+        prepared = prepare(arrow, choices)
+        estimator = _estimator(search, annealing, n_features=len(prepared.recipe.features))
         notes = _fit(progress.follow(estimator), prepared)
     seconds = time.perf_counter() - started
     report = _report(file, estimator, prepared, choices, notes, seconds, fixed=search.k is not None)
