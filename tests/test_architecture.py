@@ -105,6 +105,20 @@ def test_nothing_imports_the_command_line(room):
     assert "cli" not in OWN[room]
 
 
+def test_only_the_page_of_the_report_knows_the_template_engine():
+    knowing = {
+        path.name
+        for path in (SOURCE / "report").rglob("*.py")
+        if "jinja2" in set(imported_modules(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert knowing == {"page.py"}
+
+
+def test_whole_files_are_written_with_the_standard_library_alone():
+    assert not OWN["atomic"]
+    assert FOREIGN["atomic"] <= sys.stdlib_module_names
+
+
 # ---- Public names -------------------------------------------------------------------------------
 
 

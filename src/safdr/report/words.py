@@ -173,7 +173,7 @@ def _claim(content: Mapping[str, Any]) -> Markup:
     size, total = content["size"], content["n_features"]
     chosen, largest = size["chosen"], size["largest"]
     count = f"{spelled(chosen)} of {counted(total, 'feature')}"
-    if largest is None:
+    if largest is None and chosen < total:
         best = "best single feature" if chosen == 1 else f"best {chosen}"
         return Markup("The {} of {} found to {}").format(
             best, counted(total, "feature"), _task(content, False)
@@ -183,9 +183,11 @@ def _claim(content: Mapping[str, Any]) -> Markup:
             "No set of up to {} could be shown to {} better than guessing; chosen"
         ).format(counted(largest, "feature"), _task(content, False))
     task = _task(content, chosen == 1)
+    if chosen == total:
+        everything = "The only feature" if total == 1 else f"All {total} features together"
+        return Markup("{} {}{}").format(everything, task, " best" if largest and total > 1 else "")
     if chosen == largest:
-        which = "which is all there are" if chosen == total else "the most that were tried"
-        return Markup("{}, {}, {} best").format(count, which, task)
+        return Markup("{}, the most that were tried, {} best").format(count, task)
     if size["rule"] in ("one_sd", "one_se"):
         return Markup("{} {} about as well as any larger set tried").format(count, task)
     if size["rule"] == "best":
@@ -216,6 +218,7 @@ def _numbers(content: Mapping[str, Any]) -> list[Markup | str]:
     """The scores with their spread."""
     scores, sentences = content["scores"], []
     name = score_name(scores["scoring"])
+    name = name[:1].upper() + name[1:]
     if (validation := scores["validation"]) is not None:
         splits = counted(len(validation["splits"]), "validation split")
         sentences.append(

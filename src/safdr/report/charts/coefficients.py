@@ -10,11 +10,10 @@ from safdr.report.charts.scale import Scale, tick_text
 from safdr.report.charts.svg import NARROW_BELOW, Sheet
 from safdr.report.numbers import significant
 from safdr.report.text import column_width, fitted
+from safdr.report.text import width as text_width
 
 FONT = 13
 BAR = 14
-# Room for the number at the end of a bar.
-NUMBER = 52
 # Room for half of a number on the scale.
 EDGE = 16
 NAMES = 230
@@ -65,8 +64,9 @@ def draw_coefficients(content: Mapping[str, Any], labels: Mapping[int, str], wid
 def _scale(values: list[float], left: float, width: float) -> Scale:
     """From the most negative to the most positive bar, with room for their numbers."""
     low, high = min(0.0, *values), max(0.0, *values)
-    start = left + (NUMBER if low < 0 else EDGE)
-    stop = width - (NUMBER if high > 0 else EDGE)
+    number = 8 + max(text_width(_signed(value), FONT) for value in values)
+    start = left + (number if low < 0 else EDGE)
+    stop = width - (number if high > 0 else EDGE)
     return Scale(low, high, start, stop) if high > low else Scale(0.0, 1.0, start, stop)
 
 

@@ -44,7 +44,10 @@ def draw_path(content: Mapping[str, Any], labels: Mapping[int, str], width: int)
     sizes = [each["size"] for each in path]
     inset = 10 if len(sizes) > 1 else 0
     x = Scale(sizes[0], sizes[-1], LEFT + inset, width - RIGHT - inset)
-    y = Scale(*padded(_drawn(path)), height - FOOT, HEAD)
+    low, high = padded(_drawn(path))
+    if content["scores"]["scoring"] == "roc_auc":
+        high = min(high, 1.0)  # no area is larger
+    y = Scale(low, high, height - FOOT, HEAD)
     _draw_axes(sheet, x, y, sizes, width)
     _draw_choices(sheet, content, x, y, width)
     _draw_rule(sheet, content, x, y)

@@ -86,7 +86,8 @@ def tick_text(value: float, ticks: list[float]) -> str:
     """
     step = ticks[1] - ticks[0] if len(ticks) > 1 else abs(value) or 1.0
     if max(map(abs, ticks)) >= 1e6 or step < 1e-4:
-        return f"{value:.3g}".replace("-", "−")
+        text, _, power = f"{value:.3g}".partition("e")
+        return (f"{text}e{int(power)}" if power else text).replace("-", "−")
     places = max(0, -math.floor(math.log10(step) + 1e-9))
     return f"{value + 0.0:.{places}f}".replace("-", "−")
 
