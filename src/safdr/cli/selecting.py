@@ -181,7 +181,7 @@ def _report(
         "classes": labels,
         "counts": dict(zip(labels, counts, strict=True)),
     }
-    content["settings"].update({"file": file or BUILT_IN, **_plain(asdict(choices))})
+    content["settings"].update({"file": file or BUILT_IN, **_given(asdict(choices))})
     if fixed:
         # There was nothing to choose.
         content["size"].update({"rule": None, "by_rule": None, "largest": None})
@@ -189,11 +189,12 @@ def _report(
     return SelectionReport(content)
 
 
-def _plain(choices: dict[str, Any]) -> dict[str, Any]:
+def _given(choices: dict[str, Any]) -> dict[str, Any]:
+    """Choices that were made; the seed is among the settings of the selector already."""
     return {
-        name: list(value) if isinstance(value, list | tuple) else value
+        name: value
         for name, value in choices.items()
-        if name != "seed"
+        if name != "seed" and value not in (None, (), [])
     }
 
 
