@@ -190,6 +190,5 @@ def _list(names: list[str]) -> str:
 
 def _note(note: str) -> Table:
     grid = Table.grid(Column(style=f"bold {WARNING}", no_wrap=True), Column(), padding=(0, 2))
-    # A number and its sign stay together.
-    grid.add_row("Note", Text(safe(note, None).replace(" %", "\u00a0%")))
+    grid.add_row("Note", Text(safe(note, None)))
     return grid

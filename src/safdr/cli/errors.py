@@ -20,7 +20,7 @@ OPTION_OF = {
 NEXT_STEP = {
     "DuplicateColumnsError": "Rename them, or leave them out with --drop NAME.",
     "ManyClassesError": "Set one of them against the rest with --positive LABEL.",
-    "OneClassError": "Take more rows, another --target, or another way for --missing.",
+    "OneClassError": "Take more rows, or another --target.",
 }
 WRONG_CHOICES = {"UnknownColumnError", "ColumnUseError", "UnknownLabelError"}
 

@@ -67,16 +67,13 @@ def _warning(report: MissingReport) -> Iterator[Text | None]:
     if not report.depending:
         return
     worst = max(report.depending, key=lambda each: each.auc)
-    text = Text("Careful: ", style="bold yellow")
-    text.append(
-        f"where values are missing depends on the target in {len(report.depending)} columns "
-        "(marked\u00a0!). "
-        f"Whether {safe(worst.column)} is missing tells the classes apart with an AUC of "
-        f"{worst.auc:.3f}, without its value. If a value is missing because of the outcome, a new "
-        "row can't offer that: leave the column out.",
-        style="default",
+    yield Text.assemble(
+        ("Careful: ", "bold yellow"),
+        f"where values are missing depends on the target in {len(report.depending)} columns, "
+        f'marked "!". Whether {safe(worst.column)} is missing tells the classes apart with an AUC '
+        f"of {worst.auc:.3f}, without its value. If a value is missing because of the outcome, a "
+        "new row can't offer that: leave the column out.",
     )
-    yield text
     yield None
 
 

@@ -88,15 +88,16 @@ class SearchProgress:
         columns = [
             TextColumn("{task.description}"),
             BarColumn(),
-            MofNCompleteColumn(),
+            TextColumn("{task.fields[count]}"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
-            TextColumn("left"),
+            TextColumn("{task.fields[left]}"),
         ]
         disabled = not (shown and console.is_terminal)
         # What is left on the screen is the answer, not the bar.
         self._bar = Progress(*columns, console=console, disable=disabled, transient=True)
-        self._task = self._bar.add_task("", total=None)
+        self._task = self._bar.add_task("", total=None, count="", left="")
+        self._n, self._total = 0, 0
 
     def __enter__(self) -> Self:
         """Show the bar."""
@@ -137,7 +138,8 @@ class SearchProgress:
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Learn how many steps there are."""
-        self._bar.update(self._task, total=context.max_subtasks)
+        self._total = context.max_subtasks
+        self._bar.update(self._task, total=self._total, left="left")
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """Nothing to tell yet."""
@@ -145,7 +147,10 @@ class SearchProgress:
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Count a step; the root, which ends last, is none."""
         if context.parent is not None:
-            self._bar.update(self._task, advance=1, description=f"Searching: {context.task_name}")
+            self._n += 1
+            done = f"{self._n}/{self._total}"
+            what = f"Searching: {context.task_name}"
+            self._bar.update(self._task, completed=self._n, count=done, description=what)
 
     def teardown(self, estimator: Any, context: Any) -> None:
         """Leave the bar to the block that it was opened in."""
