@@ -129,6 +129,6 @@ def test_ctrl_c_ends_cleanly_and_leaves_no_file(tmp_path, jobs):
     terminal.read_until("Searching")
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.end() == 130
-    assert "Stopped. Nothing was written." in terminal.seen
+    assert "Stopped. No file is half written." in terminal.seen
     assert "Traceback" not in terminal.seen
     assert list(tmp_path.iterdir()) == []

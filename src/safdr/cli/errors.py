@@ -41,7 +41,7 @@ def clear_errors(debug: bool) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        _end("Stopped. Nothing was written.", STOPPED)
+        _end("Stopped. No file is half written.", STOPPED)
     except BrokenPipeError:
         raise
     except Exception as error:
