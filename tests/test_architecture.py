@@ -25,7 +25,9 @@ ENGINE = {
 }
 # Rooms that know matrices; results and the estimators stand between them and the readers.
 INNER = {"moments", "criterion", "batches", "annealing", "logistic", "search", "_core"}
-READERS = {"display", "report", "cli", "paper"}
+READERS = {"display", "report", "export", "cli", "paper"}
+# Rooms about tables, and what they may import of the package: neither models nor engine.
+ABOUT_TABLES = {"table": {"table"}, "export": {"export", "table"}}
 ENGINE_MAY_USE = {"numpy", "scipy"}
 
 
@@ -87,6 +89,11 @@ def test_a_reader_of_results_never_reaches_into_the_engine(room):
     assert not OWN[room] & INNER
 
 
+@pytest.mark.parametrize("room", sorted(ABOUT_TABLES))
+def test_a_room_about_tables_knows_no_estimator(room):
+    assert OWN[room] == ABOUT_TABLES[room]
+
+
 # The package itself hands out the names of all rooms.
 @pytest.mark.parametrize("room", sorted(set(OWN) - READERS - {"__init__"}))
 def test_nothing_but_readers_imports_a_reader(room):
@@ -96,6 +103,20 @@ def test_nothing_but_readers_imports_a_reader(room):
 @pytest.mark.parametrize("room", sorted(set(OWN) - {"cli", "__main__"}))
 def test_nothing_imports_the_command_line(room):
     assert "cli" not in OWN[room]
+
+
+def test_only_the_page_of_the_report_knows_the_template_engine():
+    knowing = {
+        path.name
+        for path in (SOURCE / "report").rglob("*.py")
+        if "jinja2" in set(imported_modules(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert knowing == {"page.py"}
+
+
+def test_whole_files_are_written_with_the_standard_library_alone():
+    assert not OWN["atomic"]
+    assert FOREIGN["atomic"] <= sys.stdlib_module_names
 
 
 # ---- Public names -------------------------------------------------------------------------------

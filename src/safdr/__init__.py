@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     )
     from safdr.evaluate import SubsetEvaluation, evaluate_subsets
     from safdr.path import anneal_path
+    from safdr.report import SelectionReport
     from safdr.result import AnnealingResult, Trace
     from safdr.selector import AnnealingSelector
     from safdr.selector_cv import AnnealingSelectorCV
@@ -29,6 +30,7 @@ _HOME = {
     "PathDisplay": "display",
     "ProxyDisplay": "display",
     "SelectionDisplay": "display",
+    "SelectionReport": "report",
     "SeparationWarning": "validation",
     "SubsetEvaluation": "evaluate",
     "Trace": "result",
@@ -45,6 +47,7 @@ __all__ = [
     "PathDisplay",
     "ProxyDisplay",
     "SelectionDisplay",
+    "SelectionReport",
     "SeparationWarning",
     "SubsetEvaluation",
     "Trace",

@@ -2,18 +2,30 @@
 
 import os
 import sys
+from collections.abc import Sequence
 
 
-def main() -> None:
-    """Run ``safdr``."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run ``safdr``.
+
+    Parameters
+    ----------
+    arguments : sequence of str, default=None
+        What follows the name of the program; None takes what the shell gave.
+    """
     try:
+        from cyclopts import CycloptsError
+
         from safdr.cli.root import app
     except ModuleNotFoundError as error:
         if error.name not in ("cyclopts", "rich"):
             raise
         sys.exit(f"The command line needs {error.name}. Install it with: pip install 'safdr[cli]'")
     try:
-        app()
+        app(sys.argv[1:] if arguments is None else list(arguments), exit_on_error=False)
+    except CycloptsError:
+        # It has said what is wrong; not all versions end with the code of wrong usage.
+        sys.exit(2)
     except BrokenPipeError:
         # The reader, such as head, has seen enough. What is left to flush must go somewhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -228,7 +228,7 @@ def _rows(out: Path) -> list[Row]:
 
 
 def _keep(out: Path, name: str, texts: dict[str, str]) -> None:
-    from safdr.paper.atomic import write_atomically
+    from safdr.atomic import write_atomically
 
     for kind, text in texts.items():
         write_atomically(out / f"{name}.{kind}", text.encode())

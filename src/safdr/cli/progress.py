@@ -1,13 +1,20 @@
-"""Progress with the time left: a bar on a terminal, a line for each cell elsewhere."""
+"""Progress with the time left: a bar on a terminal; elsewhere a line for each cell, or nothing."""
 
 from __future__ import annotations
 
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 if TYPE_CHECKING:
     from safdr.paper.run import Outcome
@@ -62,3 +69,88 @@ class CellProgress:
             state = "failed" if outcome.error else f"{outcome.seconds:.1f} s"
             parts = [f"{self._n}/{self._total}", str(outcome.cell), state, left]
             print(" | ".join(part for part in parts if part), file=sys.stderr, flush=True)
+
+
+class SearchProgress:
+    """A bar with the time left while a selector searches; on a terminal only.
+
+    Parameters
+    ----------
+    shown : bool
+        Whether to show anything at all.
+    """
+
+    # scikit-learn asks how far down to follow nested estimators: not at all.
+    max_propagation_depth = 0
+
+    def __init__(self, *, shown: bool) -> None:
+        console = Console(stderr=True)
+        columns = [
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[count]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}"),
+        ]
+        disabled = not (shown and console.is_terminal)
+        # What is left on the screen is the answer, not the bar.
+        self._bar = Progress(*columns, console=console, disable=disabled, transient=True)
+        self._task = self._bar.add_task("", total=None, count="", left="")
+        self._n, self._total = 0, 0
+
+    def __enter__(self) -> Self:
+        """Show the bar."""
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the bar away."""
+        self._bar.stop()
+
+    def say(self, what: str) -> None:
+        """Tell what is being done, where there is nothing to count.
+
+        Parameters
+        ----------
+        what : str
+            One word or two.
+        """
+        self._bar.update(self._task, description=what)
+
+    def follow(self, estimator: Any) -> Any:
+        """Have the estimator tell how far it is, where scikit-learn can (1.9 and later).
+
+        Parameters
+        ----------
+        estimator : estimator
+            To be fitted.
+
+        Returns
+        -------
+        estimator
+            The same.
+        """
+        self.say("Searching")
+        if hasattr(estimator, "set_callbacks"):
+            estimator.set_callbacks(self)
+        return estimator
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Learn how many steps there are."""
+        self._total = context.max_subtasks
+        self._bar.update(self._task, total=self._total, left="left")
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Nothing to tell yet."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
+        """Count a step; the root, which ends last, is none."""
+        if context.parent is not None:
+            self._n += 1
+            done = f"{self._n}/{self._total}"
+            what = f"Searching: {context.task_name}"
+            self._bar.update(self._task, completed=self._n, count=done, description=what)
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Leave the bar to the block that it was opened in."""

@@ -10,6 +10,11 @@ app = App(
     version=__version__,
 )
 app.command(
+    "safdr.cli.select:app",
+    name="select",
+    help="Choose the fewest features of a table that predict its target as well as many.",
+)
+app.command(
     "safdr.cli.paper:app",
     name="paper",
     help="Run the experiments of the paper, and make its table and figures.",

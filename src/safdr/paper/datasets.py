@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from safdr.atomic import write_atomically
 from safdr.paper import cleaning, sources
-from safdr.paper.atomic import write_atomically
 from safdr.paper.cleaning import Cleaned
 from safdr.paper.errors import DataError, UnknownDataError
 from safdr.paper.parquet import parquet_bytes, read_table

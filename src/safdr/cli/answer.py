@@ -1,0 +1,194 @@
+"""The answer on a terminal, out of the dict of a report; no number is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Column, Table
+from rich.text import Text
+
+from safdr.cli.words import duration, exponential, name_text, number, ratio, safe
+
+RULES = {
+    "one_sd": "the fewest within one standard deviation of the best score",
+    "one_se": "the fewest within one standard error of the best score, split by split",
+    "best": "the best score",
+}
+UP, DOWN, DIM, WARNING = "cyan", "magenta", "dim", "yellow"
+# Wide enough to compare, narrow enough for 80 columns.
+BAR_CELLS = 10
+WIDEST = 120
+# Names in one list; result.json has them all.
+MOST_LISTED = 12
+
+
+def print_answer(content: dict[str, Any], written: Sequence[Path]) -> None:
+    """Print what was chosen, how well it does, and what to know about it.
+
+    Parameters
+    ----------
+    content : dict
+        From `SelectionReport.to_dict`.
+    written : sequence of Path
+        Files that were written.
+    """
+    console = Console()
+    console.width = min(console.width, WIDEST)
+    console.print()
+    console.print(Padding(_sentence(content), (0, 0, 0, 2), expand=False))
+    console.print(Padding(_features(content), (0, 0, 0, 1), expand=False))
+    console.print(Padding(_facts(content), (0, 0, 0, 2), expand=False))
+    for note in content["notes"]:
+        console.print()
+        console.print(Padding(_note(note), (0, 0, 0, 2), expand=False))
+    console.print()
+    last = Text(f"{duration(content['seconds'])}", style=DIM)
+    for path in written:
+        last.append(f" · wrote {safe(path, None)}", style="")
+    console.print(Padding(last, (0, 0, 0, 2), expand=False))
+
+
+def _sentence(content: dict[str, Any]) -> Text:
+    """The answer in one sentence."""
+    size, total = content["size"]["chosen"], content["n_features"]
+    negative, positive = content["target"]["classes"]
+    text = Text()
+    features = "feature" if total == 1 else "features"
+    text.append(f"{size} of {total} {features}", style="bold green")
+    text.append(" tell " if size > 1 else " tells ")
+    text.append(f"{safe(content['target']['name'])} = {safe(positive)}", style="bold")
+    text.append(f" from {safe(negative)} with an AUC of ")
+    test, validation = content["scores"]["test"], content["scores"]["validation"]
+    value = test["value"] if test else validation["mean"]
+    text.append(f"{value:.3f}", style="bold green")
+    where = "held-out rows" if test else "validation splits"
+    return text.append(f" on {where}.")
+
+
+def _features(content: dict[str, Any]) -> Table:
+    """Chosen features, coefficients, odds ratios, and a bar for each."""
+    table = Table(
+        Column("Feature", overflow="fold", min_width=12),
+        Column("Coefficient", justify="right", no_wrap=True),
+        Column("Odds ratio", justify="right", no_wrap=True),
+        Column("per sd", justify="right", no_wrap=True),
+        Column("  − effect +", no_wrap=True),
+        box=box.SIMPLE_HEAD,
+        header_style="bold",
+    )
+    effects = [feature["standardised_coefficient"] or 0.0 for feature in content["features"]]
+    longest = max(map(abs, effects), default=0.0) or 1.0
+    for feature, effect in zip(content["features"], effects, strict=True):
+        table.add_row(
+            name_text(feature["name"]),
+            number(feature["coefficient"]),
+            ratio(feature["odds_ratio"]),
+            ratio(exponential(feature["standardised_coefficient"])),
+            _bar(effect / longest),
+        )
+    table.add_row(Text("(intercept)", style=DIM), Text(number(content["intercept"]), style=DIM))
+    return table
+
+
+def _bar(share: float) -> Text:
+    """A bar to the right of the middle, or to the left where the coefficient is negative."""
+    half = BAR_CELLS // 2
+    length = max(1, round(abs(share) * half)) if share else 0
+    filled, empty = "━" * length, " " * (half - length)
+    if share < 0:
+        return Text.assemble(empty, (filled, DOWN), ("│", DIM), " " * half)
+    return Text.assemble(" " * half, ("│", DIM), (filled, UP), empty)
+
+
+def _facts(content: dict[str, Any]) -> Table:
+    """Scores, size, rows, coding and what was left out."""
+    grid = Table.grid(Column(style="bold", no_wrap=True), Column(), padding=(0, 2))
+    for label, lines in (
+        ("AUC", _scores(content["scores"])),
+        ("Size", _sizes(content)),
+        ("Rows", _rows(content)),
+        ("Coded", _coding(content)),
+        ("Left out", _left_out(content["left_out"])),
+    ):
+        for i, line in enumerate(lines):
+            grid.add_row("" if i else label, line)
+    return grid
+
+
+def _scores(scores: dict[str, Any]) -> Iterator[Text]:
+    validation, test = scores["validation"], scores["test"]
+    if validation:
+        spread = f"{validation['mean']:.4f} ± {validation['std']:.4f}"
+        splits = f"  mean and standard deviation over {len(validation['splits'])} splits"
+        yield Text.assemble("validation  ", (spread, "green"), (splits, DIM))
+    if test:
+        interval = (
+            f"  95 % interval {test['low']:.4f} to {test['high']:.4f}"
+            if test["low"] is not None
+            else ""
+        )
+        yield Text.assemble("held out    ", (f"{test['value']:.4f}", "green"), (interval, DIM))
+
+
+def _sizes(content: dict[str, Any]) -> Iterator[Text]:
+    size = content["size"]
+    if size["by_rule"] is None:
+        yield Text.assemble(f"{size['chosen']}", ("  as asked for", DIM))
+        return
+    why = f"  {RULES.get(size['rule'], size['rule'])} ({size['rule']}), of 1 to {size['largest']}"
+    yield Text.assemble("k* = ", (str(size["chosen"]), "green"), (why, DIM))
+    others = [f"{rule} {k}" for rule, k in size["by_rule"].items() if rule != size["rule"]]
+    yield Text(f"other rules: {', '.join(others)}", style=DIM)
+    if size["by_rule"]["best"] == size["largest"] < content["n_features"]:
+        yield Text("the best score is at the largest size; try a larger --k-max", style=WARNING)
+
+
+def _rows(content: dict[str, Any]) -> Iterator[Text]:
+    train, test = content["rows"]["train"], content["rows"]["test"]
+    held_out = f", {test:,} held out" if test else ", none held out"
+    positive = content["target"]["classes"][1]
+    share = content["target"]["counts"][positive] / train
+    line = Text(f"{train:,} to learn from{held_out}")
+    yield line.append(f"  {100 * share:.1f} % are {safe(positive)}", style=DIM)
+
+
+def _coding(content: dict[str, Any]) -> Iterator[Text]:
+    """Text columns: levels and reference of those in the model, names of the others."""
+    chosen = {feature["name"] for feature in content["features"]}
+    used = [coding for coding in content["coding"] if chosen & set(coding["names"])]
+    for coding in used:
+        levels = [safe(name[len(coding["column"]) + 3 :], 20) for name in coding["names"]]
+        rare = f" and {len(coding['pooled'])} rare ones" if coding["pooled"] else ""
+        yield Text.assemble(
+            name_text(coding["column"]),
+            f" = {_list(levels)}",
+            (f"  against {safe(coding['reference'], 20)}{rare}", DIM),
+        )
+    others = [safe(coding["column"]) for coding in content["coding"] if coding not in used]
+    if others:
+        yield Text.assemble(("not in the model: " if used else ""), _list(others), style=DIM)
+
+
+def _left_out(columns: list[dict[str, str]]) -> Iterator[Text]:
+    """Columns with the same reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for each in columns:
+        by_reason.setdefault(each["reason"], []).append(safe(each["column"]))
+    for reason, names in by_reason.items():
+        yield Text.assemble(_list(names), (f"  {safe(reason, None)}", DIM))
+
+
+def _list(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    return ", ".join(names[:MOST_LISTED]) + more
+
+
+def _note(note: str) -> Table:
+    grid = Table.grid(Column(style=f"bold {WARNING}", no_wrap=True), Column(), padding=(0, 2))
+    grid.add_row("Note", Text(safe(note, None)))
+    return grid

@@ -1,0 +1,87 @@
+"""Errors for people: what is wrong, what to do next, and an exit code; no traceback."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
+
+# What estimators call options.
+OPTION_OF = {
+    "min_features": "-k",
+    "max_features": "--k-max",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+}
+# What to do next, by the kind of error, in words of the command line.
+NEXT_STEP = {
+    "DuplicateColumnsError": "Rename them, or leave them out with --drop NAME.",
+    "ManyClassesError": "Set one of them against the rest with --positive LABEL.",
+    "OneClassError": "Take more rows, or another --target.",
+}
+WRONG_CHOICES = {"UnknownColumnError", "ColumnUseError", "UnknownLabelError"}
+
+
+class UsageError(Exception):
+    """An option has a value that makes no sense."""
+
+
+@contextmanager
+def clear_errors(debug: bool) -> Iterator[None]:
+    """End the program as the error asks for; with `debug`, let it through.
+
+    Parameters
+    ----------
+    debug : bool
+        Whether to show tracebacks.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        _end("Stopped. No file is half written.", STOPPED)
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if debug:
+            raise
+        _explain(error)
+
+
+def _explain(error: Exception) -> None:
+    """Print the error and exit."""
+    from safdr.export.errors import ExportError
+    from safdr.table.errors import ClassLostError, MissingValuesError, TableError
+
+    if isinstance(error, MissingValuesError | ClassLostError):
+        from safdr.cli.gaps import print_gaps
+
+        print_gaps(str(error), error.report)
+        sys.exit(FAILED)
+    if isinstance(error, TableError):
+        kind = type(error).__name__
+        text = f"{error} {NEXT_STEP.get(kind, '')}".strip()
+        _end(text, WRONG_USAGE if kind in WRONG_CHOICES else FAILED)
+    if isinstance(error, UsageError):
+        _end(str(error), WRONG_USAGE)
+    if type(error).__name__ == "InvalidParameterError":
+        _end(_in_options(str(error)), WRONG_USAGE)
+    if isinstance(error, ExportError | OSError | ValueError):
+        _end(str(error), FAILED)
+    _end(f"Unexpected: {type(error).__name__}: {error}\nShow more with --debug.", FAILED)
+
+
+def _in_options(message: str) -> str:
+    """scikit-learn's complaint about a parameter, about the option instead."""
+    found = re.match(r"The '(\w+)' parameter of \w+ (must be .*)", message, flags=re.DOTALL)
+    if found is None:
+        return message
+    name, rest = found.groups()
+    return f"{OPTION_OF.get(name, '--' + name.replace('_', '-'))} {rest}"
+
+
+def _end(text: str, code: int) -> None:
+    print(f"safdr select: {text}", file=sys.stderr)
+    sys.exit(code)

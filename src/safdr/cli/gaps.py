@@ -1,0 +1,103 @@
+"""The message about missing values: where they are, what they hang on, and the ways on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Column, Table
+from rich.text import Text
+
+from safdr.cli.words import name_text, safe
+from safdr.table.missing import MissingColumn, MissingReport, percent
+
+MOST_LISTED = 20
+WIDEST = 120
+
+
+def print_gaps(message: str, report: MissingReport) -> None:
+    """Print to standard error.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    report : MissingReport
+        What is missing.
+    """
+    console = Console(stderr=True)
+    console.width = min(console.width, WIDEST)
+    console.print(Text(f"safdr select: {safe(message, None)}", style="bold"))
+    console.print(_table(report))
+    for paragraph in (*_warning(report), *_ways(report)):
+        console.print(Padding(paragraph, (0, 0, 0, 2), expand=False) if paragraph else "")
+
+
+def _table(report: MissingReport) -> Table:
+    """Counts by column and by class."""
+    target = report.target
+    table = Table(
+        Column("", no_wrap=True),
+        Column("Column", overflow="fold"),
+        Column("Missing", justify="right", no_wrap=True),
+        Column(Text(f"of class {safe(target.negative, 12)}"), justify="right", no_wrap=True),
+        Column(Text(f"of class {safe(target.positive, 12)}"), justify="right", no_wrap=True),
+        box=box.SIMPLE_HEAD,
+    )
+    for each in report.columns[:MOST_LISTED]:
+        table.add_row(*_row(each))
+    if len(report.columns) > MOST_LISTED:
+        table.add_row("", f"and {len(report.columns) - MOST_LISTED} more columns", style="dim")
+    return table
+
+
+def _row(each: MissingColumn) -> Iterator[Text]:
+    style = "yellow" if each.depends else ""
+    yield Text("!" if each.depends else "", style=style)
+    yield name_text(each.column, style)
+    yield Text(f"{each.n_missing:,}", style=style)
+    yield from (Text(percent(share), style=style) for share in each.by_class)
+
+
+def _warning(report: MissingReport) -> Iterator[Text | None]:
+    """Say what a gap that depends on the target does to a model."""
+    if not report.depending:
+        return
+    worst = max(report.depending, key=lambda each: each.auc)
+    yield Text.assemble(
+        ("Careful: ", "bold yellow"),
+        f"where values are missing depends on the target in {len(report.depending)} columns, "
+        f'marked "!". Whether {safe(worst.column)} is missing tells the classes apart with an AUC '
+        f"of {worst.auc:.3f}, without its value. If a value is missing because of the outcome, a "
+        "new row can't offer that: leave the column out.",
+    )
+    yield None
+
+
+def _ways(report: MissingReport) -> Iterator[Text | None]:
+    """The ways on, each with what it would leave."""
+    n_left = report.n_columns - len(report.columns)
+    yield Text("Ways on:", style="bold")
+    yield _way("--missing drop-rows", _rows_left(report, report.complete))
+    yield _way("--missing drop-columns", f"leaves {n_left} columns and all rows")
+    danger = "; lets the model see those gaps" if report.depending else ""
+    yield _way("--missing median", f"keeps all rows and columns{danger}")
+    if report.depending:
+        drops = " ".join(f"--drop {shlex.quote(safe(e.column, None))}" for e in report.depending)
+        yield None
+        yield Text("Without the columns that depend on the target:", style="bold")
+        yield _way(f"{drops} --missing drop-rows", _rows_left(report, report.complete_without))
+
+
+def _way(options: str, what: str) -> Text:
+    return Text.assemble("  ", (options, "cyan"), f"  {what}")
+
+
+def _rows_left(report: MissingReport, counts: tuple[int, int]) -> str:
+    target = report.target
+    total = sum(counts)
+    positive = f"{counts[1]:,} of {target.counts[1]:,} of class {safe(target.positive)}"
+    return f"leaves {total:,} of {sum(target.counts):,} rows, {positive}"

@@ -1,0 +1,162 @@
+"""Options of ``safdr select``, in groups; what is not given is None and left to the library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Group, Parameter
+
+TABLE = Group("The table", sort_key=1)
+SEARCH = Group("The search", sort_key=2)
+RESULTS = Group("Results", sort_key=3)
+ANNEALING = Group(
+    "Annealing",
+    help="What is not given has the default of AnnealingSelectorCV, which explains each setting.",
+    sort_key=4,
+)
+
+
+@Parameter(name="*", group=TABLE)
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """What to make of the table."""
+
+    target: Annotated[
+        str | None, Parameter(name=["--target", "-t"], help="Column to predict; two values.")
+    ] = None
+    positive: Annotated[
+        str | None,
+        Parameter(
+            help="Value of the target whose odds the model gives; of more than two values, this "
+            "one against the rest. Default: the larger of two."
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None, Parameter(negative=(), help="Column to leave out; may be repeated.")
+    ] = None
+    id: Annotated[
+        list[str] | None,
+        Parameter(negative=(), help="Column that names rows, left out too; may be repeated."),
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        Parameter(
+            negative=(),
+            help="Column to use although it looks like an identifier or a date written as a "
+            "number; may be repeated.",
+        ),
+    ] = None
+    missing: Annotated[
+        Literal["drop-rows", "drop-columns", "median"] | None,
+        Parameter(
+            help="What to do about missing values: leave out the rows, leave out the columns, or "
+            "fill in the median (text: the commonest value). Default: stop, and count them."
+        ),
+    ] = None
+    test_size: Annotated[
+        float, Parameter(help="Share of the rows held out to test the model; 0 holds none out.")
+    ] = 0.2
+
+
+@Parameter(name="*", group=SEARCH)
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How to search."""
+
+    k: Annotated[
+        int | None,
+        Parameter(name=["-k"], help="Exactly so many features. Default: by cross-validation."),
+    ] = None
+    k_max: Annotated[int, Parameter(help="Largest number of features to try.")] = 30
+    rule: Annotated[
+        Literal["one_sd", "one_se", "best"],
+        Parameter(
+            help="How to choose their number: the fewest within one standard deviation of the "
+            "best score (one_sd), the fewest whose difference to the best is within one standard "
+            "error (one_se), or the best score."
+        ),
+    ] = "one_sd"
+    seed: Annotated[int, Parameter(help="The same seed gives the same answer.")] = 0
+    jobs: Annotated[
+        int, Parameter(name=["--jobs", "-j"], help="Searches at the same time; -1: all cores.")
+    ] = 1
+
+
+@Parameter(name="*", group=RESULTS)
+@dataclass(frozen=True, kw_only=True)
+class ResultOptions:
+    """What to print and to write."""
+
+    report: Annotated[Path | None, Parameter(help="Write a report for people: one HTML file.")] = (
+        None
+    )
+    out: Annotated[
+        Path | None, Parameter(help="Write a result for machines: features, formula, scores, JSON.")
+    ] = None
+    export: Annotated[
+        list[Path] | None,
+        Parameter(
+            negative=(),
+            help="Write the scoring formula on the columns of the table, checked against the "
+            "model: a file that ends in .py, .sql or .onnx; may be repeated.",
+        ),
+    ] = None
+    force: Annotated[
+        bool, Parameter(negative=(), show_default=False, help="Replace files that are there.")
+    ] = False
+    json: Annotated[
+        bool,
+        Parameter(
+            negative=(), show_default=False, help="Print the result as JSON instead of tables."
+        ),
+    ] = False
+    quiet: Annotated[
+        bool,
+        Parameter(
+            name=["--quiet", "-q"], negative=(), show_default=False, help="Print errors only."
+        ),
+    ] = False
+
+
+@Parameter(name="*", group=ANNEALING)
+@dataclass(frozen=True, kw_only=True)
+class AnnealingOptions:
+    """Settings of the search that its estimator checks and, where not given, chooses."""
+
+    n_replicas: Annotated[int | None, Parameter(help="Subsets that are annealed side by side.")] = (
+        None
+    )
+    sweeps: Annotated[
+        float | None,
+        Parameter(help="Swaps proposed at each temperature, as a multiple of the features."),
+    ] = None
+    temperature_step: Annotated[
+        float | None, Parameter(help="Step of the inverse temperature.")
+    ] = None
+    max_steps: Annotated[int | None, Parameter(help="Most temperature steps.")] = None
+    tol: Annotated[
+        float | None, Parameter(help="Relative change of the criterion at which to stop.")
+    ] = None
+    n_iter_no_change: Annotated[
+        int | None, Parameter(help="Steps over which that change is averaged.")
+    ] = None
+    n_batches: Annotated[
+        int | None, Parameter(help="Random parts of the rows that the replicas draw from.")
+    ] = None
+    batch_fraction: Annotated[float | None, Parameter(help="Share of the rows in each part.")] = (
+        None
+    )
+    batch_draw: Annotated[
+        str | None, Parameter(help='Draw a part for each "step" or for each "proposal".')
+    ] = None
+    moves: Annotated[str | None, Parameter(help="How replicas move.")] = None
+    ridge: Annotated[
+        float | None, Parameter(help="Share of its variance added to each feature's.")
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """The settings that were given, by the names of the estimator's parameters."""
+        pairs = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return {name: value for name, value in pairs if value is not None}

@@ -1,0 +1,90 @@
+"""``safdr select``: from a file to the features that matter. Heavy imports wait inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from safdr.cli.config import read_config
+from safdr.cli.options import (
+    RESULTS,
+    TABLE,
+    AnnealingOptions,
+    ResultOptions,
+    SearchOptions,
+    TableOptions,
+)
+
+EXAMPLES = """\
+Examples:
+
+  safdr select                                       built-in breast-cancer data
+  safdr select loans.csv --target default            how many features, and which
+  safdr select loans.parquet --target default -k 5   exactly five
+  safdr select loans.csv -t default --missing drop-rows --report report.html
+  safdr select loans.csv -t status --positive late --export score.sql
+  zcat loans.csv.gz | safdr select - -t default --json > result.json
+
+Exit codes: 0 done, 1 failed on the data, 2 wrong usage, 130 stopped by Ctrl-C.
+"""
+
+app = App(
+    name="select",
+    help="Choose the fewest features of a table that predict its target as well as many.",
+    help_format="plaintext",
+    help_epilogue=EXAMPLES,
+    config=read_config,
+)
+
+
+def _refuse_options(_: type, file: str | None) -> None:
+    """Let "-" through, and no option that is misspelled."""
+    if file is not None and file.startswith("-") and file != "-":
+        raise ValueError(f"Unknown option: {file}. A file of this name is ./{file}.")
+
+
+@app.default
+def select(
+    file: Annotated[
+        str | None,
+        Parameter(
+            group=TABLE,
+            # Or "-" would be taken for an option.
+            allow_leading_hyphen=True,
+            validator=_refuse_options,
+            help="CSV or TSV (.gz too), Parquet or Arrow/Feather; - for standard input; none for "
+            "the built-in breast-cancer data.",
+        ),
+    ] = None,
+    /,
+    *,
+    table: TableOptions | None = None,
+    search: SearchOptions | None = None,
+    results: ResultOptions | None = None,
+    annealing: AnnealingOptions | None = None,
+    config: Annotated[
+        Path | None,
+        Parameter(group=RESULTS, help="TOML file with options; the command line comes first."),
+    ] = None,
+    debug: Annotated[
+        bool,
+        Parameter(
+            group=RESULTS, negative=(), show_default=False, help="Show the traceback of an error."
+        ),
+    ] = False,
+) -> None:
+    """Choose the features."""
+    from safdr.cli.errors import clear_errors
+
+    with clear_errors(debug):
+        from safdr.cli.selecting import run
+
+        run(
+            file,
+            table or TableOptions(),
+            search or SearchOptions(),
+            results or ResultOptions(),
+            annealing or AnnealingOptions(),
+        )

@@ -1,0 +1,208 @@
+"""What ``safdr select`` does: read, prepare, search, write, print."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safdr.cli.checks import check_options
+from safdr.cli.errors import UsageError
+from safdr.cli.options import AnnealingOptions, ResultOptions, SearchOptions, TableOptions
+from safdr.cli.progress import SearchProgress
+from safdr.cli.writing import to_json, write_results
+from safdr.table.leaks import pure_levels
+from safdr.table.prepare import Choices, Prepared, prepare
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from safdr import AnnealingSelectorCV, SelectionReport
+
+TARGET_NAME = re.compile(r"(?i)target|label|class|outcome|default|status|^y$")
+BUILT_IN = "breast cancer (built in)"
+SEPARATED = (
+    "The chosen features separate the classes, completely or in part: the coefficients have no "
+    "finite optimum, and are where the fit stopped. Choose fewer features, or leave out a column "
+    "that gives the answer away."
+)
+
+
+def run(
+    file: str | None,
+    table: TableOptions,
+    search: SearchOptions,
+    results: ResultOptions,
+    annealing: AnnealingOptions,
+) -> None:
+    """Answer the question, in the ways that were asked for.
+
+    Parameters
+    ----------
+    file : str or None
+        The table; None is the built-in one.
+    table, search, results, annealing
+        The options.
+    """
+    check_options(file, table, search, results)
+    started = time.perf_counter()
+    with SearchProgress(shown=not results.quiet) as progress:
+        progress.say("Reading")
+        arrow, choices = _open(file, table, search.seed)
+        progress.say("Preparing")
+        prepared = prepare(arrow, choices)
+        estimator = _estimator(search, annealing, n_features=len(prepared.recipe.features))
+        notes = _fit(progress.follow(estimator), prepared)
+    seconds = time.perf_counter() - started
+    report = _report(file, estimator, prepared, choices, notes, seconds, fixed=search.k is not None)
+    written = write_results(results, report, prepared, estimator, _table_name(file))
+    _print(results, report, written)
+
+
+def _table_name(file: str | None) -> str:
+    """What a query calls the table: the name of the file, without its endings."""
+    if file is None:
+        return "breast_cancer"
+    return "standard_input" if file == "-" else Path(file).name.split(".")[0] or "table"
+
+
+def _open(file: str | None, options: TableOptions, seed: int) -> tuple[pa.Table, Choices]:
+    """The table, and what to do with it."""
+    from safdr.cli.builtin import TARGET, breast_cancer
+    from safdr.table.reading import read_table
+
+    table = breast_cancer() if file is None else read_table(file)
+    target = options.target or (TARGET if file is None else None)
+    if target is None:
+        raise UsageError(_which_target(table))
+    choices = Choices(
+        target=target,
+        positive=options.positive,
+        drop=options.drop or (),
+        identifiers=options.id or (),
+        keep=options.keep or (),
+        missing=options.missing,
+        test_size=options.test_size,
+        seed=seed,
+    )
+    return table, choices
+
+
+def _which_target(table: pa.Table) -> str:
+    """Ask for the target, and name the columns that could be one."""
+    import pyarrow.compute as pc
+
+    from safdr.table.errors import named
+
+    pairs = zip(table.column_names, table.columns, strict=True)
+    two = [name for name, column in pairs if pc.count_distinct(column).as_py() == 2]
+    if two:
+        # A target often says so, and mostly comes last.
+        two.sort(key=lambda name: (not TARGET_NAME.search(name), name != table.column_names[-1]))
+        return (
+            f"Say which column to predict: --target NAME. Columns with two values are {named(two)}."
+        )
+    return (
+        "Say which column to predict: --target NAME. No column has two values; the columns are "
+        f"{named(table.column_names)}."
+    )
+
+
+def _estimator(
+    search: SearchOptions, annealing: AnnealingOptions, n_features: int
+) -> AnnealingSelectorCV:
+    """The selector; a given number of features is validated in the same way."""
+    from safdr import AnnealingSelectorCV
+
+    if search.k is not None and search.k > n_features:
+        raise UsageError(
+            f"-k must be at most {n_features}, the number of features; got {search.k}."
+        )
+    return AnnealingSelectorCV(
+        min_features=search.k or 1,
+        max_features=search.k or min(search.k_max, n_features),
+        rule=search.rule,
+        n_jobs=search.jobs,
+        random_state=search.seed,
+        **annealing.given(),
+    )
+
+
+def _fit(estimator: AnnealingSelectorCV, prepared: Prepared) -> list[str]:
+    """Search, and return what was warned about."""
+    from safdr import SeparationWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(prepared.train.X, prepared.train.y)
+    texts = [
+        SEPARATED if issubclass(each.category, SeparationWarning) else str(each.message)
+        for each in caught
+    ]
+    return [*dict.fromkeys(texts), *pure_levels(prepared, estimator.subset_)]
+
+
+def _report(
+    file: str | None,
+    estimator: AnnealingSelectorCV,
+    prepared: Prepared,
+    choices: Choices,
+    notes: list[str],
+    seconds: float,
+    *,
+    fixed: bool,
+) -> SelectionReport:
+    """All numbers, with the names of the table."""
+    from dataclasses import asdict
+
+    from safdr import SelectionReport
+
+    content = SelectionReport.from_estimator(
+        estimator,
+        prepared.train.X,
+        prepared.train.y,
+        feature_names=[feature.name for feature in prepared.recipe.features],
+        X_test=None if prepared.test is None else prepared.test.X,
+        y_test=None if prepared.test is None else prepared.test.y,
+        title=f"Which features predict {prepared.target.name}?",
+        notes=[*prepared.notes, *notes],
+        coding=[coding.to_dict() for coding in prepared.recipe.codings],
+        left_out=[asdict(each) for each in prepared.left_out],
+        seconds=seconds,
+    ).to_dict()
+    # The selector knows 0 and 1; the table has names for them.
+    labels = [prepared.target.negative, prepared.target.positive]
+    counts = content["target"]["counts"].values()
+    content["target"] = {
+        "name": prepared.target.name,
+        "classes": labels,
+        "counts": dict(zip(labels, counts, strict=True)),
+    }
+    content["settings"].update({"file": file or BUILT_IN, **_given(asdict(choices))})
+    if fixed:
+        # There was nothing to choose.
+        content["size"].update({"rule": None, "by_rule": None, "largest": None})
+        content["path"], content["selection"] = [], {key: [] for key in content["selection"]}
+    return SelectionReport(content)
+
+
+def _given(choices: dict[str, Any]) -> dict[str, Any]:
+    """Choices that were made; the seed is among the settings of the selector already."""
+    return {
+        name: value
+        for name, value in choices.items()
+        if name != "seed" and value not in (None, (), [])
+    }
+
+
+def _print(results: ResultOptions, report: SelectionReport, written: list[Path]) -> None:
+    from safdr.cli.answer import print_answer
+
+    if results.json:
+        sys.stdout.write(to_json(report))
+    elif not results.quiet:
+        print_answer(report.to_dict(), written)
+    sys.stdout.flush()

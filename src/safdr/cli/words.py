@@ -1,0 +1,115 @@
+"""Text of tables on a terminal: names that can do no harm, numbers that can be read."""
+
+from __future__ import annotations
+
+import math
+
+from rich.text import Text
+
+LONGEST_NAME = 60
+
+
+def safe(name: object, longest: int | None = LONGEST_NAME) -> str:
+    """A name as one line that neither moves the cursor nor turns the writing around.
+
+    Parameters
+    ----------
+    name : object
+        Of a column or class, as the table has it.
+    longest : int or None, default=60
+        Characters to show; None shows all.
+
+    Returns
+    -------
+    str
+    """
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(name))
+    if longest is not None and len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return text or "(no name)"
+
+
+def name_text(name: object, style: str = "") -> Text:
+    """A name for rich, which would take brackets in plain strings for markup.
+
+    Parameters
+    ----------
+    name : object
+        Of a column or class.
+    style : str, default=""
+        How to show it.
+
+    Returns
+    -------
+    rich.text.Text
+    """
+    return Text(safe(name), style=style)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number in few digits; a dash where there is none.
+
+    Parameters
+    ----------
+    value : float or None
+        The number.
+    digits : int, default=4
+        Significant ones.
+
+    Returns
+    -------
+    str
+    """
+    return "–" if value is None else f"{value:.{digits}g}"
+
+
+def ratio(value: float | None) -> str:
+    """An odds ratio; one that is nearly 1 shows by how little it differs.
+
+    Parameters
+    ----------
+    value : float or None
+        The ratio.
+
+    Returns
+    -------
+    str
+    """
+    if value is not None and value != 1 and abs(value - 1) < 5e-4:
+        return f"1 {'+' if value > 1 else '-'} {abs(value - 1):.1e}"
+    return number(value)
+
+
+def exponential(value: float | None) -> float | None:
+    """exp() of a number; none where it has no finite one.
+
+    Parameters
+    ----------
+    value : float or None
+        The exponent.
+
+    Returns
+    -------
+    float or None
+    """
+    try:
+        return None if value is None else math.exp(value)
+    except OverflowError:
+        return None
+
+
+def duration(seconds: float) -> str:
+    """A time for people.
+
+    Parameters
+    ----------
+    seconds : float
+        How long.
+
+    Returns
+    -------
+    str
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds // 60)} min {round(seconds % 60)} s"

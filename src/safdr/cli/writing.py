@@ -1,0 +1,93 @@
+"""Files with the result; all are made before the first is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from safdr.atomic import write_atomically
+from safdr.cli.options import ResultOptions
+from safdr.table.prepare import Prepared
+
+if TYPE_CHECKING:
+    from safdr import AnnealingSelectorCV, SelectionReport
+
+
+def write_results(
+    results: ResultOptions,
+    report: SelectionReport,
+    prepared: Prepared,
+    estimator: AnnealingSelectorCV,
+    table_name: str,
+) -> list[Path]:
+    """Write what was asked for; a failure to make one file leaves none.
+
+    Parameters
+    ----------
+    results : ResultOptions
+        Which files.
+    report : SelectionReport
+        What goes into them.
+    prepared : Prepared
+        Rows and features, for exports.
+    estimator : AnnealingSelectorCV
+        The model, for exports.
+    table_name : str
+        What a query calls the table.
+
+    Returns
+    -------
+    list of Path
+        Files that were written.
+    """
+    made: dict[Path, bytes] = {}
+    for path in results.export or []:
+        made[path] = _export(path, prepared, estimator, table_name)
+    if results.report is not None:
+        made[results.report] = report.to_html().encode()
+    if results.out is not None:
+        made[results.out] = to_json(report).encode()
+    for path, content in made.items():
+        write_atomically(path, content)
+    return list(made)
+
+
+def _export(
+    path: Path, prepared: Prepared, estimator: AnnealingSelectorCV, table_name: str
+) -> bytes:
+    """The formula in one form, checked on the training rows."""
+    from safdr.export.formula import Formula, Term
+    from safdr.export.write import export
+
+    model = estimator.estimator_
+    features = prepared.recipe.features
+    formula = Formula(
+        terms=tuple(
+            Term(features[j], float(coefficient))
+            for j, coefficient in zip(estimator.subset_, model.coef_[0], strict=True)
+        ),
+        intercept=float(model.intercept_[0]),
+        target=prepared.target.name,
+        negative=prepared.target.negative,
+        positive=prepared.target.positive,
+        table=table_name,
+    )
+    return export(
+        path, formula, prepared.train.table, estimator.decision_function(prepared.train.X)
+    )
+
+
+def to_json(report: SelectionReport) -> str:
+    """Give the report as text for machines.
+
+    Parameters
+    ----------
+    report : SelectionReport
+        The result.
+
+    Returns
+    -------
+    str
+    """
+    return json.dumps(report.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,97 @@
+"""The model as a formula on columns of the table: what every export writes down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit
+
+from safdr.export.errors import ExportError
+from safdr.table.recipe import Feature, FloatArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Term:
+    """A feature and its coefficient."""
+
+    feature: Feature
+    coefficient: float
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Log-odds of the positive class: an intercept and a sum of terms.
+
+    Attributes
+    ----------
+    terms : tuple of Term
+        One for each chosen feature.
+    intercept : float
+        Log-odds where all features are 0.
+    target : str
+        The column that is predicted.
+    negative, positive : str
+        Its two classes.
+    table : str
+        Name of the table, for exports that need one.
+    """
+
+    terms: tuple[Term, ...]
+    intercept: float
+    target: str
+    negative: str
+    positive: str
+    table: str
+
+    def __post_init__(self) -> None:
+        numbers = [self.intercept, *(term.coefficient for term in self.terms)]
+        if not np.isfinite(numbers).all():
+            raise ExportError(
+                "The model has coefficients that are not finite; there is no formula."
+            )
+        if any(not term.feature.column for term in self.terms):
+            raise ExportError(
+                "A chosen feature comes from a column without a name, which no formula can refer "
+                "to. Give the column a name."
+            )
+
+    @property
+    def columns(self) -> dict[str, Feature]:
+        """The columns that the formula reads, each with a feature made from it."""
+        return {term.feature.column: term.feature for term in reversed(self.terms)}
+
+    def log_odds(self, table: pa.Table) -> FloatArray:
+        """The log-odds of each row of a table."""
+        total = np.full(table.num_rows, self.intercept)
+        for term in self.terms:
+            total += term.coefficient * term.feature.values(table)
+        return total
+
+    def probability(self, table: pa.Table) -> FloatArray:
+        """The probability of the positive class of each row of a table."""
+        return np.asarray(expit(self.log_odds(table)))
+
+
+def unused_name(wanted: str, taken: set[str]) -> str:
+    """A name that no column has, compared as databases do: without regard to case.
+
+    Parameters
+    ----------
+    wanted : str
+        Taken as it is where it is free.
+    taken : set of str
+        Names in use.
+
+    Returns
+    -------
+    str
+    """
+    folded = {name.casefold() for name in taken}
+    while wanted.casefold() in folded:
+        wanted += "_"
+    return wanted

@@ -1,0 +1,193 @@
+"""The formula as an ONNX graph in double precision: one input a column, so that tables fit."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from safdr.export.errors import ExportError
+from safdr.export.formula import Formula, Term, unused_name
+from safdr.table.recipe import FloatArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# The first that compares text.
+OPSET = 19
+# Of that opset; later versions are refused by older runtimes.
+IR_VERSION = 9
+
+
+def require_onnx() -> Any:
+    """The onnx package, or an error that says how to get it.
+
+    Returns
+    -------
+    module
+    """
+    try:
+        import onnx
+        import onnx.helper
+        import onnx.numpy_helper
+    except ImportError:
+        raise ExportError(
+            "An ONNX export needs onnx, which is not installed. Install it with: "
+            "pip install 'safdr[onnx]'"
+        ) from None
+    return onnx
+
+
+def to_onnx(formula: Formula) -> bytes:
+    """Write the formula down as a graph.
+
+    Parameters
+    ----------
+    formula : Formula
+        The model.
+
+    Returns
+    -------
+    bytes
+        A model whose inputs are named as the columns and have the shape (n_rows, 1): doubles,
+        booleans or text. Its outputs, of the same shape, are ``log_odds`` and ``probability``,
+        with an underscore more where a column has that name.
+    """
+    onnx = require_onnx()
+    graph = _Graph(onnx, formula)
+    model = onnx.helper.make_model(
+        graph.make(),
+        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="safdr",
+    )
+    classes = json.dumps([formula.negative, formula.positive])
+    onnx.helper.set_model_props(model, {"target": formula.target, "classes": classes})
+    onnx.checker.check_model(model, full_check=True)
+    return bytes(model.SerializeToString())
+
+
+def run_onnx(content: bytes, table: pa.Table) -> FloatArray:
+    """Score rows with the graph itself, by the evaluator that comes with onnx.
+
+    Parameters
+    ----------
+    content : bytes
+        From `to_onnx`.
+    table : pyarrow.Table
+        Rows, with the columns that the graph reads.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, 2)
+        Log-odds and probability.
+    """
+    onnx = require_onnx()
+    from onnx.reference import ReferenceEvaluator
+
+    model = onnx.load_model_from_string(content)
+    feeds = {
+        each.name: column_input(table, each.name, each.type.tensor_type.elem_type)
+        for each in model.graph.input
+    }
+    outputs: Any = ReferenceEvaluator(model).run(None, feeds)
+    return np.hstack(outputs)
+
+
+def column_input(table: pa.Table, name: str, kind: int) -> Any:
+    """A column as the graph wants it.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Rows.
+    name : str
+        The column.
+    kind : int
+        ONNX's number of the type.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, 1)
+        A missing number is not a number, and missing text is empty.
+    """
+    onnx = require_onnx()
+    column = table.column(name)
+    if kind == onnx.TensorProto.STRING:
+        values: Any = np.array(["" if v is None else v for v in column.to_pylist()], dtype=object)
+    else:
+        if str(column.type) == "bool":
+            column = column.cast("int8")
+        values = np.asarray(column.cast("float64", safe=False).to_numpy(), dtype=np.float64)
+    return values[:, None]
+
+
+class _Graph:
+    """Nodes and constants under names that no column has."""
+
+    def __init__(self, onnx: Any, formula: Formula) -> None:
+        self.onnx = onnx
+        self.formula = formula
+        self.taken = set(formula.columns)
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def make(self) -> Any:
+        """The whole graph."""
+        coefficients = np.array([[term.coefficient] for term in self.formula.terms])
+        features = [self._feature(term) for term in self.formula.terms]
+        joined = self._node("Concat", features, axis=1)
+        weighted = self._node("MatMul", [joined, self._constant(coefficients)])
+        outputs = [unused_name(name, self.taken) for name in ("log_odds", "probability")]
+        intercept = self._constant(np.array([[self.formula.intercept]]))
+        self._node("Add", [weighted, intercept], output=outputs[0])
+        self._node("Sigmoid", [outputs[0]], output=outputs[1])
+        return self.onnx.helper.make_graph(
+            self.nodes,
+            "safdr",
+            [self._input(term) for term in self._first_terms()],
+            [self._info(name, self.onnx.TensorProto.DOUBLE) for name in outputs],
+            self.constants,
+        )
+
+    def _first_terms(self) -> list[Term]:
+        """One term for each column."""
+        return list({term.feature.column: term for term in self.formula.terms}.values())
+
+    def _input(self, term: Term) -> Any:
+        kinds = self.onnx.TensorProto
+        kind = kinds.STRING if term.feature.kind == "level" else kinds.DOUBLE
+        return self._info(term.feature.column, kind)
+
+    def _info(self, name: str, kind: int) -> Any:
+        return self.onnx.helper.make_tensor_value_info(name, kind, ["rows", 1])
+
+    def _feature(self, term: Term) -> str:
+        """Name of the tensor that holds a feature."""
+        feature = term.feature
+        if feature.kind == "level":
+            level = self._constant(np.array([[feature.level]], dtype=object))
+            same = self._node("Equal", [feature.column, level])
+            return self._node("Cast", [same], to=self.onnx.TensorProto.DOUBLE)
+        if feature.fill is None:
+            return feature.column
+        missing = self._node("IsNaN", [feature.column])
+        filling = self._constant(np.array([[feature.fill]]))
+        return self._node("Where", [missing, filling, feature.column])
+
+    def _constant(self, values: Any) -> str:
+        name = self._name()
+        self.constants.append(self.onnx.numpy_helper.from_array(values, name))
+        return name
+
+    def _node(self, operation: str, inputs: list[str], output: str = "", **settings: Any) -> str:
+        output = output or self._name()
+        self.nodes.append(self.onnx.helper.make_node(operation, inputs, [output], **settings))
+        return output
+
+    def _name(self) -> str:
+        """A new name for a tensor."""
+        name = unused_name(f"tensor_{len(self.taken)}", self.taken)
+        self.taken.add(name)
+        return name

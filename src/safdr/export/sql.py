@@ -1,0 +1,148 @@
+"""The formula as a query in standard SQL."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from safdr.export.errors import ExportError
+from safdr.export.formula import Formula, Term, unused_name
+from safdr.table.recipe import Feature, FloatArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# What the query adds to the columns of the table.
+ADDED = LOG_ODDS, PROBABILITY = "log_odds", "probability"
+# Beyond this exp() leaves the range of doubles, which some databases call an error.
+LARGEST_EXPONENT = 700
+TEMPLATE = """\
+-- Adds two columns to a table: log-odds and probability that {target} is {positive}
+-- and not {negative}. Standard SQL; text that the model never saw counts as the commonest value.
+SELECT
+  scored.*,
+  CASE
+    WHEN {log_odds} > {limit} THEN 1.0e0
+    WHEN {log_odds} < -{limit} THEN 0.0e0
+    ELSE 1.0e0 / (1.0e0 + EXP(-{log_odds}))
+  END AS {probability}
+FROM (
+  SELECT
+    rows_to_score.*,
+    {intercept}
+{terms}
+    AS {log_odds}
+  FROM {table} AS rows_to_score
+) AS scored
+"""
+
+
+def to_sql(formula: Formula, columns: set[str]) -> str:
+    """Write the formula down as a query.
+
+    Parameters
+    ----------
+    formula : Formula
+        The model.
+    columns : set of str
+        All columns of the table; the two that the query adds are named differently.
+
+    Returns
+    -------
+    str
+        A SELECT that adds two columns, log-odds and probability.
+    """
+    return TEMPLATE.format(
+        # As JSON in ASCII, which has no line breaks to leave the comment by.
+        positive=json.dumps(formula.positive),
+        negative=json.dumps(formula.negative),
+        target=json.dumps(formula.target),
+        log_odds=_identifier(unused_name(LOG_ODDS, columns)),
+        probability=_identifier(unused_name(PROBABILITY, columns)),
+        limit=LARGEST_EXPONENT,
+        intercept=_number(formula.intercept),
+        terms="\n".join(f"    + {_term(term)}" for term in formula.terms),
+        table=_identifier(formula.table),
+    )
+
+
+def run_sql(query: str, table: pa.Table, name: str) -> FloatArray:
+    """Score rows with the query itself, in SQLite.
+
+    Parameters
+    ----------
+    query : str
+        From `to_sql`.
+    table : pyarrow.Table
+        Rows, with the columns that the query reads.
+    name : str
+        What the query calls the table.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, 2)
+        Log-odds and probability.
+    """
+    columns = table.column_names
+    listed = ", ".join(f"{_identifier(column)} {_affinity(table, column)}" for column in columns)
+    try:
+        with sqlite3.connect(":memory:") as database:
+            # Not every SQLite is built with it.
+            database.create_function("EXP", 1, _exp, deterministic=True)
+            database.execute(f"CREATE TABLE {_identifier(name)} ({listed})")
+            database.executemany(
+                f"INSERT INTO {_identifier(name)} VALUES ({', '.join('?' * len(columns))})",
+                zip(*(table.column(column).to_pylist() for column in columns), strict=True),
+            )
+            cursor = database.execute(query)
+            # The query adds its two columns behind those of the table.
+            return np.array([row[-2:] for row in cursor], dtype=np.float64)
+    except sqlite3.Error as error:
+        raise ExportError(f"SQLite can't run the query that was made: {error}.") from None
+
+
+def _exp(z: float | None) -> float | None:
+    return None if z is None else float(np.exp(z))
+
+
+def _affinity(table: pa.Table, column: str) -> str:
+    """What SQLite needs to know, so that text of digits stays text."""
+    return "TEXT" if "string" in str(table.schema.field(column).type) else "NUMERIC"
+
+
+def _term(term: Term) -> str:
+    return f"{_number(term.coefficient)} * {_value(term.feature)}"
+
+
+def _value(feature: Feature) -> str:
+    """The feature of a row; unknown where the column is, unless there is something to fill in."""
+    column = _identifier(feature.column)
+    if feature.kind == "number":
+        number = f"CAST({column} AS DOUBLE PRECISION)"
+        return number if feature.fill is None else f"COALESCE({number}, {_number(feature.fill)})"
+    unknown = "NULL" if feature.fill is None else _number(feature.fill)
+    test = column if feature.level is None else f"{column} = {_string(feature.level)}"
+    return f"CASE WHEN {column} IS NULL THEN {unknown} WHEN {test} THEN 1.0e0 ELSE 0.0e0 END"
+
+
+def _identifier(name: str) -> str:
+    return '"' + _without_zero(name).replace('"', '""') + '"'
+
+
+def _string(text: str) -> str:
+    return "'" + _without_zero(text).replace("'", "''") + "'"
+
+
+def _without_zero(text: str) -> str:
+    if "\0" in text:
+        raise ExportError(f"SQL has no way to write the zero character in {text!r}.")
+    return text
+
+
+def _number(value: float) -> str:
+    """With an exponent, or databases would take it for a decimal of few digits."""
+    text = repr(float(value))
+    return f"({text if 'e' in text else text + 'e0'})"

@@ -1,0 +1,116 @@
+"""The other good subsets: what each has in place of the chosen one, and how much worse it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from safdr.report.charts.scale import Scale
+from safdr.report.charts.svg import NARROW_BELOW, Sheet
+from safdr.report.numbers import counted, excess
+from safdr.report.text import column_width, fit
+from safdr.report.text import width as text_width
+
+FONT = 13
+BAR = 12
+NAMES = 400
+GAP = 12
+NUMBER = 66
+
+
+def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
+    """Draw a bar for each subset, the chosen one first.
+
+    Parameters
+    ----------
+    content : mapping
+        Of a report, with at least two subsets whose excess is a number.
+    labels : mapping
+        From the index of a feature to its label.
+    width : int
+        Of the chart in pixels.
+
+    Returns
+    -------
+    str
+        SVG.
+    """
+    subsets = content["alternatives"]
+    narrow = width < NARROW_BELOW
+    room = width if narrow else NAMES
+    differences = [_difference(each, subsets[0], labels, room) for each in subsets]
+    names = column_width((short for short, _ in differences), room, FONT)
+    row, left = (40, 0.0) if narrow else (24, names + GAP)
+    sheet = Sheet(width, row * len(subsets) + 4, _spoken(subsets))
+    largest = max(each["excess"] for each in subsets)
+    scale = Scale(0.0, largest or 1.0, left, width - NUMBER)
+    sheet.line(left + 0.5, 0, left + 0.5, row * len(subsets), "axis")
+    for i, (each, (short, full)) in enumerate(zip(subsets, differences, strict=True)):
+        title = f"{full}\n{excess(each['excess'])}, {counted(each['replicas'], 'replica')}"
+        group = sheet.add("g", "mark", title=title)
+        top = row * i + (20 if narrow else 6)
+        if narrow:
+            sheet.text(0, top - 5, short, "name halo", within=group)
+        else:
+            sheet.text(names, top + BAR - 2, short, "name end", within=group)
+        _draw_bar(sheet, group, each["excess"], scale, top)
+    return sheet.markup()
+
+
+def differing(each: Mapping[str, Any], chosen: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+    """Give the features that a subset has besides the chosen one, and those that it lacks.
+
+    Parameters
+    ----------
+    each, chosen : mapping
+        Entries of `alternatives`.
+
+    Returns
+    -------
+    tuple of list
+    """
+    gained = [i for i in each["indices"] if i not in set(chosen["indices"])]
+    lost = [i for i in chosen["indices"] if i not in set(each["indices"])]
+    return gained, lost
+
+
+def _difference(
+    each: Mapping[str, Any], chosen: Mapping[str, Any], labels: Mapping[int, str], room: float
+) -> tuple[str, str]:
+    """The difference in a line, shortened fairly between the two sides, and in full."""
+    gained, lost = differing(each, chosen)
+    if not gained:
+        return "the chosen features", "the chosen features"
+    new, old = ([labels[i] for i in side] for side in (gained, lost))
+    full = f"{', '.join(new)}\ninstead of\n{', '.join(old)}"
+    if len(gained) > 1:
+        return _some_of(new, room), full
+    each_room = (room - text_width(" for ", FONT)) / 2
+    spare = max(0.0, each_room - min(text_width(new[0], FONT), text_width(old[0], FONT)))
+    return " for ".join(fit(side[0], each_room + spare, FONT) for side in (new, old)), full
+
+
+def _some_of(names: list[str], room: float) -> str:
+    """As many whole names as there is room for."""
+    head = f"{len(names)} others: "
+    for shown in range(len(names), 0, -1):
+        text = head + ", ".join(names[:shown]) + (", …" if shown < len(names) else "")
+        if text_width(text, FONT) <= room:
+            return text
+    return head + fit(names[0], room - text_width(head + ", …", FONT), FONT) + ", …"
+
+
+def _draw_bar(sheet: Sheet, group: Element, share: float, scale: Scale, top: float) -> None:
+    """One bar, with its number at the end; nothing is still two pixels, to be seen."""
+    length = max(scale(share) - scale.start, 2.0)
+    sheet.rect(scale.start, top, length, BAR, "worse", within=group, rx=2)
+    sheet.text(scale.start + length + 6, top + BAR - 2, excess(share), "value", within=group)
+
+
+def _spoken(subsets: list[Mapping[str, Any]]) -> str:
+    """What the chart says, in words."""
+    return (
+        f"Bars: cross-entropy of {len(subsets)} subsets relative to the chosen one, from "
+        f"{excess(subsets[1]['excess'])} to {excess(subsets[-1]['excess'])}. Table below."
+    )

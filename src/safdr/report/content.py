@@ -1,0 +1,153 @@
+"""From a fitted selector to a plain dict: every number of the report is computed below here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.display.base import feature_names as names_of
+from safdr.report.annealing import describe_alternatives, describe_trace
+from safdr.report.model import describe_model
+from safdr.report.provenance import describe_provenance, fingerprint
+from safdr.report.scores import held_out_score, validation_score
+from safdr.report.sizes import describe_path, describe_selection, describe_size
+
+SCHEMA_VERSION = 1
+
+
+def describe(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    feature_names: Sequence[str] | None,
+    test_rows: tuple[Any, Any] | None,
+    title: str | None,
+    preparation: Mapping[str, Iterable[Any]],
+    seconds: float | None,
+) -> dict[str, Any]:
+    """Give the content of the report; see `SelectionReport.to_dict`.
+
+    Parameters
+    ----------
+    estimator : AnnealingSelector or AnnealingSelectorCV
+        Fitted.
+    X, y : array-like
+        The rows that it was fitted to.
+    feature_names : sequence of str or None
+        Names of the columns; None takes those of the estimator.
+    test_rows : tuple of X and y, or None
+        Rows that took no part in the fit.
+    title : str or None
+        Heading; None makes one.
+    preparation : mapping
+        `coding`, `left_out` and `notes`: what was done to the table before.
+    seconds : float or None
+        How long the search took.
+
+    Returns
+    -------
+    dict
+        Fit for JSON: plain types, and None for what is not a finite number.
+    """
+    rows, labels = _checked_rows(estimator, X, y)
+    names = _checked_names(estimator, feature_names)
+    target = _describe_target(estimator, y, labels)
+    scoring = _scoring(estimator)
+    test = None if test_rows is None else held_out_score(estimator, scoring, *test_rows)
+    content = {
+        "schema_version": SCHEMA_VERSION,
+        "title": title or _title(target["name"]),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "target": target,
+        "rows": {"train": len(labels), "test": 0 if test_rows is None else len(test_rows[1])},
+        "n_features": len(names),
+        **describe_model(estimator, rows, names),
+        "separated": bool(estimator.result_.separated[estimator.result_.best]),
+        "size": describe_size(estimator),
+        "scores": {"scoring": scoring, "validation": validation_score(estimator), "test": test},
+        "path": describe_path(estimator),
+        "selection": describe_selection(estimator, names),
+        "trace": describe_trace(estimator),
+        "alternatives": describe_alternatives(estimator, names),
+        **{name: list(entries) for name, entries in preparation.items()},
+        **describe_provenance(estimator),
+        "data_fingerprint": fingerprint(rows, labels, names),
+        "seconds": seconds,
+    }
+    return _jsonable(content)
+
+
+def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """The training rows as arrays; an error where they can't be those of the fit."""
+    rows, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
+    wanted = int(estimator.n_features_in_)
+    if rows.ndim != 2 or rows.shape[1] != wanted:
+        raise ValueError(
+            f"X must be the rows that the selector was fitted to, with {wanted} columns; got the "
+            f"shape {rows.shape}."
+        )
+    if labels.shape != rows.shape[:1]:
+        raise ValueError(
+            f"y must hold one label for each of the {len(rows)} rows of X; got the shape "
+            f"{labels.shape}."
+        )
+    unknown = np.setdiff1d(labels, estimator.classes_)
+    if len(unknown):
+        raise ValueError(
+            f"y must hold the labels that the selector was fitted to, "
+            f"{estimator.classes_.tolist()}; got {unknown[:5].tolist()} too."
+        )
+    return rows, labels
+
+
+def _checked_names(estimator: Any, given: Sequence[str] | None) -> list[str]:
+    """One name a column, as text."""
+    wanted = int(estimator.n_features_in_)
+    names = names_of(estimator, wanted).tolist() if given is None else list(given)
+    if len(names) != wanted:
+        raise ValueError(
+            f"feature_names must hold one name for each of the {wanted} columns of X; got "
+            f"{len(names)}."
+        )
+    return [str(name) for name in names]
+
+
+def _describe_target(estimator: Any, y: Any, labels: NDArray[Any]) -> dict[str, Any]:
+    """Name of the label where it has one, its two values, the negative first, and their rows."""
+    name = getattr(y, "name", None)
+    return {
+        "name": None if name is None else str(name),
+        "classes": estimator.classes_.tolist(),
+        "counts": {str(label): int((labels == label).sum()) for label in estimator.classes_},
+    }
+
+
+def _title(target: str | None) -> str:
+    return "Feature selection" if target is None else f"Which features predict {target}?"
+
+
+def _scoring(estimator: Any) -> str:
+    """Name of the score, as scikit-learn has it where it does."""
+    scoring = getattr(estimator, "scoring", None)
+    if scoring is None:
+        return "roc_auc"
+    return scoring if isinstance(scoring, str) else str(estimator.scorer_name_)
+
+
+def _jsonable(value: Any) -> Any:
+    """Plain Python types, exact; None for what is not a finite number."""
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_jsonable(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,79 @@
+"""The model on the chosen features as a formula: coefficients on the scale of the data."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+FloatArray = NDArray[np.float64]
+
+# Models whose linear formula is the log-odds, so that exp(coefficient) is an odds ratio.
+LOG_ODDS_MODELS = (LogisticRegression, LinearDiscriminantAnalysis)
+
+
+def describe_model(estimator: Any, X: FloatArray, names: list[str]) -> dict[str, Any]:
+    """Give the chosen features, strongest first, and the intercept.
+
+    Parameters
+    ----------
+    estimator : AnnealingSelector or AnnealingSelectorCV
+        Fitted.
+    X : ndarray of shape (n_samples, n_features)
+        Training rows.
+    names : list of str
+        Names of all features.
+
+    Returns
+    -------
+    dict
+        `features` and `intercept`. Where the model is not linear, coefficients and intercept are
+        NaN and the features keep the order of the columns.
+    """
+    subset = np.asarray(estimator.subset_)
+    coefficients, intercept = _linear_formula(estimator.estimator_, len(subset))
+    deviations = X[:, subset].std(axis=0)
+    standardised = coefficients * deviations
+    with np.errstate(over="ignore"):
+        ratios = np.exp(coefficients) if _is_log_odds(estimator.estimator_) else coefficients * nan
+    # NaN sorts last and the sort is stable: without coefficients the columns keep their order.
+    order = np.argsort(-np.abs(standardised), kind="stable")
+    features = [
+        {
+            "name": names[subset[i]],
+            "index": int(subset[i]),
+            "coefficient": coefficients[i],
+            "odds_ratio": ratios[i],
+            "standard_deviation": deviations[i],
+            "standardised_coefficient": standardised[i],
+        }
+        for i in order
+    ]
+    return {"features": features, "intercept": intercept}
+
+
+def _linear_formula(model: Any, size: int) -> tuple[FloatArray, float]:
+    """Coefficients and intercept on the original scale; NaN where the model is not linear."""
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    scalers = [step for step in steps[:-1] if step not in (None, "passthrough")]
+    coefficients = np.ravel(getattr(steps[-1], "coef_", nan))
+    if len(coefficients) != size or not all(isinstance(s, StandardScaler) for s in scalers):
+        return np.full(size, nan), nan
+    intercept = float(np.ravel(steps[-1].intercept_)[0])
+    # Undone from the last to the first: z = (x - mean) / scale.
+    for scaler in reversed(scalers):
+        coefficients = coefficients / (1.0 if scaler.scale_ is None else scaler.scale_)
+        if scaler.with_mean:
+            intercept -= float(coefficients @ scaler.mean_)
+    return np.asarray(coefficients, dtype=np.float64), intercept
+
+
+def _is_log_odds(model: Any) -> bool:
+    """Whether the last step gives log-odds."""
+    return isinstance(model[-1] if isinstance(model, Pipeline) else model, LOG_ODDS_MODELS)

@@ -1,0 +1,90 @@
+"""From the content to the page: the only file that knows Jinja."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from safdr.report import charts, numbers, words
+from safdr.report.charts.alternatives import differing
+from safdr.report.charts.selection import MOST_ROWS
+from safdr.report.text import labels_of, tidied
+
+# Each chart is drawn twice, for screens and paper and for phones, and the style sheet shows one:
+# an image made for a desktop has letters of six pixels on a phone.
+WIDE = 720
+NARROW = 358
+
+Draw = Callable[[Mapping[str, Any], Mapping[int, str], int], str]
+
+
+def render(content: Mapping[str, Any]) -> str:
+    """Make the page.
+
+    Parameters
+    ----------
+    content : mapping
+        Of a report; its texts are untrusted.
+
+    Returns
+    -------
+    str
+    """
+    content = tidied(content)
+    labels = labels_of(content)
+
+    def chart(draw: Draw) -> Markup:
+        pair = (Markup(draw(content, labels, width)) for width in (WIDE, NARROW))
+        return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(*pair)
+
+    return _template().render(
+        report=content,
+        labels=labels,
+        chart=chart,
+        charts=charts,
+        score=words.score_name(content["scores"]["scoring"]),
+        headline=words.headline(content, labels),
+        explanation=words.explanation(content),
+        cautions=words.cautions(content),
+        positive=words.positive(content),
+        is_linear=all(f["standardised_coefficient"] is not None for f in content["features"]),
+        compared=_compared(content),
+        n_hidden=max(0, len(content["selection"]["indices"]) - MOST_ROWS),
+    )
+
+
+def _compared(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The subsets, each with what it has instead of the chosen features."""
+    subsets = content["alternatives"]
+    pairs = (differing(each, subsets[0]) for each in subsets)
+    return [
+        {**each, "gained": gained, "lost": lost}
+        for each, (gained, lost) in zip(subsets, pairs, strict=True)
+    ]
+
+
+@lru_cache(maxsize=1)
+def _template() -> Template:
+    """The template, with the ways to write names and numbers."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        significant=numbers.significant,
+        decimals=numbers.decimals,
+        percent=numbers.percent,
+        excess=numbers.excess,
+        counted=numbers.counted,
+        inline=words.inline,
+    )
+    environment.globals.update(rules=words.RULES, other_rules=words.other_rules)
+    return environment.get_template("template.html.j2")

@@ -1,0 +1,83 @@
+"""How the numbers were made: settings, versions, and a fingerprint of the data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import sys
+from importlib.metadata import version
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import safdr
+
+
+def describe_provenance(estimator: Any) -> dict[str, Any]:
+    """Give settings, seed, versions and platform.
+
+    Parameters
+    ----------
+    estimator : AnnealingSelector or AnnealingSelectorCV
+        Fitted.
+
+    Returns
+    -------
+    dict
+    """
+    seed = estimator.random_state
+    return {
+        "settings": {"selector": type(estimator).__name__, **_settings(estimator)},
+        "seed": int(seed) if isinstance(seed, Integral) else None,
+        "versions": {
+            "safdr": safdr.__version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "scikit-learn": version("scikit-learn"),
+        },
+        "platform": f"{sys.platform} {platform.machine()}",
+    }
+
+
+def fingerprint(X: NDArray[np.float64], y: NDArray[Any], names: list[str]) -> str:
+    """Checksum of the data as they were fitted: shape, names, values and labels.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows.
+    y : ndarray of shape (n_samples,)
+        Labels.
+    names : list of str
+        Names of the features.
+
+    Returns
+    -------
+    str
+        ``sha256:`` and 64 digits. The order of rows and columns counts.
+    """
+    classes, codes = np.unique(y, return_inverse=True)
+    head = json.dumps([list(X.shape), names, [str(label) for label in classes]])
+    digest = hashlib.sha256(head.encode())
+    # Little-endian everywhere, and one zero: -0.0 + 0.0 is 0.0.
+    digest.update((X + 0.0).astype("<f8").tobytes())
+    digest.update(codes.astype("<i8").tobytes())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _settings(estimator: Any) -> dict[str, Any]:
+    """The parameters, as JSON can write them; objects by their repr."""
+    parameters = estimator.get_params(deep=False)
+    return {name: _plain(value) for name, value in sorted(parameters.items())}
+
+
+def _plain(value: Any) -> Any:
+    """A number, text or None as it is; of anything else what it says of itself."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return getattr(value, "__name__", None) or repr(value)

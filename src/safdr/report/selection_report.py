@@ -1,0 +1,173 @@
+"""SelectionReport: a fitted selector as a dict, and as one HTML page."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, Self
+
+from safdr.atomic import write_atomically
+from safdr.display.base import check_fitted
+from safdr.report.content import describe
+
+# Of the frame in a notebook, which can't grow with its page unless scripts may run.
+NOTEBOOK_HEIGHT = 720
+
+
+class SelectionReport:
+    """What was chosen, why, and how each number was made: as a dict and as one HTML page.
+
+    Make it with `from_estimator`. The page works offline, holds no script and fits screens, phones
+    and paper. In a notebook the report shows itself.
+
+    Parameters
+    ----------
+    content : dict
+        What `to_dict` gives.
+
+    See Also
+    --------
+    PathDisplay : Score against the number of features, as a matplotlib picture.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from safdr import AnnealingSelectorCV, SelectionReport
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> search = AnnealingSelectorCV(max_features=4, random_state=0).fit(X, y)
+    >>> report = SelectionReport.from_estimator(search, X, y, title="Benign or malignant?")
+    >>> content = report.to_dict()
+    >>> [feature["name"] for feature in content["features"]]
+    ['worst area', 'worst concave points']
+    >>> content["size"]["by_rule"]
+    {'one_sd': 2, 'one_se': 3, 'best': 3}
+    """
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self._content = dict(content)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        X_test: Any = None,
+        y_test: Any = None,
+        title: str | None = None,
+        notes: Iterable[str] = (),
+        coding: Iterable[Mapping[str, Any]] | None = None,
+        left_out: Iterable[Mapping[str, Any]] | None = None,
+        seconds: float | None = None,
+    ) -> Self:
+        """Gather all that there is to say about a fitted selector.
+
+        Parameters
+        ----------
+        estimator : AnnealingSelectorCV or AnnealingSelector
+            Fitted. Of the latter, what is about the choice of the size is left out.
+
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+            The rows that it was fitted to. A `y` with a name gives the target its name.
+
+        feature_names : sequence of str, default=None
+            Names of the columns of X; they may be any text. None takes those of the estimator.
+
+        X_test, y_test : array-like, default=None
+            Rows that took no part in the fit, to score the model on.
+
+        title : str, default=None
+            Heading of the page.
+
+        notes : iterable of str, default=()
+            Remarks to show with the preparation of the data.
+
+        coding : iterable of dict, default=None
+            How columns were turned into numbers: `column`, `kind`, `names` and `reference` of each.
+
+        left_out : iterable of dict, default=None
+            Columns of the table that took no part: `column` and `reason` of each.
+
+        seconds : float, default=None
+            How long the search took.
+
+        Returns
+        -------
+        SelectionReport
+        """
+        wanted = "an AnnealingSelectorCV or AnnealingSelector"
+        check_fitted(estimator, "result_", cls.__name__, wanted)
+        if (X_test is None) != (y_test is None):
+            raise ValueError(
+                "X_test and y_test go together; got one without the other. Pass both, or neither."
+            )
+        return cls(
+            describe(
+                estimator,
+                X,
+                y,
+                feature_names=feature_names,
+                test_rows=None if X_test is None else (X_test, y_test),
+                title=title,
+                preparation={"coding": coding or (), "left_out": left_out or (), "notes": notes},
+                seconds=seconds,
+            )
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as plain types, fit for JSON.
+
+        Returns
+        -------
+        dict
+            Numbers are exact; None stands for what does not apply or is not a finite number.
+        """
+        return copy.deepcopy(self._content)
+
+    def to_html(self, path: str | Path | None = None, *, force: bool = False) -> str:
+        """Make the page, and write it where a path is given.
+
+        Parameters
+        ----------
+        path : str or Path, default=None
+            Where to write; the file is there as a whole or not at all. None only returns the page.
+
+        force : bool, default=False
+            Whether a file that is there may be replaced.
+
+        Returns
+        -------
+        str
+            The page.
+        """
+        if path is not None and Path(path).exists() and not force:
+            raise FileExistsError(
+                f"{path} is already there. Pass force=True to replace it, or another path."
+            )
+        try:
+            from safdr.report.page import render
+        except ModuleNotFoundError as error:
+            if error.name != "jinja2":
+                raise
+            raise ImportError(
+                "SelectionReport.to_html needs jinja2. Install it with: pip install 'safdr[report]'"
+            ) from error
+        page = render(self._content)
+        if path is not None:
+            write_atomically(Path(path), page.encode())
+        return page
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook: in a frame, so that styles don't mix and nothing runs."""
+        return (
+            f'<iframe srcdoc="{escape(self.to_html())}" sandbox title="Feature selection report" '
+            f'style="width: 100%; height: {NOTEBOOK_HEIGHT}px; border: 0"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        size = self._content["size"]["chosen"]
+        return f"SelectionReport({size} of {self._content['n_features']} features)"

@@ -1,0 +1,242 @@
+"""The answer in words: what a colleague reads first, and what to be careful about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from safdr.report.numbers import counted, decimals, percent, spelled
+from safdr.report.text import fit
+
+# Names in running text: so many of them, each of about so many characters.
+MOST_NAMES = 6
+LONGEST = 48
+
+RULES = {
+    "one_sd": "the fewest features whose mean score is at most one standard deviation (over the "
+    "splits, of the best size) below the best mean",
+    "one_se": "the fewest features whose mean score, compared split by split with the best size, "
+    "is at most one standard error below it",
+    "best": "the number of features with the best mean score",
+}
+
+
+def inline(name: str) -> Markup:
+    """Write an untrusted name within a sentence: isolated, and short, with all of it on hover.
+
+    Parameters
+    ----------
+    name : str
+        One line.
+
+    Returns
+    -------
+    Markup
+    """
+    short = fit(name, LONGEST, 1 / 0.63)
+    if short == name:
+        return Markup("<bdi>{}</bdi>").format(name)
+    return Markup('<bdi title="{}">{}</bdi>').format(name, short)
+
+
+def score_name(scoring: str) -> str:
+    """Write the name of a score for people.
+
+    Parameters
+    ----------
+    scoring : str
+        As scikit-learn has it.
+
+    Returns
+    -------
+    str
+    """
+    return "ROC AUC" if scoring == "roc_auc" else scoring.replace("_", " ")
+
+
+def headline(content: Mapping[str, Any], labels: Mapping[int, str]) -> Markup:
+    """Give the answer in one sentence.
+
+    Parameters
+    ----------
+    content : mapping
+        Of a report.
+    labels : mapping
+        From the index of a feature to its label.
+
+    Returns
+    -------
+    Markup
+    """
+    names = [labels[feature["index"]] for feature in content["features"]]
+    return Markup("{}: {}.").format(_claim(content), _listed(names))
+
+
+def explanation(content: Mapping[str, Any]) -> list[Markup | str]:
+    """Say how well the model predicts, in words and in numbers.
+
+    Parameters
+    ----------
+    content : mapping
+        Of a report.
+
+    Returns
+    -------
+    list
+        Sentences.
+    """
+    scores = content["scores"]
+    sentences: list[Markup | str] = []
+    known = scores["validation"] or scores["test"]
+    if known is None:
+        return ["How well this predicts new rows is not known: no rows were held out to try."]
+    if scores["scoring"] == "roc_auc":
+        value = known.get("mean", known.get("value"))
+        sentences.append(
+            Markup(
+                "Given one row of each class, the model gives the one with {} the higher score {} "
+                "of the time; guessing would be right 50 % of the time."
+            ).format(positive(content), percent(value, 1))
+        )
+    return sentences + _numbers(content)
+
+
+def positive(content: Mapping[str, Any]) -> Markup:
+    """Write what the odds are the odds of.
+
+    Parameters
+    ----------
+    content : mapping
+        Of a report.
+
+    Returns
+    -------
+    Markup
+    """
+    target = content["target"]
+    label = inline(str(target["classes"][1]))
+    name = Markup("label") if target["name"] is None else inline(target["name"])
+    return Markup("{} = {}").format(name, label)
+
+
+def cautions(content: Mapping[str, Any]) -> list[str]:
+    """Say what a careful reader should know before using the answer.
+
+    Parameters
+    ----------
+    content : mapping
+        Of a report.
+
+    Returns
+    -------
+    list of str
+    """
+    size, found = content["size"], []
+    if size["chosen"] == size["largest"] < content["n_features"]:
+        found.append(
+            f"{size['chosen']} is the largest number of features that was tried. Larger sets may "
+            "score better: raise the limit and search again."
+        )
+    if content["separated"]:
+        found.append(
+            "The chosen features separate the classes, completely or in part. The coefficients of "
+            "the unpenalised model then grow without bound: their size means nothing. Look for a "
+            "column that gives the label away, or use a penalised model."
+        )
+    if not content["trace"]["converged"]:
+        found.append(
+            "The annealing had not settled when its steps ran out. Allow more steps (max_steps), "
+            "or compare a few seeds."
+        )
+    return found
+
+
+def other_rules(content: Mapping[str, Any]) -> str:
+    """Say what the built-in rules choose.
+
+    Parameters
+    ----------
+    content : mapping
+        Of a report with a choice of the size.
+
+    Returns
+    -------
+    str
+    """
+    return ", ".join(f"{rule} {size}" for rule, size in content["size"]["by_rule"].items())
+
+
+def _claim(content: Mapping[str, Any]) -> Markup:
+    """The first half of the answer; it claims no more than the scores do."""
+    size, total = content["size"], content["n_features"]
+    chosen, largest = size["chosen"], size["largest"]
+    count = f"{spelled(chosen)} of {counted(total, 'feature')}"
+    if largest is None and chosen < total:
+        best = "best single feature" if chosen == 1 else f"best {chosen}"
+        return Markup("The {} of {} found to {}").format(
+            best, counted(total, "feature"), _task(content, False)
+        )
+    if _no_better_than_chance(content):
+        return Markup(
+            "No set of up to {} could be shown to {} better than guessing; chosen"
+        ).format(counted(largest, "feature"), _task(content, False))
+    task = _task(content, chosen == 1)
+    if chosen == total:
+        everything = "The only feature" if total == 1 else f"All {total} features together"
+        return Markup("{} {}{}").format(everything, task, " best" if largest and total > 1 else "")
+    if chosen == largest:
+        return Markup("{}, the most that were tried, {} best").format(count, task)
+    if size["rule"] in ("one_sd", "one_se"):
+        return Markup("{} {} about as well as any larger set tried").format(count, task)
+    if size["rule"] == "best":
+        return Markup("{} {} best").format(count, task)
+    return Markup("{} {}, chosen by the rule {}").format(count, task, inline(size["rule"]))
+
+
+def _task(content: Mapping[str, Any], singular: bool) -> Markup:
+    """What the features do: predict a label that has a name, or tell two classes apart."""
+    target, s = content["target"], "s" if singular else ""
+    if target["name"] is not None:
+        return Markup("predict{} <b>{}</b>").format(s, inline(target["name"]))
+    first, second = (Markup("<b>{}</b>").format(inline(str(c))) for c in target["classes"])
+    return Markup("tell{} {} from {}").format(s, first, second)
+
+
+def _listed(names: list[str]) -> Markup:
+    """The names with commas and an "and"; only the first where there are many."""
+    shown = [inline(name) for name in names]
+    if len(names) > MOST_NAMES:
+        shown = [*shown[: MOST_NAMES - 1], Markup("{} more").format(len(names) - MOST_NAMES + 1)]
+    if len(shown) == 1:
+        return shown[0]
+    return Markup(", ").join(shown[:-1]) + Markup(" and ") + shown[-1]
+
+
+def _numbers(content: Mapping[str, Any]) -> list[Markup | str]:
+    """The scores with their spread."""
+    scores, sentences = content["scores"], []
+    name = score_name(scores["scoring"])
+    name = name[:1].upper() + name[1:]
+    if (validation := scores["validation"]) is not None:
+        splits = counted(len(validation["splits"]), "validation split")
+        sentences.append(
+            f"{name} over {splits}: {decimals(validation['mean'])} ± {decimals(validation['std'])}."
+        )
+    if (test := scores["test"]) is not None:
+        interval = ""
+        if test["low"] is not None:
+            interval = f" (95 % interval {decimals(test['low'])} to {decimals(test['high'])})"
+        rows = counted(content["rows"]["test"], "row")
+        sentences.append(f"{name} on {rows} held out: {decimals(test['value'])}{interval}.")
+    return [Markup("{}").format(sentence) for sentence in sentences]
+
+
+def _no_better_than_chance(content: Mapping[str, Any]) -> bool:
+    """Whether guessing is within one standard deviation of the validation score."""
+    scores = content["scores"]
+    validation = scores["validation"]
+    if scores["scoring"] != "roc_auc" or validation is None:
+        return False
+    return bool(validation["mean"] - validation["std"] <= 0.5)

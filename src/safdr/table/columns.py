@@ -1,0 +1,190 @@
+"""What a column is: a number, a yes or no, text to be coded, or nothing that a model should see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Kind = Literal["number", "boolean", "text"]
+
+# Fewer rows prove nothing about a column.
+MIN_ROWS = 10
+# Text with more values than this, most of them seen once, names rows and does not group them.
+MANY_VALUES = 20
+NEARLY_UNIQUE = 0.5
+IDENTIFIER_NAME = re.compile(
+    r"(?i:(^|[_\W])(id|uuid|guid|key|index|no|nr|number)$)|(?i:^(id|uuid)[_\W])|[a-z]I[Dd]$"
+)
+# 2024-01-31, 31.01.2024, 1/31/24, each with or without a time of day.
+DATE_TEXT = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4}))([T ].*)?$"
+NUMBER_TEXT = r"^\s*[-+]?[$€£]?\s*[\d.,']*\d[\d.,']*([eE][-+]?\d+)?\s*[%$€£]?\s*$"
+# 20240131 as a number.
+FIRST_DAY, LAST_DAY = 19000101, 21001231
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A column that no model gets to see, and why."""
+
+    column: str
+    reason: str
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """One way to be missing, and no dictionaries.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        As read.
+
+    Returns
+    -------
+    pyarrow.Table
+        Not-a-number and infinity are missing values, categories are their values.
+    """
+    for i, name in enumerate(table.column_names):
+        column = _plain_column(table.column(i))
+        if column is not table.column(i):
+            table = table.set_column(i, name, column)
+    return table
+
+
+def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        finite = pc.is_finite(column)
+        if not pc.all(finite, min_count=0).as_py():
+            column = pc.if_else(finite, column, pa.scalar(None, column.type))
+    return column
+
+
+def sort_columns(
+    table: pa.Table, names: Iterable[str], keep: Iterable[str] = ()
+) -> tuple[dict[str, Kind], list[LeftOut]]:
+    """Tell the columns that a model can use from those to leave out.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        From `plain`.
+    names : iterable of str
+        Columns to look at.
+    keep : iterable of str, default=()
+        Columns that only look like identifiers.
+
+    Returns
+    -------
+    kinds : dict
+        Of the usable columns, in their order.
+    left_out : list of LeftOut
+        The others.
+    """
+    kinds: dict[str, Kind] = {}
+    left_out = []
+    kept = set(keep)
+    for name in names:
+        column = table.column(name)
+        kind = _kind(column.type)
+        reason = _unusable(column, kind) or (name not in kept and _names_rows(name, column, kind))
+        if reason or kind is None:
+            left_out.append(LeftOut(name, reason or f"holds {column.type}"))
+        else:
+            kinds[name] = kind
+    return kinds, left_out
+
+
+def _kind(kind: Any) -> Kind | None:
+    """What a type of Arrow can be used as."""
+    from pyarrow import types
+
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "number"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "text"
+    return None
+
+
+def _unusable(column: pa.ChunkedArray, kind: Kind | None) -> str | None:
+    """Why no model could use the column."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    if column.null_count == len(column):
+        return "no values"
+    if types.is_temporal(column.type):
+        return "dates or times"
+    if kind is None:
+        return f"neither numbers nor text ({column.type})"
+    if pc.count_distinct(column).as_py() == 1:
+        return "one value only"
+    return None
+
+
+def _names_rows(name: str, column: pa.ChunkedArray, kind: Kind | None) -> str | None:
+    """Why the column names rows instead of describing them."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    valid = column.drop_null()
+    if len(valid) < MIN_ROWS:
+        return None
+    if kind == "text":
+        return _text_names_rows(valid)
+    if not types.is_integer(column.type):
+        return None
+    if _are_days(valid):
+        return "dates, written as numbers"
+    n_distinct = pc.count_distinct(valid).as_py()
+    if n_distinct == len(valid) and (IDENTIFIER_NAME.search(name) or _counts_rows(valid)):
+        return "an identifier: a whole number of its own in every row"
+    return None
+
+
+def _text_names_rows(valid: pa.ChunkedArray) -> str | None:
+    import pyarrow.compute as pc
+
+    values = pc.unique(valid)
+    if pc.all(pc.match_substring_regex(values, DATE_TEXT)).as_py():
+        return "dates"
+    if len(values) <= max(MANY_VALUES, NEARLY_UNIQUE * len(valid)):
+        return None
+    numeric = pc.match_substring_regex(values, NUMBER_TEXT)
+    if pc.sum(numeric).as_py() > len(values) / 2:
+        odd = pc.filter(values, pc.invert(numeric))
+        example = (odd if len(odd) else values)[0].as_py()
+        return f"numbers written as text, such as {example!r}: make them numbers"
+    return f"an identifier or free text: {len(values):,} values in {len(valid):,} rows"
+
+
+def _are_days(valid: pa.ChunkedArray) -> bool:
+    """Whether all are days written as 20240131, and not all in one month."""
+    import numpy as np
+
+    days = valid.to_numpy()
+    if days.min() < FIRST_DAY or days.max() > LAST_DAY:
+        return False
+    month, day = days // 100 % 100, days % 100
+    in_calendar = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    return bool(np.all(in_calendar))
+
+
+def _counts_rows(valid: pa.ChunkedArray) -> bool:
+    """Whether different whole numbers run without a gap, or in order down the table."""
+    import numpy as np
+
+    numbers = valid.to_numpy().astype(np.float64)
+    steps = np.diff(numbers)
+    without_gap = numbers.max() - numbers.min() == len(numbers) - 1
+    return bool(without_gap or (steps > 0).all() or (steps < 0).all())

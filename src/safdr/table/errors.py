@@ -1,0 +1,96 @@
+"""What can be wrong with a table; callers that know the options say what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from safdr.table.missing import MissingReport
+
+# More names than this help nobody.
+MOST_NAMED = 12
+
+
+class TableError(Exception):
+    """The table can't be used as it is."""
+
+
+class UnreadableError(TableError):
+    """The file is not there, is damaged, or is not a table."""
+
+
+class UnknownColumnError(TableError):
+    """A column was asked for that the table does not have."""
+
+    def __init__(self, name: str, columns: Sequence[str]) -> None:
+        near = get_close_matches(name, columns, n=1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        super().__init__(
+            f"The table has no column {name!r}.{meant} It has {len(columns)}: {named(columns)}."
+        )
+
+
+class ColumnUseError(TableError):
+    """A column was asked to be used in a way that it can't."""
+
+
+class DuplicateColumnsError(TableError):
+    """Columns share a name, so that a formula could not tell them apart."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(
+            f"The table has several columns of the same name: {named(names)}. A formula could not "
+            "tell them apart."
+        )
+        self.names = tuple(names)
+
+
+class TargetError(TableError):
+    """The target has not two classes."""
+
+
+class ManyClassesError(TargetError):
+    """The target has more than two classes, but few enough to choose one."""
+
+    def __init__(self, target: str, counts: Mapping[str, int]) -> None:
+        listed = ", ".join(f"{label!r} ({count:,} rows)" for label, count in counts.items())
+        super().__init__(f"The target {target!r} has {len(counts)} values, not two: {listed}.")
+        self.labels = tuple(counts)
+
+
+class UnknownLabelError(TableError):
+    """The positive class is not among the values of the target."""
+
+    def __init__(self, label: str, target: str, labels: Sequence[str]) -> None:
+        super().__init__(f"The target {target!r} has no value {label!r}. It has {named(labels)}.")
+
+
+class MissingValuesError(TableError):
+    """Values are missing, and nobody has said what to do about it."""
+
+    def __init__(self, report: MissingReport) -> None:
+        super().__init__(
+            f"{report.n_missing:,} values are missing, in {len(report.columns)} of "
+            f"{report.n_columns} columns."
+        )
+        self.report = report
+
+
+class OneClassError(TargetError):
+    """Only one class is left."""
+
+
+class ClassLostError(OneClassError):
+    """Leaving out incomplete rows leaves one class only."""
+
+    def __init__(self, message: str, report: MissingReport) -> None:
+        super().__init__(message)
+        self.report = report
+
+
+def named(names: Sequence[str]) -> str:
+    """A list of names in quotes, cut where it gets long."""
+    more = f", and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(repr(name) for name in names[:MOST_NAMED]) + more

@@ -1,0 +1,251 @@
+"""From a table and a few choices to rows of numbers, some of them held out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.table.columns import Kind, LeftOut, plain, sort_columns
+from safdr.table.errors import (
+    ClassLostError,
+    ColumnUseError,
+    MissingValuesError,
+    OneClassError,
+    TableError,
+    UnknownColumnError,
+)
+from safdr.table.missing import Way, complete_rows, look_for_missing, warnings_about
+from safdr.table.reading import check_names
+from safdr.table.recipe import FloatArray, Recipe, learn_recipe
+from safdr.table.target import Target, read_target
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """What someone decides about a table.
+
+    Attributes
+    ----------
+    target : str
+        The column to predict.
+    positive : str or None
+        The label whose odds the model gives; of more than two, against the rest.
+    drop, identifiers, keep : sequence of str
+        Columns to leave out, columns that name rows, and columns that only look as if.
+    missing : {"drop-rows", "drop-columns", "median"} or None
+        What to do about missing values; None allows none.
+    test_size : float
+        Share of the rows to hold out; 0 holds none out.
+    seed : int
+        Which rows those are.
+    """
+
+    target: str
+    positive: str | None = None
+    drop: Sequence[str] = ()
+    identifiers: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    missing: Way | None = None
+    test_size: float = 0.2
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some of the rows: as they are in the table, and as numbers."""
+
+    table: pa.Table
+    X: FloatArray
+    y: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Rows of numbers, and how they came about.
+
+    Attributes
+    ----------
+    train : Part
+        To learn from.
+    test : Part or None
+        Held out.
+    target : Target
+        Of all rows that are used.
+    recipe : Recipe
+        From columns to features.
+    left_out : tuple of LeftOut
+        Columns that took no part.
+    notes : tuple of str
+        What to know before trusting the model.
+    """
+
+    train: Part
+    test: Part | None
+    target: Target
+    recipe: Recipe
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...]
+
+
+def prepare(table: pa.Table, choices: Choices) -> Prepared:
+    """Turn a table into rows of numbers.
+
+    What is learnt from rows, such as medians, is learnt from those that are not held out.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        As read.
+    choices : Choices
+        What to do with it.
+
+    Returns
+    -------
+    Prepared
+
+    Raises
+    ------
+    TableError
+        If that can't be done; each kind of reason has a class of its own.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from safdr.table.prepare import Choices, prepare
+    >>> table = pa.table({"colour": ["red", "blue"] * 20, "x": [1.0, 2.0, 3.0, 5.0] * 10,
+    ...                   "y": [0, 0, 1, 1] * 10})
+    >>> prepared = prepare(table, Choices(target="y", test_size=0))
+    >>> [feature.name for feature in prepared.recipe.features]
+    ['colour = red', 'x']
+    """
+    _check_columns(table, choices)
+    table, target, notes = _with_target(plain(table), choices)
+    kinds, left_out = _usable(table, choices)
+    table, target, kinds, more_out, warnings = _without_gaps(table, target, kinds, choices)
+    train, test = _split(target, choices)
+    recipe, uncoded = learn_recipe(table.take(train), kinds, fill=choices.missing == "median")
+    left_out = [*left_out, *more_out, *uncoded]
+    if not recipe.features:
+        raise TableError(
+            f"No column is left to choose from: {len(left_out)} are left out. "
+            + "; ".join(f"{each.column!r}: {each.reason}" for each in left_out[:12])
+            + "."
+        )
+    return Prepared(
+        train=_part(table, train, recipe, target),
+        test=_part(table, test, recipe, target) if len(test) else None,
+        target=target,
+        recipe=recipe,
+        left_out=tuple(left_out),
+        notes=(*notes, *warnings),
+    )
+
+
+def _check_columns(table: pa.Table, choices: Choices) -> None:
+    """Columns that are named are there, once, and in one role."""
+    check_names(table, {*choices.drop, *choices.identifiers})
+    named = [choices.target, *choices.drop, *choices.identifiers, *choices.keep]
+    for name in named:
+        if name not in table.column_names:
+            raise UnknownColumnError(name, table.column_names)
+    for name in {choices.target, *choices.keep} & {*choices.drop, *choices.identifiers}:
+        raise ColumnUseError(f"The column {name!r} is to be used and to be left out.")
+
+
+def _with_target(table: pa.Table, choices: Choices) -> tuple[pa.Table, Target, list[str]]:
+    """The rows whose target is known."""
+    known = complete_rows(table, [choices.target])
+    notes = []
+    if not known.all():
+        n_unknown = int((~known).sum())
+        notes.append(f"{n_unknown:,} rows without a value of the target are left out.")
+        table = table.filter(known)
+    if table.num_rows == 0:
+        raise TableError(f"The target {choices.target!r} has no values.")
+    target = read_target(table.column(choices.target), choices.target, choices.positive)
+    target.check_classes("")
+    return table, target, notes
+
+
+def _usable(table: pa.Table, choices: Choices) -> tuple[dict[str, Kind], list[LeftOut]]:
+    """The columns that can be features, and why not the others."""
+    asked = {**dict.fromkeys(choices.drop, "dropped on request")}
+    asked.update(dict.fromkeys(choices.identifiers, "an identifier, as you said"))
+    candidates = [n for n in table.column_names if n != choices.target and n not in asked]
+    kinds, left_out = sort_columns(table, candidates, choices.keep)
+    for each in left_out:
+        if each.column in choices.keep:
+            raise ColumnUseError(f"The column {each.column!r} can't be kept: {each.reason}.")
+    return kinds, [*(LeftOut(column, reason) for column, reason in asked.items()), *left_out]
+
+
+def _without_gaps(
+    table: pa.Table, target: Target, kinds: dict[str, Kind], choices: Choices
+) -> tuple[pa.Table, Target, dict[str, Kind], list[LeftOut], list[str]]:
+    """Do about missing values what was chosen."""
+    report = look_for_missing(table, list(kinds), target)
+    if not report.columns:
+        return table, target, kinds, [], []
+    if choices.missing is None:
+        raise MissingValuesError(report)
+    left_out: list[LeftOut] = []
+    notes = warnings_about(report, choices.missing)
+    if choices.missing == "drop-columns":
+        left_out = [LeftOut(m.column, f"{m.n_missing:,} missing values") for m in report.columns]
+        gone = {each.column for each in left_out}
+        kinds = {name: kind for name, kind in kinds.items() if name not in gone}
+    elif choices.missing == "drop-rows":
+        complete = complete_rows(table, list(kinds))
+        n_gone = int((~complete).sum())
+        notes = [f"{n_gone:,} rows with missing values are left out.", *notes]
+        table, target = table.filter(complete), target.take(complete)
+        try:
+            target.check_classes(f"{n_gone:,} rows have missing values and are left out. ")
+        except OneClassError as error:
+            raise ClassLostError(str(error), report) from None
+        # Without those rows a column may have one value only.
+        kinds, left_out = sort_columns(table, kinds, choices.keep)
+    else:
+        listed = f"{report.n_missing:,} missing values in {len(report.columns)} columns"
+        notes = [f"{listed} are filled: numbers by the median, text by the commonest.", *notes]
+    return table, target, kinds, left_out, notes
+
+
+def _split(target: Target, choices: Choices) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Row numbers to learn from and to hold out, with equal shares of both classes."""
+    from sklearn.model_selection import train_test_split
+
+    rows = np.arange(len(target.is_positive))
+    if choices.test_size == 0:
+        return rows, rows[:0]
+    try:
+        train, test = train_test_split(
+            rows,
+            test_size=choices.test_size,
+            # The same rows whichever class is the positive one.
+            stratify=target.is_positive == target.is_positive[0],
+            random_state=choices.seed,
+        )
+    except ValueError as error:
+        raise TableError(
+            f"A share of {choices.test_size:g} of the {len(rows)} rows can't be held out: {error}"
+        ) from None
+    target.take(train).check_classes("After rows were held out: ")
+    if len(np.unique(target.is_positive[test])) < 2:
+        raise TableError(
+            f"A share of {choices.test_size:g} of the rows holds one class only. Hold out more "
+            "rows, or none."
+        )
+    return np.sort(train), np.sort(test)
+
+
+def _part(table: pa.Table, rows: NDArray[np.intp], recipe: Recipe, target: Target) -> Part:
+    some = table.take(rows)
+    return Part(some, recipe.follow(some), target.is_positive[rows].astype(np.int64))

@@ -1,0 +1,143 @@
+"""A file, or bytes from a pipe, becomes an Arrow table; what it is, its first bytes say.
+
+pyarrow reads CSV, Parquet and Feather alike, in C++ and with column types, so that pandas is not
+needed.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safdr.table.errors import DuplicateColumnsError, UnreadableError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+STANDARD_INPUT = "-"
+
+# First bytes of files: a name may lie.
+PARQUET, ARROW, FEATHER_1 = b"PAR1", b"ARROW1", b"FEA1"
+ARROW_STREAM = b"\xff\xff\xff\xff"
+NOT_TABLES = {
+    b"PK\x03\x04": "a zip or Excel file. Save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel file. Save the sheet as CSV",
+    b"%PDF": "a PDF file",
+    b"BZh": "a bzip2 file. Unpack it",
+    b"\xfd7zXZ": "an xz file. Unpack it",
+    b"\x28\xb5\x2f\xfd": "a zstd file. Unpack it",
+}
+BINARY_NAMES = {".parquet", ".pq", ".arrow", ".feather", ".ipc"}
+
+
+def read_table(source: str | Path) -> pa.Table:
+    """Read CSV or TSV (with or without gzip), Parquet, or Arrow/Feather.
+
+    Parameters
+    ----------
+    source : str or Path
+        A file, or "-" for standard input.
+
+    Returns
+    -------
+    pyarrow.Table
+        With at least one row and one column.
+
+    Raises
+    ------
+    UnreadableError
+        If there is no such file, or it is damaged, empty or no table.
+    """
+    arrow = _require_pyarrow()
+    name, content = _content(arrow, source)
+    head = bytes(content[:8])
+    if not head:
+        raise UnreadableError(f"{name} is empty (0 bytes).")
+    for magic, what in NOT_TABLES.items():
+        if head.startswith(magic):
+            raise UnreadableError(f"{name} is {what}.")
+    try:
+        table = _parse(arrow, name, head, content)
+    except (arrow.ArrowException, OSError, EOFError) as error:
+        raise UnreadableError(
+            f"{name} can't be read: {_one_line(error)}. It is cut short or damaged."
+        ) from None
+    return _checked(name, table)
+
+
+def check_names(table: pa.Table, ignored: set[str]) -> None:
+    """Refuse columns that share a name, unless all of them are ignored."""
+    names = table.column_names
+    twice = sorted({name for name in names if names.count(name) > 1} - ignored)
+    if twice:
+        raise DuplicateColumnsError(twice)
+
+
+def _require_pyarrow() -> Any:
+    """Pyarrow, or an error that says how to get it."""
+    try:
+        import pyarrow
+        import pyarrow.feather
+        import pyarrow.ipc
+        import pyarrow.parquet
+    except ImportError:
+        raise UnreadableError(
+            "Reading tables needs pyarrow, which is not installed. Install it with: "
+            "pip install 'safdr[cli]'"
+        ) from None
+    return pyarrow
+
+
+def _content(arrow: Any, source: str | Path) -> tuple[str, Any]:
+    """What to call the source, and all of its bytes; a regular file is mapped, not copied."""
+    if str(source) == STANDARD_INPUT:
+        return "Standard input", arrow.py_buffer(sys.stdin.buffer.read())
+    path = Path(source)
+    try:
+        if path.is_file() and path.stat().st_size:
+            with arrow.memory_map(str(path)) as file:
+                return str(path), file.read_buffer()
+        return str(path), arrow.py_buffer(path.read_bytes())
+    except FileNotFoundError:
+        raise UnreadableError(f"There is no file {str(path)!r}.") from None
+    except IsADirectoryError:
+        raise UnreadableError(f"{str(path)!r} is a folder, not a file.") from None
+    except OSError as error:
+        raise UnreadableError(f"{str(path)!r} can't be opened: {error.strerror}.") from None
+
+
+def _parse(arrow: Any, name: str, head: bytes, content: Any) -> pa.Table:
+    """Read by what the first bytes say."""
+    from safdr.table.text import read_text
+
+    if head.startswith(PARQUET):
+        # Unlike read_table it reads columns that share a name, which are told later.
+        return arrow.parquet.ParquetFile(arrow.BufferReader(content)).read()
+    if head.startswith((ARROW, FEATHER_1)):
+        return arrow.feather.read_table(arrow.BufferReader(content))
+    if head.startswith(ARROW_STREAM):
+        return arrow.ipc.open_stream(arrow.BufferReader(content)).read_all()
+    suffix = Path(name).suffix.lower()
+    if suffix in BINARY_NAMES:
+        raise UnreadableError(
+            f"{name} is not what its name says: its first bytes are {head[:4]!r}. It is damaged, "
+            "or some other kind of file."
+        )
+    return read_text(name, content)
+
+
+def _checked(name: str, table: pa.Table) -> pa.Table:
+    """A table with rows and columns."""
+    if table.num_columns == 0:
+        raise UnreadableError(f"{name} has no columns.")
+    if table.num_rows == 0:
+        raise UnreadableError(
+            f"{name} has no rows: only the names of {table.num_columns} column(s)."
+        )
+    return table
+
+
+def _one_line(error: BaseException) -> str:
+    """The message, on one line and without a full stop."""
+    return " ".join(str(error).split()).rstrip(".")

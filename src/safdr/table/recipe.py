@@ -1,0 +1,208 @@
+"""How columns of a table become features, learnt from some rows and followed on any others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.table.columns import Kind, LeftOut
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FloatArray = NDArray[np.float64]
+
+# A rarer level is constant in some splits of the rows, and separates the classes in others.
+MIN_LEVEL_SHARE = 1e-3
+MIN_LEVEL_ROWS = 10
+# The commonest levels of a column that get a feature.
+MAX_LEVELS = 30
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of numbers, made from one column of the table.
+
+    Attributes
+    ----------
+    name : str
+        For people.
+    column : str
+        Of the table.
+    kind : {"number", "boolean", "level"}
+        The number itself; 1 for true; or 1 where the text is `level`. Otherwise 0.
+    level : str or None
+        A value of a text column.
+    fill : float or None
+        What the feature is where the column has no value; None says that it must have one.
+    """
+
+    name: str
+    column: str
+    kind: Literal["number", "boolean", "level"]
+    level: str | None = None
+    fill: float | None = None
+
+    def values(self, table: pa.Table) -> FloatArray:
+        """The feature of each row of a table; not a number where it is unknown."""
+        import pyarrow.compute as pc
+
+        column = table.column(self.column)
+        if self.kind == "level":
+            column = pc.equal(column, self.level)
+        if self.kind != "number":
+            column = column.cast("int8")
+        numbers = np.array(column.cast("float64", safe=False).to_numpy(), dtype=np.float64)
+        if self.fill is not None:
+            numbers[np.isnan(numbers)] = self.fill
+        return numbers
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How a text column is coded.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    levels : tuple of str
+        Values that have a feature each.
+    reference : str
+        The commonest value: all features are 0.
+    pooled : tuple of str
+        Values too rare for a feature; they count as the reference, as do values never seen.
+    """
+
+    column: str
+    levels: tuple[str, ...]
+    reference: str
+    pooled: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the report."""
+        return {
+            "column": self.column,
+            "kind": "one-hot",
+            "names": [level_name(self.column, level) for level in self.levels],
+            "reference": self.reference,
+            "pooled": list(self.pooled),
+        }
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All features, and how text was coded."""
+
+    features: tuple[Feature, ...]
+    codings: tuple[Coding, ...]
+
+    def follow(self, table: pa.Table) -> FloatArray:
+        """The features of each row of a table.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            With the columns that the recipe was learnt from.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+        """
+        if not self.features:
+            return np.empty((table.num_rows, 0))
+        return np.column_stack([feature.values(table) for feature in self.features])
+
+
+def learn_recipe(
+    table: pa.Table, kinds: Mapping[str, Kind], *, fill: bool
+) -> tuple[Recipe, list[LeftOut]]:
+    """Decide on the features.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Rows to learn from: levels, and what to fill gaps with.
+    kinds : mapping
+        Kind of each column to use.
+    fill : bool
+        Whether missing values count as the median, or as the commonest level.
+
+    Returns
+    -------
+    recipe : Recipe
+        What to do.
+    left_out : list of LeftOut
+        Text columns without a level that is common enough.
+    """
+    features: list[Feature] = []
+    codings, left_out = [], []
+    for column, kind in kinds.items():
+        if kind != "text":
+            middle = _median(table.column(column)) if fill else None
+            features.append(Feature(column, column, kind, fill=middle))
+            continue
+        coding = _code(column, table.column(column))
+        if not coding.levels:
+            left_out.append(LeftOut(column, _why_uncoded(coding)))
+            continue
+        codings.append(coding)
+        features.extend(_level_features(coding, fill))
+    return Recipe(tuple(features), tuple(codings)), left_out
+
+
+def level_name(column: str, level: str) -> str:
+    """What the feature of a level is called.
+
+    Parameters
+    ----------
+    column, level : str
+        Of the table.
+
+    Returns
+    -------
+    str
+    """
+    return f"{column} = {level}"
+
+
+def _level_features(coding: Coding, fill: bool) -> Iterable[Feature]:
+    for level in coding.levels:
+        name = level_name(coding.column, level)
+        # A gap counts as the commonest level, which is the reference.
+        yield Feature(name, coding.column, "level", level, 0.0 if fill else None)
+
+
+def _median(column: pa.ChunkedArray) -> float:
+    values = column.drop_null().cast("float64" if column.type != "bool" else "int8", safe=False)
+    # Of no value at all in these rows anything is as good as anything else.
+    return float(np.median(values.to_numpy())) if len(values) else 0.0
+
+
+def _code(column: str, values: pa.ChunkedArray) -> Coding:
+    """Features for the levels that are common enough, but not for the commonest."""
+    counts = _level_counts(values)
+    least = max(MIN_LEVEL_ROWS, MIN_LEVEL_SHARE * len(values))
+    levels = [level for level, count in counts[1:] if count >= least][:MAX_LEVELS]
+    pooled = [level for level, _ in counts[1:] if level not in set(levels)]
+    reference = counts[0][0] if counts else ""
+    return Coding(column, tuple(levels), reference, tuple(pooled))
+
+
+def _level_counts(values: pa.ChunkedArray) -> Sequence[tuple[str, int]]:
+    """Levels and their rows, the commonest first; ties by the alphabet."""
+    import pyarrow.compute as pc
+
+    counted = pc.value_counts(values.drop_null()).to_pylist()
+    pairs = [(each["values"], each["counts"]) for each in counted]
+    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
+
+
+def _why_uncoded(coding: Coding) -> str:
+    if len(coding.pooled) < MIN_LEVEL_ROWS:
+        return "nearly always the same text"
+    return f"text with {1 + len(coding.pooled):,} values, each of them rare"

@@ -1,0 +1,131 @@
+"""CSV as people's programs write it: byte-order marks, semicolons, decimal commas, gzip."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import re
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safdr.table.errors import UnreadableError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+GZIP = b"\x1f\x8b"
+DELIMITERS = ",;\t|"
+# Enough lines to tell what separates the values.
+SAMPLE_CHARACTERS = 65536
+SAMPLE_LINES = 50
+# UCI's way to write a missing value, besides those that pyarrow knows ("", "NA", "NaN", "null" …).
+MORE_NULLS = ["?"]
+DECIMAL_COMMA = re.compile(r"^\s*[-+]?\d+,\d+\s*$")
+DECIMAL_POINT = re.compile(r"^\s*[-+]?\d+\.\d+\s*$")
+# Column types are those of the first block, so the whole file is one; pyarrow allows no larger.
+LARGEST_BLOCK = 2**31 - 2
+
+
+def read_text(name: str, content: Any) -> pa.Table:
+    """Read separated values with a line of names.
+
+    Parameters
+    ----------
+    name : str
+        What to call it in errors; its ending tells nothing but .tsv.
+    content : bytes-like
+        All of it, packed by gzip or not.
+
+    Returns
+    -------
+    pyarrow.Table
+    """
+    import pyarrow.csv as arrow_csv
+
+    data = _to_utf8(name, _unpacked(name, content))
+    if not data.strip():
+        raise UnreadableError(f"{name} is empty.")
+    sample = data[:SAMPLE_CHARACTERS].decode(errors="ignore").splitlines()[:SAMPLE_LINES]
+    delimiter = _delimiter(name, sample)
+    rows = list(csv.reader(sample, delimiter=delimiter))
+    _check_header(name, rows[0])
+    comma = delimiter != "," and _has_decimal_commas(rows[1:])
+    options = arrow_csv.ConvertOptions(
+        strings_can_be_null=True, decimal_point="," if comma else "."
+    )
+    options.null_values = [*options.null_values, *MORE_NULLS]
+    return arrow_csv.read_csv(
+        _stream(data),
+        read_options=arrow_csv.ReadOptions(block_size=min(len(data) + 1, LARGEST_BLOCK)),
+        parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=options,
+    )
+
+
+def _stream(data: bytes) -> Any:
+    import pyarrow
+
+    return pyarrow.BufferReader(data)
+
+
+def _unpacked(name: str, content: Any) -> bytes:
+    data = bytes(memoryview(content))
+    if not data.startswith(GZIP):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (EOFError, OSError, zlib.error) as error:
+        raise UnreadableError(f"{name} is a damaged gzip file: {error}.") from None
+
+
+def _to_utf8(name: str, data: bytes) -> bytes:
+    """Without a byte-order mark; what is not UTF-8 is taken for Excel's text on Windows."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", errors="replace").encode()
+    data = data.removeprefix(codecs.BOM_UTF8)
+    if b"\0" in data[:SAMPLE_CHARACTERS]:
+        raise UnreadableError(f"{name} is no text: it holds zero bytes. Pass a table.")
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("cp1252", errors="replace").encode()
+    return data
+
+
+def _delimiter(name: str, lines: list[str]) -> str:
+    """What separates the values: the one that cuts all lines alike, into the most pieces."""
+    if Path(name.removesuffix(".gz")).suffix.lower() == ".tsv":
+        return "\t"
+
+    def pieces(delimiter: str) -> tuple[bool, int]:
+        counts = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+        # The last line of the sample may be cut.
+        return len(set(counts[:-1] or counts)) == 1, counts[0]
+
+    best = max(DELIMITERS, key=pieces)
+    return best if pieces(best)[1] > 1 else ","
+
+
+def _check_header(name: str, header: list[str]) -> None:
+    """Refuse a first line of numbers: rows would pass for names."""
+
+    def is_number(text: str) -> bool:
+        try:
+            float(text)
+        except ValueError:
+            return False
+        return True
+
+    if all(is_number(text) for text in header):
+        shown = ", ".join(header[:5])
+        raise UnreadableError(
+            f"{name} has no line of column names: its first line holds numbers only ({shown}). "
+            "Add one."
+        )
+
+
+def _has_decimal_commas(rows: list[list[str]]) -> bool:
+    values = [value for row in rows for value in row]
+    return any(map(DECIMAL_COMMA.match, values)) and not any(map(DECIMAL_POINT.match, values))

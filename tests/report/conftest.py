@@ -1,0 +1,62 @@
+"""Reports that several test files read; each is fitted once."""
+
+import warnings
+
+import numpy as np
+import pytest
+from report_cases import HOSTILE, QUICK, rows
+
+from safdr import AnnealingSelector, AnnealingSelectorCV, SelectionReport
+
+
+@pytest.fixture(scope="session")
+def searched():
+    """A search over sizes, with its rows."""
+    X, y = rows(8)
+    return AnnealingSelectorCV(max_features=5, **QUICK).fit(X[:200], y[:200]), X, y
+
+
+@pytest.fixture(scope="session")
+def fixed():
+    """A selector of three features, with its rows."""
+    X, y = rows(8)
+    return AnnealingSelector(3, **QUICK).fit(X, y), X, y
+
+
+@pytest.fixture(scope="session")
+def report(searched):
+    search, X, y = searched
+    return SelectionReport.from_estimator(
+        search, X[:200], y[:200], X_test=X[200:], y_test=y[200:], seconds=1.5
+    )
+
+
+@pytest.fixture(scope="session")
+def hostile_report():
+    """Every text that comes from outside is an attack."""
+    X, y = rows(len(HOSTILE), n_informative=len(HOSTILE))
+    labels = np.where(y, HOSTILE[0], HOSTILE[1])
+    search = AnnealingSelectorCV(max_features=len(HOSTILE), **QUICK).fit(X, labels)
+    return SelectionReport.from_estimator(
+        search,
+        X,
+        labels,
+        feature_names=HOSTILE,
+        title=HOSTILE[0],
+        notes=HOSTILE,
+        coding=[
+            {"column": n, "kind": "one-hot", "names": HOSTILE, "reference": n} for n in HOSTILE
+        ],
+        left_out=[{"column": name, "reason": name} for name in HOSTILE],
+    )
+
+
+@pytest.fixture(scope="session")
+def separated_report():
+    """Two features that separate the classes, in sets of three."""
+    X = np.random.default_rng(0).normal(size=(120, 6))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        selector = AnnealingSelector(3, **QUICK).fit(X, y)
+    return SelectionReport.from_estimator(selector, X, y)

@@ -1,0 +1,236 @@
+"""The page in a real browser: Debian's Chromium, driven by Playwright. Nothing is downloaded."""
+
+import os
+import shutil
+from itertools import pairwise
+
+import pytest
+from report_cases import HOSTILE
+
+from safdr.report.text import one_line
+
+REQUIRED = os.environ.get("SAFDR_REQUIRE_BROWSER") == "1"
+WIDTHS = {"desktop": 1280, "phone": 390}
+PAGES = ["report", "hostile_report", "fixed_report"]
+
+# Elements that are seen, with what they are; text that is empty has no box.
+TEXT_BOXES = """svg => [...svg.querySelectorAll('text')].filter(t => t.textContent).map(t => {
+    const b = t.getBoundingClientRect();
+    return {text: t.textContent, left: b.left, right: b.right, top: b.top, bottom: b.bottom};
+})"""
+
+# Contrast by the formula of WCAG 2, of every visible text against the ground that it stands on.
+CONTRASTS = """() => {
+    const rgb = c => c.match(/[\\d.]+/g).map(Number);
+    const light = c => { const [r, g, b] = rgb(c).slice(0, 3).map(v => v / 255)
+        .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+    const ground = e => { for (; e; e = e.parentElement) {
+        const c = getComputedStyle(e).backgroundColor;
+        if (rgb(c).length === 3 || rgb(c)[3] > 0) return c; } return 'rgb(255, 255, 255)'; };
+    const shown = [...document.querySelectorAll('h1,h2,h3,p,b,th,td,dt,dd,summary,li,svg text')];
+    return shown.filter(e => e.checkVisibility() && e.textContent.trim()).map(e => {
+        const style = getComputedStyle(e);
+        const ink = light(e.closest('svg') ? style.fill : style.color), back = light(ground(e));
+        return [(Math.max(ink, back) + 0.05) / (Math.min(ink, back) + 0.05), e.textContent];
+    }).sort((a, b) => a[0] - b[0])[0];
+}"""
+
+
+def missing(what):
+    """Skip with a clear word, or fail where the browser is required."""
+    message = f"The browser tests need {what}."
+    if REQUIRED:
+        pytest.fail(f"{message} SAFDR_REQUIRE_BROWSER=1 says that it must be there.")
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ModuleNotFoundError:
+        missing("playwright (pip install playwright)")
+    path = shutil.which("chromium")
+    if path is None:
+        missing("chromium (on Debian: apt-get install chromium)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def fixed_report(fixed):
+    from safdr import SelectionReport
+
+    return SelectionReport.from_estimator(*fixed)
+
+
+@pytest.fixture
+def opened(browser, request, tmp_path):
+    """Open a report; whatever goes wrong in the page ends up in `page.complaints`."""
+    contexts = []
+
+    def open_page(name, width=1280, scheme="light"):
+        path = tmp_path / f"{name}.html"
+        request.getfixturevalue(name).to_html(path, force=True)
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.complaints = complaints = []
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (complaints.append("dialog"), dialog.dismiss()))
+        page.on("request", lambda asked: complaints.append(asked.url))
+        page.goto(path.as_uri())
+        page.complaints.remove(path.as_uri())  # the page itself
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def overlap(a, b):
+    """Whether two boxes share more than the blank edge of a line."""
+    wide = min(a["right"], b["right"]) - max(a["left"], b["left"])
+    high = min(a["bottom"], b["bottom"]) - max(a["top"], b["top"])
+    return wide > 1 and high > 3
+
+
+def charts(page):
+    return page.locator("figure svg:visible")
+
+
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_opens_without_a_complaint_and_fits_the_screen(opened, name, width):
+    page = opened(name, width)
+    assert page.complaints == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.scripts.length") == 0
+
+
+def test_a_name_never_runs(opened):
+    page = opened("hostile_report")
+    assert page.title() == one_line(HOSTILE[0])
+    assert page.locator("img, script, iframe, a, form").count() == 0
+    assert page.evaluate("getComputedStyle(document.querySelector('h1')).fontWeight") == "600"
+
+
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
+@pytest.mark.parametrize("name", PAGES)
+def test_charts_are_there_and_no_text_runs_into_another(opened, name, width):
+    page = opened(name, width)
+    assert charts(page).count() == (3 if name == "fixed_report" else 5)
+    boxes = [chart.bounding_box() for chart in charts(page).all()]
+    assert all(box["width"] > 300 and box["height"] > 40 for box in boxes)
+    assert all(a["y"] + a["height"] <= b["y"] for a, b in pairwise(boxes))
+    for chart in charts(page).all():
+        texts = chart.evaluate(TEXT_BOXES)
+        assert all(text["left"] >= 0 and text["right"] <= width for text in texts)
+        pairs = [(a, b) for i, a in enumerate(texts) for b in texts[:i]]
+        assert [(a["text"], b["text"]) for a, b in pairs if overlap(a, b)] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["hostile_report", "separated_report"])
+def test_every_text_has_contrast(opened, name, scheme):
+    page = opened(name, scheme=scheme)
+    contrast, text = page.evaluate(CONTRASTS)
+    assert contrast >= 4.5, text
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+    assert dark == (scheme == "dark")
+
+
+def numbers(page, table):
+    """Exact values of a table, row by row."""
+    return page.evaluate(
+        """name => [...document.querySelectorAll(`[data-table=${name}] tbody tr`)].map(row =>
+            [...row.querySelectorAll('data')].map(cell => Number(cell.value)))""",
+        table,
+    )
+
+
+def known(*values):
+    return [value for value in values if value is not None]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_tables_hold_the_numbers_of_the_dict(opened, request, name):
+    page, content = opened(name), request.getfixturevalue(name).to_dict()
+    keys = ("coefficient", "odds_ratio", "standard_deviation", "standardised_coefficient")
+    assert numbers(page, "features") == [known(*map(f.get, keys)) for f in content["features"]]
+    assert numbers(page, "path") == [
+        known(each["mean"], each["std"], each["threshold"], *each["splits"])
+        for each in content["path"]
+    ]
+    keys = ("cross_entropy", "excess", "criterion_value")
+    assert numbers(page, "alternatives") == [
+        known(*map(each.get, keys)) for each in content["alternatives"]
+    ]
+    trace = content["trace"]
+    columns = (trace[key] for key in ("beta", "mean", "std", "acceptance"))
+    assert numbers(page, "trace") == [known(*row) for row in zip(*columns, strict=True)]
+    cells = page.locator("[data-table=selection] td").all_text_contents()
+    shares = [share for row in content["selection"]["share"] for share in row]
+    assert [float(cell or 0) for cell in cells] == [round(100 * share) for share in shares]
+
+
+def test_headings_are_in_order_and_charts_have_names(opened):
+    page = opened("hostile_report")
+    levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(h => +h.tagName[1])")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+    for chart in charts(page).all():
+        assert chart.get_attribute("role") == "img"
+        assert chart.get_attribute("aria-label")
+
+
+def test_the_keyboard_reaches_and_opens_every_table(opened):
+    page = opened("report")
+    closed = page.locator("details").count()
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('details:not([open]) > summary')"):
+            page.keyboard.press("Enter")
+    assert page.locator("details[open]").count() == closed > 0
+    assert page.locator("table:visible").count() == page.locator("table").count()
+
+
+def test_pointing_at_a_mark_gives_its_numbers(opened, request):
+    page = opened("report")
+    first = request.getfixturevalue("report").to_dict()["path"][0]
+    title = page.locator(".wide circle title").first.text_content()
+    assert f"{first['mean']:.4f}" in title
+    for kind in ("g.mark", "rect.ribbon", "rect.hover"):
+        assert page.locator(f".wide {kind} > title").count() > 0
+
+
+def test_paper_gets_the_wide_charts_in_light_colours(opened):
+    page = opened("report", scheme="dark")
+    page.emulate_media(media="print", color_scheme="dark")
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == "rgb(255, 255, 255)"
+    assert page.locator(".narrow:visible").count() == 0
+    assert page.locator("details:visible").count() == 0
+    paper = page.pdf(format="A4")
+    assert paper.startswith(b"%PDF")
+    assert 1 <= paper.count(b"/Type /Page\n") + paper.count(b"/Type /Page ") <= 6
+
+
+def test_a_notebook_frame_shows_the_page(browser, hostile_report, tmp_path):
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!doctype html><title>n</title>{hostile_report._repr_html_()}", "utf-8")
+    page = browser.new_page()
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("dialog", lambda dialog: (complaints.append("dialog"), dialog.dismiss()))
+    page.goto(path.as_uri())
+    assert "features" in page.frame_locator("iframe").locator("h1").text_content()
+    assert complaints == []
+    page.close()

@@ -1,0 +1,309 @@
+"""The dict: its numbers are those of the selector, exact and fit for JSON."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from report_cases import QUICK
+from scipy.special import expit
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from safdr import AnnealingSelector, AnnealingSelectorCV, SelectionReport
+from safdr.report.annealing import MOST_ALTERNATIVES, describe_alternatives
+from safdr.report.provenance import fingerprint
+from safdr.report.scores import auc_with_interval
+from safdr.rules import RULES
+
+KEYS = [
+    "schema_version",
+    "title",
+    "created",
+    "target",
+    "rows",
+    "features",
+    "intercept",
+    "size",
+    "scores",
+    "path",
+    "selection",
+    "trace",
+    "alternatives",
+    "coding",
+    "left_out",
+    "notes",
+    "settings",
+    "seed",
+    "versions",
+    "platform",
+    "data_fingerprint",
+    "seconds",
+]
+
+
+def content_of(selector, X, y, **options):
+    return SelectionReport.from_estimator(selector, X, y, **options).to_dict()
+
+
+# ---- The whole ----------------------------------------------------------------------------------
+
+
+def test_every_key_is_there_for_both_selectors(report, fixed):
+    assert set(KEYS) <= set(report.to_dict())
+    assert set(content_of(*fixed)) == set(report.to_dict())
+
+
+def test_json_gives_back_the_same_numbers(report, hostile_report, separated_report):
+    for each in (report, hostile_report, separated_report):
+        content = each.to_dict()
+        assert json.loads(json.dumps(content, allow_nan=False)) == content
+
+
+def test_the_dict_is_the_callers_own(report):
+    report.to_dict()["features"].clear()
+    assert report.to_dict()["features"]
+
+
+def test_a_fixed_size_leaves_out_the_choice_of_the_size(fixed):
+    content = content_of(*fixed)
+    assert content["size"] == {"chosen": 3, "rule": None, "by_rule": None, "largest": None}
+    assert content["path"] == []
+    assert content["selection"]["share"] == []
+    assert content["scores"] == {"scoring": "roc_auc", "validation": None, "test": None}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_bring_their_names(fixed, frame):
+    _, X, y = fixed
+    names = [f"column {i}" for i in range(X.shape[1])]
+    table = frame(dict(zip(names, X.T, strict=True)))
+    series = pd.Series(y, name="ill") if frame is pd.DataFrame else pl.Series("ill", y)
+    content = content_of(AnnealingSelector(3, **QUICK).fit(table, series), table, series)
+    assert content["target"] == {
+        "name": "ill",
+        "classes": [0, 1],
+        "counts": {"0": int((y == 0).sum()), "1": int((y == 1).sum())},
+    }
+    assert all(feature["name"] == names[feature["index"]] for feature in content["features"])
+
+
+# ---- The model ----------------------------------------------------------------------------------
+
+
+def log_odds(content, X):
+    return content["intercept"] + sum(
+        feature["coefficient"] * X[:, feature["index"]] for feature in content["features"]
+    )
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        None,
+        LogisticRegression(C=0.1),
+        make_pipeline(StandardScaler(), LogisticRegression(C=0.1)),
+        make_pipeline(StandardScaler(with_mean=False), StandardScaler(), LogisticRegression()),
+    ],
+)
+def test_the_formula_gives_the_probabilities_of_the_model(fixed, model):
+    _, X, y = fixed
+    selector = AnnealingSelector(3, estimator=model, **QUICK).fit(X, y)
+    content = content_of(selector, X, y)
+    expected = selector.predict_proba(X)[:, 1]
+    np.testing.assert_allclose(expit(log_odds(content, X)), expected, rtol=1e-12)
+    for feature in content["features"]:
+        assert feature["odds_ratio"] == np.exp(feature["coefficient"])
+        assert feature["standard_deviation"] == X[:, feature["index"]].std()
+    strength = [abs(feature["standardised_coefficient"]) for feature in content["features"]]
+    assert strength == sorted(strength, reverse=True)
+
+
+def test_a_model_without_a_formula_has_no_coefficients(fixed):
+    _, X, y = fixed
+    forest = RandomForestClassifier(5, random_state=0)
+    selector = AnnealingSelector(3, estimator=forest, **QUICK).fit(X, y)
+    report = SelectionReport.from_estimator(selector, X, y, X_test=X, y_test=y)
+    content = report.to_dict()
+    assert [feature["index"] for feature in content["features"]] == selector.subset_.tolist()
+    assert {feature["coefficient"] for feature in content["features"]} == {None}
+    assert content["intercept"] is None
+    assert "not a linear formula" in report.to_html()
+
+
+# ---- The size -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_the_threshold_is_what_the_rule_asks_for(searched, rule):
+    _, X, y = searched
+    search = AnnealingSelectorCV(max_features=6, rule=rule, **QUICK).fit(X, y)
+    path = content_of(search, X, y)["path"]
+    scores = np.array([each["splits"] for each in path]).T
+    reached = [each["mean"] >= each["threshold"] - 1e-12 for each in path]
+    assert reached == RULES[rule](scores).tolist()
+
+
+def test_a_rule_of_the_user_has_a_name_and_no_threshold(searched):
+    def second(results):
+        return 1
+
+    _, X, y = searched
+    content = content_of(AnnealingSelectorCV(max_features=3, rule=second, **QUICK).fit(X, y), X, y)
+    assert content["size"]["rule"] == "second"
+    assert {each["threshold"] for each in content["path"]} == {None}
+
+
+def test_the_path_and_the_selection_are_those_of_the_search(report, searched):
+    search, *_ = searched
+    content = report.to_dict()
+    results = search.cv_results_
+    assert [each["mean"] for each in content["path"]] == results["mean_test_score"].tolist()
+    selection = content["selection"]
+    total = np.array(selection["share"]).sum(axis=0)
+    np.testing.assert_allclose(total, selection["sizes"])  # k features at size k, in each split
+    chosen = [each for each in content["path"] if each["cross_entropy"] is not None]
+    assert [each["size"] for each in chosen] == [search.n_features_]
+    assert content["scores"]["validation"]["mean"] == chosen[0]["mean"]
+
+
+# ---- The search ---------------------------------------------------------------------------------
+
+
+def test_the_chosen_set_comes_first_and_every_replica_is_counted(fixed):
+    selector, X, y = fixed
+    found = content_of(selector, X, y)["alternatives"]
+    assert found[0]["indices"] == selector.subset_.tolist()
+    assert found[0]["excess"] == 0
+    assert len({tuple(each["indices"]) for each in found}) == len(found) <= MOST_ALTERNATIVES
+    assert [e["cross_entropy"] for e in found] == sorted(e["cross_entropy"] for e in found)
+    assert sum(each["replicas"] for each in found) == selector.n_replicas
+
+
+def test_a_candidate_after_the_replicas_is_no_replica(fixed):
+    selector, *_ = fixed
+    result, new = selector.result_, [[5, 6, 7]]
+    assert new[0] not in result.subsets.tolist()
+    grown = replace(
+        result,
+        subsets=np.vstack([result.subsets, new]),
+        criterion_values=np.append(result.criterion_values, 99.0),
+        cross_entropies=np.append(result.cross_entropies, result.cross_entropy / 2),
+    )
+    names = [f"x{i}" for i in range(8)]
+    estimator = SimpleNamespace(result_=grown, n_replicas=selector.n_replicas)
+    first, second, *_ = describe_alternatives(estimator, names)
+    assert first["features"] == ["x5", "x6", "x7"]
+    assert first["replicas"] == 0
+    assert second["excess"] == pytest.approx(1)
+
+
+def test_sets_that_separate_have_no_excess(separated_report):
+    content = separated_report.to_dict()
+    assert content["separated"]
+    assert {each["excess"] for each in content["alternatives"]} == {None}
+    separated_report.to_html()
+
+
+# ---- The held-out score -------------------------------------------------------------------------
+
+
+def test_the_held_out_score_is_the_area_under_the_curve(report, searched):
+    search, X, y = searched
+    test = report.to_dict()["scores"]["test"]
+    expected = roc_auc_score(y[200:], search.decision_function(X[200:]))
+    assert test["value"] == pytest.approx(expected, abs=1e-12)
+    assert test["low"] < expected < test["high"] <= 1
+    assert report.to_dict()["rows"] == {"train": 200, "test": 100}
+
+
+def test_delongs_variance_is_that_of_the_pairs(rng):
+    positive, negative = rng.normal(1, 1, 40).round(1), rng.normal(0, 1, 30).round(1)
+    pairs = (positive[:, None] > negative) + 0.5 * (positive[:, None] == negative)
+    value = pairs.mean()
+    variance = pairs.mean(axis=1).var(ddof=1) / 40 + pairs.mean(axis=0).var(ddof=1) / 30
+    half = 1.959963984540054 * np.sqrt(variance) / (value * (1 - value))
+    middle = np.log(value / (1 - value))
+    result = auc_with_interval(positive, negative)
+    assert result["value"] == pytest.approx(value)
+    assert [result["low"], result["high"]] == pytest.approx(expit([middle - half, middle + half]))
+
+
+def test_scores_that_separate_are_no_certainty():
+    result = auc_with_interval(np.arange(10.0) + 100, np.arange(50.0))
+    assert (result["value"], result["high"]) == (1.0, 1.0)
+    assert result["low"] == pytest.approx(0.025 ** (1 / 10))
+    mirrored = auc_with_interval(np.arange(50.0), np.arange(10.0) + 100)
+    assert (mirrored["value"], mirrored["low"]) == (0.0, 0.0)
+    assert mirrored["high"] == pytest.approx(1 - result["low"])
+
+
+def test_another_score_has_no_interval(searched):
+    _, X, y = searched
+    search = AnnealingSelectorCV(max_features=3, scoring="accuracy", **QUICK).fit(X, y)
+    scores = content_of(search, X, y, X_test=X, y_test=y)["scores"]
+    assert scores["scoring"] == "accuracy"
+    assert scores["test"]["value"] == search.score(X, y)
+    assert scores["test"]["low"] is None
+
+
+# ---- Where the numbers come from ----------------------------------------------------------------
+
+
+def test_the_fingerprint_hangs_on_values_names_and_labels_only():
+    X, y, names = np.arange(6.0).reshape(3, 2), np.array([0, 1, 1]), ["a", "b"]
+    same = fingerprint(X, y, names)
+    assert same == fingerprint(np.asfortranarray(X), y.astype(np.int8), names)
+    assert same == fingerprint(X * np.array([1, 1]) - 0.0, y, names)
+    changed = [
+        fingerprint(X + 1e-12, y, names),
+        fingerprint(X, y[::-1], names),
+        fingerprint(X, y, ["a", "c"]),
+        fingerprint(X[:, ::-1], y, names),
+        fingerprint(X.reshape(2, 3), y, names),
+    ]
+    assert len({same, *changed}) == 6
+    assert same.startswith("sha256:")
+
+
+def test_settings_are_the_parameters(report, searched):
+    search, *_ = searched
+    content = report.to_dict()
+    parameters = search.get_params(deep=False)
+    assert content["settings"] == {"selector": "AnnealingSelectorCV"} | parameters
+    assert content["seed"] == 0
+
+
+# ---- Errors -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": np.zeros((300, 5))}, "X must be the rows .* with 8 columns; got the shape"),
+        ({"y": np.zeros(299)}, "y must hold one label for each of the 300 rows"),
+        ({"y": np.full(300, "no")}, "y must hold the labels that the selector was fitted to"),
+        ({"feature_names": ["a"]}, "one name for each of the 8 columns of X; got 1"),
+        ({"X_test": np.zeros((2, 8))}, "X_test and y_test go together"),
+        ({"X_test": np.zeros((2, 8)), "y_test": [1, 1]}, "y_test must hold both classes"),
+    ],
+)
+def test_an_error_says_what_to_do(fixed, change, message):
+    selector, X, y = fixed
+    with pytest.raises(ValueError, match=message):
+        SelectionReport.from_estimator(**({"estimator": selector, "X": X, "y": y} | change))
+
+
+def test_an_estimator_must_be_fitted_and_of_the_right_kind(fixed):
+    _, X, y = fixed
+    with pytest.raises(NotFittedError, match="Call fit first"):
+        SelectionReport.from_estimator(AnnealingSelector(3), X, y)
+    with pytest.raises(TypeError, match="needs an AnnealingSelectorCV or AnnealingSelector"):
+        SelectionReport.from_estimator(LogisticRegression().fit(X, y), X, y)

@@ -1,0 +1,87 @@
+"""The command line run in this process, and a small table to run it on."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("cyclopts")
+pytest.importorskip("rich")
+pa = pytest.importorskip("pyarrow")
+
+# Small enough to search in a blink.
+QUICK = ("--k-max", 3, "--n-replicas", 4, "--max-steps", 5)
+
+
+class Ran:
+    """What a command printed."""
+
+    def __init__(self, captured):
+        self.out, self.err = captured
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def safdr(capfd, monkeypatch):
+    """Run ``safdr`` with arguments, and check how it ends."""
+    from safdr.cli import main
+
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*arguments, code=0):
+        capfd.readouterr()
+        ended = 0
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            ended = end.code or 0
+        ran = Ran(capfd.readouterr())
+        assert ended == code, ran.err
+        assert "Traceback" not in ran.err
+        return ran
+
+    return run
+
+
+@pytest.fixture
+def select(safdr):
+    """Run ``safdr select`` quickly."""
+    return lambda *arguments, code=0: safdr("select", *arguments, *QUICK, code=code)
+
+
+def make_columns(n_rows=200):
+    """Two numbers and a colour that tell the class, one number that does not."""
+    rng = np.random.default_rng(5)
+    y = np.arange(n_rows) % 2
+    height, weight, noise = rng.normal(size=(3, n_rows))
+    colour = np.where(rng.random(n_rows) < 0.3 + 0.4 * y, "red", "green")
+    return {
+        "height": (height + y).round(3).tolist(),
+        "weight": (10 * weight - 5 * y).round(3).tolist(),
+        "noise": noise.round(3).tolist(),
+        "colour": colour.tolist(),
+        "late": np.where(y, "yes", "no").tolist(),
+    }
+
+
+@pytest.fixture
+def columns():
+    """Columns of a small table; change them at will."""
+    return make_columns()
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write columns as Parquet, and give the path."""
+    import pyarrow.parquet as pq
+
+    def to_file(columns, name="loans.parquet"):
+        path = tmp_path / name
+        table = columns if isinstance(columns, pa.Table) else pa.table(columns)
+        pq.write_table(table, path)
+        return path
+
+    return to_file

@@ -1,0 +1,164 @@
+"""Every kind of file that people have, good and bad."""
+
+import csv
+import gzip
+import io
+import sys
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+
+FEATURES = {"height", "weight", "noise", "colour = red", "colour = green"}
+
+
+def csv_bytes(columns, delimiter=",", comma=False):
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter)
+    writer.writerow(columns)
+    rows = zip(*columns.values(), strict=True)
+    for row in rows:
+        writer.writerow(
+            [str(v).replace(".", ",") if comma and isinstance(v, float) else v for v in row]
+        )
+    return text.getvalue().encode()
+
+
+def arrow_bytes(columns, kind):
+    import pyarrow.feather as feather
+    import pyarrow.ipc as ipc
+    import pyarrow.parquet as pq
+
+    table, sink = pa.table(columns), io.BytesIO()
+    if kind == "parquet":
+        pq.write_table(table, sink)
+    elif kind == "feather":
+        feather.write_feather(table, sink)
+    else:
+        make = ipc.new_stream if kind == "stream" else ipc.new_file
+        with make(sink, table.schema) as writer:
+            writer.write_table(table)
+    return sink.getvalue()
+
+
+GOOD = {
+    "plain.csv": csv_bytes,
+    "packed.csv.gz": lambda c: gzip.compress(csv_bytes(c)),
+    "tabs.tsv": lambda c: csv_bytes(c, "\t"),
+    "packed.tsv.gz": lambda c: gzip.compress(csv_bytes(c, "\t")),
+    "semicolons.csv": lambda c: csv_bytes(c, ";"),
+    "german.csv": lambda c: csv_bytes(c, ";", comma=True),
+    "bars.txt": lambda c: csv_bytes(c, "|"),
+    "mark.csv": lambda c: b"\xef\xbb\xbf" + csv_bytes(c),
+    "wide.csv": lambda c: csv_bytes(c).decode().encode("utf-16"),
+    "dos.csv": lambda c: csv_bytes(c).replace(b"\n", b"\r\n"),
+    "table.parquet": lambda c: arrow_bytes(c, "parquet"),
+    "table.feather": lambda c: arrow_bytes(c, "feather"),
+    "table.arrow": lambda c: arrow_bytes(c, "file"),
+    "stream.arrow": lambda c: arrow_bytes(c, "stream"),
+    "no_ending": lambda c: arrow_bytes(c, "parquet"),
+}
+
+
+@pytest.fixture
+def answer(select, write, columns):
+    """What the table as Parquet gives."""
+    return select(write(columns, "reference.parquet"), "-t", "late", "--json").json
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_all_kinds_of_files_give_the_same_answer(select, tmp_path, columns, answer, name):
+    path = tmp_path / name
+    path.write_bytes(GOOD[name](columns))
+    found = select(path, "--target", "late", "--json").json
+    assert found["features"] == answer["features"]
+    assert found["data_fingerprint"] == answer["data_fingerprint"]
+    assert {f["name"] for f in found["features"]} <= FEATURES
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
+def test_standard_input_is_read(select, monkeypatch, columns, answer, kind):
+    content = {
+        "csv": csv_bytes(columns),
+        "csv.gz": gzip.compress(csv_bytes(columns)),
+        "parquet": arrow_bytes(columns, "parquet"),
+    }[kind]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    found = select("-", "--target", "late", "--json").json
+    assert found["features"] == answer["features"]
+
+
+def test_without_a_file_the_built_in_data_are_used(select):
+    found = select("--json").json
+    assert found["n_features"] == 30
+    assert found["target"]["name"] == "diagnosis"
+    assert found["target"]["classes"] == ["benign", "malignant"]
+
+
+def test_windows_text_is_read(select, tmp_path, columns):
+    columns["größe"] = columns.pop("height")
+    path = tmp_path / "excel.csv"
+    path.write_bytes(csv_bytes(columns).decode().encode("cp1252"))
+    names = [f["name"] for f in select(path, "-t", "late", "-k", 3, "--json").json["features"]]
+    assert "größe" in names
+
+
+def test_a_column_is_what_its_last_rows_say(select, tmp_path, columns):
+    # Whole numbers for longer than pyarrow's block, and then not.
+    n = 60_000
+    rows = "".join(f"{i % 7},{i % 2},{'x' * 20}{i % 3}\n" for i in range(n))
+    path = tmp_path / "long.csv"
+    path.write_text(f"a,late,text\n{rows}2.5,1,last\n")
+    names = [f["name"] for f in select(path, "-t", "late", "--json").json["features"]]
+    assert names
+
+
+BAD = {
+    "empty.csv": (b"", "is empty (0 bytes)"),
+    "blank.csv": (b"\n\n", "is empty"),
+    "zero.parquet": (b"", "is empty (0 bytes)"),
+    "header.csv": (b"a,b,late\n", "has no rows: only the names of 3 column(s)"),
+    "numbers.csv": (b"1,2,3\n4,5,6\n", "no line of column names"),
+    "ragged.csv": (b"a,late\n1,0\n1,2,3\n", "Expected 2 columns, got 3"),
+    "false.parquet": (b"a,b\n1,2\n", "not what its name says"),
+    "book.csv": (b"PK\x03\x04rest", "Excel file. Save the sheet as CSV"),
+    "image.csv": (b"\x89PNG\0\0\0\0", "is no text"),
+    "cut.csv.gz": (gzip.compress(b"a,b\n1,2\n" * 50)[:-12], "damaged gzip"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_named_and_its_trouble_told(select, tmp_path, name):
+    content, message = BAD[name]
+    path = tmp_path / name
+    path.write_bytes(content)
+    error = select(path, "-t", "late", code=1).err
+    assert name in error
+    assert message in error
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_a_truncated_file_is_an_error(select, tmp_path, columns, kind, share):
+    whole = arrow_bytes(columns, kind)
+    path = tmp_path / f"cut.{kind}"
+    path.write_bytes(whole[: int(share * len(whole))])
+    error = select(path, "-t", "late", code=1).err
+    assert "can't be read" in error
+    assert "cut short or damaged" in error
+
+
+def test_a_file_of_one_column_has_nothing_to_choose_from(select, tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("late\n" + "0\n1\n" * 20)
+    assert "No column is left to choose from" in select(path, "-t", "late", code=1).err
+
+
+@pytest.mark.parametrize(("name", "message"), [("none.csv", "no file"), (".", "is a folder")])
+def test_what_is_not_a_file_is_an_error(select, tmp_path, name, message):
+    assert message in select(tmp_path / name, "-t", "late", code=1).err
+
+
+def test_empty_standard_input_is_an_error(select, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    assert "Standard input is empty" in select("-", "-t", "late", code=1).err

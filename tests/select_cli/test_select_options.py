@@ -1,0 +1,267 @@
+"""Options, settings files, results and exit codes."""
+
+import inspect
+import json
+import re
+import sqlite3
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from safdr.cli.options import AnnealingOptions
+
+# Of the estimator, but not about annealing.
+OTHER_SETTINGS = {"min_features", "max_features", "cv", "scoring", "rule", "estimator", "n_jobs"}
+
+
+@pytest.fixture
+def table(write, columns):
+    return write(columns)
+
+
+# ---- The search ---------------------------------------------------------------------------------
+
+
+def test_every_annealing_setting_is_an_option():
+    from safdr import AnnealingSelectorCV
+
+    parameters = set(inspect.signature(AnnealingSelectorCV).parameters)
+    wanted = parameters - OTHER_SETTINGS - {"random_state"}
+    assert set(AnnealingOptions.__dataclass_fields__) == wanted
+
+
+def test_settings_reach_the_search(safdr, table):
+    from safdr import AnnealingSelectorCV
+
+    given = {
+        "n_replicas": 5,
+        "sweeps": 0.25,
+        "temperature_step": 0.9,
+        "max_steps": 7,
+        "tol": 0.01,
+        "n_iter_no_change": 3,
+        "n_batches": 4,
+        "batch_fraction": 0.75,
+        "batch_draw": "proposal",
+        "moves": inspect.signature(AnnealingSelectorCV).parameters["moves"].default,
+        "ridge": 0.001,
+    }
+    assert set(given) == set(AnnealingOptions.__dataclass_fields__)
+    options = [part for name, v in given.items() for part in (f"--{name.replace('_', '-')}", v)]
+    ran = safdr(
+        *("select", table, "-t", "late", "--json", "--k-max", 2, "--rule", "best"),
+        *("--seed", 7, "--jobs", 2, *options),
+    )
+    settings = ran.json["settings"]
+    wanted = given | {"max_features": 2, "rule": "best", "n_jobs": 2, "random_state": 7}
+    assert {name: settings[name] for name in wanted} == wanted
+    assert ran.json["seed"] == 7
+
+
+def test_a_given_size_is_taken_and_validated(select, table):
+    found = select(table, "-t", "late", "-k", 2, "--json").json
+    assert len(found["features"]) == found["size"]["chosen"] == 2
+    assert len(found["scores"]["validation"]["splits"]) == 5
+    assert found["size"]["by_rule"] is None
+    assert found["path"] == []
+
+
+def test_the_same_seed_gives_the_same_answer_on_any_number_of_jobs(select, table):
+    one, two = (select(table, "-t", "late", "--jobs", jobs, "--json").json for jobs in (1, 2))
+    for found in (one, two):
+        for name in ("seconds", "created", "settings"):
+            del found[name]
+    assert one == two
+
+
+def test_all_rows_may_be_learnt_from(select, table):
+    found = select(table, "-t", "late", "--test-size", 0, "--json").json
+    assert found["rows"] == {"train": 200, "test": 0}
+    assert found["scores"]["test"] is None
+    assert "on validation splits" in select(table, "-t", "late", "--test-size", 0).out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-k", "0"], "-k must be at least 1; got 0"),
+        (["-k", "5"], "-k must be at most 4, the number of features; got 5"),
+        (["--test-size", "1.5"], "--test-size must be at least 0 and below 1; got 1.5"),
+        (["--seed", "-1"], "--seed must be from 0 to 4294967295; got -1"),
+        (["--jobs", "0"], "--jobs must be at least 1"),
+        (["--sweeps", "-1"], "--sweeps must be a float in the range (0.0, inf)"),
+        (["--moves", "jump"], "--moves must be a str among"),
+        (["--drop", "nose"], "Did you mean 'noise'?"),
+        (["--positive", "maybe"], "no value 'maybe'"),
+        (["--rule", "worst"], "worst"),
+        (["--traget", "x"], "Did you mean --target?"),
+        (["--jobs", "many"], "many"),
+        (["--export", "model.pmml"], "must end in .onnx, .py or .sql"),
+        (["--out", "nowhere/result.json"], "is in a folder that does not exist"),
+        (["--config", "none.toml"], "can't be read: No such file"),
+    ],
+)
+def test_wrong_usage_ends_with_code_2(select, table, options, message):
+    ran = select(table, "-t", "late", *options, code=2)
+    assert message in " ".join(re.sub("[│╭╮╰╯─]", " ", ran.err).split())
+    assert ran.out == ""
+
+
+def test_k_max_is_checked(safdr, table):
+    assert "--k-max must be at least 1" in safdr("select", table, "--k-max", 0, code=2).err
+
+
+# ---- Settings file ------------------------------------------------------------------------------
+
+
+def test_settings_come_from_a_file_and_the_command_line_comes_first(safdr, table, tmp_path):
+    config = tmp_path / "settings.toml"
+    config.write_text(
+        'target = "late"\nn_replicas = 6\nmax-steps = 4\nk_max = 2\ndrop = ["noise"]\n'
+        'rule = "best"\njson = true\n'
+    )
+    found = safdr("select", table, "--config", config, "--rule", "one_se").json
+    wanted = {"n_replicas": 6, "max_steps": 4, "max_features": 2, "rule": "one_se"}
+    assert {name: found["settings"][name] for name in wanted} == wanted
+    assert found["left_out"] == [{"column": "noise", "reason": "dropped on request"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("n_replica = 3\nk = 2\n", "has unknown settings: n-replica. Known are:"),
+        ("target = \n", "is not TOML"),
+        ('jobs = "many"\n', "many"),
+        ('config = "other.toml"\n', "unknown settings: config"),
+    ],
+)
+def test_a_wrong_settings_file_is_wrong_usage(select, table, tmp_path, text, message):
+    config = tmp_path / "settings.toml"
+    config.write_text(text)
+    error = select(table, "-t", "late", "--config", config, code=2).err
+    assert message in " ".join(re.sub("[│╭╮╰╯─]", " ", error).split())
+
+
+# ---- Results ------------------------------------------------------------------------------------
+
+
+def test_the_answer_has_all_that_was_promised(select, table):
+    shown = select(table, "-t", "late").out
+    for part in (
+        "of 4 features tell",
+        "late = yes from no",
+        "Coefficient",
+        "Odds ratio",
+        "(intercept)",
+        "validation  0.",
+        "held out    0.",
+        "95 % interval",
+        "k* = ",
+        "other rules: one_se",
+        "160 to learn from, 40 held out",
+        " s\n",
+    ):
+        assert part in shown
+    assert max(map(len, shown.splitlines())) <= 100
+
+
+def test_quiet_prints_nothing(select, table, tmp_path):
+    ran = select(table, "-t", "late", "--quiet", "--out", tmp_path / "r.json")
+    assert (ran.out, ran.err) == ("", "")
+
+
+def test_json_is_what_out_writes(select, table, tmp_path):
+    out = tmp_path / "result.json"
+    ran = select(table, "-t", "late", "--json", "--out", out)
+    assert ran.err == ""
+    assert json.loads(out.read_text()) == ran.json
+    for name in ("features", "intercept", "scores", "settings", "versions", "data_fingerprint"):
+        assert ran.json[name]
+    assert ran.json["settings"]["file"] == str(table)
+    assert ran.json["settings"]["test_size"] == 0.2
+
+
+def test_coefficients_are_on_the_scale_of_the_table(select, write, columns):
+    one = select(write(columns), "-t", "late", "-k", 3, "--json").json
+    columns["weight"] = [1000 * w for w in columns["weight"]]
+    two = select(write(columns), "-t", "late", "-k", 3, "--json").json
+    weight, scaled = (
+        next(f["coefficient"] for f in found["features"] if f["name"] == "weight")
+        for found in (one, two)
+    )
+    assert weight == pytest.approx(1000 * scaled, rel=1e-6)
+
+
+def test_all_files_are_written(select, table, tmp_path):
+    pytest.importorskip("onnx")
+    pytest.importorskip("jinja2")
+    names = ["r.html", "r.json", "m.py", "m.sql", "m.onnx"]
+    report, out, *exports = (tmp_path / name for name in names)
+    options = [part for path in exports for part in ("--export", path)]
+    shown = select(table, "-t", "late", "--report", report, "--out", out, *options).out
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, table.name])
+    assert "wrote" in shown
+    assert report.read_text().lstrip().lower().startswith("<!doctype html>")
+
+
+def test_an_exported_query_scores_the_table(select, table, columns, tmp_path):
+    select(table, "-t", "late", "-k", 3, "--export", tmp_path / "m.sql", "--quiet")
+    with sqlite3.connect(":memory:") as database:
+        database.create_function("EXP", 1, __import__("math").exp)
+        database.execute(f"CREATE TABLE loans ({', '.join(columns)})")
+        rows = list(zip(*columns.values(), strict=True))
+        database.executemany("INSERT INTO loans VALUES (?, ?, ?, ?, ?)", rows)
+        scored = database.execute((tmp_path / "m.sql").read_text()).fetchall()
+    late = [row[-1] for row in scored if row[4] == "yes"]
+    in_time = [row[-1] for row in scored if row[4] == "no"]
+    assert sum(late) / len(late) > 0.55 > 0.45 > sum(in_time) / len(in_time)
+
+
+def test_a_file_that_is_there_is_replaced_only_by_force(select, table, tmp_path):
+    out = tmp_path / "result.json"
+    out.write_text("precious")
+    error = select(table, "-t", "late", "--out", out, code=2).err
+    assert "is already there. Replace it with --force" in error
+    assert out.read_text() == "precious"
+    select(table, "-t", "late", "--out", out, "--force")
+    assert json.loads(out.read_text())["features"]
+
+
+def test_a_failed_export_leaves_no_file(select, write, columns, tmp_path):
+    columns["height\0"] = columns.pop("height")
+    options = ["--out", tmp_path / "r.json", "--export", tmp_path / "m.sql"]
+    error = select(write(columns), "-t", "late", "-k", 4, *options, code=1).err
+    assert "zero character" in error
+    assert [path.name for path in tmp_path.iterdir()] == ["loans.parquet"]
+
+
+def test_no_result_replaces_the_table(select, table):
+    before = table.read_bytes()
+    error = select(table, "-t", "late", "--out", table, "--force", code=2).err
+    assert "is the table itself" in error
+    assert table.read_bytes() == before
+
+
+def test_one_file_can_not_hold_two_results(select, table, tmp_path):
+    path = tmp_path / "r.sql"
+    error = select(table, "-t", "late", "--out", path, "--export", path, code=2).err
+    assert "is named twice" in error
+
+
+def test_debug_shows_the_traceback(table):
+    from safdr.cli import main
+    from safdr.table.errors import UnknownColumnError
+
+    with pytest.raises(UnknownColumnError):
+        main(["select", str(table), "-t", "lat", "--debug"])
+
+
+def test_an_unexpected_error_is_one_line(select, table, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("the moon is in the way")
+
+    monkeypatch.setattr("safdr.cli.selecting.prepare", fail)
+    error = select(table, "-t", "late", code=1).err
+    assert "Unexpected: RuntimeError: the moon is in the way" in error
+    assert "--debug" in error

@@ -1,0 +1,192 @@
+"""Real tables on the command line: coding, columns left out, missing values, targets."""
+
+import datetime
+
+import numpy as np
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+
+
+def test_coding_and_columns_left_out_are_shown(select, write, columns):
+    n = len(columns["late"])
+    columns |= {
+        "row": list(range(n)),
+        "day": [datetime.date(2024, 1, 1) + datetime.timedelta(i) for i in range(n)],
+        "branch": ["north", "south"] * (n // 2),
+        "customer": [f"c{i}" for i in range(n)],
+    }
+    path = write(columns)
+    shown = select(path, "-t", "late", "-k", 3, "--drop", "branch", "--id", "noise").out
+    assert "colour = green" in shown or "colour = red" in shown
+    assert " against " in shown
+    for line in (
+        "branch  dropped on request",
+        "noise  an identifier, as you said",
+        "row  an identifier: a whole number of its own in every row",
+        "day  dates or times",
+        "customer  an identifier or free text: 200 values in 200 rows",
+    ):
+        assert line in shown
+
+
+def test_the_coding_is_in_the_result(select, write, columns):
+    found = select(write(columns), "-t", "late", "--json").json
+    (coding,) = found["coding"]
+    assert coding["column"] == "colour"
+    assert {coding["reference"], coding["names"][0].removeprefix("colour = ")} == {"red", "green"}
+
+
+def test_a_column_can_be_kept(select, write, columns):
+    columns = {"row": list(range(len(columns["late"]))), "late": columns["late"]}
+    assert "No column is left" in select(write(columns), "-t", "late", code=1).err
+    kept = select(write(columns), "-t", "late", "--keep", "row", "--json").json
+    assert [feature["name"] for feature in kept["features"]] == ["row"]
+
+
+# ---- Missing values -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trap(columns):
+    """A rate that is missing for nearly all who are late, and a few gaps by chance."""
+    late = np.array(columns["late"]) == "yes"
+    number = np.arange(len(late))
+    columns["rate"] = [None if y and i > 20 else i % 7 for i, y in zip(number, late, strict=True)]
+    columns["height"][50:54] = [None] * 4
+    return columns
+
+
+def test_missing_values_stop_with_counts_and_ways_on(select, write, trap):
+    ran = select(write(trap), "-t", "late", code=1)
+    assert ran.out == ""
+    lines = ran.err.splitlines()
+    assert lines[0] == "safdr select: 94 values are missing, in 2 of 5 columns."
+    assert any(line.split() == ["!", "rate", "90", "0", "%", "90", "%"] for line in lines)
+    assert any(line.split() == ["height", "4", "2", "%", "2", "%"] for line in lines)
+    assert "Whether rate is missing tells the classes apart with an AUC of 0.950" in words(ran.err)
+    for way in (
+        "--missing drop-rows leaves 108 of 200 rows, 10 of 100 of class yes",
+        "--missing drop-columns leaves 3 columns and all rows",
+        "--missing median keeps all rows and columns; lets the model see those gaps",
+        "--drop rate --missing drop-rows leaves 196 of 200 rows, 98 of 100 of class yes",
+    ):
+        assert way in words(ran.err)
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+def test_dropping_rows_that_takes_a_class_away_shows_the_ways_on_again(select, write, trap):
+    error = words(select(write(trap), "-t", "late", "--missing", "drop-rows", code=1).err)
+    assert "92 rows have missing values and are left out" in error or "held out" in error
+    trap["rate"] = [None if label == "yes" else 1.5 + i % 3 for i, label in enumerate(trap["late"])]
+    error = words(select(write(trap), "-t", "late", "--missing", "drop-rows", code=1).err)
+    assert "0 are of class 'yes'" in error
+    assert "--drop rate --missing drop-rows leaves 196" in error
+
+
+@pytest.mark.parametrize(
+    ("options", "rows", "warned"),
+    [
+        (["--missing", "drop-columns"], 200, False),
+        (["--missing", "median"], 200, True),
+        (["--missing", "drop-rows", "--drop", "rate"], 196, False),
+    ],
+)
+def test_the_ways_on_lead_on(select, write, trap, options, rows, warned):
+    found = select(write(trap), "-t", "late", *options, "--json").json
+    assert sum(found["rows"].values()) == rows
+    warnings = [note for note in found["notes"] if "depends on the target: rate (90 %" in note]
+    assert bool(warnings) == warned
+
+
+def test_a_warning_is_shown(select, write, trap):
+    shown = select(write(trap), "-t", "late", "--missing", "median").out
+    assert (
+        "Where values are missing depends on the target: rate (90 % of class yes, 0 % of"
+        in words(shown)
+    )
+
+
+# ---- Target -------------------------------------------------------------------------------------
+
+
+def test_without_a_target_those_that_could_be_are_named(select, write, columns):
+    error = select(write(columns), code=2).err
+    assert "--target NAME. Columns with two values are 'late', 'colour'." in error
+
+
+def test_a_target_of_several_values_offers_one_against_the_rest(select, write, columns):
+    columns["fate"] = ["paid", "late", "lost", "late"] * 50
+    error = select(write(columns), "-t", "fate", code=1).err
+    assert "'late' (100 rows), 'lost' (50 rows), 'paid' (50 rows)" in error
+    assert "--positive LABEL" in error
+    found = select(write(columns), "-t", "fate", "--positive", "late", "--json").json
+    assert found["target"] == {
+        "name": "fate",
+        "classes": ["not late", "late"],
+        "counts": {"not late": 80, "late": 80},
+    }
+
+
+def test_the_positive_class_turns_the_signs(select, write, columns):
+    path = write(columns)
+    one = select(path, "-t", "late", "-k", 2, "--json").json
+    other = select(path, "-t", "late", "-k", 2, "--positive", "no", "--json").json
+    assert one["target"]["classes"] == ["no", "yes"]
+    assert other["target"]["classes"] == ["yes", "no"]
+    assert {f["name"] for f in one["features"]} == {f["name"] for f in other["features"]}
+    for f, g in zip(one["features"], other["features"], strict=True):
+        assert f["coefficient"] == pytest.approx(-g["coefficient"], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "message"),
+    [
+        ("height", 1, "A target has two, or up to 20"),
+        ("same", 1, "one value only"),
+        ("lat", 2, "no column 'lat'. Did you mean 'late'?"),
+    ],
+)
+def test_a_target_that_can_not_be_one(select, write, columns, target, code, message):
+    columns["same"] = [1] * len(columns["late"])
+    assert message in select(write(columns), "-t", target, code=code).err
+
+
+def test_a_class_that_separates_is_told_and_no_error(select, write, columns):
+    columns["height"] = [
+        float(label == "yes") * 10 + h
+        for h, label in zip(columns["height"], columns["late"], strict=True)
+    ]
+    found = select(write(columns), "-t", "late", "--json").json
+    assert any("separate the classes" in note for note in found["notes"])
+
+
+# ---- Names --------------------------------------------------------------------------------------
+
+HOSTILE = ["<script>alert(1)</script>", "[red]x[/red]", "a\"b'c", "esc\x1b[31m\x07", "🦊"]
+HOSTILE += ["x" * 300, "two\nlines", "right\u202eleft", ""]
+
+
+def test_names_do_no_harm_on_a_terminal(select, write, columns):
+    values = columns["height"]
+    rng = np.random.default_rng(0)
+    table = {name: (np.array(values) + rng.normal(size=len(values))).tolist() for name in HOSTILE}
+    table["late"] = columns["late"]
+    shown = select(write(table), "-t", "late", "-k", len(HOSTILE)).out
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "[red]x[/red]" in shown
+    assert "esc\\x1b[31m\\x07" in shown
+    assert "two\\nlines" in shown
+    assert "(no name)" in shown
+
+
+def test_columns_of_the_same_name_are_told(select, write, columns):
+    table = pa.table(columns).append_column("noise", pa.array(columns["height"]))
+    error = select(write(table), "-t", "late", code=1).err
+    assert "several columns of the same name: 'noise'" in error
+    assert "--drop NAME" in error
+    assert select(write(table), "-t", "late", "--drop", "noise", "--json").json["n_features"] == 3

@@ -1,0 +1,134 @@
+"""The command line from outside: help, terminals, pipes and Ctrl-C."""
+
+import os
+import pty
+import re
+import select as io_select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("cyclopts")
+pytest.importorskip("rich")
+pytest.importorskip("pyarrow")
+
+COMMAND = [sys.executable, "-c", "from safdr.cli import main; main()", "select"]
+QUICK = ["--k-max", "3", "--n-replicas", "4", "--max-steps", "5"]
+# Hours of work.
+SLOW = ["--n-replicas", "5000", "--sweeps", "1000", "--tol", "0"]
+
+
+def test_help_loads_nothing_heavy_and_shows_examples():
+    script = (
+        "import sys\n"
+        "from safdr.cli import main\n"
+        "main(['select', '--help'])\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'pyarrow', 'joblib', 'jinja2'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    environment = {**os.environ, "COLUMNS": "80"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "safdr select loans.parquet --target default -k 5" in done.stdout
+    assert "Exit codes: 0 done" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_a_pipe_gets_the_answer_without_colour_and_no_progress():
+    done = subprocess.run([*COMMAND, *QUICK], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+    assert "of 30 features tell diagnosis = malignant from benign" in " ".join(done.stdout.split())
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer) as closed:
+        done = subprocess.run(
+            [*COMMAND, *QUICK], stdout=closed, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+class Terminal:
+    """A command on a terminal of its own."""
+
+    def __init__(self, *arguments, columns=80):
+        self.reader, writer = pty.openpty()
+        environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm-256color"}
+        self.process = subprocess.Popen(
+            [*COMMAND, *arguments], stdout=writer, stderr=writer, env=environment
+        )
+        os.close(writer)
+        self.seen = ""
+
+    def read_until(self, pattern, timeout=120):
+        """Read until a pattern shows, or the end."""
+        until = time.monotonic() + timeout
+        while time.monotonic() < until:
+            ready, _, _ = io_select.select([self.reader], [], [], 0.1)
+            if ready and not self._read():
+                return
+            if re.search(pattern, self.seen):
+                return
+        raise AssertionError(f"{pattern!r} did not show: {self.seen}")
+
+    def _read(self):
+        try:
+            part = os.read(self.reader, 65536)
+        except OSError:  # how Linux tells that the other end is closed
+            return False
+        self.seen += part.decode(errors="replace")
+        return bool(part)
+
+    def end(self):
+        """Read the rest, and give the exit code."""
+        self.read_until(r"(?!)")
+        os.close(self.reader)
+        return self.process.wait(timeout=60)
+
+
+def test_a_terminal_gets_progress_with_the_time_left_and_colour():
+    pytest.importorskip("sklearn.callback")
+    terminal = Terminal(*QUICK)
+    assert terminal.end() == 0
+    assert "Searching" in terminal.seen
+    assert "/16" in terminal.seen  # five splits of three sizes, and all rows
+    assert "left" in terminal.seen
+    answer = terminal.seen[terminal.seen.rindex("features") :]
+    assert "\x1b[" in answer
+    assert "Searching" not in answer
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_answer_fits_the_terminal(columns):
+    terminal = Terminal(*QUICK, columns=columns)
+    assert terminal.end() == 0
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.seen)
+    answer = plain[plain.rindex("Coefficient") :]
+    assert max(map(len, answer.splitlines())) <= columns
+
+
+def test_quiet_is_quiet_on_a_terminal_too():
+    terminal = Terminal(*QUICK, "--quiet")
+    assert terminal.end() == 0
+    assert terminal.seen == ""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_ends_cleanly_and_leaves_no_file(tmp_path, jobs):
+    out = tmp_path / "result.json"
+    terminal = Terminal(*SLOW, "--jobs", jobs, "--out", str(out))
+    terminal.read_until("Searching")
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.end() == 130
+    assert "Stopped. No file is half written." in terminal.seen
+    assert "Traceback" not in terminal.seen
+    assert list(tmp_path.iterdir()) == []
