@@ -33,8 +33,7 @@ COMMANDS = {
     "kernel": kernel.main,
     "moments": moments.main,
     "proposals": proposals.main,
-    # The table is written after each of them anyway.
-    "table": lambda options: None,
+    "table": table.main,
 }
 
 
@@ -45,15 +44,20 @@ def main() -> None:
         # threads sets its own limit.
         with threadpool_limits(limits=None if name == "threads" else 1):
             COMMANDS[name](options)
-        # What counts instructions keeps no rows.
-        if name != "kernel":
+        # Counting instructions keeps no rows.
+        if name not in ("kernel", "table"):
             table.main(options)
 
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("command", nargs="?", choices=COMMANDS, help="all of them if left out")
-    parser.add_argument("--data", nargs="+", choices=[*EIGHT, STAND_IN], default=list(EIGHT))
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        choices=[*EIGHT, STAND_IN],
+        help="else the eight sets; threads: the larger ones",
+    )
     parser.add_argument("--data-dir", type=Path, help="folder of the data; else $SAFDR_DATA")
     parser.add_argument("--contestants", nargs="+", choices=PEERS, help="of folds")
     parser.add_argument("--max-features", type=int, default=30, help="largest size")

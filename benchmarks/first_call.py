@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+from functools import partial
 from statistics import median
 
 from benchmarks.rows import keep
@@ -26,9 +27,8 @@ def main(options: argparse.Namespace) -> None:
     seconds: dict[str, list[float]] = {name: [] for name in programs}
     for turn in range(rounds + 1):
         for name, program in programs.items():
-            _, taken = timed(
-                lambda p=program: subprocess.run([sys.executable, "-c", p], check=True)
-            )
+            command = [sys.executable, "-c", program]
+            _, taken = timed(partial(subprocess.run, command, check=True))
             if turn > 0:
                 seconds[name].append(taken.wall)
     keep(

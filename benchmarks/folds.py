@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.memory import peak_megabytes
 from benchmarks.peers import PEERS
 from benchmarks.peers.run import Run
-from benchmarks.problem import Fold, best_value, load_fold
+from benchmarks.problem import EIGHT, Fold, best_value, load_fold
 from benchmarks.rows import keep
 from benchmarks.timing import median_seconds
 
@@ -24,7 +24,7 @@ LONG_ENOUGH = 60.0
 def main(options: argparse.Namespace) -> None:
     """Each data set: all contestants in turn, several rounds, medians."""
     names = options.contestants or list(PEERS)
-    for data in options.data:
+    for data in options.data or EIGHT:
         fold = load_fold(data, options.data_dir, options.max_features)
         with warnings.catch_warnings():
             # RFE and the Lasso stop at scikit-learn's default number of steps, as in the protocol.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks import greedy
 from benchmarks.peers import PEERS
-from benchmarks.problem import Fold, best_value, load_fold
+from benchmarks.problem import EIGHT, Fold, best_value, load_fold
 from benchmarks.rows import keep
 from safdr.paper.models import fit_unpenalised
 
@@ -19,7 +19,7 @@ Subsets = dict[int, NDArray[np.int64]]
 
 def main(options: argparse.Namespace) -> None:
     """One row for each data set, size and rival."""
-    for data in options.data:
+    for data in options.data or EIGHT:
         fold = load_fold(data, options.data_dir, options.max_features)
         ours = PEERS["sa-fdr"](fold)
         best = {

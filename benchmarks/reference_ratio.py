@@ -14,7 +14,7 @@ from benchmarks.peers.numpy_reference import (
     metropolis_path,
     seconds_a_proposal,
 )
-from benchmarks.problem import Fold, load_fold
+from benchmarks.problem import EIGHT, Fold, load_fold
 from benchmarks.rows import keep
 from benchmarks.split import split_time
 
@@ -23,7 +23,7 @@ ROUNDS = 5
 
 def main(options: argparse.Namespace) -> None:
     """One row for each data set and size."""
-    for data in options.data:
+    for data in options.data or EIGHT:
         fold = load_fold(data, options.data_dir, options.max_features)
         sizes = options.sizes or measured_sizes(fold)
         rows = [_row(fold, size, options.rounds or ROUNDS) for size in sizes]

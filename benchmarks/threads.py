@@ -15,11 +15,12 @@ from benchmarks.timing import take_turns
 from safdr import AnnealingSelectorCV, anneal_path
 
 ROUNDS = 3
+LARGER = ("spambase", "bankruptcy", "madelon", "card_default")
 
 
 def main(options: argparse.Namespace) -> None:
     """One row for each data set and call."""
-    for data in options.data:
+    for data in options.data or LARGER:
         fold = load_fold(data, options.data_dir, options.max_features)
         rows = [_row(fold, name, work, options.rounds or ROUNDS) for name, work in CALLS.items()]
         keep("threads", rows, by=("data", "call"))

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.peers import PEERS
-from benchmarks.problem import Fold, best_value, load_fold
+from benchmarks.problem import EIGHT, Fold, best_value, load_fold
 from benchmarks.quality import rival_subsets
 from benchmarks.rows import keep
 from benchmarks.table import compare
@@ -20,7 +20,7 @@ SEEDS = 30
 
 def main(options: argparse.Namespace) -> None:
     """One row for each data set and size."""
-    for data in options.data:
+    for data in options.data or EIGHT:
         fold = load_fold(data, options.data_dir, options.max_features)
         rivals = rival_subsets(fold)
         sizes = [s for s in options.sizes or SIZES if s <= fold.sizes[-1]]

@@ -9,7 +9,7 @@ import pytest
 from benchmarks import greedy, kernel, rows, table
 from benchmarks.split import split_time
 from benchmarks.tts import time_to_solution
-from safdr import anneal_path
+from safdr import anneal_path, search
 from safdr.criterion import fisher_criterion
 from safdr.moments import class_moments
 
@@ -63,12 +63,12 @@ def test_time_to_solution():
 
 def test_the_parts_of_a_search_are_timed_and_the_engine_is_left_as_it_was(two_classes):
     X, y = two_classes
-    before = anneal_path.__globals__["Search"].run.__globals__["anneal"]
+    before = search.anneal
     with split_time() as parts:
         anneal_path(X, y, [2, 3], random_state=0)
     assert set(parts) == {"moments", "annealing", "fits"}
     assert all(seconds > 0 for seconds in parts.values())
-    assert anneal_path.__globals__["Search"].run.__globals__["anneal"] is before
+    assert search.anneal is before
 
 
 def test_instructions_are_those_of_one_binary():
@@ -76,7 +76,7 @@ def test_instructions_are_those_of_one_binary():
         "1,000  ???:0x1 [/a/_core.so]\n2,500 chains.cpp:sweep [/a/_core.so]\n9 x.c:f [/a/libc.so]\n"
     )
     assert kernel.sum_of_object(listing, "_core.so") == 3500
-    with pytest.raises(SystemExit, match="saw nothing of other.so"):
+    with pytest.raises(SystemExit, match="saw nothing of other"):
         kernel.sum_of_object(listing, "other.so")
 
 
