@@ -11,7 +11,7 @@ import reference
 from benchmarks.rows import keep
 from benchmarks.timing import take_turns
 from safdr.annealing.chains import SwapChains, random_subsets
-from safdr.criterion import fisher_criterion
+from safdr.criterion import Criterion, fisher_criterion
 from safdr.moments import class_moments
 
 ROUNDS = 7
@@ -41,7 +41,10 @@ def main(options: argparse.Namespace) -> None:
     keep("proposals", results)
 
 
-def _seconds_a_proposal(criterion, size, beta, rounds):
+def _seconds_a_proposal(
+    criterion: Criterion, size: int, beta: float, rounds: int
+) -> dict[str, float]:
+    """Processor seconds of each contestant."""
     rng = np.random.default_rng(0)
     start = random_subsets(criterion, size, N_REPLICAS, rng)
     chains = SwapChains(criterion, start, seed=np.random.SeedSequence(0), n_proposals=N_PROPOSALS)
