@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-from benchmarks.peers import PEERS
+from benchmarks.peers import PEERS, numpy_reference
 from benchmarks.problem import Fold
 
 STATUS = Path("/proc/self/status")
@@ -40,7 +40,8 @@ def _high_water() -> float:
 
 
 def _measure(folder: str, contestant: str, max_features: str, seed: str) -> float:
-    run = PEERS[contestant]
+    # Not the run of the library that tells the reference how much work there is.
+    run = numpy_reference.measure if contestant == "reference" else PEERS[contestant]
     X, y = load_breast_cancer(return_X_y=True)
     run(Fold("warm-up", (X - X.mean(axis=0)) / X.std(axis=0), y, [1, 2], 0))
     X, y = (np.load(Path(folder, f"{name}.npy")) for name in "Xy")

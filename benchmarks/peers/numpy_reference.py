@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import reference
 from benchmarks.peers.run import Run
 from benchmarks.problem import Fold
 from benchmarks.timing import Seconds, timed
 from safdr import AnnealingResult, anneal_path
+from safdr.moments import FloatArray
 from safdr.paper.methods import annealing_defaults
 
 SIZES = (1, 5, 10, 20, 29)
@@ -25,14 +25,21 @@ N_PROPOSALS, N_FITS = 100, 2
 
 def run(fold: Fold) -> Run:
     """All sizes of the fold, estimated from a few."""
-    rng = np.random.default_rng(fold.seed)
-    _, once = timed(lambda: _criteria(fold, rng))
+    once, a_proposal, a_fit = measure(fold)
     results = metropolis_path(fold, fold.sizes)
     n_proposals = [count_proposals(result, fold.X.shape[1]) for result in results]
     n_fits = [len(np.unique(result.subsets, axis=0)) for result in results]
-    work = n_proposals @ _at_each_size(lambda size: seconds_a_proposal(fold, size, rng), fold)
-    work += n_fits @ _at_each_size(lambda size: _seconds_a_fit(fold, size, rng), fold)
-    return Run(Seconds(once.process + work[0], once.wall + work[1]), extrapolated=True)
+    process, wall = n_proposals @ a_proposal + n_fits @ a_fit
+    return Run(Seconds(once.process + process, once.wall + wall), extrapolated=True)
+
+
+def measure(fold: Fold) -> tuple[Seconds, FloatArray, FloatArray]:
+    """What is done once; then, at each size, process and wall seconds of a proposal and a fit."""
+    rng = np.random.default_rng(fold.seed)
+    _, once = timed(lambda: _criteria(fold, rng))
+    a_proposal = _at_each_size(lambda size: seconds_a_proposal(fold, size, rng), fold)
+    a_fit = _at_each_size(lambda size: _seconds_a_fit(fold, size, rng), fold)
+    return once, a_proposal, a_fit
 
 
 def metropolis_path(fold: Fold, sizes: list[int]) -> list[AnnealingResult]:
@@ -69,8 +76,8 @@ def _seconds_a_fit(fold: Fold, size: int, rng: np.random.Generator) -> Seconds:
     return Seconds(seconds.process / N_FITS, seconds.wall / N_FITS)
 
 
-def _at_each_size(measure: Callable[[int], Seconds], fold: Fold) -> NDArray[np.float64]:
-    """Process and wall seconds of one unit of work at each size: a line between measured ones."""
+def _at_each_size(measure: Callable[[int], Seconds], fold: Fold) -> FloatArray:
+    """Process and wall seconds of a unit of work at each size: a line between measured ones."""
     sizes = measured_sizes(fold)
     several = [measure(size) for size in sizes]
     clocks = [[s.process for s in several], [s.wall for s in several]]
