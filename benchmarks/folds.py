@@ -7,6 +7,7 @@ import warnings
 from statistics import median
 from typing import Any
 
+from scipy.linalg import LinAlgWarning
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.memory import peak_megabytes
@@ -29,6 +30,8 @@ def main(options: argparse.Namespace) -> None:
         with warnings.catch_warnings():
             # RFE and the Lasso stop at scikit-learn's default number of steps, as in the protocol.
             warnings.simplefilter("ignore", ConvergenceWarning)
+            # The reference fits random subsets, which may be collinear.
+            warnings.simplefilter("ignore", LinAlgWarning)
             runs = _take_turns(fold, names, options.rounds or ROUNDS)
         keep("folds", [_row(fold, name, runs[name]) for name in names], by=("data", "contestant"))
         found = [row for name in names for row in _found(fold, name, runs[name][0])]
