@@ -48,6 +48,7 @@ def _take_turns(fold: Fold, names: list[str], rounds: int) -> dict[str, list[Run
         for name in names:
             if not any(_is_long(run) for run in runs[name]):
                 runs[name].append(PEERS[name](fold))
+                print(f"{fold.data}  {name}  {runs[name][-1].seconds.process:.3g} s", flush=True)
     return runs
 
 
