@@ -1,9 +1,11 @@
-# make demo      install into .venv, choose features on the breast-cancer data, print them
-# make test      install for development into .venv, run the tests
-# make lint      ruff and mypy
-# make sanitize  the kernel tests on a core built with AddressSanitizer and UndefinedBehaviorSanitizer
-# make bench     side-by-side timings, to benchmarks/results
-# make clean     remove .venv and build
+# make demo          install into .venv, choose features on the breast-cancer data, print them
+# make test          install for development into .venv, run the tests
+# make lint          ruff and mypy
+# make sanitize      the kernel tests on a core built with AddressSanitizer and UndefinedBehaviorSanitizer
+# make bench         side-by-side timings, to benchmarks/results
+# make kernel-count  instructions of the core for a fixed job, against the count kept
+# make kernel-renew  keep the count of today
+# make clean         remove .venv and build
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +13,7 @@ PY := $(VENV)/bin/python
 CORE := CMakeLists.txt pyproject.toml $(wildcard src/safdr/_core/*)
 KERNEL_TESTS := tests/test_chains.py tests/test_anneal.py tests/test_logistic.py
 
-.PHONY: demo test lint sanitize bench clean
+.PHONY: demo test lint sanitize bench kernel-count kernel-renew clean
 
 demo:
 	@test -e $(VENV)/dev || $(MAKE) --no-print-directory $(VENV)/user
@@ -38,6 +40,12 @@ sanitize: $(VENV)/dev
 
 bench: $(VENV)/dev
 	$(PY) -m benchmarks
+
+kernel-count: $(VENV)/dev
+	$(PY) -m benchmarks kernel
+
+kernel-renew: $(VENV)/dev
+	$(PY) -m benchmarks kernel --renew
 
 clean:
 	rm -rf $(VENV) build

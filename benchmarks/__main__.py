@@ -1,10 +1,75 @@
-"""Run the benchmarks; `python -m benchmarks moments` runs one of them."""
+"""Run the benchmarks: `python -m benchmarks folds --data heart cancer`; see README.md here."""
 
-import sys
+from __future__ import annotations
 
-from benchmarks import moments, proposals
+import argparse
+from pathlib import Path
 
-ALL = {"moments": moments.main, "proposals": proposals.main}
+from threadpoolctl import threadpool_limits
 
-for name in sys.argv[1:] or ALL:
-    ALL[name]()
+from benchmarks import (
+    first_call,
+    folds,
+    kernel,
+    moments,
+    proposals,
+    quality,
+    reference_ratio,
+    table,
+    threads,
+    tts,
+)
+from benchmarks.peers import PEERS
+from benchmarks.problem import EIGHT, STAND_IN
+from safdr.paper.errors import DataError
+
+COMMANDS = {
+    "folds": folds.main,
+    "quality": quality.main,
+    "reference": reference_ratio.main,
+    "tts": tts.main,
+    "threads": threads.main,
+    "first-call": first_call.main,
+    "kernel": kernel.main,
+    "moments": moments.main,
+    "proposals": proposals.main,
+    "table": table.main,
+}
+
+
+def main() -> None:
+    """Run one of them, or all in this order."""
+    options = _parse()
+    for name in [options.command] if options.command else COMMANDS:
+        # threads sets its own limit.
+        with threadpool_limits(limits=None if name == "threads" else 1):
+            COMMANDS[name](options)
+        # Counting instructions keeps no rows.
+        if name not in ("kernel", "table"):
+            table.main(options)
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("command", nargs="?", choices=COMMANDS, help="all of them if left out")
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        choices=[*EIGHT, STAND_IN],
+        help="else the eight sets; threads: the larger ones",
+    )
+    parser.add_argument("--data-dir", type=Path, help="folder of the data; else $SAFDR_DATA")
+    parser.add_argument("--contestants", nargs="+", choices=PEERS, help="of folds")
+    parser.add_argument("--max-features", type=int, default=30, help="largest size")
+    parser.add_argument("--rounds", type=int, help="runs of which the median is taken")
+    parser.add_argument("--sizes", nargs="+", type=int, help="of tts and reference")
+    parser.add_argument("--seeds", type=int, help="of tts")
+    parser.add_argument("--renew", action="store_true", help="keep new counts of kernel")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except DataError as error:
+        raise SystemExit(str(error)) from None

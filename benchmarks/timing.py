@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-import csv
-import platform
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from dataclasses import dataclass
 from statistics import median
+from typing import TypeVar
 
-RESULTS = Path(__file__).parent / "results"
+Result = TypeVar("Result")
 
 
-def take_turns(contestants: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+@dataclass(frozen=True)
+class Seconds:
+    """Of the processor, which other programs hardly change, and on the wall."""
+
+    process: float
+    wall: float
+
+
+def timed(run: Callable[[], Result]) -> tuple[Result, Seconds]:
+    """What a call gives, and how long it takes."""
+    process, wall = time.process_time(), time.perf_counter()
+    result = run()
+    return result, Seconds(time.process_time() - process, time.perf_counter() - wall)
+
+
+def median_seconds(several: list[Seconds]) -> Seconds:
+    """Median of each clock."""
+    return Seconds(median(s.process for s in several), median(s.wall for s in several))
+
+
+def take_turns(contestants: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, Seconds]:
     """Median seconds of each contestant over several rounds, after one that does not count."""
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    several: dict[str, list[Seconds]] = {name: [] for name in contestants}
     for turn in range(rounds + 1):
         for name, run in contestants.items():
-            start = time.perf_counter()
-            run()
+            _, seconds = timed(run)
             if turn > 0:
-                seconds[name].append(time.perf_counter() - start)
-    return {name: median(values) for name, values in seconds.items()}
-
-
-def keep(name: str, rows: list[dict[str, object]]) -> None:
-    """Write rows as CSV, whole or not at all, and print them."""
-    RESULTS.mkdir(exist_ok=True)
-    rows = [{**row, "machine": f"{platform.machine()} {platform.system()}"} for row in rows]
-    unfinished = RESULTS / f".{name}.csv.part"
-    with unfinished.open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    unfinished.replace(RESULTS / f"{name}.csv")
-    for row in rows:
-        print(name, *(f"{key}={value}" for key, value in row.items()), sep="  ")
+                several[name].append(seconds)
+    return {name: median_seconds(values) for name, values in several.items()}

@@ -1,0 +1,22 @@
+"""This library, with its default settings; the timers inside cost some microseconds a size."""
+
+from benchmarks.peers.run import Run
+from benchmarks.problem import Fold
+from benchmarks.split import split_time
+from benchmarks.timing import timed
+from safdr import anneal_path
+from safdr.paper.models import SubsetModel
+
+
+def run(fold: Fold) -> Run:
+    """All sizes of the fold."""
+    with split_time() as parts:
+        results, seconds = timed(
+            lambda: anneal_path(fold.X, fold.y, fold.sizes, random_state=fold.seed)
+        )
+    parts["rest"] = seconds.process - sum(parts.values())
+    models = [
+        SubsetModel(r.subset, r.coefficients[r.best], float(r.intercepts[r.best]), r.cross_entropy)
+        for r in results
+    ]
+    return Run(seconds, models, [result.subsets for result in results], parts)

@@ -1,0 +1,150 @@
+"""The yardstick itself: greedy selection, the tables, and the figures that are derived."""
+
+from itertools import combinations
+from math import inf
+
+import numpy as np
+import pytest
+
+from benchmarks import greedy, kernel, rows, table
+from benchmarks.split import split_time
+from benchmarks.tts import time_to_solution
+from safdr import anneal_path, search
+from safdr.criterion import fisher_criterion
+from safdr.moments import class_moments
+
+
+@pytest.fixture
+def criterion(two_classes):
+    X, y = two_classes
+    return fisher_criterion(class_moments(X, y, 2), ridge=1e-6)
+
+
+# ---- Greedy selection ---------------------------------------------------------------------------
+
+
+def test_forward_adds_the_best_feature_each_time(criterion):
+    members = []
+    for subset in greedy.forward(criterion, 6):
+        others = [j for j in range(12) if j not in members]
+        members.append(max(others, key=lambda j: criterion.value([*members, j])))
+        assert subset.tolist() == sorted(members)
+
+
+def test_backward_drops_the_least_feature_each_time(criterion):
+    members = list(range(12))
+    for subset in greedy.backward(criterion, 12)[::-1]:
+        assert subset.tolist() == members
+        smaller = [list(s) for s in combinations(members, len(members) - 1) if s]
+        members = max(smaller, key=criterion.value, default=[])
+
+
+@pytest.mark.parametrize("select", [greedy.forward, greedy.backward])
+def test_greedy_never_takes_a_copy_or_a_constant(two_classes, select):
+    X, y = two_classes
+    with_copies = np.column_stack([X, X[:, :3] * 2.0 + 1.0, np.ones(len(X))])
+    criterion = fisher_criterion(class_moments(with_copies, y, 2), ridge=1e-6)
+    subsets = select(criterion, 16)
+    assert [len(subset) for subset in subsets] == list(range(1, 13))
+    for subset in subsets:
+        assert 15 not in subset
+        assert not any(j in subset and j + 12 in subset for j in range(3))
+
+
+# ---- Figures ------------------------------------------------------------------------------------
+
+
+def test_time_to_solution():
+    assert time_to_solution(0.5, 2.0) == pytest.approx(2.0 * np.log(0.01) / np.log(0.5))
+    assert time_to_solution(0.9, 3.0) == pytest.approx(6.0)
+    assert time_to_solution(1.0, 3.0) == 3.0
+    assert time_to_solution(0.0, 3.0) == inf
+
+
+def test_the_parts_of_a_search_are_timed_and_the_engine_is_left_as_it_was(two_classes):
+    X, y = two_classes
+    before = search.anneal
+    with split_time() as parts:
+        anneal_path(X, y, [2, 3], random_state=0)
+    assert set(parts) == {"moments", "annealing", "fits"}
+    assert all(seconds > 0 for seconds in parts.values())
+    assert search.anneal is before
+
+
+def test_instructions_are_those_of_one_binary():
+    listing = (
+        "1,000  ???:0x1 [/a/_core.so]\n2,500 chains.cpp:sweep [/a/_core.so]\n9 x.c:f [/a/libc.so]\n"
+    )
+    assert kernel.sum_of_object(listing, "_core.so") == 3500
+    with pytest.raises(SystemExit, match="saw nothing of other"):
+        kernel.sum_of_object(listing, "other.so")
+
+
+def test_a_count_above_its_bound_says_what_to_do():
+    assert kernel.above_bound({"sweep": 1049}, {"sweep": 1000}) == []
+    [problem] = kernel.above_bound({"sweep": 1100}, {"sweep": 1000})
+    assert "'sweep' takes 1,100 instructions, +10.0%" in problem
+    assert "make kernel-renew" in problem
+    [problem] = kernel.above_bound({"fit": 1}, {})
+    assert "no count is kept for the job 'fit'" in problem
+
+
+# ---- Rows and tables ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "RESULTS", tmp_path)
+    return tmp_path
+
+
+def test_rows_of_other_work_stay(results, capsys):
+    rows.keep("some", [{"data": "heart", "x": 1}, {"data": "cancer", "x": 2}], by=("data",))
+    rows.keep("some", [{"data": "heart", "x": 3}], by=("data",))
+    assert [(row["data"], row["x"]) for row in rows.read("some")] == [
+        ("cancer", "2"),
+        ("heart", "3"),
+    ]
+    assert "data=heart  x=3" in capsys.readouterr().out
+    assert [path.name for path in results.iterdir()] == ["some.csv"]
+
+
+def fold_row(contestant, seconds, **changes):
+    return {
+        **{"data": "heart", "rows": "159", "features": "44", "contestant": contestant},
+        **{"process_s": seconds, "peak_mb": "1.5", "extrapolated": "0"},
+        **{f"{part}_s": "" for part in table.PARTS},
+        **changes,
+    }
+
+
+def test_the_table_of_folds_gives_ratios_and_marks_what_is_extrapolated():
+    parts = {"moments_s": "0.1", "annealing_s": "0.2", "fits_s": "0.1", "rest_s": "0.1"}
+    text = table.folds(
+        [
+            fold_row("sa-fdr", "0.5", **parts),
+            fold_row("rfe", "1.5"),
+            fold_row("reference", "2000", extrapolated="1", peak_mb=""),
+        ]
+    )
+    assert "| data (rows × features) | sa-fdr | rfe | reference |" in text
+    assert "| Heart (159 × 44) | 0.5 | 1.5 (3) | ~2000 (4e+03) |" in text
+    assert "| Heart | 0.1 (20%) | 0.2 (40%) | 0.1 (20%) | 0.1 (20%) |" in text
+    assert "| Heart | 1.5 | 1.5 |  |" in text
+
+
+def quality_row(size, ours, theirs, our_entropy="0.3", their_entropy="0.3"):
+    return {
+        **{"data": "heart", "rival": "abess", "size": size, "ours": ours, "theirs": theirs},
+        **{"our_cross_entropy": our_entropy, "their_cross_entropy": their_entropy},
+    }
+
+
+def test_the_table_of_quality_counts_pairs_and_lists_the_worse():
+    better = quality_row("1", "2.0", "1.0", our_entropy="0.4")
+    equal = quality_row("2", "2.0", "2.0000000001", our_entropy="0.2")
+    worse = quality_row("3", "1.9", "2.0")
+    text = table.quality([better, equal, worse])
+    assert "| abess | 1 | 1 | 1 | 1 | 1 | 1 |" in text
+    assert "| Heart | abess | 3 (-5.00%) |" in text
+    assert "No pair has a worse criterion value." in table.quality([better, equal])
