@@ -27,7 +27,7 @@ def sweep() -> None:
         start = random_subsets(criterion, size, N_REPLICAS, rng)
         chains = SwapChains(criterion, start, seed=np.random.SeedSequence(2), n_proposals=100)
         for beta in BETAS:
-            chains.sweep(np.full(N_REPLICAS, beta))
+            chains.sweep(np.full((1, N_REPLICAS), beta))
 
 
 def fit() -> None:

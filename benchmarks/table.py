@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from benchmarks.problem import title_of
 from benchmarks.rows import RESULTS, read
-from safdr.paper.atomic import write_atomically
+from safdr.atomic import write_atomically
 
 Rows = list[dict[str, str]]
 # Relative; two orders of summing up the same value differ by less.

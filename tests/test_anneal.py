@@ -85,8 +85,9 @@ def test_annealing_stops_when_the_mean_has_settled(rng):
     rising = [[v, v + 1] for v in (1.0, 2.0, 3.0, 4.0, 4.0, 4.0, 4.0, 4.0)]
     trace = anneal(RecordingChains(rising), AnnealingSettings(n_iter_no_change=2), rng)
     assert trace.converged
-    # Two windows of two steps at the value of 4, which is first seen at step 3.
-    assert len(trace) == 6
+    # Two windows of two steps at the value of 4, first seen at step 3, are there at step 6; the
+    # replicas make five steps between two looks.
+    assert len(trace) == 10
 
 
 def test_annealing_stops_at_max_steps(rng):

@@ -50,11 +50,14 @@ def test_attributes_agree_with_each_other(two_classes):
     assert selector.n_features_in_ == 12
 
 
-def test_the_result_has_one_entry_a_replica(two_classes):
+def test_the_result_has_one_entry_a_replica_and_one_for_the_best_that_climbing_reaches(two_classes):
     result = fitted(*two_classes, 4, n_replicas=7).result_
-    assert result.subsets.shape == result.coefficients.shape == result.start_subsets.shape == (7, 4)
+    assert result.n_replicas == 7
+    assert result.start_subsets.shape == (7, 4)
+    assert result.subsets.shape == result.coefficients.shape == (8, 4)
     for name in ("criterion_values", "cross_entropies", "separated", "intercepts", "n_iter"):
-        assert getattr(result, name).shape == (7,)
+        assert getattr(result, name).shape == (8,)
+    assert result.criterion_values[7] == result.criterion_values.max()
 
 
 @pytest.mark.parametrize("name", ["subsets", "trace", "drift", "cross_entropies"])

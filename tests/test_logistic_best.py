@@ -1,0 +1,62 @@
+"""Fits of which only the best must be exact, and fits in portions."""
+
+import numpy as np
+import pytest
+
+import safdr.logistic
+from safdr.logistic import LogisticData
+from safdr.moments import class_moments
+
+
+def heavy_tailed(seed, n_rows=80, n_features=12):
+    """Labels that hang on features of which some have no variance at all."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(df=1.5 + seed % 3, size=(n_rows, n_features))
+    signal = np.tanh(X[:, :4]) @ rng.normal(size=4)
+    y = (signal + rng.logistic(size=n_rows) > 0).astype(np.int64)
+    subsets = np.array([np.sort(rng.permutation(n_features)[:4]) for _ in range(40)])
+    return X, y, subsets
+
+
+def data_of(X, y, weight=None):
+    return LogisticData(X, y, weight, class_moments(X, y, 2, weight))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_best_is_the_best_of_all_and_exact(seed, weighted):
+    X, y, subsets = heavy_tailed(seed)
+    weight = np.random.default_rng(seed).uniform(0.5, 2.0, len(y)) if weighted else None
+    data = data_of(X, y, weight)
+    exact, rough = data.fit(subsets), data.fit(subsets, best_only=True)
+    best = np.argmin(rough.cross_entropies)
+    assert exact.cross_entropies[best] == exact.cross_entropies.min()
+    assert rough.cross_entropies[best] == pytest.approx(exact.cross_entropies[best], rel=1e-10)
+    np.testing.assert_allclose(rough.coefficients[best], exact.coefficients[best], rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_others_are_right_to_a_tenth_of_their_distance(seed):
+    X, y, subsets = heavy_tailed(seed)
+    data = data_of(X, y)
+    exact = data.fit(subsets).cross_entropies
+    rough = data.fit(subsets, best_only=True).cross_entropies
+    assert (np.abs(rough - exact) <= 0.1 * (exact - exact.min()) + 1e-10).all()
+
+
+@pytest.mark.parametrize("most", [0, 5 * 80, 9 * 80])
+def test_portions_give_the_same_fits(monkeypatch, most):
+    X, y, subsets = heavy_tailed(1)
+    together = data_of(X, y).fit(subsets)
+    monkeypatch.setattr(safdr.logistic, "NUMBERS_AT_ONCE", most)
+    apart = data_of(X, y).fit(subsets)
+    np.testing.assert_allclose(apart.cross_entropies, together.cross_entropies, rtol=1e-10)
+    np.testing.assert_allclose(apart.coefficients, together.coefficients, rtol=1e-5, atol=1e-7)
+
+
+def test_the_best_of_all_portions_is_exact(monkeypatch):
+    X, y, subsets = heavy_tailed(2)
+    exact = data_of(X, y).fit(subsets)
+    monkeypatch.setattr(safdr.logistic, "NUMBERS_AT_ONCE", 6 * 80)
+    rough = data_of(X, y).fit(subsets, best_only=True)
+    assert np.argmin(rough.cross_entropies) == np.argmin(exact.cross_entropies)
