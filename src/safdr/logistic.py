@@ -157,8 +157,8 @@ class LogisticData:
         checkpoint: Callable[[], None],
     ) -> list[NDArray[Any]]:
         """Fit subsets on columns that are standardised once for all of them."""
-        columns, local = np.unique(subsets, return_inverse=True)
-        local = local.reshape(subsets.shape).astype(np.int32)
+        columns, places = np.unique(subsets, return_inverse=True)
+        local: NDArray[np.int32] = places.reshape(subsets.shape).astype(np.int32)
         Z = _core.standardise(self._X, self._center, self._scale, columns.astype(np.int32))
         fit = partial(self._fit, Z, n_threads=n_threads, checkpoint=checkpoint)
         model = start = None

@@ -72,8 +72,10 @@ def anneal(
     start = chains.values
     n_replicas = len(start)
     step = beta_step(start if spread_sample is None else spread_sample, settings.temperature_step)
-    betas = step * np.arange(1, settings.max_steps + 1)
-    parts = [(np.zeros(1), start[None], np.full((1, n_replicas), np.nan))]
+    betas: FloatArray = step * np.arange(1.0, settings.max_steps + 1)
+    parts: list[tuple[FloatArray, ...]] = [
+        (np.zeros(1), start[None], np.full((1, n_replicas), np.nan))
+    ]
     means = [float(start.mean())]
     converged = False
     while betas.size and not converged:

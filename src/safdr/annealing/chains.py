@@ -81,7 +81,8 @@ class SwapChains:
         self.n_batches = len(self._A)
         n_replicas, self.size = subsets.shape
         self._order = _orders(subsets, criterion.n_features, include, exclude)
-        self._streams = seed.generate_state(4 * n_replicas, np.uint64).reshape(n_replicas, 4)
+        words: NDArray[Any] = seed.generate_state(4 * n_replicas, np.uint64)
+        self._streams = words.reshape(n_replicas, 4)
         self._n_fixed = len(include)
         self._n_usable = criterion.n_features - len(exclude)
         self.n_proposals = n_proposals
