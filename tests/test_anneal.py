@@ -13,6 +13,8 @@ QUIET = AnnealingSettings(n_batches=1, batch_fraction=1.0)
 class RecordingChains:
     """Replicas that stay put, have the values they are told, and remember how they were swept."""
 
+    sweeps_at_once = 5
+
     def __init__(self, values, n_batches=1):
         self._values = np.atleast_2d(np.asarray(values, dtype=float).T).T
         self.n_batches = n_batches

@@ -21,7 +21,7 @@ MAX_ITER = 100
 
 # When only the best is wanted, all are fitted this far, and those go on whose distance to the best
 # is less than so many times what they have left.
-ROUGH_TOL = 1e-4
+ROUGH_TOL = 1e-6
 CONTENDER = 10.0
 
 # Standardised columns are kept for the fits at hand: those of so many numbers at a time (0.5 GB).
@@ -109,8 +109,9 @@ class LogisticData:
         subsets : ndarray of shape (n_subsets, size)
             Columns of each model.
         best_only : bool, default=False
-            Whether only the subset with the smallest cross-entropy must be fitted to the end. The
-            cross-entropies of the others are then right to a tenth of their distance to it.
+            Whether only the subset with the smallest cross-entropy must be fitted to the end. Those
+            of the others are then estimates, good to about a tenth of their distance to it, they
+            count as not converged, and partial separation may go unnoticed in them.
         n_threads : int, default=1
             Threads over subsets. The answer does not depend on it.
         checkpoint : callable, default=no_checkpoint
@@ -169,10 +170,13 @@ class LogisticData:
         if not best_only:
             return fit(local, start=start, model=model)
         fits = fit(local, start=start, model=model, tol=ROUGH_TOL)
-        coefficients, cross_entropies, _, _, left, n_iter = fits
-        lowest = cross_entropies - CONTENDER * left
+        coefficients, cross_entropies, _, converged, left, n_iter = fits
+        # What is left has been subtracted, since a last step would gain it: this was really reached.
+        reached = (cross_entropies + left).min()
+        near = cross_entropies - CONTENDER * left <= reached
         # Where the classes are separated completely nothing is left to do.
-        contenders = np.flatnonzero((lowest <= cross_entropies.min()) & (cross_entropies > 0))
+        contenders = np.flatnonzero(near & (cross_entropies > 0))
+        converged[:] = False
         if not len(contenders):
             return fits
         final = fit(local[contenders], start=coefficients[contenders], model=model)

@@ -58,11 +58,12 @@ class AnnealingResult:
         Criterion value of each subset.
     cross_entropies : ndarray of shape (n_candidates,)
         Mean cross-entropy of the unpenalised logistic model on each subset; 0 where the subset
-        separates the classes completely. That of the winner is exact; those of the others are
-        right to a tenth of their distance to it.
+        separates the classes completely. That of the winner is exact (under partial separation to
+        about 1e-5); those of the others are estimates, good to about a tenth of their distance to
+        it.
     separated : ndarray of shape (n_candidates,), dtype=bool
         Whether the subset separates the classes, completely or in part, so that the unpenalised
-        model has no finite optimum.
+        model has no finite optimum. Certain for the winner; in part, it may go unnoticed in others.
     coefficients : ndarray of shape (n_candidates, size)
         Coefficients of the logistic models, on the original scale of the features.
     intercepts : ndarray of shape (n_candidates,)

@@ -220,7 +220,6 @@ SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Grou
     }
     if (!any(best >= std::int64_t{0})) continue;
     moved = true;
-    Flags worn{};
     for (std::int64_t a = replicas.n_fixed; a < replicas.size; ++a) {
       const Flags accept = best == a;
       if (!any(accept)) continue;
@@ -229,9 +228,8 @@ SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Grou
       const Lanes gain = state.gain(a, left, state.projection(a), tol, possible);
       state.swap(a, gain, accept);
       group.swap(a, b, accept);
-      worn |= state.worn;
     }
-    if (any(worn)) state.build();
+    if (any(state.worn)) state.build();
   }
   return moved;
 }

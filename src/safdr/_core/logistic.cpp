@@ -15,17 +15,18 @@ namespace safdr {
 namespace {
 
 // Newton's method converges quadratically towards a finite optimum; on the way to infinity, where a
-// direction separates the classes in part, each step only divides what is left by e = 2.7. A decrement
-// that is small already and yet shrinks by less than this factor, so many times, means separation.
-// (Relative to the loss without features.)
-constexpr double kSlowShrink = 0.3, kSmallDecrement = 1.5e-3;
+// direction separates the classes in part, each step divides what is left by e. A decrement that is small
+// already (relative to the loss without features) and yet shrinks by about 1/e = 0.37, so many times in a
+// row, means separation. Larger ratios, and rising decrements, are the way of fits that outliers make hard.
+constexpr double kLeastSlow = 0.3, kMostSlow = 0.45, kSmallDecrement = 1.5e-3;
 constexpr int kSlowSteps = 4;
 
 // A Hessian of elsewhere, corrected by the steps made with it, is good enough as long as each step halves the
 // decrement: a pass for the gradient alone costs a third (at 15 columns) to a sixth (at 30) of one with the
-// Hessian. When it has failed so often, the fit is a hard one, and each step gets its own.
+// Hessian. When it has failed so often, or made so many steps, the fit is a hard one (or has no optimum, which
+// steps with a corrected Hessian do not show), and each step gets its own.
 constexpr double kStaleShrink = 0.5;
-constexpr int kMaxRefreshes = 3;
+constexpr int kMaxRefreshes = 3, kMaxStaleSteps = 10;
 
 // What a last step with such a Hessian may leave, against the square of next to nothing that Newton's does.
 constexpr double kStaleLeft = 1e-4;
@@ -127,7 +128,9 @@ class Fit {
         decrement = newton_step();
       }
       const bool small = decrement < kSmallDecrement * null_loss_;
-      slow_steps += newton && fresh_ && small && decrement > kSlowShrink * previous;
+      const bool slow = decrement > kLeastSlow * previous && decrement < kMostSlow * previous;
+      // Steps with a Hessian of elsewhere, and halved ones, tell nothing.
+      slow_steps = newton && fresh_ && small && slow ? slow_steps + 1 : 0;
       drifting_ = slow_steps >= kSlowSteps;
       const double shrink = previous < kInfinity ? decrement / previous : 1.0;
       const double left = fresh_ ? decrement : decrement * shrink / kStaleLeft;
@@ -141,9 +144,13 @@ class Fit {
         return;
       }
       if ((drifting_ && !(now_.min_margin > 0.0)) || n_iter_ == options_.max_iter) return;
-      const bool hard = n_refreshes >= (small ? kMaxRefreshes - 1 : kMaxRefreshes);
+      const bool hard =
+          n_refreshes >= (small ? kMaxRefreshes - 1 : kMaxRefreshes) || n_iter_ >= kMaxStaleSteps;
       newton = fresh_;
-      if (descend(hard)) continue;
+      if (descend(hard)) {
+        newton = newton && full_step_;
+        continue;
+      }
       if (fresh_) return;
       refresh();
       ++n_refreshes;
@@ -156,7 +163,7 @@ class Fit {
     std::copy_n(beta_.data(), q_, fits.coefficients + index * q_);
     fits.cross_entropy[index] = certain ? 0.0 : now_.loss;
     fits.separated[index] = certain || drifting_;
-    fits.converged[index] = converged_;
+    fits.converged[index] = converged_ && !certain && !drifting_;
     fits.left[index] = certain ? 0.0 : left_;
     fits.n_iter[index] = n_iter_;
   }
@@ -202,10 +209,11 @@ class Fit {
     for (int halving = 0; halving <= (fresh_ ? kMaxHalvings : 0); ++halving, fraction *= 0.5) {
       for (std::int64_t i = 0; i < q_; ++i) trial_.data()[i] = beta_.data()[i] - fraction * step_.data()[i];
       // A step that may be refused is not worth a Hessian.
-      const bool full = with_hessian && halving == 0;
+      full_step_ = halving == 0;
+      const bool full = with_hessian && full_step_;
       const Evaluation next = evaluate(trial_.data(), full);
       if (!(next.loss <= now_.loss)) continue;
-      if (!full) remember(before);
+      if (!with_hessian) remember(before);
       std::copy_n(trial_.data(), q_, beta_.data());
       now_ = next;
       fresh_ = false;
@@ -213,9 +221,6 @@ class Fit {
       if (with_hessian && !full) refresh();
       return true;
     }
-    // The gradient at hand is that of a point that was refused.
-    if (!fresh_) return false;
-    now_ = evaluate(beta_.data(), false);
     return false;
   }
 
@@ -262,7 +267,7 @@ class Fit {
   std::vector<Pair> pairs_;  // since the Hessian at hand was taken
   double log_odds_, null_loss_, left_ = 0.0;
   Evaluation now_{};
-  bool fresh_ = false, converged_ = false, drifting_ = false;
+  bool fresh_ = false, converged_ = false, drifting_ = false, full_step_ = false;
   std::int64_t n_iter_ = 0;
 };
 

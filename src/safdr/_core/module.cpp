@@ -66,7 +66,8 @@ auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_
   {
     nb::gil_scoped_release release;
     safdr::sweep(as_stack(A, D), as_criterion(A_all, D_all), replicas, beta.data(),
-                 which ? which->data() : nullptr, static_cast<std::int64_t>(n_sweeps), {n_proposals, collinear_tol, n_threads},
+                 which ? which->data() : nullptr, static_cast<std::int64_t>(n_sweeps),
+                 {n_proposals, collinear_tol, n_threads},
                  {accepted.data.data(), values.data.data(), drift.data.data()});
   }
   return nb::make_tuple(accepted.release(), values.release(), drift.release());
@@ -125,6 +126,7 @@ auto standardise(AnyMatrix X, Vector<const double> mean, Vector<const double> sc
 using Weights = std::optional<Vector<const double>>;
 
 safdr::Design as_design(const Stack<const double>& Z, const Vector<const double>& y, const Weights& weight) {
+  if (reinterpret_cast<std::uintptr_t>(Z.data()) % 64 != 0) throw nb::value_error("Z must come from standardise().");
   return {Z.data(), static_cast<std::int64_t>(y.shape(0)), static_cast<std::int64_t>(Z.shape(1)), y.data(),
           weight ? weight->data() : nullptr};
 }
@@ -140,9 +142,11 @@ auto local_model(Stack<const double> Z, Vector<const double> y, Weights weight,
   return nb::make_tuple(gradient.release(), hessian.release());
 }
 
+using Model = std::tuple<Vector<const double>, Vector<const double>, Matrix<const double>>;
+
 auto fit_logistic(Stack<const double> Z, Vector<const double> y, Weights weight,
                   Matrix<const std::int32_t> subsets, std::optional<Matrix<const double>> start,
-                  std::optional<std::tuple<Vector<const double>, Vector<const double>, Matrix<const double>>> model,
+                  std::optional<Model> model,
                   std::int64_t max_iter, double tol, std::int64_t n_threads) {
   const std::size_t n = subsets.shape(0), size = subsets.shape(1);
   NewArray<double> coefficients({n, size + 1}), cross_entropy({n}), left({n});
@@ -166,9 +170,10 @@ auto fit_logistic(Stack<const double> Z, Vector<const double> y, Weights weight,
 
 NB_MODULE(_core, m) {
   m.doc() = "Compiled core of safdr: sweeps over subsets and logistic fits. Private; may change at any time.";
-  m.def("sweep", &sweep, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "order"_a, "streams"_a, "beta"_a,
+  m.def("sweep", &sweep, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "order"_a.noconvert(),
+        "streams"_a.noconvert(), "beta"_a,
         "which"_a.none(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a);
-  m.def("climb", &climb, "A"_a, "D"_a, "order"_a, nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a,
+  m.def("climb", &climb, "A"_a, "D"_a, "order"_a.noconvert(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a,
         "collinear_tol"_a, "n_threads"_a);
   m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a);
   m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(),

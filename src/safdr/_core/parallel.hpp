@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -31,7 +32,11 @@ void run_tasks(std::int64_t n_tasks, std::int64_t n_threads, Worker worker) {
   };
   std::vector<std::thread> helpers;
   helpers.reserve(n_workers);
-  for (std::size_t i = 1; i < n_workers; ++i) helpers.emplace_back(work, i);
+  try {
+    for (std::size_t i = 1; i < n_workers; ++i) helpers.emplace_back(work, i);
+  } catch (const std::system_error&) {
+    // No more threads to be had: those there are do all the work.
+  }
   work(0);
   for (std::thread& helper : helpers) helper.join();
   for (const std::exception_ptr& error : thrown) {

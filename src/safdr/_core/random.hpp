@@ -40,7 +40,6 @@ class RandomLanes {
     const Words whole = bits() >> 11;
     Lanes result;
     for (int i = 0; i < result.kParts; ++i) {
-      // 2^52 + the lower 52 bits, by writing them into the mantissa; the 53rd counts 2^52 by itself.
       result.part[i] = __builtin_convertvector(std::bit_cast<Flags::Part>(whole.part[i]), Lanes::Part);
     }
     return result * 0x1.0p-53;

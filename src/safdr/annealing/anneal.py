@@ -13,9 +13,6 @@ from safdr.checkpoint import no_checkpoint
 from safdr.moments import FloatArray
 from safdr.result import Trace
 
-# Steps between two looks at the mean, so that Python's share of the time stays small.
-STEPS_AT_ONCE = 5
-
 
 @dataclass(frozen=True)
 class AnnealingSettings:
@@ -80,7 +77,7 @@ def anneal(
     converged = False
     while betas.size and not converged:
         checkpoint()
-        now, betas = betas[:STEPS_AT_ONCE], betas[STEPS_AT_ONCE:]
+        now, betas = betas[: chains.sweeps_at_once], betas[chains.sweeps_at_once :]
         shape = (len(now), n_replicas)
         each_proposal = settings.batch_draw == "proposal"
         which = None if each_proposal else rng.integers(chains.n_batches, size=shape)

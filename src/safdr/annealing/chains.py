@@ -12,15 +12,21 @@ from safdr import _core
 from safdr.criterion import Criterion, CriterionStack, stack_criteria
 from safdr.moments import FloatArray, IntArray
 
-# Threads are started anew with each sweep, which takes some 20 µs: not worth it below this many
-# multiplications (some 100 µs).
+# Threads are started anew with each call, which takes some 20 µs: not worth it for sweeps of fewer
+# multiplications than this (some 100 µs).
 WORTH_A_THREAD = 1e6
+
+# Sweeps between two looks at the mean, so that Python's share of the time stays small; one where a
+# sweep has more multiplications than this (some 20 ms), so that Ctrl-C is seen in time.
+SWEEPS_AT_ONCE = 5
+LONG_SWEEP = 2e7
 
 
 class Chains(Protocol):
     """What the annealing loop needs of a set of replicas."""
 
     n_batches: int
+    sweeps_at_once: int
 
     @property
     def subsets(self) -> IntArray:
@@ -88,6 +94,7 @@ class SwapChains:
         self.n_proposals = n_proposals
         work = n_replicas * n_proposals * self.size**2
         self.n_threads = n_threads if work > WORTH_A_THREAD else 1
+        self.sweeps_at_once = SWEEPS_AT_ONCE if work < LONG_SWEEP else 1
         self.drift = 0.0
         self._values: FloatArray | None = None
 
@@ -128,6 +135,7 @@ class SwapChains:
         acceptance : ndarray of shape (n_sweeps, n_replicas)
             Share of the proposals that were accepted.
         """
+        self._check_sweeps(beta, which)
         if not self.can_move:
             return np.tile(self.values, (len(beta), 1)), np.zeros(beta.shape)
         accepted, values, drift = _core.sweep(
@@ -149,6 +157,21 @@ class SwapChains:
         self._values = values[-1]
         self.drift = max(self.drift, float(drift.max()))
         return values, accepted / self.n_proposals
+
+    def _check_sweeps(self, beta: FloatArray, which: IntArray | None) -> None:
+        """The core trusts what it gets."""
+        n_replicas = len(self._order)
+        if beta.ndim != 2 or beta.shape[1] != n_replicas:
+            raise ValueError(
+                f"beta must have one column for each of {n_replicas} replicas; got {beta.shape}."
+            )
+        if which is None:
+            return
+        if which.shape != beta.shape or which.min() < 0 or which.max() >= self.n_batches:
+            raise ValueError(
+                f"which must be like beta, of shape {beta.shape}, with batches from 0 to "
+                f"{self.n_batches - 1}; got shape {which.shape}."
+            )
 
     def climbed(self) -> tuple[IntArray, FloatArray]:
         """Where each replica would end by going uphill on all rows: subsets and their values.
@@ -175,6 +198,10 @@ class SwapChains:
 
         The random streams stay where they are, so that copies part at once.
         """
+        if len(indices) > len(self._streams):
+            raise ValueError(
+                f"There are random streams for {len(self._streams)} replicas; got {len(indices)}."
+            )
         self._order = np.ascontiguousarray(self._order[indices])
         self._values = None
 
