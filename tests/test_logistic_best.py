@@ -67,7 +67,7 @@ def test_the_best_is_the_best_on_the_wildest_data():
 
 
 def separable(X, y, subset):
-    """Whether a direction has no row on its wrong side and some on the right one, by linear programming."""
+    """Whether some direction has no row on its wrong side, by linear programming."""
     signed = np.where(y == 1, 1.0, -1.0)[:, None] * np.column_stack([X[:, subset], np.ones(len(X))])
     signed /= np.abs(signed).max(axis=0)
     found = linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(X)), bounds=(-1, 1))
