@@ -48,12 +48,13 @@ class AnnealingResult:
     """What annealing at one size found, all of it measured on the whole training data.
 
     The candidates are the subsets at which the replicas ended, then the best that going uphill from
-    them reaches: no swap of one feature raises its criterion value.
+    them reaches: no swap of one feature raises its criterion value. Where there are no more subsets
+    than replicas, all of them follow instead.
 
     Attributes
     ----------
     subsets : ndarray of shape (n_candidates, size)
-        Sorted feature indices of each candidate; there is one more than replicas.
+        Sorted feature indices of each candidate, those of the replicas first.
     criterion_values : ndarray of shape (n_candidates,)
         Criterion value of each subset.
     cross_entropies : ndarray of shape (n_candidates,)

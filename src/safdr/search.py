@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -104,7 +106,9 @@ class Search:
             spread_sample,
             checkpoint,
         )
-        subsets, values = _with_best_climbed(chains)
+        more, their_values = self._more_candidates(chains, exclude)
+        subsets = np.vstack([chains.subsets, more])
+        values = np.concatenate([chains.values, their_values])
         fits = self.logistic.fit(
             subsets, best_only=True, n_threads=n_threads, checkpoint=checkpoint
         )
@@ -129,6 +133,23 @@ class Search:
         """Compute ahead what a search at this size shares with others, and return itself."""
         self._batches_for(size)
         return self
+
+    def _more_candidates(
+        self, chains: SwapChains, exclude: IntArray
+    ) -> tuple[IntArray, FloatArray]:
+        """Subsets that join those of the replicas, and their values.
+
+        The replicas end where the last batches left them, which is worth something (they differ),
+        but the largest value of all is rarely among them: so the best that climbing reaches. Where
+        there are no more subsets than replicas, it is all of them.
+        """
+        usable = np.setdiff1d(np.arange(self.criterion.n_features), exclude)
+        if comb(len(usable), chains.size) <= self.settings.n_replicas:
+            every = np.array(list(combinations(usable.tolist(), chains.size)), dtype=np.int64)
+            return every, self.criterion_values(every)
+        climbed, values = chains.climbed()
+        best = np.argmax(values)
+        return climbed[best : best + 1], values[best : best + 1]
 
     def _left_out(self, size: int) -> IntArray:
         """Features that no subset needs, unless there are too few others."""
@@ -171,14 +192,3 @@ class Search:
                 for codes in draw_batches(self.codes, self.settings.n_batches, share, rng)
             ]
         )
-
-
-def _with_best_climbed(chains: SwapChains) -> tuple[IntArray, FloatArray]:
-    """Subsets and values of the replicas, and below them those of the best that climbing reaches.
-
-    The replicas end where the last batches left them, which is worth something (they differ), but
-    the largest value of all is rarely among them.
-    """
-    climbed, values = chains.climbed()
-    best = np.argmax(values)
-    return np.vstack([chains.subsets, climbed[best]]), np.append(chains.values, values[best])
