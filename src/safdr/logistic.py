@@ -171,9 +171,7 @@ class LogisticData:
             return fit(local, start=start, model=model)
         fits = fit(local, start=start, model=model, tol=ROUGH_TOL)
         coefficients, cross_entropies, _, converged, left, n_iter = fits
-        # What is left has been subtracted, since a last step would gain it.
-        reached = (cross_entropies + left).min()
-        near = cross_entropies - CONTENDER * left <= reached
+        near = cross_entropies - CONTENDER * left <= cross_entropies.min()
         # Where the classes are separated completely nothing is left to do.
         contenders = np.flatnonzero(near & (cross_entropies > 0))
         converged[:] = False

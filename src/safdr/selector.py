@@ -21,8 +21,9 @@ class AnnealingSelector(AnnealingSelectorBase):
 
     Many replicas, each a random subset of `n_features_to_select` features, are cooled together: a
     swap of one feature for another is accepted by the Metropolis rule on the Fisher discriminant
-    ratio d'·S_W⁻¹·d. Then a logistic model is fitted to the subset of each replica, and the subset
-    with the smallest cross-entropy wins.
+    ratio d'·S_W⁻¹·d. Then a logistic model is fitted to the subset of each replica, and to the best
+    subset that going uphill from them reaches (to all subsets, where there are no more of them than
+    replicas), and the one with the smallest cross-entropy wins.
 
     Features need no scaling: neither the ratio nor an unpenalised logistic model depends on it.
 
@@ -54,7 +55,7 @@ class AnnealingSelector(AnnealingSelectorBase):
         has changed relatively by no more than this from the average over as many steps before.
 
     n_iter_no_change : int, default=5
-        Number of steps averaged over by `tol`.
+        Number of steps averaged over by `tol`. The replicas are looked at every five steps.
 
     n_batches : int, default=5
         Number of random stratified batches of the rows. At each temperature step each replica

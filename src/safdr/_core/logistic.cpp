@@ -28,8 +28,9 @@ constexpr int kSlowSteps = 4;
 constexpr double kStaleShrink = 0.5;
 constexpr int kMaxRefreshes = 3, kMaxStaleSteps = 10;
 
-// Where half a decrement is worth its name as an estimate of what is left.
-constexpr double kNear = 1e-6;
+// Where a last step needs no look: half a decrement is what it gains. Farther off, one row of huge values may
+// turn a step to the worse.
+constexpr double kNear = 1e-9;
 
 // What a last step with such a Hessian may leave, against the square of next to nothing that Newton's does.
 constexpr double kStaleLeft = 1e-4;
@@ -139,15 +140,15 @@ class Fit {
       const double left = fresh_ ? decrement : decrement * shrink / kStaleLeft;
       previous = decrement;
       left_ = 0.5 * decrement;
-      // What is left is an estimate near the optimum only: a decrement may fall from 1e12 to 10 at once.
-      const bool near = left_ <= std::max(options_.tol, kNear) * null_loss_;
-      converged_ = near && 0.5 * left <= options_.tol * null_loss_;
-      if (converged_) {
-        // What one more step leaves is next to nothing; the loss after it is known without a pass.
+      // Both: a decrement may fall from 1e12 to 10 at once.
+      const bool small_enough = left_ <= std::max(options_.tol, kNear) * null_loss_;
+      converged_ = small_enough && 0.5 * left <= options_.tol * null_loss_;
+      if (converged_ && left_ <= kNear * null_loss_) {
         for (std::int64_t i = 0; i < q_; ++i) beta_.data()[i] -= step_.data()[i];
         now_.loss -= left_;
-        return;
+        left_ = 0.0;
       }
+      if (converged_) return;
       if ((drifting_ && !(now_.min_margin > 0.0)) || n_iter_ == options_.max_iter) return;
       const bool hard =
           n_refreshes >= (small ? kMaxRefreshes - 1 : kMaxRefreshes) || n_iter_ >= kMaxStaleSteps;
