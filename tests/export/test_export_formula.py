@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -127,12 +128,95 @@ def test_the_python_file_scores_a_csv_file(tmp_path):
     )
 
 
-def run(command, folder, text=None):
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, input=text, check=False
+@pytest.fixture
+def score(tmp_path):
+    """A Python file on two numbers and a text, one number with something to fill in."""
+    features = (
+        Feature("a", "a", "number"),
+        Feature("b", "b", "number", fill=2.5),
+        Feature("t = x", "t", "level", "x"),
     )
+    terms = tuple(Term(feature, c) for feature, c in zip(features, (1.0, -0.5, 2.0), strict=True))
+    formula = Formula(terms, 0.1, "late", "no", "yes", "rows")
+    (tmp_path / "score.py").write_text(to_python(formula))
+    return [sys.executable, "-I", "score.py"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b,t\n1.5,3,x\n2.0,,y\n",
+        "a;b;t\n1.5;3;x\n2.0;NA;y\n",
+        "t;a;b;other\nx;1,5;3,0;1.5\ny;2;?;0.1\n",
+        "a\tb\tt\n1,5\t3\tx\n2,0\tnull\ty\n",
+        "\ufeffa|b|t\r\n1.5|3|x\r\n2.0||y\r\n",
+    ],
+)
+def test_the_python_file_reads_the_csv_files_that_the_model_came_from(score, tmp_path, text):
+    found = [float(line) for line in run(score, tmp_path, text).split()]
+    np.testing.assert_allclose(found, expit([0.1 + 1.5 - 1.5 + 2, 0.1 + 2 - 1.25]), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a;c;t\n1;2;x\n", "The file has no column 'b'. It has: 'a', 'c', 't'."),
+        ("", "The file has no column 'a', 'b', 't'. It has: none."),
+        ("a,b,t\n1,2,x\n,2,x\n", "Row 2: 'a' has no value."),
+        ("a,b,t\n1,2,x\nmany,2,x\n", "Row 2: could not convert string to float: 'many'."),
+    ],
+)
+def test_the_python_file_says_what_a_csv_file_lacks(score, tmp_path, text, message):
+    done = start(score, tmp_path, text)
+    assert (done.returncode, done.stderr.strip()) == (1, message)
+
+
+def test_the_python_file_stops_with_its_reader(score, tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    text = "a,b,t\n" + "1,2,x\n" * 3
+    with os.fdopen(writer) as closed:
+        done = subprocess.run(
+            score, cwd=tmp_path, input=text, stdout=closed, stderr=subprocess.PIPE, text=True
+        )
+    assert done.stderr == ""
+
+
+def test_a_key_that_is_not_there_counts_as_missing(score, tmp_path):
+    module = {"__name__": "score"}
+    exec((tmp_path / "score.py").read_text(), module)
+    assert module["log_odds"]({"a": 1, "t": "y"}) == pytest.approx(0.1 + 1 - 1.25)
+    with pytest.raises(ValueError, match="'a' has no value"):
+        module["log_odds"]({"b": 1, "t": "y"})
+
+
+def run(command, folder, text=None):
+    done = start(command, folder, text)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def start(command, folder, text=None):
+    return subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        input=text,
+        check=False,
+    )
+
+
+def test_the_header_of_a_query_speaks_of_text_only_where_there_is_some():
+    number, level = Feature("a", "a", "number"), Feature("t = x", "t", "level", "x")
+    heads = [
+        to_sql(Formula((Term(feature, 1.0),), 0.0, "late", "no", "yes", "loans"), {"a", "t"})
+        for feature in (number, level)
+    ]
+    line = 'Query: all columns of "loans" plus log_odds and probability; change the table name in'
+    assert all(line in head for head in heads)
+    assert ["never saw" in head for head in heads] == [False, True]
 
 
 def check(found, wanted):
@@ -213,10 +297,10 @@ def test_the_graph_runs_in_onnxruntime(case):
 
 @pytest.mark.parametrize("make", [to_python, lambda f: to_sql(f, set())])
 def test_comments_and_code_hold_no_line_of_the_table(make):
-    name = "x\nimport os\n-- \nDROP TABLE t"
+    name = "x\nimport shutil\n-- \nDROP TABLE t"
     formula = Formula((), 0.0, name, name, name, "rows")
     lines = make(formula).splitlines()
-    assert not [line for line in lines if line.startswith(("import os", "DROP"))]
+    assert not [line for line in lines if line.startswith(("import shutil", "DROP"))]
 
 
 def test_what_has_no_formula_is_refused():

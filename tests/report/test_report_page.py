@@ -15,7 +15,7 @@ from safdr.report import charts
 from safdr.report.numbers import excess, significant
 from safdr.report.page import NARROW, WIDE
 from safdr.report.text import fit, fitted, labels_of, one_line, tidied, width
-from safdr.report.words import headline
+from safdr.report.words import explanation, headline
 
 VOID = {"meta", "img", "br", "hr", "input", "link"}
 DRAWINGS = [getattr(charts, name) for name in charts.__all__]
@@ -255,3 +255,25 @@ def test_a_search_of_one_size_has_its_page():
     places = [attrs[key] for _, attrs in found for key in ("x", "y", "cx", "cy") if key in attrs]
     assert places
     assert np.isfinite([float(place) for place in places]).all()
+
+
+# ---- The first sentences ------------------------------------------------------------------------
+
+
+def test_the_first_sentences_have_the_held_out_score_where_there_is_one(report):
+    content = report.to_dict()
+    scores = content["scores"]
+    first, second, third = explanation(content)
+    assert "Given one held-out row of each class" in first
+    assert f"{100 * scores['test']['value']:.1f} % of the time" in first
+    assert f"held out: {scores['test']['value']:.3f}" in second
+    assert "validation splits" in third
+    first, second = explanation({**content, "scores": {**scores, "test": None}})
+    assert "Given one row of each class" in first
+    assert f"{100 * scores['validation']['mean']:.1f} % of the time" in first
+
+
+def test_a_label_with_a_space_at_its_end_is_quoted(report):
+    content = report.to_dict()
+    content["target"]["classes"] = ["No", "Yes "]
+    assert "= <bdi>&#34;Yes &#34;</bdi>" in SelectionReport(content).to_html()

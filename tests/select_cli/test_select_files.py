@@ -117,7 +117,7 @@ BAD = {
     "empty.csv": (b"", "is empty (0 bytes)"),
     "blank.csv": (b"\n\n", "is empty"),
     "zero.parquet": (b"", "is empty (0 bytes)"),
-    "header.csv": (b"a,b,late\n", "has no rows: only the names of 3 column(s)"),
+    "header.csv": (b"a,b,late\n", "has no rows: only a line with the names of 3 columns"),
     "numbers.csv": (b"1,2,3\n4,5,6\n", "no line of column names"),
     "ragged.csv": (b"a,late\n1,0\n1,2,3\n", "Expected 2 columns, got 3"),
     "false.parquet": (b"a,b\n1,2\n", "not what its name says"),

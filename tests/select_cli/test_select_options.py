@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import sqlite3
+import sys
 
 import pytest
 
@@ -67,6 +68,11 @@ def test_a_given_size_is_taken_and_validated(select, table):
     assert found["path"] == []
 
 
+def test_a_largest_size_beside_a_given_one_is_noted(select, table):
+    notes = select(table, "-t", "late", "-k", 2, "--json").json["notes"]
+    assert "--k-max 3 has no effect: -k 2 fixes the number of features." in notes
+
+
 def test_the_same_seed_gives_the_same_answer_on_any_number_of_jobs(select, table):
     one, two = (select(table, "-t", "late", "--jobs", jobs, "--json").json for jobs in (1, 2))
     for found in (one, two):
@@ -92,12 +98,14 @@ def test_all_rows_may_be_learnt_from(select, table):
         (["--jobs", "0"], "--jobs must be at least 1"),
         (["--sweeps", "-1"], "--sweeps must be a float in the range (0.0, inf)"),
         (["--moves", "jump"], "--moves must be a str among"),
+        (["--drop", "noise", "colour"], "Use: --drop noise --drop colour"),
+        (["other.parquet"], "'other.parquet' is left over"),
         (["--drop", "nose"], "Did you mean 'noise'?"),
         (["--positive", "maybe"], "no value 'maybe'"),
         (["--rule", "worst"], "worst"),
         (["--traget", "x"], "Did you mean --target?"),
         (["--jobs", "many"], "many"),
-        (["--export", "model.pmml"], "must end in .onnx, .py or .sql"),
+        (["--export", "model.pmml"], "An export must end in .onnx, .py or .sql; got 'model.pmml'"),
         (["--out", "nowhere/result.json"], "is in a folder that does not exist"),
         (["--config", "none.toml"], "can't be read: No such file"),
     ],
@@ -106,6 +114,12 @@ def test_wrong_usage_ends_with_code_2(select, table, options, message):
     ran = select(table, "-t", "late", *options, code=2)
     assert message in " ".join(re.sub("[│╭╮╰╯─]", " ", ran.err).split())
     assert ran.out == ""
+
+
+def test_a_package_that_is_missing_is_told_in_a_sentence(select, table, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    error = select(table, "-t", "late", "--export", "m.onnx", code=2).err
+    assert error.startswith("safdr select: An ONNX export needs onnx, which is not installed.")
 
 
 def test_k_max_is_checked(safdr, table):
@@ -127,10 +141,41 @@ def test_settings_come_from_a_file_and_the_command_line_comes_first(safdr, table
     assert found["left_out"] == [{"column": "noise", "reason": "dropped on request"}]
 
 
+@pytest.mark.parametrize("names", [("k", "target", "jobs", "quiet"), ("k", "t", "j", "q")])
+def test_a_file_has_the_names_of_the_command_line(safdr, table, tmp_path, names):
+    config, out = tmp_path / "settings.toml", tmp_path / "r.json"
+    values = ("2", '"late"', "2", "true")
+    lines = [f"{name} = {value}\n" for name, value in zip(names, values, strict=True)]
+    config.write_text("".join(lines) + "n_replicas = 4\nmax_steps = 5\n")
+    assert safdr("select", table, "--config", config, "--out", out).out == ""
+    found = json.loads(out.read_text())
+    assert (found["size"]["chosen"], found["settings"]["n_jobs"]) == (2, 2)
+    safdr("select", table, "--config", config, "--out", out, "-k", 1, "--force")
+    assert json.loads(out.read_text())["size"]["chosen"] == 1
+
+
+def test_every_known_setting_works(safdr, table, tmp_path):
+    config = tmp_path / "settings.toml"
+    config.write_text("zzz = 1\n")
+    error = safdr("select", table, "--config", config, code=2).err
+    text = " ".join(re.sub("[│╭╮╰╯─]", " ", error).split())
+    known = text.split("Known are: ")[1].rstrip(".").split(", ")
+    assert {"k", "k-max", "target", "jobs", "quiet"} <= set(known)
+    assert not {"*", "FILE", "config", "t", "j", "q"} & set(known)
+    values = {"rule": '"best"', "missing": '"median"', "export": '"m.py"', "test-size": "0.5"}
+    for name in set(known) - {"debug"}:
+        config.write_text(f"{name} = {values.get(name, '1')}\n")
+        # All options are taken, and then the table is looked for.
+        assert "There is no file" in safdr("select", "none.csv", "--config", config, code=1).err
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("n_replica = 3\nk = 2\n", "has unknown settings: n-replica. Known are:"),
+        ("n_replica = 3\nk = 2\n", "unknown settings: n-replica (did you mean n-replicas?). Known"),
+        ("kmax = 3\n", "unknown settings: kmax (did you mean k-max?)"),
+        ("zzz = 3\n", "Known are: batch-draw, batch-fraction, debug, drop, export,"),
+        ("[select]\nk = 3\n", "has a table [select]. Options go at the top level"),
         ("target = \n", "is not TOML"),
         ('jobs = "many"\n', "many"),
         ('config = "other.toml"\n', "unknown settings: config"),

@@ -37,6 +37,28 @@ def test_the_coding_is_in_the_result(select, write, columns):
     assert {coding["reference"], coding["names"][0].removeprefix("colour = ")} == {"red", "green"}
 
 
+def test_coding_that_is_not_in_the_model_says_so(select, write, columns):
+    pairs = zip(columns["height"], columns["late"], strict=True)
+    columns["height"] = [h + 2 * (label == "yes") for h, label in pairs]
+    shown = words(select(write(columns), "-t", "late", "-k", 1).out)
+    assert "Coded not in the model: colour" in shown
+
+
+def test_codes_with_leading_zeros_are_text_and_named(select, tmp_path, columns):
+    towns = ["02139", "10115", "00501", "94103"]
+    rows = zip(columns["height"], columns["weight"], columns["late"], strict=True)
+    lines = [f"{h},{w},{towns[i // 2 % 4]},{y}" for i, (h, w, y) in enumerate(rows)]
+    path = tmp_path / "towns.csv"
+    path.write_text("\n".join(["height,weight,town,late", *lines, ""]))
+    found = select(path, "-t", "late", "--json").json
+    (coding,) = found["coding"]
+    assert {coding["reference"], *(n.removeprefix("town = ") for n in coding["names"])} == set(
+        towns
+    )
+    note = "town holds whole numbers with leading zeros, such as '02139': codes, taken as text."
+    assert note in found["notes"]
+
+
 def test_a_column_can_be_kept(select, write, columns):
     columns = {"row": list(range(len(columns["late"]))), "late": columns["late"]}
     assert "No column is left" in select(write(columns), "-t", "late", code=1).err
@@ -68,10 +90,21 @@ def test_missing_values_stop_with_counts_and_ways_on(select, write, trap):
     for way in (
         "--missing drop-rows leaves 108 of 200 rows, 10 of 100 of class yes",
         "--missing drop-columns leaves 3 columns and all rows",
-        "--missing median keeps all rows and columns; lets the model see those gaps",
+        "--missing median keeps all rows and columns and fills the gaps; the fill value itself may "
+        "then tell the classes apart",
         "--drop rate --missing drop-rows leaves 196 of 200 rows, 98 of 100 of class yes",
     ):
         assert way in words(ran.err)
+
+
+def test_one_gap_is_no_plural(select, write, columns):
+    columns["height"][3] = None
+    error = words(select(write(columns), "-t", "late", code=1).err)
+    assert "1 value is missing, in 1 of 4 columns." in error
+    found = select(write(columns), "-t", "late", "--missing", "drop-rows", "--json").json
+    assert "1 row with missing values is left out." in found["notes"]
+    found = select(write(columns), "-t", "late", "--missing", "median", "--json").json
+    assert found["notes"][0].startswith("1 missing value in 1 column is filled:")
 
 
 def words(text):
@@ -80,7 +113,7 @@ def words(text):
 
 def test_dropping_rows_that_takes_a_class_away_shows_the_ways_on_again(select, write, trap):
     error = words(select(write(trap), "-t", "late", "--missing", "drop-rows", code=1).err)
-    assert "92 rows have missing values and are left out" in error or "held out" in error
+    assert "92 rows with missing values are left out" in error or "held out" in error
     trap["rate"] = [None if label == "yes" else 1.5 + i % 3 for i, label in enumerate(trap["late"])]
     error = words(select(write(trap), "-t", "late", "--missing", "drop-rows", code=1).err)
     assert "0 are of class 'yes'" in error
@@ -162,6 +195,11 @@ def test_a_class_that_separates_is_told_and_no_error(select, write, columns):
     ]
     found = select(write(columns), "-t", "late", "--json").json
     assert any("separate the classes" in note for note in found["notes"])
+
+
+def test_a_label_with_a_space_at_its_end_is_quoted(select, write, columns):
+    columns["late"] = [{"no": "No ", "yes": "Yes"}[label] for label in columns["late"]]
+    assert 'late = Yes from "No " with' in words(select(write(columns), "-t", "late").out)
 
 
 # ---- Names --------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ DAYS = [datetime.date(2024, 1, 1) + datetime.timedelta(i) for i in range(N)]
         ([2019, 2020, 2021] * (N // 3), "number"),
         ([True, False] * (N // 2), "boolean"),
         (["x", "y"] * (N // 2), "text"),
+        (["02139", "10115"] * (N // 2), "text"),
         (pa.array([1, 2] * (N // 2)).cast(pa.decimal128(25, 2)), "number"),
         (pa.array(["x", "y"] * (N // 2)).dictionary_encode(), "text"),
         (pa.array([3, 4] * (N // 2)).dictionary_encode(), "number"),
@@ -58,6 +59,7 @@ def test_a_column_that_a_model_can_use(values, kind):
         ([None] * N, "no values"),
         ([float("nan")] * N, "no values"),
         ([[1, 2]] * N, "neither numbers nor text"),
+        ([f"{i:05}" for i in range(N)], "codes with leading zeros, such as '00000': 60 in 60 rows"),
         ([f"{i}.5 %" for i in range(N)], "numbers written as text, such as '0.5 %'"),
     ],
 )

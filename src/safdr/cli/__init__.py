@@ -14,17 +14,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         What follows the name of the program; None takes what the shell gave.
     """
     try:
-        from cyclopts import CycloptsError
+        from cyclopts import CycloptsError, CycloptsPanel
+        from rich.console import Console
 
         from safdr.cli.root import app
+        from safdr.cli.usage import explain_usage
     except ModuleNotFoundError as error:
         if error.name not in ("cyclopts", "rich"):
             raise
         sys.exit(f"The command line needs {error.name}. Install it with: pip install 'safdr[cli]'")
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        app(sys.argv[1:] if arguments is None else list(arguments), exit_on_error=False)
-    except CycloptsError:
-        # It has said what is wrong; not all versions end with the code of wrong usage.
+        app(words, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        Console(stderr=True).print(CycloptsPanel(explain_usage(error, words)))
+        # Not all versions end with the code of wrong usage.
         sys.exit(2)
     except BrokenPipeError:
         # The reader, such as head, has seen enough. What is left to flush must go somewhere.

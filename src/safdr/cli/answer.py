@@ -171,7 +171,7 @@ def _coding(content: dict[str, Any]) -> Iterator[Text]:
         )
     others = [safe(coding["column"]) for coding in content["coding"] if coding not in used]
     if others:
-        yield Text.assemble(("not in the model: " if used else ""), _list(others), style=DIM)
+        yield Text(f"not in the model: {_list(others)}", style=DIM)
 
 
 def _left_out(columns: list[dict[str, str]]) -> Iterator[Text]:

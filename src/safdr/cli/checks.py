@@ -63,7 +63,7 @@ def _check_exports(paths: list[Path]) -> None:
         try:
             check_ending(path)
         except ExportError as error:
-            raise UsageError(f"--export {error}") from None
+            raise UsageError(str(error)) from None
 
 
 def _check_report() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ def read_config(app: App, commands: tuple[str, ...], arguments: Any) -> None:
     if path is None:
         return
     settings = {key.replace("_", "-"): value for key, value in _load(path).items()}
-    _check(path, settings, arguments)
+    known = _long_names(arguments)
+    _check(path, settings, known)
+    settings = {known[key]: value for key, value in settings.items()}
     Dict(settings, source=str(path), use_commands_as_keys=False)(app, commands, arguments)
 
 
@@ -48,13 +51,37 @@ def _load(path: Path) -> dict[str, Any]:
         raise CycloptsError(msg=f"{OPTION} {path} is not TOML: {error}.") from None
 
 
-def _check(path: Path, settings: dict[str, Any], arguments: Any) -> None:
+def _long_names(arguments: Any) -> dict[str, str]:
+    """Every name of an option, and its long one; all without dashes."""
+    found = {}
+    for argument in arguments:
+        names = [name for name in argument.names if name.startswith("-")]
+        if OPTION not in names:
+            found.update({_bare(name): _bare(max(names, key=len)) for name in names})
+    return found
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("--").removeprefix("-")
+
+
+def _check(path: Path, settings: dict[str, Any], known: dict[str, str]) -> None:
     """Refuse what is no option, and name those that are."""
-    known = {name.removeprefix("--").removeprefix("-") for a in arguments for name in a.names}
-    known -= {OPTION.removeprefix("--")}
-    unknown = sorted(set(settings) - known)
-    if unknown:
+    tables = [key for key, value in settings.items() if isinstance(value, dict)]
+    if tables:
         raise CycloptsError(
-            msg=f"{OPTION} {path} has unknown settings: {', '.join(unknown)}. Known are: "
-            f"{', '.join(sorted(known))}."
+            msg=f"{OPTION} {path} has a table [{tables[0]}]. Options go at the top level, one "
+            "`option = value` a line, without a line in brackets."
         )
+    unknown = sorted(set(settings) - set(known))
+    if unknown:
+        listed = ", ".join(_with_guess(key, known) for key in unknown)
+        raise CycloptsError(
+            msg=f"{OPTION} {path} has unknown settings: {listed}. Known are: "
+            f"{', '.join(sorted(set(known.values())))}."
+        )
+
+
+def _with_guess(key: str, known: dict[str, str]) -> str:
+    near = get_close_matches(key, set(known.values()), n=1)
+    return f"{key} (did you mean {near[0]}?)" if near else key

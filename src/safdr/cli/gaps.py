@@ -11,7 +11,8 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from safdr.cli.words import name_text, safe
+from safdr.cli.words import name_text, printable, safe
+from safdr.table.errors import counted
 from safdr.table.missing import MissingColumn, MissingReport, percent
 
 MOST_LISTED = 20
@@ -50,7 +51,8 @@ def _table(report: MissingReport) -> Table:
     for each in report.columns[:MOST_LISTED]:
         table.add_row(*_row(each))
     if len(report.columns) > MOST_LISTED:
-        table.add_row("", f"and {len(report.columns) - MOST_LISTED} more columns", style="dim")
+        more = counted(len(report.columns) - MOST_LISTED, "more column")
+        table.add_row("", f"and {more}", style="dim")
     return table
 
 
@@ -69,10 +71,11 @@ def _warning(report: MissingReport) -> Iterator[Text | None]:
     worst = max(report.depending, key=lambda each: each.auc)
     yield Text.assemble(
         ("Careful: ", "bold yellow"),
-        f"where values are missing depends on the target in {len(report.depending)} columns, "
+        f"where values are missing depends on the target in "
+        f"{counted(len(report.depending), 'column')}, "
         f'marked "!". Whether {safe(worst.column)} is missing tells the classes apart with an AUC '
         f"of {worst.auc:.3f}, without its value. If a value is missing because of the outcome, a "
-        "new row can't offer that: leave the column out.",
+        "new row won't have that gap yet: leave the column out.",
     )
     yield None
 
@@ -82,11 +85,11 @@ def _ways(report: MissingReport) -> Iterator[Text | None]:
     n_left = report.n_columns - len(report.columns)
     yield Text("Ways on:", style="bold")
     yield _way("--missing drop-rows", _rows_left(report, report.complete))
-    yield _way("--missing drop-columns", f"leaves {n_left} columns and all rows")
-    danger = "; lets the model see those gaps" if report.depending else ""
-    yield _way("--missing median", f"keeps all rows and columns{danger}")
+    yield _way("--missing drop-columns", f"leaves {counted(n_left, 'column')} and all rows")
+    danger = "; the fill value itself may then tell the classes apart" if report.depending else ""
+    yield _way("--missing median", f"keeps all rows and columns and fills the gaps{danger}")
     if report.depending:
-        drops = " ".join(f"--drop {shlex.quote(safe(e.column, None))}" for e in report.depending)
+        drops = " ".join(f"--drop {shlex.quote(printable(e.column))}" for e in report.depending)
         yield None
         yield Text("Without the columns that depend on the target:", style="bold")
         yield _way(f"{drops} --missing drop-rows", _rows_left(report, report.complete_without))

@@ -8,6 +8,9 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
+# Features to try where nobody says how many.
+LARGEST_SIZE = 30
+
 TABLE = Group("The table", sort_key=1)
 SEARCH = Group("The search", sort_key=2)
 RESULTS = Group("Results", sort_key=3)
@@ -30,7 +33,7 @@ class TableOptions:
         str | None,
         Parameter(
             help="Value of the target whose odds the model gives; of more than two values, this "
-            "one against the rest. Default: the larger of two."
+            "one against the rest. Default: the one that sorts last (1 of 0/1, yes of no/yes)."
         ),
     ] = None
     drop: Annotated[
@@ -67,9 +70,16 @@ class SearchOptions:
 
     k: Annotated[
         int | None,
-        Parameter(name=["-k"], help="Exactly so many features. Default: by cross-validation."),
+        Parameter(
+            # The second is the name in a settings file.
+            name=["-k", "--k"],
+            help="Exactly so many features. Default: by cross-validation.",
+        ),
     ] = None
-    k_max: Annotated[int, Parameter(help="Largest number of features to try.")] = 30
+    k_max: Annotated[
+        int | None,
+        Parameter(help=f"Largest number of features to try. Default: {LARGEST_SIZE}."),
+    ] = None
     rule: Annotated[
         Literal["one_sd", "one_se", "best"],
         Parameter(

@@ -66,7 +66,11 @@ def select(
     annealing: AnnealingOptions | None = None,
     config: Annotated[
         Path | None,
-        Parameter(group=RESULTS, help="TOML file with options; the command line comes first."),
+        Parameter(
+            group=RESULTS,
+            help="TOML file, one `option = value` a line, long names without dashes; the command "
+            "line overrides it.",
+        ),
     ] = None,
     debug: Annotated[
         bool,

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from safdr.cli.checks import check_options
 from safdr.cli.errors import UsageError
-from safdr.cli.options import AnnealingOptions, ResultOptions, SearchOptions, TableOptions
+from safdr.cli.options import (
+    LARGEST_SIZE,
+    AnnealingOptions,
+    ResultOptions,
+    SearchOptions,
+    TableOptions,
+)
 from safdr.cli.progress import SearchProgress
 from safdr.cli.writing import to_json, write_results
 from safdr.table.leaks import pure_levels
@@ -55,7 +61,7 @@ def run(
         progress.say("Preparing")
         prepared = prepare(arrow, choices)
         estimator = _estimator(search, annealing, n_features=len(prepared.recipe.features))
-        notes = _fit(progress.follow(estimator), prepared)
+        notes = [*_unused(search), *_fit(progress.follow(estimator), prepared)]
     seconds = time.perf_counter() - started
     report = _report(file, estimator, prepared, choices, notes, seconds, fixed=search.k is not None)
     written = write_results(results, report, prepared, estimator, _table_name(file))
@@ -123,12 +129,19 @@ def _estimator(
         )
     return AnnealingSelectorCV(
         min_features=search.k or 1,
-        max_features=search.k or min(search.k_max, n_features),
+        max_features=search.k or min(search.k_max or LARGEST_SIZE, n_features),
         rule=search.rule,
         n_jobs=search.jobs,
         random_state=search.seed,
         **annealing.given(),
     )
+
+
+def _unused(search: SearchOptions) -> list[str]:
+    """Say which option another one leaves nothing to do."""
+    if search.k is None or search.k_max is None:
+        return []
+    return [f"--k-max {search.k_max} has no effect: -k {search.k} fixes the number of features."]
 
 
 def _fit(estimator: AnnealingSelectorCV, prepared: Prepared) -> list[str]:

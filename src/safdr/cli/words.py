@@ -10,7 +10,7 @@ LONGEST_NAME = 60
 
 
 def safe(name: object, longest: int | None = LONGEST_NAME) -> str:
-    """A name as one line that neither moves the cursor nor turns the writing around.
+    """A name as one line, in quotes where it begins or ends with a space, which none would see.
 
     Parameters
     ----------
@@ -23,10 +23,27 @@ def safe(name: object, longest: int | None = LONGEST_NAME) -> str:
     -------
     str
     """
-    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(name))
+    text = printable(name)
+    if text != text.strip():
+        text = f'"{text}"'
     if longest is not None and len(text) > longest:
         text = text[: longest - 1] + "…"
     return text or "(no name)"
+
+
+def printable(name: object) -> str:
+    """A name that neither moves the cursor nor turns the writing around.
+
+    Parameters
+    ----------
+    name : object
+        Of a column or class, as the table has it.
+
+    Returns
+    -------
+    str
+    """
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(name))
 
 
 def name_text(name: object, style: str = "") -> Text:

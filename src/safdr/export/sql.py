@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 # What the query adds to the columns of the table.
-ADDED = LOG_ODDS, PROBABILITY = "log_odds", "probability"
+ADDED = ("log_odds", "probability")
 # Beyond this exp() leaves the range of doubles, which some databases call an error.
 LARGEST_EXPONENT = 700
+ABOUT_TEXT = "-- Text that the model never saw counts as the commonest value.\n"
 TEMPLATE = """\
--- Adds two columns to a table: log-odds and probability that {target} is {positive}
--- and not {negative}. Standard SQL; text that the model never saw counts as the commonest value.
-SELECT
+-- Log-odds and probability that {target} is {positive} and not {negative}.
+-- Query: all columns of {name} plus {added}; change the table name in FROM.
+{about_text}SELECT
   scored.*,
   CASE
     WHEN {log_odds} > {limit} THEN 1.0e0
@@ -55,13 +56,18 @@ def to_sql(formula: Formula, columns: set[str]) -> str:
     str
         A SELECT that adds two columns, log-odds and probability.
     """
+    added = [unused_name(name, columns) for name in ADDED]
+    has_text = any(term.feature.kind == "level" for term in formula.terms)
     return TEMPLATE.format(
         # As JSON in ASCII, which has no line breaks to leave the comment by.
         positive=json.dumps(formula.positive),
         negative=json.dumps(formula.negative),
         target=json.dumps(formula.target),
-        log_odds=_identifier(unused_name(LOG_ODDS, columns)),
-        probability=_identifier(unused_name(PROBABILITY, columns)),
+        name=json.dumps(formula.table),
+        added=" and ".join(added),
+        about_text=ABOUT_TEXT if has_text else "",
+        log_odds=_identifier(added[0]),
+        probability=_identifier(added[1]),
         limit=LARGEST_EXPONENT,
         intercept=_number(formula.intercept),
         terms="\n".join(f"    + {_term(term)}" for term in formula.terms),

@@ -35,7 +35,9 @@ def check_ending(path: Path) -> None:
         Where an export is to go.
     """
     if path.suffix.lower() not in ENDINGS:
-        raise ExportError(f"{str(path)!r} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
+        raise ExportError(
+            f"An export must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}; got {str(path)!r}."
+        )
     if path.suffix.lower() == ".onnx":
         require_onnx()
 

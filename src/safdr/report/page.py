@@ -13,7 +13,7 @@ from markupsafe import Markup
 from safdr.report import charts, numbers, words
 from safdr.report.charts.alternatives import differing
 from safdr.report.charts.selection import MOST_ROWS
-from safdr.report.text import labels_of, tidied
+from safdr.report.text import labels_of, quoted, tidied
 
 # Each chart is drawn twice, for screens and paper and for phones, and the style sheet shows one:
 # an image made for a desktop has letters of six pixels on a phone.
@@ -35,7 +35,8 @@ def render(content: Mapping[str, Any]) -> str:
     -------
     str
     """
-    content = tidied(content)
+    classes = [quoted(label) for label in content["target"]["classes"]]
+    content = tidied({**content, "target": {**content["target"], "classes": classes}})
     labels = labels_of(content)
 
     def chart(draw: Draw) -> Markup:

@@ -34,6 +34,21 @@ def one_line(name: object) -> str:
     return " ".join("".join(kept).split()) or NAMELESS
 
 
+def quoted(label: Any) -> Any:
+    """Give a label, in quotes where it begins or ends with a space, which one line would lose.
+
+    Parameters
+    ----------
+    label : object
+        Of a class.
+
+    Returns
+    -------
+    object
+    """
+    return f'"{label}"' if isinstance(label, str) and label != label.strip() else label
+
+
 def labels_of(content: Mapping[str, Any]) -> dict[int, str]:
     """Give each feature that the report mentions one line that no other has.
 

@@ -89,16 +89,18 @@ def explanation(content: Mapping[str, Any]) -> list[Markup | str]:
     """
     scores = content["scores"]
     sentences: list[Markup | str] = []
-    known = scores["validation"] or scores["test"]
+    # Rows that had no say in the choice come first.
+    known = scores["test"] or scores["validation"]
     if known is None:
         return ["How well this predicts new rows is not known: no rows were held out to try."]
     if scores["scoring"] == "roc_auc":
         value = known.get("mean", known.get("value"))
+        row = "held-out row" if scores["test"] else "row"
         sentences.append(
             Markup(
-                "Given one row of each class, the model gives the one with {} the higher score {} "
+                "Given one {} of each class, the model gives the one with {} the higher score {} "
                 "of the time; guessing would be right 50 % of the time."
-            ).format(positive(content), percent(value, 1))
+            ).format(row, positive(content), percent(value, 1))
         )
     return sentences + _numbers(content)
 
@@ -215,21 +217,21 @@ def _listed(names: list[str]) -> Markup:
 
 
 def _numbers(content: Mapping[str, Any]) -> list[Markup | str]:
-    """The scores with their spread."""
+    """The scores with their spread; that of held-out rows first."""
     scores, sentences = content["scores"], []
     name = score_name(scores["scoring"])
     name = name[:1].upper() + name[1:]
-    if (validation := scores["validation"]) is not None:
-        splits = counted(len(validation["splits"]), "validation split")
-        sentences.append(
-            f"{name} over {splits}: {decimals(validation['mean'])} ± {decimals(validation['std'])}."
-        )
     if (test := scores["test"]) is not None:
         interval = ""
         if test["low"] is not None:
             interval = f" (95 % interval {decimals(test['low'])} to {decimals(test['high'])})"
         rows = counted(content["rows"]["test"], "row")
         sentences.append(f"{name} on {rows} held out: {decimals(test['value'])}{interval}.")
+    if (validation := scores["validation"]) is not None:
+        splits = counted(len(validation["splits"]), "validation split")
+        sentences.append(
+            f"{name} over {splits}: {decimals(validation['mean'])} ± {decimals(validation['std'])}."
+        )
     return [Markup("{}").format(sentence) for sentence in sentences]
 
 

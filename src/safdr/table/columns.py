@@ -23,6 +23,8 @@ IDENTIFIER_NAME = re.compile(
 # 2024-01-31, 31.01.2024, 1/31/24, each with or without a time of day.
 DATE_TEXT = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4}))([T ].*)?$"
 NUMBER_TEXT = r"^\s*[-+]?[$€£]?\s*[\d.,']*\d[\d.,']*([eE][-+]?\d+)?\s*[%$€£]?\s*$"
+# A whole number that would lose its leading zeros as a number: 02139.
+CODE_TEXT, WHOLE_TEXT = r"^0\d+$", r"^\d+$"
 # 20240131 as a number.
 FIRST_DAY, LAST_DAY = 19000101, 21001231
 
@@ -103,6 +105,28 @@ def sort_columns(
     return kinds, left_out
 
 
+def code_example(column: pa.ChunkedArray) -> str | None:
+    """One of the codes with leading zeros, such as postcodes, that a text column holds.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        Text.
+
+    Returns
+    -------
+    str or None
+        None if there is none, or if not all values are whole numbers.
+    """
+    import pyarrow.compute as pc
+
+    values = pc.unique(column).drop_null()
+    if not pc.all(pc.match_substring_regex(values, WHOLE_TEXT)).as_py():
+        return None
+    codes = pc.filter(values, pc.match_substring_regex(values, CODE_TEXT))
+    return str(codes[0]) if len(codes) else None
+
+
 def _kind(kind: Any) -> Kind | None:
     """What a type of Arrow can be used as."""
     from pyarrow import types
@@ -160,6 +184,8 @@ def _text_names_rows(valid: pa.ChunkedArray) -> str | None:
         return "dates"
     if len(values) <= max(MANY_VALUES, NEARLY_UNIQUE * len(valid)):
         return None
+    if (code := code_example(valid)) is not None:
+        return f"codes with leading zeros, such as {code!r}: {len(values):,} in {len(valid):,} rows"
     numeric = pc.match_substring_regex(values, NUMBER_TEXT)
     if pc.sum(numeric).as_py() > len(values) / 2:
         odd = pc.filter(values, pc.invert(numeric))

@@ -72,8 +72,8 @@ class MissingValuesError(TableError):
 
     def __init__(self, report: MissingReport) -> None:
         super().__init__(
-            f"{report.n_missing:,} values are missing, in {len(report.columns)} of "
-            f"{report.n_columns} columns."
+            f"{counted(report.n_missing, 'value')} {'is' if report.n_missing == 1 else 'are'} "
+            f"missing, in {len(report.columns)} of {counted(report.n_columns, 'column')}."
         )
         self.report = report
 
@@ -88,6 +88,11 @@ class ClassLostError(OneClassError):
     def __init__(self, message: str, report: MissingReport) -> None:
         super().__init__(message)
         self.report = report
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the plural where it is not one."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def named(names: Sequence[str]) -> str:

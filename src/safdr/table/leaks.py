@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from safdr.table.prepare import Prepared
+from safdr.table.target import shown
 
 # Rows that a level needs before its purity says anything, and the share that is too good.
 MIN_ROWS = 50
@@ -34,7 +35,7 @@ def pure_levels(prepared: Prepared, chosen: Iterable[int]) -> list[str]:
             continue
         share = max(labels.mean(), 1 - labels.mean())
         if share >= PURE:
-            label = target.positive if labels.mean() > 0.5 else target.negative
+            label = shown(target.positive if labels.mean() > 0.5 else target.negative)
             n_of = round(share * len(labels))
             found.append(
                 f"{feature.name}: {n_of:,} of its {len(labels):,} rows are of class {label}. Ask "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.target import Target
+from safdr.table.target import Target, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,7 +157,8 @@ def warnings_about(report: MissingReport, way: Way) -> list[str]:
     if way == "drop-rows" and min(shares) < BENDS * max(shares):
         found.append(
             f"Leaving out incomplete rows keeps {percent(shares[1])} of class "
-            f"{report.target.positive} and {percent(shares[0])} of class {report.target.negative}: "
+            f"{shown(report.target.positive)} and {percent(shares[0])} of class "
+            f"{shown(report.target.negative)}: "
             "probabilities and intercept are those of the rows that are left, not of all."
         )
     return found
@@ -166,8 +167,8 @@ def warnings_about(report: MissingReport, way: Way) -> list[str]:
 def _about_depending(report: MissingReport, way: Way) -> str:
     target = report.target
     listed = "; ".join(
-        f"{each.column} ({percent(each.by_class[1])} of class {target.positive}, "
-        f"{percent(each.by_class[0])} of class {target.negative})"
+        f"{each.column} ({percent(each.by_class[1])} of class {shown(target.positive)}, "
+        f"{percent(each.by_class[0])} of class {shown(target.negative)})"
         for each in report.depending
     )
     effect = (

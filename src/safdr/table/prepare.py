@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.columns import Kind, LeftOut, plain, sort_columns
+from safdr.table.columns import Kind, LeftOut, code_example, plain, sort_columns
 from safdr.table.errors import (
     ClassLostError,
     ColumnUseError,
@@ -17,6 +17,7 @@ from safdr.table.errors import (
     OneClassError,
     TableError,
     UnknownColumnError,
+    counted,
 )
 from safdr.table.missing import Way, complete_rows, look_for_missing, warnings_about
 from safdr.table.reading import check_names
@@ -134,7 +135,7 @@ def prepare(table: pa.Table, choices: Choices) -> Prepared:
     left_out = [*left_out, *more_out, *uncoded]
     if not recipe.features:
         raise TableError(
-            f"No column is left to choose from: {len(left_out)} are left out. "
+            f"No column is left to choose from: {len(left_out)} {_are(len(left_out))} left out. "
             + "; ".join(f"{each.column!r}: {each.reason}" for each in left_out[:12])
             + "."
         )
@@ -144,7 +145,7 @@ def prepare(table: pa.Table, choices: Choices) -> Prepared:
         target=target,
         recipe=recipe,
         left_out=tuple(left_out),
-        notes=(*notes, *warnings),
+        notes=(*notes, *_about_codes(table, kinds), *warnings),
     )
 
 
@@ -165,7 +166,9 @@ def _with_target(table: pa.Table, choices: Choices) -> tuple[pa.Table, Target, l
     notes = []
     if not known.all():
         n_unknown = int((~known).sum())
-        notes.append(f"{n_unknown:,} rows without a value of the target are left out.")
+        notes.append(
+            f"{_rows(n_unknown)} without a value of the target {_are(n_unknown)} left out."
+        )
         table = table.filter(known)
     if table.num_rows == 0:
         raise TableError(f"The target {choices.target!r} has no values.")
@@ -198,24 +201,45 @@ def _without_gaps(
     left_out: list[LeftOut] = []
     notes = warnings_about(report, choices.missing)
     if choices.missing == "drop-columns":
-        left_out = [LeftOut(m.column, f"{m.n_missing:,} missing values") for m in report.columns]
+        left_out = [
+            LeftOut(m.column, counted(m.n_missing, "missing value")) for m in report.columns
+        ]
         gone = {each.column for each in left_out}
         kinds = {name: kind for name, kind in kinds.items() if name not in gone}
     elif choices.missing == "drop-rows":
         complete = complete_rows(table, list(kinds))
         n_gone = int((~complete).sum())
-        notes = [f"{n_gone:,} rows with missing values are left out.", *notes]
+        notes = [f"{_rows(n_gone)} with missing values {_are(n_gone)} left out.", *notes]
         table, target = table.filter(complete), target.take(complete)
         try:
-            target.check_classes(f"{n_gone:,} rows have missing values and are left out. ")
+            target.check_classes(f"{_rows(n_gone)} with missing values {_are(n_gone)} left out. ")
         except OneClassError as error:
             raise ClassLostError(str(error), report) from None
         # Without those rows a column may have one value only.
         kinds, left_out = sort_columns(table, kinds, choices.keep)
     else:
-        listed = f"{report.n_missing:,} missing values in {len(report.columns)} columns"
-        notes = [f"{listed} are filled: numbers by the median, text by the commonest.", *notes]
+        listed = counted(report.n_missing, "missing value")
+        where = f"in {counted(len(report.columns), 'column')} {_are(report.n_missing)} filled"
+        notes = [f"{listed} {where}: numbers by the median, text by the commonest.", *notes]
     return table, target, kinds, left_out, notes
+
+
+def _about_codes(table: pa.Table, kinds: dict[str, Kind]) -> list[str]:
+    """Name the columns that look like numbers and are taken as text."""
+    texts = [name for name, kind in kinds.items() if kind == "text"]
+    return [
+        f"{name} holds whole numbers with leading zeros, such as {code!r}: codes, taken as text."
+        for name in texts
+        if (code := code_example(table.column(name))) is not None
+    ]
+
+
+def _rows(number: int) -> str:
+    return counted(number, "row")
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _split(target: Target, choices: Choices) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safdr.table.errors import DuplicateColumnsError, UnreadableError
+from safdr.table.errors import DuplicateColumnsError, UnreadableError, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,9 +132,8 @@ def _checked(name: str, table: pa.Table) -> pa.Table:
     if table.num_columns == 0:
         raise UnreadableError(f"{name} has no columns.")
     if table.num_rows == 0:
-        raise UnreadableError(
-            f"{name} has no rows: only the names of {table.num_columns} column(s)."
-        )
+        names = counted(table.num_columns, "column")
+        raise UnreadableError(f"{name} has no rows: only a line with the names of {names}.")
     return table
 
 

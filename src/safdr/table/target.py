@@ -86,9 +86,9 @@ def read_target(column: pa.ChunkedArray, name: str, positive: str | None) -> Tar
 
     values = sorted(pc.unique(column).to_pylist())
     if len(values) > MAX_CLASSES:
-        shown = ", ".join(label_text(value) for value in values[:5])
+        first = ", ".join(label_text(value) for value in values[:5])
         raise TargetError(
-            f"The target {name!r} has {len(values):,} values ({shown}, …). A target has two, or up "
+            f"The target {name!r} has {len(values):,} values ({first}, …). A target has two, or up "
             f"to {MAX_CLASSES} of which one is set against the rest. To predict a quantity, cut it "
             "into two classes first."
         )
@@ -100,7 +100,7 @@ def read_target(column: pa.ChunkedArray, name: str, positive: str | None) -> Tar
     chosen = _chosen(name, labels, positive, column)
     is_positive = pc.equal(column, values[chosen]).to_numpy().astype(bool)
     rest = [label for i, label in enumerate(labels) if i != chosen]
-    negative = rest[0] if len(rest) == 1 else f"not {labels[chosen]}"
+    negative = rest[0] if len(rest) == 1 else f"not {shown(labels[chosen])}"
     return Target(name, negative, labels[chosen], is_positive)
 
 
@@ -141,6 +141,21 @@ def label_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def shown(label: str) -> str:
+    """A label within a sentence: in quotes where it begins or ends with a space.
+
+    Parameters
+    ----------
+    label : str
+        From `label_text`.
+
+    Returns
+    -------
+    str
+    """
+    return label if label == label.strip() else f'"{label}"'
 
 
 def _as_number(text: str) -> str | None:

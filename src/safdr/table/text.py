@@ -10,6 +10,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from safdr.table.columns import code_example
 from safdr.table.errors import UnreadableError
 
 if TYPE_CHECKING:
@@ -20,8 +21,13 @@ DELIMITERS = ",;\t|"
 # Enough lines to tell what separates the values.
 SAMPLE_CHARACTERS = 65536
 SAMPLE_LINES = 50
-# UCI's way to write a missing value, besides those that pyarrow knows ("", "NA", "NaN", "null" …).
-MORE_NULLS = ["?"]
+# Ways to write a missing value: those that pyarrow knows, and UCI's.
+MISSING_TEXTS = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "?"),
+)
+# A value that may be a code such as the postcode 02139.
+LEADING_ZERO = re.compile(rb"""(?m)(?:^|[,;\t|"])0\d""")
 DECIMAL_COMMA = re.compile(r"^\s*[-+]?\d+,\d+\s*$")
 DECIMAL_POINT = re.compile(r"^\s*[-+]?\d+\.\d+\s*$")
 # Column types are those of the first block, so the whole file is one; pyarrow allows no larger.
@@ -55,19 +61,42 @@ def read_text(name: str, content: Any) -> pa.Table:
     options = arrow_csv.ConvertOptions(
         strings_can_be_null=True, decimal_point="," if comma else "."
     )
-    options.null_values = [*options.null_values, *MORE_NULLS]
+    options.null_values = list(MISSING_TEXTS)
+    table = _parse(data, delimiter, options)
+    return _with_codes(table, data, delimiter, options) if LEADING_ZERO.search(data) else table
+
+
+def _parse(data: bytes, delimiter: str, options: Any) -> pa.Table:
+    import pyarrow
+    import pyarrow.csv as arrow_csv
+
     return arrow_csv.read_csv(
-        _stream(data),
+        pyarrow.BufferReader(data),
         read_options=arrow_csv.ReadOptions(block_size=min(len(data) + 1, LARGEST_BLOCK)),
         parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=options,
     )
 
 
-def _stream(data: bytes) -> Any:
-    import pyarrow
+def _with_codes(table: pa.Table, data: bytes, delimiter: str, options: Any) -> pa.Table:
+    """Columns of whole numbers again as text, where leading zeros say that they are codes."""
+    import pyarrow as pa
 
-    return pyarrow.BufferReader(data)
+    names = table.column_names
+    whole = [
+        each.name
+        for each in table.schema
+        if pa.types.is_integer(each.type) and names.count(each.name) == 1
+    ]
+    if not whole:
+        return table
+    options.include_columns = whole
+    options.column_types = dict.fromkeys(whole, pa.string())
+    texts = _parse(data, delimiter, options)
+    for name in whole:
+        if code_example(texts.column(name)) is not None:
+            table = table.set_column(names.index(name), name, texts.column(name))
+    return table
 
 
 def _unpacked(name: str, content: Any) -> bytes:

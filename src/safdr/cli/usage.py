@@ -1,0 +1,37 @@
+"""What is wrong with the words of a command line, and how to write them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from cyclopts import CycloptsError, UnusedCliTokensError
+
+# Options that take one value at a time, and may be repeated.
+REPEATED = ("--drop", "--id", "--keep", "--export")
+
+
+def explain_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
+    """Say what is wrong.
+
+    Parameters
+    ----------
+    error : CycloptsError
+        Of the parser.
+    arguments : sequence of str
+        What it was given.
+
+    Returns
+    -------
+    str
+    """
+    if not isinstance(error, UnusedCliTokensError) or not error.unused_tokens:
+        return str(error)
+    unused = error.unused_tokens[0]
+    before = list(arguments[: arguments.index(unused)]) if unused in arguments else []
+    options = [i for i, word in enumerate(before) if word.startswith("-")]
+    if options and before[options[-1]] in REPEATED:
+        option, *values = before[options[-1] :]
+        repeated = " ".join(f"{option} {shlex.quote(value)}" for value in (*values, unused))
+        return f"{option} takes one value at a time, so {unused!r} is left over. Use: {repeated}"
+    return f"{unused!r} is left over: it belongs to no option, and the command takes one file."
