@@ -15,12 +15,12 @@ from scipy.special import expit
 
 pa = pytest.importorskip("pyarrow")
 
-from safdr.export.errors import ExportError, WrongFormulaError  # noqa: E402
-from safdr.export.formula import Formula, Term  # noqa: E402
-from safdr.export.python import to_python  # noqa: E402
-from safdr.export.sql import to_sql  # noqa: E402
-from safdr.export.write import export  # noqa: E402
-from safdr.table.recipe import Feature  # noqa: E402
+from safdr.export.errors import ExportError, WrongFormulaError
+from safdr.export.formula import Formula, Term
+from safdr.export.python import to_python
+from safdr.export.sql import to_sql
+from safdr.export.write import export
+from safdr.table.recipe import Feature
 
 # Each would do something if it were ever pasted into code.
 HOSTILE = [

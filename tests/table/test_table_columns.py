@@ -7,7 +7,7 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from safdr.table.columns import plain, sort_columns  # noqa: E402
+from safdr.table.columns import plain, sort_columns
 
 N = 60
 

@@ -5,10 +5,10 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from safdr.table import errors  # noqa: E402
-from safdr.table.leaks import pure_levels  # noqa: E402
-from safdr.table.missing import percent  # noqa: E402
-from safdr.table.prepare import Choices, prepare  # noqa: E402
+from safdr.table import errors
+from safdr.table.leaks import pure_levels
+from safdr.table.missing import percent
+from safdr.table.prepare import Choices, prepare
 
 N = 200
 

@@ -137,12 +137,13 @@ class Fit {
       slow_steps = newton && fresh_ && small && slow ? slow_steps + 1 : 0;
       drifting_ = slow_steps >= kSlowSteps;
       const double shrink = previous < kInfinity ? decrement / previous : 1.0;
-      const double left = fresh_ ? decrement : decrement * shrink / kStaleLeft;
+      // What a step would leave, in units in which Newton's may leave tol.
+      const double after = fresh_ ? decrement : decrement * shrink / kStaleLeft;
       previous = decrement;
       left_ = 0.5 * decrement;
       // Both: a decrement may fall from 1e12 to 10 at once.
       const bool small_enough = left_ <= std::max(options_.tol, kNear) * null_loss_;
-      converged_ = small_enough && 0.5 * left <= options_.tol * null_loss_;
+      converged_ = small_enough && 0.5 * after <= options_.tol * null_loss_;
       if (converged_ && left_ <= kNear * null_loss_) {
         for (std::int64_t i = 0; i < q_; ++i) beta_.data()[i] -= step_.data()[i];
         now_.loss -= left_;

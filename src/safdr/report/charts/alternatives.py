@@ -7,15 +7,13 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from safdr.report.charts.scale import Scale
-from safdr.report.charts.svg import NARROW_BELOW, Sheet
+from safdr.report.charts.svg import FONT, GAP, NARROW_BELOW, Sheet
 from safdr.report.numbers import counted, excess
 from safdr.report.text import column_width, fit
 from safdr.report.text import width as text_width
 
-FONT = 13
 BAR = 12
 NAMES = 400
-GAP = 12
 NUMBER = 66
 
 

@@ -7,17 +7,15 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from safdr.report.charts.scale import Scale, tick_text
-from safdr.report.charts.svg import NARROW_BELOW, Sheet
+from safdr.report.charts.svg import FONT, GAP, NARROW_BELOW, Sheet
 from safdr.report.numbers import significant
 from safdr.report.text import column_width, fitted
 from safdr.report.text import width as text_width
 
-FONT = 13
 BAR = 14
 # Room for half of a number on the scale.
 EDGE = 16
 NAMES = 230
-GAP = 12
 FOOT = 44
 
 

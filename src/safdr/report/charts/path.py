@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from safdr.report.charts.scale import Scale, padded, size_ticks, tick_text
-from safdr.report.charts.svg import NARROW_BELOW, Sheet
+from safdr.report.charts.svg import BOLD, FONT, NARROW_BELOW, Sheet
 from safdr.report.numbers import counted, decimals
 from safdr.report.text import width as text_width
 
-FONT = 13
-# Bold letters are broader by this factor.
-BOLD = 1.12
 # Two lines above the plot hold the labels of the chosen and the best size, so that no label ever
 # lies on a mark.
 HEAD = 46

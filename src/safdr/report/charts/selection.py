@@ -7,23 +7,19 @@ from itertools import groupby
 from typing import Any
 
 from safdr.report.charts.scale import size_ticks
-from safdr.report.charts.svg import NARROW_BELOW, Sheet
+from safdr.report.charts.svg import BOLD, FONT, GAP, NARROW_BELOW, Sheet
 from safdr.report.numbers import counted
 from safdr.report.text import column_width, fit, fitted
 from safdr.report.text import width as text_width
 
 # More rows say no more; the table has them all.
 MOST_ROWS = 40
-FONT = 13
 HEAD = 26
 FOOT = 42
-GAP = 12
 RIGHT = 6
 WIDEST_COLUMN = 44.0
 # The faintest ribbon must still be seen.
 FAINTEST = 0.18
-# Bold letters are broader by this factor.
-BOLD = 1.12
 
 
 def draw_selection(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:

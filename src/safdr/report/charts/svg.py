@@ -9,6 +9,13 @@ from xml.etree import ElementTree
 # Below this width, names stand above their bars, and scales have fewer marks.
 NARROW_BELOW = 500
 
+# Of labels; the style sheet sets the same.
+FONT = 13
+# Bold letters are broader by this factor.
+BOLD = 1.12
+# Between a name and what it names.
+GAP = 12
+
 
 class Sheet:
     """An SVG image of a fixed width.
