@@ -9,7 +9,7 @@ import numpy as np
 from safdr.annealing.chains import SwapChains, random_subsets
 from safdr.criterion import fisher_criterion
 from safdr.logistic import LogisticData
-from safdr.moments import ClassMoments, FloatArray, IntArray, class_moments
+from safdr.moments import FloatArray, IntArray, WithinMoments, within_moments
 
 N_ROWS, N_FEATURES, N_REPLICAS = 1000, 60, 10
 # One for each width of the small matrices that the kernel knows by heart, and one beyond.
@@ -21,7 +21,7 @@ BETAS = (0.0, 2.0, 8.0, 32.0, 1e6)
 def sweep() -> None:
     """Cool some replicas at each size."""
     X, codes = _rows()
-    criterion = fisher_criterion(class_moments(X, codes, 2), ridge=1e-6)
+    criterion = fisher_criterion(within_moments(X, codes, 2), ridge=1e-6)
     rng = np.random.default_rng(1)
     for size in SIZES:
         start = random_subsets(criterion, size, N_REPLICAS, rng)
@@ -33,7 +33,7 @@ def sweep() -> None:
 def fit() -> None:
     """Fit logistic models to random subsets of each size."""
     X, codes = _rows()
-    moments: ClassMoments = class_moments(X, codes, 2)
+    moments: WithinMoments = within_moments(X, codes, 2)
     rng = np.random.default_rng(3)
     for size in SIZES:
         subsets = np.array([np.sort(rng.permutation(N_FEATURES)[:size]) for _ in range(N_REPLICAS)])

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.rows import keep
 from benchmarks.timing import take_turns
-from safdr.moments import class_moments
+from safdr.moments import within_moments
 
 ROUNDS = 11
 
@@ -22,7 +22,10 @@ def main(options: argparse.Namespace) -> None:
     results = []
     for order, X in {"C": rows, "F": np.asfortranarray(rows)}.items():
         seconds = take_turns(
-            {"product": partial(np.matmul, X.T, X), "moments": partial(class_moments, X, codes, 2)},
+            {
+                "product": partial(np.matmul, X.T, X),
+                "moments": partial(within_moments, X, codes, 2),
+            },
             rounds=options.rounds or ROUNDS,
         )
         results.append(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from safdr.criterion import Criterion, fisher_criterion
-from safdr.moments import class_moments
+from safdr.moments import within_moments
 from safdr.paper.datasets import get_dataset, load
 from safdr.paper.methods import annealing_defaults
 from safdr.paper.models import sizes_up_to
@@ -56,7 +56,7 @@ class Fold:
     def criterion(self) -> Criterion:
         """The criterion on these rows, with the library's default ridge."""
         return fisher_criterion(
-            class_moments(self.X, self.y, 2), ridge=annealing_defaults()["ridge"]
+            within_moments(self.X, self.y, 2), ridge=annealing_defaults()["ridge"]
         )
 
 

@@ -12,7 +12,7 @@ from benchmarks.rows import keep
 from benchmarks.timing import take_turns
 from safdr.annealing.chains import SwapChains, random_subsets
 from safdr.criterion import Criterion, fisher_criterion
-from safdr.moments import class_moments
+from safdr.moments import within_moments
 
 ROUNDS = 7
 N_REPLICAS, N_PROPOSALS = 50, 2000
@@ -23,7 +23,7 @@ REFERENCE_SHARE = 0.002
 def main(options: argparse.Namespace) -> None:
     """Measure breast cancer, hot (all accepted) and cold (hardly any), at several sizes."""
     X, y = load_breast_cancer(return_X_y=True)
-    criterion = fisher_criterion(class_moments(X, y, 2), ridge=1e-6)
+    criterion = fisher_criterion(within_moments(X, y, 2), ridge=1e-6)
     results = []
     for size in (3, 8, 15, 25):
         for beta in (0.0, 1e6):

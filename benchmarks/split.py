@@ -14,7 +14,7 @@ from safdr.logistic import LogisticData
 
 # Part, and where the function that does it is looked up. None of them calls another.
 PARTS = (
-    ("moments", search, "class_moments"),
+    ("moments", search, "within_moments"),
     ("annealing", search, "anneal"),
     ("fits", LogisticData, "fit"),
 )

@@ -5,7 +5,7 @@ import reference
 from safdr.annealing.anneal import AnnealingSettings, anneal
 from safdr.annealing.chains import SwapChains, random_subsets
 from safdr.criterion import Criterion, fisher_criterion
-from safdr.moments import class_moments
+from safdr.moments import within_moments
 
 QUIET = AnnealingSettings(n_batches=1, batch_fraction=1.0)
 
@@ -103,7 +103,7 @@ def test_annealing_stops_at_max_steps(rng):
 
 
 def test_the_trace_holds_start_and_steps(two_classes, rng):
-    criterion = fisher_criterion(class_moments(*two_classes, 2), ridge=1e-6)
+    criterion = fisher_criterion(within_moments(*two_classes, 2), ridge=1e-6)
     chains = chains_on(criterion, random_subsets(criterion, 4, 30, rng))
     start = chains.values
     trace = anneal(chains, QUIET, rng)
@@ -122,7 +122,7 @@ def test_the_mean_acceptance_is_reported(rng):
 
 
 def test_annealing_raises_the_criterion_and_lowers_the_acceptance(two_classes, rng):
-    criterion = fisher_criterion(class_moments(*two_classes, 2), ridge=1e-6)
+    criterion = fisher_criterion(within_moments(*two_classes, 2), ridge=1e-6)
     trace = anneal(chains_on(criterion, random_subsets(criterion, 4, 50, rng)), QUIET, rng)
     assert trace.mean[-1] > trace.mean[0] + 2 * trace.std[0]
     assert trace.acceptance[-1] < 0.5 * trace.acceptance[1]

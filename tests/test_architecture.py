@@ -14,7 +14,7 @@ SOURCE = Path(safdr.__file__).parent
 
 # What each room of the engine may import of the package: arrays go down, nothing comes back up.
 ENGINE = {
-    "moments": set(),
+    "moments": {"moments"},
     "checkpoint": set(),
     "result": {"moments"},
     "criterion": {"moments"},

@@ -11,13 +11,13 @@ from benchmarks.split import split_time
 from benchmarks.tts import time_to_solution
 from safdr import anneal_path, search
 from safdr.criterion import fisher_criterion
-from safdr.moments import class_moments
+from safdr.moments import within_moments
 
 
 @pytest.fixture
 def criterion(two_classes):
     X, y = two_classes
-    return fisher_criterion(class_moments(X, y, 2), ridge=1e-6)
+    return fisher_criterion(within_moments(X, y, 2), ridge=1e-6)
 
 
 # ---- Greedy selection ---------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def test_backward_drops_the_least_feature_each_time(criterion):
 def test_greedy_never_takes_a_copy_or_a_constant(two_classes, select):
     X, y = two_classes
     with_copies = np.column_stack([X, X[:, :3] * 2.0 + 1.0, np.ones(len(X))])
-    criterion = fisher_criterion(class_moments(with_copies, y, 2), ridge=1e-6)
+    criterion = fisher_criterion(within_moments(with_copies, y, 2), ridge=1e-6)
     subsets = select(criterion, 16)
     assert [len(subset) for subset in subsets] == list(range(1, 13))
     for subset in subsets:

@@ -11,7 +11,7 @@ import reference
 from safdr import _core
 from safdr.annealing.chains import SwapChains, random_subsets
 from safdr.criterion import Criterion, fisher_criterion, stack_criteria
-from safdr.moments import class_moments
+from safdr.moments import within_moments
 
 # A right sampler fails a chi-square test at this level once in ten thousand seeds; ours are fixed.
 LEVEL = 1e-4
@@ -31,7 +31,7 @@ def random_criterion(rng, n_features, n_columns=1, condition=1.0, ridge=0.0):
 
 
 def fisher(X, y, ridge=1e-6):
-    return fisher_criterion(class_moments(X, y, 2), ridge=ridge)
+    return fisher_criterion(within_moments(X, y, 2), ridge=ridge)
 
 
 def make_chains(criterion, size=4, n_replicas=20, seed=0, n_proposals=50, **options):
@@ -342,7 +342,7 @@ def test_copies_never_enter_together_on_batches(rng, which):
     X, y = with_copies(rng)
     whole = fisher(X, y)
     batches = [
-        fisher_criterion(class_moments(X[i], y[i], 2), ridge=1e-6, scale=whole.scale)
+        fisher_criterion(within_moments(X[i], y[i], 2), ridge=1e-6, scale=whole.scale)
         for i in (rng.permutation(len(X))[:50], rng.permutation(len(X))[:50])
     ]
     chains = make_chains(whole, 4, batches=stack_criteria(batches))

@@ -7,7 +7,7 @@ import pytest
 
 from safdr.annealing.chains import SwapChains, random_subsets, subset_values
 from safdr.criterion import Criterion, fisher_criterion
-from safdr.moments import class_moments
+from safdr.moments import within_moments
 
 
 def criterion_of(rng, n_features=12, n_columns=1):
@@ -60,7 +60,7 @@ def test_copies_of_features_do_not_send_it_round_in_circles(rng):
     X = rng.normal(size=(80, 6))
     y = (X[:, 0] + rng.normal(size=80) > 0).astype(np.int64)
     X = np.hstack([X, X + 1e-9 * rng.normal(size=X.shape), X])
-    criterion = fisher_criterion(class_moments(X, y, 2), ridge=1e-6)
+    criterion = fisher_criterion(within_moments(X, y, 2), ridge=1e-6)
     _, values = chains_on(criterion, 5, 16, rng).climbed()
     assert np.isfinite(values).all()
 

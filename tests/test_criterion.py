@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 
 import reference
 from safdr.criterion import MIN_COLLINEAR_TOL, SEPARATING, Criterion, fisher_criterion
-from safdr.moments import class_moments
+from safdr.moments import class_moments, within_moments
 
 N_FEATURES = 6
 RIDGE = 1e-9
 
 
 def fisher(X, y, ridge=RIDGE):
-    return fisher_criterion(class_moments(X, y, 2), ridge=ridge)
+    return fisher_criterion(within_moments(X, y, 2), ridge=ridge)
 
 
 @st.composite
@@ -123,7 +123,7 @@ def test_a_constant_feature_has_scale_zero_and_adds_nothing(two_classes):
 
 def test_the_scale_of_the_whole_data_serves_a_batch(two_classes):
     X, y = two_classes
-    whole, batch = fisher(X, y), class_moments(X[:100], y[:100], 2)
+    whole, batch = fisher(X, y), within_moments(X[:100], y[:100], 2)
     on_its_own = fisher_criterion(batch, ridge=1e-12)
     on_shared_scale = fisher_criterion(batch, ridge=1e-12, scale=whole.scale)
     assert (on_shared_scale.scale == whole.scale).all()
@@ -145,8 +145,31 @@ def test_collinear_tolerance_follows_the_ridge_down_to_a_floor(two_classes, ridg
     assert fisher(*two_classes, ridge).collinear_tol == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("n_classes", [1, 3])
-def test_moments_of_other_than_two_classes_are_refused(rng, n_classes):
-    codes = np.arange(12) % n_classes
-    with pytest.raises(ValueError, match=f"needs moments of 2 classes, got {n_classes}"):
-        fisher_criterion(class_moments(rng.normal(size=(12, 2)), codes, n_classes), ridge=1e-6)
+def test_moments_of_one_class_are_refused(rng):
+    moments = within_moments(rng.normal(size=(12, 2)), np.zeros(12, dtype=np.int64), 1)
+    with pytest.raises(ValueError, match="needs moments of 2 or more classes, got 1"):
+        fisher_criterion(moments, ridge=1e-6)
+
+
+@given(problems())
+def test_two_classes_give_the_sum_of_covariances_and_the_difference_of_means(problem):
+    X, y, _, _ = problem
+    weight = np.random.default_rng(0).uniform(0.1, 3.0, len(X))
+    moments = class_moments(X, y, 2, weight)
+    covariance = moments.covariance.sum(axis=0)
+    scale = np.sqrt(np.diag(covariance))
+    criterion = fisher_criterion(within_moments(X, y, 2, weight), ridge=1e-6)
+    expected = covariance / np.outer(scale, scale) + 1e-6 * np.eye(N_FEATURES)
+    np.testing.assert_array_equal(criterion.A, expected)
+    np.testing.assert_array_equal(criterion.D[:, 0], (moments.mean[1] - moments.mean[0]) / scale)
+
+
+def test_overwriting_changes_where_A_is_and_nothing_else(two_classes):
+    X, y = two_classes
+    moments = within_moments(X, y, 2)
+    new, before = fisher_criterion(moments, ridge=1e-6), moments.within.copy()
+    np.testing.assert_array_equal(moments.within, before)
+    old = fisher_criterion(moments, ridge=1e-6, overwrite=True)
+    assert old.A is moments.within
+    np.testing.assert_array_equal(old.A, new.A)
+    np.testing.assert_array_equal(old.scale, new.scale)

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from safdr.logistic import MAX_ITER, LogisticData
-from safdr.moments import class_moments
+from safdr.moments import within_moments
 
 N_FEATURES = 7
 
@@ -22,7 +22,7 @@ def problem(seed, n_rows=300, strength=0.6, shift=0.0):
 
 def fit(X, y, subsets, weight=None, **options):
     codes = y.astype(np.int64)
-    data = LogisticData(X, codes, weight, class_moments(X, codes, 2, weight))
+    data = LogisticData(X, codes, weight, within_moments(X, codes, 2, weight))
     return data.fit(np.asarray(subsets), **options)
 
 

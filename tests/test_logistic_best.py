@@ -6,7 +6,7 @@ from scipy.optimize import linprog
 
 import safdr.logistic
 from safdr.logistic import LogisticData
-from safdr.moments import class_moments
+from safdr.moments import within_moments
 
 
 def heavy_tailed(seed, n_rows=80, n_features=12):
@@ -20,7 +20,7 @@ def heavy_tailed(seed, n_rows=80, n_features=12):
 
 
 def data_of(X, y, weight=None):
-    return LogisticData(X, y, weight, class_moments(X, y, 2, weight))
+    return LogisticData(X, y, weight, within_moments(X, y, 2, weight))
 
 
 @pytest.mark.parametrize("seed", range(12))

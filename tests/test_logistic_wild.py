@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from safdr.logistic import LogisticData
-from safdr.moments import class_moments
+from safdr.moments import within_moments
 
 
 def wild(seed, n_rows=300, n_features=20):
@@ -23,7 +23,7 @@ def wild(seed, n_rows=300, n_features=20):
 def test_no_cross_entropy_is_below_what_the_coefficients_reach(best_only):
     for seed in range(60):
         X, y, subsets = wild(seed)
-        fits = LogisticData(X, y, None, class_moments(X, y, 2)).fit(subsets, best_only=best_only)
+        fits = LogisticData(X, y, None, within_moments(X, y, 2)).fit(subsets, best_only=best_only)
         margin = np.where(y == 1, 1, -1) * (
             np.einsum("rsk,sk->sr", X[:, subsets], fits.coefficients) + fits.intercepts[:, None]
         )

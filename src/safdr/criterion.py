@@ -1,4 +1,4 @@
-"""Class moments become a criterion J(S) = trace(D_S' A_SS⁻¹ D_S) over subsets S of the features."""
+"""Moments become a criterion J(S) = trace(D_S' A_SS⁻¹ D_S) over subsets S of the features."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from safdr.moments import ClassMoments, FloatArray, IntArray
+from safdr.moments import FloatArray, IntArray, JointMoments, WithinMoments
 
 # A and D of several criteria: (n_criteria, n_features, n_features or n_columns).
 CriterionStack: TypeAlias = tuple[FloatArray, FloatArray]
@@ -21,6 +22,9 @@ MIN_COLLINEAR_TOL = 1e-5
 # above 10 000 by itself) separates the classes; what is left of its variance sets no scale.
 SEPARATING = 1e-4
 
+# Rows of a matrix that are scaled at a time, so that no second matrix is needed.
+ROWS_AT_ONCE = 256
+
 
 @dataclass(frozen=True, eq=False)
 class Criterion:
@@ -32,15 +36,16 @@ class Criterion:
         Positive definite; its diagonal is one (plus the ridge), but for features that separate the
         classes alone, and in batches.
     D : ndarray of shape (n_features, n_columns)
-        What is to be explained: one column for two classes.
+        What is to be explained: a column for each class but the first, or for each output.
     scale : ndarray of shape (n_features,)
         What the features were divided by. J does not depend on it; conditioning does. Zero marks a
         feature that never changes.
     ridge : float
         What was added to the diagonal of A.
     needless : ndarray of int
-        Features that no subset needs: those that never change, and all but the first of those that
-        are constant within each class, since each of them is the label by another name.
+        Features that no subset needs: those that never change, and of those that are constant
+        within each class all that follow from the ones before: of two classes, all but the first,
+        since each of them is the label by another name.
     """
 
     A: FloatArray
@@ -70,43 +75,139 @@ class Criterion:
 
 
 def fisher_criterion(
-    moments: ClassMoments, *, ridge: float, scale: FloatArray | None = None
+    moments: WithinMoments,
+    *,
+    ridge: float,
+    scale: FloatArray | None = None,
+    overwrite: bool = False,
 ) -> Criterion:
-    """Fisher discriminant ratio of two classes.
+    """Fisher discriminant ratio, averaged over the pairs of classes.
 
-    A is the sum of the two population covariances and D the difference of the means, so that
-    J(S) = d'·S_W⁻¹·d over the features in S.
+    A is the sum of the population covariances, and D·D' the scatter between the classes, so that
+    J(S) is the mean of d'·A_SS⁻¹·d over all pairs of rows of different classes, with d the
+    difference of the means of their classes: of two classes, the ratio itself.
 
     Parameters
     ----------
-    moments : ClassMoments
-        Of two classes, both with weight.
+    moments : WithinMoments
+        Of at least two classes. One without weight adds nothing.
     ridge : float
         Added to the diagonal of A, relative to each feature's variance within the classes.
     scale : ndarray of shape (n_features,), default=None
         What to divide the features by: that of the whole data, where the moments are a batch's.
         None takes the deviation within the classes, so that the diagonal of A is one; or, for a
         feature that separates them (nearly) perfectly, a share of the distance of the means.
+    overwrite : bool, default=False
+        Whether A may take the place of `moments.within`, which is not to be used any more then.
 
     Returns
     -------
     Criterion
     """
-    if len(moments.weight) != 2:
-        raise ValueError(f"fisher_criterion needs moments of 2 classes, got {len(moments.weight)}.")
-    A = moments.covariance.sum(axis=0)
-    D = (moments.mean[1] - moments.mean[0])[:, None]
+    if len(moments.weight) < 2:
+        raise ValueError(
+            f"fisher_criterion needs moments of 2 or more classes, got {len(moments.weight)}."
+        )
+    variance = np.diag(moments.within).copy()
+    D = _between_classes(moments.weight, moments.mean)
     if scale is None:
-        scale = np.sqrt(np.maximum(np.diag(A), SEPARATING * (D**2).sum(axis=1)))
+        scale = np.sqrt(np.maximum(variance, SEPARATING * (D**2).sum(axis=1)))
     constant = scale == 0
-    label_copies = np.flatnonzero((np.diag(A) == 0) & ~constant)
-    needless = np.union1d(np.flatnonzero(constant), label_copies[1:])
+    label_copies = np.flatnonzero((variance == 0) & ~constant)
+    needless = np.union1d(np.flatnonzero(constant), label_copies[_dependent(D[label_copies])])
     divisor = np.where(constant, 1.0, scale)
-    A = A / np.outer(divisor, divisor)
-    A[np.diag_indices_from(A)] += ridge
+    A = _scaled(moments.within, divisor, ridge, overwrite)
     return Criterion(A, D / divisor[:, None], scale, ridge, needless)
+
+
+def r2_criterion(
+    moments: JointMoments,
+    *,
+    ridge: float,
+    scale: FloatArray | None = None,
+    output_scale: FloatArray | None = None,
+    overwrite: bool = False,
+) -> Criterion:
+    """Share of the variance of the outputs that a linear model explains: R², their mean.
+
+    Parameters
+    ----------
+    moments : JointMoments
+        Of features and outputs.
+    ridge : float
+        Added to the diagonal of A, relative to each feature's variance.
+    scale : ndarray of shape (n_features,), default=None
+        What to divide the features by: that of the whole data, where the moments are a batch's.
+        None takes their deviation.
+    output_scale : ndarray of shape (n_outputs,), default=None
+        What to divide the outputs by, likewise. An output that never changes counts as explained
+        by nothing.
+    overwrite : bool, default=False
+        Whether A may take the place of `moments.covariance`, which is not to be used any more then.
+
+    Returns
+    -------
+    Criterion
+    """
+    if scale is None:
+        scale = np.sqrt(np.diag(moments.covariance))
+    if output_scale is None:
+        output_scale = np.sqrt(moments.output_variance)
+    divisor = np.where(scale == 0, 1.0, scale)
+    output_divisor = np.where(output_scale == 0, 1.0, output_scale) * np.sqrt(len(output_scale))
+    D = moments.cross / divisor[:, None] / output_divisor
+    A = _scaled(moments.covariance, divisor, ridge, overwrite)
+    return Criterion(A, D, scale, ridge, np.flatnonzero(scale == 0))
+
+
+def _between_classes(weight: FloatArray, mean: FloatArray) -> FloatArray:
+    """D, of shape (n_features, n_classes - 1): what each class adds to those before it.
+
+    With W the weight and m the mean of the classes before, class c adds W·w/(W + w)·dd' to the
+    scatter between the classes, where d = μ_c - m (Chan's formula). The sum is divided by
+    the number of pairs of rows of different classes, over that of rows.
+    """
+    # In units of the largest, so that products stay in range.
+    weight = weight / max(weight.max(), np.finfo(float).tiny)
+    total = np.cumsum(weight)
+    pairs = weight * np.concatenate([[0.0], total[:-1]])
+    if not pairs.any():
+        return np.zeros((mean.shape[1], len(weight) - 1))
+    divisor = np.where(total > 0, total, 1.0)
+    factor = np.sqrt(pairs / divisor / (pairs.sum() / total[-1]))
+    D = np.empty_like(mean)
+    before = np.zeros(mean.shape[1])
+    for label, share in enumerate(weight / divisor):
+        difference = mean[label] - before
+        D[label] = factor[label] * difference
+        before = before + share * difference
+    return np.ascontiguousarray(D[1:].T)
+
+
+def _dependent(rows: FloatArray) -> NDArray[np.bool_]:
+    """Which rows are linear combinations of those before, but for rounding."""
+    dependent = np.zeros(len(rows), dtype=bool)
+    basis = np.empty((0, rows.shape[1]))
+    for i, row in enumerate(rows):
+        left = row - (basis @ row) @ basis
+        dependent[i] = np.linalg.norm(left) <= 1e-9 * np.linalg.norm(row)
+        if not dependent[i]:
+            basis = np.vstack([basis, left / np.linalg.norm(left)])
+    return dependent
+
+
+def _scaled(matrix: FloatArray, divisor: FloatArray, ridge: float, overwrite: bool) -> FloatArray:
+    """The matrix in units of the divisor, with the ridge on its diagonal."""
+    A = matrix if overwrite else np.empty_like(matrix)
+    for start in range(0, len(A), ROWS_AT_ONCE):
+        some = slice(start, start + ROWS_AT_ONCE)
+        np.divide(matrix[some], np.outer(divisor[some], divisor), out=A[some])
+    A[np.diag_indices_from(A)] += ridge
+    return A
 
 
 def stack_criteria(criteria: Sequence[Criterion]) -> CriterionStack:
     """Put criteria over the same features into two arrays, as the kernel takes them."""
+    if len(criteria) == 1:
+        return criteria[0].A[None], criteria[0].D[None]
     return np.stack([c.A for c in criteria]), np.stack([c.D for c in criteria])

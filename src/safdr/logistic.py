@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from safdr import _core
 from safdr.checkpoint import no_checkpoint
-from safdr.moments import ClassMoments, FloatArray, IntArray
+from safdr.moments import FloatArray, IntArray, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
 # that without features). The step that follows leaves next to nothing.
@@ -70,7 +70,7 @@ class LogisticData:
         Class of each row, 0 or 1.
     sample_weight : ndarray of shape (n_samples,) or None
         Positive weights; None means one.
-    moments : ClassMoments
+    moments : WithinMoments
         Of these rows. They set the scale that the fits work on, and where they start.
     """
 
@@ -79,7 +79,7 @@ class LogisticData:
         X: FloatArray,
         codes: IntArray,
         sample_weight: FloatArray | None,
-        moments: ClassMoments,
+        moments: WithinMoments,
     ) -> None:
         self._X = X
         self._y = (codes == 1).astype(np.float64)
@@ -88,8 +88,7 @@ class LogisticData:
         scale = np.sqrt(variance)
         self._scale = np.where(scale > 0, scale, 1.0)
         self._means = (moments.mean - self._center) / self._scale
-        pooled = moments.scatter.sum(axis=0) / moments.weight.sum()
-        self._pooled = pooled / np.outer(self._scale, self._scale)
+        self._blocks = moments.blocks
         self._log_odds = float(np.log(moments.weight[1] / moments.weight[0]))
 
     def fit(
@@ -200,7 +199,10 @@ class LogisticData:
     def _discriminant_start(self, subsets: IntArray) -> FloatArray:
         """Coefficients of Fisher's discriminant, the optimum if the classes were Gaussian."""
         size = subsets.shape[1]
-        pooled = self._pooled[subsets[:, :, None], subsets[:, None, :]] + 1e-8 * np.eye(size)
+        # The mean of the two covariances, in units of the scale.
+        scale = self._scale[subsets]
+        pooled = self._blocks(subsets) / (2.0 * scale[:, :, None] * scale[:, None, :])
+        pooled += 1e-8 * np.eye(size)
         negative, positive = self._means[0][subsets], self._means[1][subsets]
         slopes = np.linalg.solve(pooled, (positive - negative)[..., None])[..., 0]
         intercepts = self._log_odds - 0.5 * np.sum((positive + negative) * slopes, axis=1)

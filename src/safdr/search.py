@@ -14,7 +14,7 @@ from safdr.batches import batch_share, draw_batches
 from safdr.checkpoint import no_checkpoint
 from safdr.criterion import CriterionStack, fisher_criterion, stack_criteria
 from safdr.logistic import LogisticData
-from safdr.moments import FloatArray, IntArray, class_moments
+from safdr.moments import FloatArray, IntArray, within_moments
 from safdr.result import AnnealingResult
 
 # One replica has no spread; this many random subsets then stand in for it.
@@ -58,7 +58,7 @@ class Search:
         self.sample_weight = sample_weight
         self.settings = settings
         self.seed = seed
-        moments = class_moments(X, codes, 2, sample_weight)
+        moments = within_moments(X, codes, 2, sample_weight)
         self.criterion = fisher_criterion(moments, ridge=settings.ridge)
         self.logistic = LogisticData(X, codes, sample_weight, moments)
         # The batches of the last share asked for: all sizes share them, unless rows are so few that
@@ -185,7 +185,7 @@ class Search:
         return stack_criteria(
             [
                 fisher_criterion(
-                    class_moments(self.X, codes, 2, self.sample_weight),
+                    within_moments(self.X, codes, 2, self.sample_weight),
                     ridge=self.settings.ridge,
                     scale=self.criterion.scale,
                 )
