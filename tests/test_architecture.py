@@ -18,13 +18,25 @@ ENGINE = {
     "checkpoint": set(),
     "result": {"moments"},
     "criterion": {"moments"},
+    "constraints": {"constraints", "moments"},
     "batches": {"moments"},
-    "annealing": {"annealing", "_core", "checkpoint", "criterion", "moments", "result"},
+    "annealing": {
+        *("annealing", "_core", "checkpoint", "constraints", "criterion", "moments", "result")
+    },
     "logistic": {"_core", "checkpoint", "moments", "result"},
     "search": {"annealing", "batches", "checkpoint", "criterion", "logistic", "moments", "result"},
 }
 # Rooms that know matrices; results and the estimators stand between them and the readers.
-INNER = {"moments", "criterion", "batches", "annealing", "logistic", "search", "_core"}
+INNER = {
+    "moments",
+    "constraints",
+    "criterion",
+    "batches",
+    "annealing",
+    "logistic",
+    "search",
+    "_core",
+}
 READERS = {"display", "report", "export", "cli", "paper"}
 # Rooms about tables, and what they may import of the package: neither models nor engine.
 ABOUT_TABLES = {"table": {"table"}, "export": {"export", "table"}}
