@@ -24,19 +24,12 @@ ENGINE = {
         *("annealing", "_core", "checkpoint", "constraints", "criterion", "moments", "result")
     },
     "logistic": {"_core", "checkpoint", "moments", "result"},
+    "softmax": {"checkpoint", "moments"},
+    "multinomial": {"_core", "checkpoint", "moments", "softmax"},
     "search": {"annealing", "batches", "checkpoint", "criterion", "logistic", "moments", "result"},
 }
 # Rooms that know matrices; results and the estimators stand between them and the readers.
-INNER = {
-    "moments",
-    "constraints",
-    "criterion",
-    "batches",
-    "annealing",
-    "logistic",
-    "search",
-    "_core",
-}
+INNER = set(ENGINE) - {"checkpoint", "result"} | {"_core"}
 READERS = {"display", "report", "export", "cli", "paper"}
 # Rooms about tables, and what they may import of the package: neither models nor engine.
 ABOUT_TABLES = {"table": {"table"}, "export": {"export", "table"}}
