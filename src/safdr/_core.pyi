@@ -19,6 +19,8 @@ def sweep(
     n_proposals: int,
     collinear_tol: float,
     n_threads: int,
+    conflicts: NDArray[np.uint8] | None = None,
+    cost: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]: ...
 def climb(
     A: NDArray[np.float64],
@@ -30,6 +32,8 @@ def climb(
     n_usable: int,
     collinear_tol: float,
     n_threads: int,
+    conflicts: NDArray[np.uint8] | None = None,
+    cost: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]: ...
 def subset_values(
     A: NDArray[np.float64],

@@ -73,6 +73,41 @@ struct Group {
   }
 };
 
+// What it costs to take feature j[n] in for the member at position a.
+SAFDR_INLINE Lanes swap_cost(const double* cost, const Group& group, std::int64_t a, const std::int64_t* j) {
+  const std::int32_t* leaving = group.members.data() + a * kLanes;
+  return gather([&](int n) { return cost[j[n]] - cost[leaving[n]]; });
+}
+
+// What the members cost, all together.
+SAFDR_INLINE Lanes members_cost(const double* cost, const Group& group, std::int64_t k) {
+  Lanes sum = constant(0.0);
+  for (std::int64_t l = 0; l < k; ++l) {
+    const std::int32_t* member = group.members.data() + l * kLanes;
+    sum += gather([&](int n) { return cost[member[n]]; });
+  }
+  return sum;
+}
+
+// Where feature j[n] may come in: the position of the only member it is in conflict with, kAnywhere if there
+// is none, kNowhere if there are several. Lanes that do not ask get kAnywhere.
+constexpr std::int64_t kAnywhere = -1, kNowhere = -2;
+
+SAFDR_INLINE Flags places_for(const Replicas& replicas, const Group& group, std::int64_t n_features,
+                              const std::int64_t* j, const Flags& ask) {
+  Flags place = broadcast(kAnywhere);
+  for (int n = 0; n < kLanes; ++n) {
+    if (!ask[n]) continue;
+    const std::uint8_t* row = replicas.conflicts + j[n] * n_features;
+    for (std::int64_t l = 0; l < replicas.size && place[n] != kNowhere; ++l) {
+      if (row[group.order[n][l]]) place.set(n, place[n] == kAnywhere ? l : kNowhere);
+    }
+  }
+  return place;
+}
+
+SAFDR_INLINE Flags fits(const Flags& place, std::int64_t a) { return (place == kAnywhere) | (place == a); }
+
 // Builds the state anew, and notes by how much its value had drifted, relative to itself.
 SAFDR_INLINE void rebuild(SubsetLanes& state, const Flags& count, Lanes& worst) {
   const Lanes incremental = state.value;
@@ -107,7 +142,9 @@ SAFDR_INLINE Flags accepted(const Lanes& draw, const Lanes& exponent) {
   return draw < probability;
 }
 
-// One sweep of a group; returns the accepted swaps of each lane.
+// One sweep of a group; returns the accepted swaps of each lane. Conflicts and costs are compiled apart, so
+// that those without them do not pay for the questions.
+template <bool kLimited>
 SAFDR_INLINE Flags sweep_group(const Replicas& replicas, Group& group, std::vector<SubsetLanes>& states,
                                const Lanes& beta, RandomLanes& random, const SweepOptions& options,
                                Lanes& worst_drift) {
@@ -131,7 +168,12 @@ SAFDR_INLINE Flags sweep_group(const Replicas& replicas, Group& group, std::vect
     Flags possible;
     const Lanes left = state.look(j);
     const Lanes gain = state.gain(a, left, state.projection(a), options.collinear_tol, possible);
-    const Flags accept = group.range.alive & possible & accepted(random.uniform(), beta * gain);
+    Lanes rise = gain;
+    if (kLimited && replicas.cost != nullptr) rise -= swap_cost(replicas.cost, group, a, j);
+    Flags accept = group.range.alive & possible & accepted(random.uniform(), beta * rise);
+    if (kLimited && replicas.conflicts != nullptr) {
+      accept = accept & fits(places_for(replicas, group, state.n_features, j, accept), a);
+    }
     if (!any(accept)) continue;
     state.swap(a, gain, accept);
     Flags worn = state.worn;
@@ -177,17 +219,21 @@ SAFDR_CLONES void sweep_often(const CriterionStack& criteria, const Criterion& a
   std::vector<SubsetLanes> states = make_states(criteria, which == nullptr, group, replicas.size, memory);
   RandomLanes random(group.streams);
   Lanes worst = constant(0.0);
+  const bool limited = replicas.conflicts != nullptr || replicas.cost != nullptr;
   for (std::int64_t t = 0; t < n_sweeps; ++t) {
     const std::int64_t row = t * replicas.n_replicas;
     if (which != nullptr) {
       for (int n = 0; n < kLanes; ++n) states[0].set_criterion(n, criteria[which[row + range.replica(n)]]);
     }
     const Lanes lane_beta = gather([&](int n) { return beta[row + range.replica(n)]; });
-    const Flags n_accepted = sweep_group(replicas, group, states, lane_beta, random, options, worst);
+    const Flags n_accepted =
+        limited ? sweep_group<true>(replicas, group, states, lane_beta, random, options, worst)
+                : sweep_group<false>(replicas, group, states, lane_beta, random, options, worst);
     if (range.first == 0 && t + 1 == n_sweeps) {
       for (SubsetLanes& each : states) rebuild(each, range.alive, worst);
     }
-    const Lanes value = evaluate_lanes(all_rows, group.members.data(), replicas.size, memory);
+    Lanes value = evaluate_lanes(all_rows, group.members.data(), replicas.size, memory);
+    if (replicas.cost != nullptr) value -= members_cost(replicas.cost, group, replicas.size);
     for (int n = 0; n < range.n_lanes; ++n) {
       report.accepted[row + range.first + n] = n_accepted[n];
       report.values[row + range.first + n] = value[n];
@@ -208,13 +254,17 @@ SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Grou
       b[n] = place;
       j[n] = group.order[n][place];
     }
+    Flags position = broadcast(kAnywhere);
+    if (replicas.conflicts != nullptr) position = places_for(replicas, group, state.n_features, j, active);
     const Lanes left = state.look(j);
     state.multiply();
     Lanes most = kSmallestRise * absolute(state.value);
     Flags best = broadcast<std::int64_t>(-1), possible;
     for (std::int64_t a = replicas.n_fixed; a < replicas.size; ++a) {
-      const Lanes gain = state.gain(a, left, state.g[a], tol, possible);
-      const Flags better = active & possible & (gain > most);
+      Lanes gain = state.gain(a, left, state.g[a], tol, possible);
+      if (replicas.cost != nullptr) gain -= swap_cost(replicas.cost, group, a, j);
+      Flags better = active & possible & (gain > most);
+      if (replicas.conflicts != nullptr) better = better & fits(position, a);
       most = choose(better, gain, most);
       best = choose(better, broadcast(a), best);
     }
@@ -240,13 +290,18 @@ SAFDR_CLONES void climb_group(const Criterion& criterion, const Replicas& replic
   state.build();
   // A lane goes on as long as a round has raised its value, computed from scratch: so all come to an end.
   Flags active = group.range.alive;
-  Lanes before = state.value;
+  const auto value_now = [&] {
+    return replicas.cost == nullptr ? state.value
+                                    : state.value - members_cost(replicas.cost, group, replicas.size);
+  };
+  Lanes value = value_now();
   while (climb_round(state, replicas, group, active, tol)) {
     state.build();
-    active = active & (state.value > before);
-    before = state.value;
+    const Lanes before = value;
+    value = value_now();
+    active = active & (value > before);
   }
-  for (int n = 0; n < group.range.n_lanes; ++n) values[group.range.first + n] = state.value[n];
+  for (int n = 0; n < group.range.n_lanes; ++n) values[group.range.first + n] = value[n];
 }
 
 // All lanes walk the same way; the first one tells.

@@ -26,6 +26,10 @@ struct Replicas {
   std::int32_t* order;
   std::uint64_t* streams;  // four words of random state each
   std::int64_t n_replicas, size, n_fixed, n_usable;
+  // Null, or: K x K, which features can't be in together; what each costs, so that the value of a subset is
+  // J less the cost of its members.
+  const std::uint8_t* conflicts = nullptr;
+  const double* cost = nullptr;
 };
 
 struct SweepOptions {

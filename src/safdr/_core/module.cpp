@@ -53,16 +53,21 @@ safdr::Criterion as_criterion(const Matrix<const double>& A, const Matrix<const 
   return {A.data(), D.data(), static_cast<std::int64_t>(A.shape(0)), static_cast<std::int64_t>(D.shape(1))};
 }
 
+using Weights = std::optional<Vector<const double>>;
+using Conflicts = std::optional<Matrix<const std::uint8_t>>;
+
+auto data_of(const auto& array) { return array ? array->data() : nullptr; }
+
 auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_all,
            Matrix<const double> D_all, Matrix<std::int32_t> order, Matrix<std::uint64_t> streams,
            Matrix<const double> beta, std::optional<Matrix<const std::int64_t>> which, std::int64_t size,
            std::int64_t n_fixed, std::int64_t n_usable, std::int64_t n_proposals, double collinear_tol,
-           std::int64_t n_threads) {
+           std::int64_t n_threads, Conflicts conflicts, Weights cost) {
   const std::size_t n_sweeps = beta.shape(0), n = order.shape(0);
   NewArray<std::int64_t> accepted({n_sweeps, n});
   NewArray<double> values({n_sweeps, n}), drift({n});
   const safdr::Replicas replicas{order.data(), streams.data(), static_cast<std::int64_t>(n), size, n_fixed,
-                                 n_usable};
+                                 n_usable, data_of(conflicts), data_of(cost)};
   {
     nb::gil_scoped_release release;
     safdr::sweep(as_stack(A, D), as_criterion(A_all, D_all), replicas, beta.data(),
@@ -74,10 +79,12 @@ auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_
 }
 
 auto climb(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> order, std::int64_t size,
-           std::int64_t n_fixed, std::int64_t n_usable, double collinear_tol, std::int64_t n_threads) {
+           std::int64_t n_fixed, std::int64_t n_usable, double collinear_tol, std::int64_t n_threads,
+           Conflicts conflicts, Weights cost) {
   const std::size_t n = order.shape(0);
   NewArray<double> values({n});
-  const safdr::Replicas replicas{order.data(), nullptr, static_cast<std::int64_t>(n), size, n_fixed, n_usable};
+  const safdr::Replicas replicas{order.data(), nullptr, static_cast<std::int64_t>(n), size, n_fixed,
+                                 n_usable, data_of(conflicts), data_of(cost)};
   {
     nb::gil_scoped_release release;
     safdr::climb(as_criterion(A, D), replicas, collinear_tol, n_threads, values.data.data());
@@ -122,8 +129,6 @@ auto standardise(AnyMatrix X, Vector<const double> mean, Vector<const double> sc
   }
   return Z.release();
 }
-
-using Weights = std::optional<Vector<const double>>;
 
 safdr::Design as_design(const Stack<const double>& Z, const Vector<const double>& y, const Weights& weight) {
   if (reinterpret_cast<std::uintptr_t>(Z.data()) % 64 != 0) throw nb::value_error("Z must come from standardise().");
@@ -172,9 +177,10 @@ NB_MODULE(_core, m) {
   m.doc() = "Compiled core of safdr: sweeps over subsets and logistic fits. Private; may change at any time.";
   m.def("sweep", &sweep, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "order"_a.noconvert(),
         "streams"_a.noconvert(), "beta"_a,
-        "which"_a.none(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a);
+        "which"_a.none(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a,
+        "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
   m.def("climb", &climb, "A"_a, "D"_a, "order"_a.noconvert(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a,
-        "collinear_tol"_a, "n_threads"_a);
+        "collinear_tol"_a, "n_threads"_a, "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
   m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a);
   m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(),
         "collinear_tol"_a);

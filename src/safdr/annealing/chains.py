@@ -66,6 +66,11 @@ class SwapChains:
         What the replicas sweep on; None means `criterion` itself.
     include, exclude : sequence of int, default=()
         Features that stay in every subset (and are in all of `subsets`), and that stay out.
+    conflicts : ndarray of shape (n_features, n_features), default=None
+        Pairs of features that no subset may hold together (and none of `subsets` does).
+    cost : ndarray of shape (n_features,), default=None
+        What each feature costs: the value of a subset is its criterion value less the cost of its
+        members. In units of the criterion.
     n_threads : int, default=1
         Threads over replicas. The answer does not depend on it.
     """
@@ -80,9 +85,13 @@ class SwapChains:
         batches: CriterionStack | None = None,
         include: Sequence[int] | IntArray = (),
         exclude: Sequence[int] | IntArray = (),
+        conflicts: NDArray[np.bool_] | None = None,
+        cost: FloatArray | None = None,
         n_threads: int = 1,
     ) -> None:
         self.criterion = criterion
+        self._conflicts = _checked_conflicts(conflicts, subsets, criterion.n_features)
+        self._cost = _checked_cost(cost, criterion.n_features)
         self._A, self._D = stack_criteria([criterion]) if batches is None else batches
         self.n_batches = len(self._A)
         n_replicas, self.size = subsets.shape
@@ -114,6 +123,8 @@ class SwapChains:
         if self._values is None:
             members = self._order[:, : self.size]
             self._values = subset_values(self.criterion, members, self.n_threads)
+            if self._cost is not None:
+                self._values = self._values - self._cost[members].sum(axis=1)
         return self._values
 
     def sweep(
@@ -153,6 +164,8 @@ class SwapChains:
             n_proposals=self.n_proposals,
             collinear_tol=self.criterion.collinear_tol,
             n_threads=self.n_threads,
+            conflicts=self._conflicts,
+            cost=self._cost,
         )
         self._values = values[-1]
         self.drift = max(self.drift, float(drift.max()))
@@ -190,6 +203,8 @@ class SwapChains:
             n_usable=self._n_usable,
             collinear_tol=self.criterion.collinear_tol,
             n_threads=self.n_threads,
+            conflicts=self._conflicts,
+            cost=self._cost,
         )
         return np.sort(order[:, : self.size], axis=1).astype(np.int64), values
 
@@ -226,6 +241,37 @@ def subset_values(
     """
     members = np.ascontiguousarray(subsets, dtype=np.int32)
     return _core.subset_values(criterion.A, criterion.D, members, n_threads=n_threads)
+
+
+def _checked_conflicts(
+    conflicts: NDArray[np.bool_] | None, subsets: IntArray, n_features: int
+) -> NDArray[np.uint8] | None:
+    """Conflicts as the kernel takes them; the core trusts what it gets."""
+    if conflicts is None:
+        return None
+    if conflicts.shape != (n_features, n_features) or (conflicts != conflicts.T).any():
+        raise ValueError(
+            f"conflicts must be symmetric, of shape ({n_features}, {n_features}); got an array of "
+            f"shape {conflicts.shape}."
+        )
+    held = conflicts[subsets[:, :, None], subsets[:, None, :]].any(axis=(1, 2))
+    if held.any():
+        raise ValueError(
+            f"subsets must hold no two features in conflict; row {np.argmax(held)} does."
+        )
+    return np.ascontiguousarray(conflicts, dtype=np.uint8)
+
+
+def _checked_cost(cost: FloatArray | None, n_features: int) -> FloatArray | None:
+    """Costs as the kernel takes them."""
+    if cost is None:
+        return None
+    if cost.shape != (n_features,) or not np.isfinite(cost).all():
+        raise ValueError(
+            f"cost must hold a finite number for each of {n_features} features; got an array of "
+            f"shape {cost.shape}."
+        )
+    return np.ascontiguousarray(cost, dtype=np.float64)
 
 
 def _orders(
