@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
+from scipy.sparse import issparse
 
 from safdr.moments.arrays import FloatArray, IntArray, Rows
 
@@ -27,6 +28,7 @@ class RowBlock(NamedTuple):
     """Some rows around their mean, times the root of their weight."""
 
     numbers: IntArray
+    root: FloatArray
     weight: float
     mean: FloatArray
     rows: FloatArray
@@ -34,24 +36,27 @@ class RowBlock(NamedTuple):
 
 def row_blocks(X: Rows, rows: IntArray, sample_weight: FloatArray | None) -> Iterator[RowBlock]:
     """The given rows of X in blocks; each may overwrite the one before."""
+    X = X.tocsr() if issparse(X) else X
     # One buffer for all blocks, where that serves: fresh memory costs a fifth of the time. (Of an
     # array in Fortran order np.take would copy the whole first.)
-    in_place = X.flags.c_contiguous and X.dtype == np.float64
+    in_place = isinstance(X, np.ndarray) and X.flags.c_contiguous and X.dtype == np.float64
     length = _block_length(X.shape[1])
     buffer = np.empty((min(len(rows), length), X.shape[1]))
     for index in _cut(rows, length):
         if in_place:
             centred = np.take(X, index, axis=0, out=buffer[: len(index)], mode="clip")
         else:
-            centred = X[index].astype(np.float64, copy=False)
+            some = X[index].toarray() if issparse(X) else X[index]
+            centred = some.astype(np.float64, copy=False)
         weight = np.ones(len(index)) if sample_weight is None else sample_weight[index]
         if not weight.any():
             continue
         mean = block_mean(centred, weight)
         centred -= mean
+        root = np.sqrt(weight)
         if sample_weight is not None:
-            centred *= np.sqrt(weight)[:, None]
-        yield RowBlock(index, float(weight.sum()), mean, centred)
+            centred *= root[:, None]
+        yield RowBlock(index, root, float(weight.sum()), mean, centred)
 
 
 def block_mean(rows: FloatArray, weight: FloatArray) -> FloatArray:
@@ -94,6 +99,26 @@ class ScatterSum:
         if not self._in_place:
             self._group, self._product = np.empty_like(out), np.empty_like(out)
 
+    def add_rows(
+        self, X: Rows, rows: IntArray, sample_weight: FloatArray | None, *, divide: bool = True
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Add the scatter of the given rows, divided by their weight unless told.
+
+        Return their weight, their mean, and their squares around it, summed.
+        """
+        weight = weight_of(rows, X.shape[1], sample_weight)
+        if weight == 0:
+            return 0.0, np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        self.open(weight if divide else 1.0)
+        weights, means = [], []
+        for block in row_blocks(X, rows, sample_weight):
+            self.add(block.rows)
+            weights.append(block.weight)
+            means.append(block.mean)
+        mean, between = joined_mean(np.asarray(weights), np.asarray(means))
+        self.add(between)
+        return weight, mean, self.close()
+
     def open(self, divisor: float) -> None:
         """Begin a group."""
         self._divisor = divisor
@@ -135,32 +160,6 @@ def _mirror(matrix: FloatArray) -> None:
         for below in range(end, len(matrix), MIRROR_SIDE):
             there = slice(below, below + MIRROR_SIDE)
             matrix[there, start:end] = matrix[start:end, there].T
-
-
-def add_rows(
-    total: ScatterSum,
-    X: Rows,
-    rows: IntArray,
-    sample_weight: FloatArray | None,
-    *,
-    divide: bool,
-) -> tuple[float, FloatArray, FloatArray]:
-    """Add the scatter of the given rows to the sum, divided by their weight if asked for.
-
-    Return their weight, their mean, and their squares around it, summed.
-    """
-    weight = weight_of(rows, X.shape[1], sample_weight)
-    if weight == 0:
-        return 0.0, np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    total.open(weight if divide else 1.0)
-    weights, means = [], []
-    for block in row_blocks(X, rows, sample_weight):
-        total.add(block.rows)
-        weights.append(block.weight)
-        means.append(block.mean)
-    mean, between = joined_mean(np.asarray(weights), np.asarray(means))
-    total.add(between)
-    return weight, mean, total.close()
 
 
 def weight_of(rows: IntArray, n_features: int, sample_weight: FloatArray | None) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safdr.moments.arrays import FloatArray, IntArray
-from safdr.moments.blocks import ScatterSum, add_rows
+from safdr.moments.blocks import ScatterSum
 from safdr.moments.within import WithinMoments
 
 
@@ -79,7 +79,7 @@ def class_moments(
     for label in range(n_classes):
         rows = np.flatnonzero(codes == label)
         total = ScatterSum(scatter[label])
-        weight[label], mean[label], _ = add_rows(total, X, rows, sample_weight, divide=False)
+        weight[label], mean[label], _ = total.add_rows(X, rows, sample_weight, divide=False)
         total.finish()
     return ClassMoments(weight, mean, scatter)
 

@@ -8,14 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr.moments.arrays import FloatArray, IntArray, Rows
-from safdr.moments.blocks import (
-    RowBlock,
-    ScatterSum,
-    block_mean,
-    joined_mean,
-    row_blocks,
-    weight_of,
-)
+from safdr.moments.blocks import ScatterSum, block_mean, joined_mean, row_blocks, weight_of
+from safdr.moments.sparse import ShiftedRows, mostly_zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +56,7 @@ def joint_moments(
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : array or sparse matrix of shape (n_samples, n_features)
         Features.
     Y : ndarray of shape (n_samples, n_outputs)
         Outputs.
@@ -77,57 +71,62 @@ def joint_moments(
     -------
     JointMoments
     """
-    n_features = X.shape[1]
+    shape = (X.shape[1], X.shape[1])
+    covariance = np.empty(shape) if out is None else out
     taken = _row_numbers(rows, X.shape[0])
-    weight = weight_of(taken, n_features, sample_weight)
-    total = ScatterSum(np.empty((n_features, n_features)) if out is None else out)
+    root = np.ones(X.shape[0]) if sample_weight is None else np.sqrt(sample_weight)
+    output_mean = block_mean(Y[taken], root[taken] ** 2)
+    outputs = (Y - output_mean) * root[:, None]
+    of_features = _of_sparse_rows if mostly_zero(X) else _of_blocks
+    weight, mean, cross = of_features(covariance, X, taken, sample_weight, outputs)
+    output_variance = np.einsum("ij,ij->j", outputs[taken], outputs[taken]) / weight
+    return JointMoments(weight, mean, output_mean, covariance, cross / weight, output_variance)
+
+
+def _of_blocks(
+    covariance: FloatArray,
+    X: Rows,
+    rows: IntArray,
+    sample_weight: FloatArray | None,
+    outputs: FloatArray,
+) -> tuple[float, FloatArray, FloatArray]:
+    """Weight, mean and products with the outputs, which are centred and weighted."""
+    total = ScatterSum(covariance)
+    cross = np.zeros((X.shape[1], outputs.shape[1]))
+    weight = weight_of(rows, X.shape[1], sample_weight)
     total.open(weight)
-    outputs = _OutputSums(Y, sample_weight, n_features)
-    weights, means = [], []
-    for block in row_blocks(X, taken, sample_weight):
+    weights, means, output_sums = [], [], []
+    for block in row_blocks(X, rows, sample_weight):
         total.add(block.rows)
-        outputs.add(block)
+        cross += block.rows.T @ outputs[block.numbers]
         weights.append(block.weight)
         means.append(block.mean)
+        output_sums.append(block.root @ outputs[block.numbers])
     mean, between = joined_mean(np.asarray(weights), np.asarray(means))
     total.add(between)
     total.close()
-    output_mean = outputs.join(np.asarray(weights), between)
-    return JointMoments(
-        weight, mean, output_mean, total.finish(), outputs.cross / weight, outputs.squares / weight
-    )
+    total.finish()
+    # The features were centred on the mean of their block, the outputs on that of all.
+    cross += (between / np.sqrt(weights)[:, None]).T @ np.asarray(output_sums)
+    return weight, mean, cross
+
+
+def _of_sparse_rows(
+    covariance: FloatArray,
+    X: Rows,
+    rows: IntArray,
+    sample_weight: FloatArray | None,
+    outputs: FloatArray,
+) -> tuple[float, FloatArray, FloatArray]:
+    """The same of sparse rows."""
+    covariance[:] = 0.0
+    part = ShiftedRows(X, rows, sample_weight)
+    part.add_covariance(covariance)
+    return part.weight, part.mean, part.products(outputs[rows])
 
 
 def _row_numbers(rows: IntArray | NDArray[np.bool_] | None, n_rows: int) -> IntArray:
+    """Numbers of the rows that are asked for in one way or another."""
     if rows is None:
         return np.arange(n_rows)
     return np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)
-
-
-class _OutputSums:
-    """Products of the centred outputs with the centred features and with themselves."""
-
-    def __init__(self, Y: FloatArray, sample_weight: FloatArray | None, n_features: int) -> None:
-        self._Y = Y
-        self._weight = sample_weight
-        self._means: list[FloatArray] = []
-        self.cross = np.zeros((n_features, Y.shape[1]))
-        self.squares = np.zeros(Y.shape[1])
-
-    def add(self, block: RowBlock) -> None:
-        """Add the rows of one block."""
-        outputs = self._Y[block.numbers]
-        ones = np.ones(len(outputs))
-        weight = ones if self._weight is None else self._weight[block.numbers]
-        self._means.append(block_mean(outputs, weight))
-        self._add_products(block.rows, (outputs - self._means[-1]) * np.sqrt(weight)[:, None])
-
-    def join(self, weights: FloatArray, between: FloatArray) -> FloatArray:
-        """Add what lies between the blocks, and return the mean of all."""
-        mean, outputs_between = joined_mean(weights, np.asarray(self._means))
-        self._add_products(between, outputs_between)
-        return mean
-
-    def _add_products(self, features: FloatArray, outputs: FloatArray) -> None:
-        self.cross += features.T @ outputs
-        self.squares += np.einsum("ij,ij->j", outputs, outputs)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from safdr.moments.arrays import FloatArray, IntArray, Rows
-from safdr.moments.blocks import ScatterSum, add_rows
+from safdr.moments.blocks import ScatterSum
+from safdr.moments.sparse import SparseScatterSum, mostly_zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +58,8 @@ def within_moments(
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Rows; sparse ones in CSR or CSC form. They are never made dense as a whole.
     codes : ndarray of shape (n_samples,)
         Class of each row, from 0 to n_classes - 1; -1 leaves a row out.
     n_classes : int
@@ -73,12 +74,11 @@ def within_moments(
     WithinMoments
     """
     n_features = X.shape[1]
-    total = ScatterSum(np.empty((n_features, n_features)) if out is None else out)
+    within = np.empty((n_features, n_features)) if out is None else out
+    total = SparseScatterSum(within) if mostly_zero(X) else ScatterSum(within)
     weight = np.zeros(n_classes)
     mean, squares = np.zeros((2, n_classes, n_features))
     for label in range(n_classes):
         rows = np.flatnonzero(codes == label)
-        weight[label], mean[label], squares[label] = add_rows(
-            total, X, rows, sample_weight, divide=True
-        )
+        weight[label], mean[label], squares[label] = total.add_rows(X, rows, sample_weight)
     return WithinMoments(weight, mean, squares, total.finish())
