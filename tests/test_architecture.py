@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import safdr
+from safdr import testing
 
 SOURCE = Path(safdr.__file__).parent
 
@@ -27,6 +28,7 @@ ENGINE = {
     "softmax": {"checkpoint", "moments"},
     "multinomial": {"_core", "checkpoint", "moments", "softmax"},
     "search": {"annealing", "batches", "checkpoint", "criterion", "logistic", "moments", "result"},
+    "testing": {"testing", "annealing", "criterion", "moments"},
 }
 # Rooms that know matrices; results and the estimators stand between them and the readers.
 INNER = set(ENGINE) - {"checkpoint", "result"} | {"_core"}
@@ -110,6 +112,11 @@ def test_nothing_imports_the_command_line(room):
     assert "cli" not in OWN[room]
 
 
+@pytest.mark.parametrize("room", sorted(set(OWN) - {"testing"}))
+def test_nothing_imports_the_contract_tests(room):
+    assert "testing" not in OWN[room]
+
+
 def test_only_the_page_of_the_report_knows_the_template_engine():
     knowing = {
         path.name
@@ -127,6 +134,10 @@ def test_whole_files_are_written_with_the_standard_library_alone():
 # ---- Public names -------------------------------------------------------------------------------
 
 
+# Those of the contract tests are public too, but not handed out by the package.
+PUBLIC = dict.fromkeys(safdr.__all__, safdr) | dict.fromkeys(testing.__all__, testing)
+
+
 @pytest.mark.parametrize("name", safdr.__all__)
 def test_a_public_name_resolves_and_is_listed(name):
     assert getattr(safdr, name).__name__ == name
@@ -138,21 +149,21 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = safdr.Annealer
 
 
-@pytest.mark.parametrize("name", safdr.__all__)
+@pytest.mark.parametrize("name", PUBLIC)
 def test_a_public_name_has_a_docstring_of_its_own(name):
-    doc = getattr(safdr, name).__doc__
+    doc = getattr(PUBLIC[name], name).__doc__
     assert doc
     assert doc.strip().splitlines()[0].endswith(".")
 
 
 def is_function_or_estimator(name):
-    member = getattr(safdr, name)
+    member = getattr(PUBLIC[name], name)
     return inspect.isfunction(member) or hasattr(member, "fit")
 
 
-@pytest.mark.parametrize("name", [n for n in safdr.__all__ if is_function_or_estimator(n)])
+@pytest.mark.parametrize("name", [n for n in PUBLIC if is_function_or_estimator(n)])
 def test_functions_and_estimators_document_parameters_and_show_an_example(name):
-    member = getattr(safdr, name)
+    member = getattr(PUBLIC[name], name)
     doc = inspect.getdoc(member)
     assert "\nParameters\n----------\n" in doc
     assert "\nExamples\n--------\n>>> " in doc
