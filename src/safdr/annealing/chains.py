@@ -146,7 +146,7 @@ class SwapChains:
         acceptance : ndarray of shape (n_sweeps, n_replicas)
             Share of the proposals that were accepted.
         """
-        self._check_sweeps(beta, which)
+        check_sweeps(beta, which, len(self._order), self.n_batches)
         if not self.can_move:
             return np.tile(self.values, (len(beta), 1)), np.zeros(beta.shape)
         accepted, values, drift = _core.sweep(
@@ -170,21 +170,6 @@ class SwapChains:
         self._values = values[-1]
         self.drift = max(self.drift, float(drift.max()))
         return values, accepted / self.n_proposals
-
-    def _check_sweeps(self, beta: FloatArray, which: IntArray | None) -> None:
-        """The core trusts what it gets."""
-        n_replicas = len(self._order)
-        if beta.ndim != 2 or beta.shape[1] != n_replicas:
-            raise ValueError(
-                f"beta must have one column for each of {n_replicas} replicas; got {beta.shape}."
-            )
-        if which is None:
-            return
-        if which.shape != beta.shape or which.min() < 0 or which.max() >= self.n_batches:
-            raise ValueError(
-                f"which must be like beta, of shape {beta.shape}, with batches from 0 to "
-                f"{self.n_batches - 1}; got shape {which.shape}."
-            )
 
     def climbed(self) -> tuple[IntArray, FloatArray]:
         """Where each replica would end by going uphill on all rows: subsets and their values.
@@ -219,6 +204,29 @@ class SwapChains:
             )
         self._order = np.ascontiguousarray(self._order[indices])
         self._values = None
+
+
+def check_sweeps(beta: FloatArray, which: IntArray | None, n_replicas: int, n_batches: int) -> None:
+    """Raise an error where temperatures or batches don't fit the replicas.
+
+    Parameters
+    ----------
+    beta, which : ndarray
+        As `Chains.sweep` takes them.
+    n_replicas, n_batches : int
+        What there is.
+    """
+    if beta.ndim != 2 or beta.shape[1] != n_replicas:
+        raise ValueError(
+            f"beta must have one column for each of {n_replicas} replicas; got {beta.shape}."
+        )
+    if which is None:
+        return
+    if which.shape != beta.shape or which.min() < 0 or which.max() >= n_batches:
+        raise ValueError(
+            f"which must be like beta, of shape {beta.shape}, with batches from 0 to "
+            f"{n_batches - 1}; got shape {which.shape}."
+        )
 
 
 def subset_values(
