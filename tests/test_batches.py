@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from safdr.batches import MIN_CLASS_ROWS, ROWS_PER_FEATURE, batch_share, draw_batches
+from safdr.batches import (
+    BATCH_BYTES,
+    MIN_CLASS_ROWS,
+    ROWS_PER_FEATURE,
+    affordable_batches,
+    batch_share,
+    draw_batches,
+)
 
 CODES = np.random.default_rng(0).permutation(np.repeat([0, 1], [300, 100]))
 
@@ -83,3 +90,27 @@ def test_a_batch_has_two_rows_a_feature_beyond_the_class_means(size):
     share = batch_share(0.05, size, np.bincount(codes))
     for batch in drawn(codes, 5, share):
         assert (batch >= 0).sum() - 2 >= 2 * size
+
+
+@pytest.mark.parametrize("n_features", [1, 44, 500, 2590])
+def test_there_are_as_many_batches_as_asked_for_where_features_are_few(n_features):
+    assert affordable_batches(5, n_features) == 5
+
+
+@pytest.mark.parametrize("n_features", [2591, 3000, 4000])
+def test_fewer_batches_where_more_would_not_fit(n_features):
+    n_batches = affordable_batches(5, n_features)
+    assert 2 <= n_batches < 5
+    assert n_batches * 8 * n_features**2 <= BATCH_BYTES < (n_batches + 1) * 8 * n_features**2
+
+
+@pytest.mark.parametrize(("asked", "given"), [(1, 1), (2, 2), (5, 2), (50, 2)])
+def test_never_fewer_than_two_batches_unless_one_is_asked_for(asked, given):
+    assert affordable_batches(asked, 20_000) == given
+
+
+def test_without_classes_a_batch_is_a_share_of_all_rows():
+    codes = np.zeros(200, dtype=np.int64)
+    for batch in drawn(codes, 3, batch_share(0.5, 4, np.bincount(codes))):
+        assert (batch == 0).sum() == 100
+        assert (batch == -1).sum() == 100

@@ -173,3 +173,19 @@ def test_overwriting_changes_where_A_is_and_nothing_else(two_classes):
     assert old.A is moments.within
     np.testing.assert_array_equal(old.A, new.A)
     np.testing.assert_array_equal(old.scale, new.scale)
+
+
+@pytest.mark.parametrize("ridge", [1e-9, 1e-6, 1.0])
+def test_covariances_of_subsets_are_those_of_the_moments(two_classes, ridge):
+    X, y = two_classes
+    X = np.column_stack([X * 10.0 ** np.arange(-6, 6), np.full(len(X), 0.1), 3.0 + y])
+    moments = within_moments(X, y, 2)
+    subsets = np.array([[0, 5, 11], [12, 1, 13]])
+    covariances = fisher_criterion(moments, ridge=ridge).covariances(subsets)
+    expected = moments.blocks(subsets)
+    deviation = np.sqrt(np.einsum("nii->ni", expected)) + 1e-300
+    error = (covariances - expected) / deviation[:, :, None] / deviation[:, None, :]
+    # A feature without variance within the classes has no deviation to compare with.
+    assert np.abs(error[0]).max() < 1e-13
+    assert np.abs(error[1, 1, 1]) < 1e-13
+    np.testing.assert_allclose(covariances[1], expected[1], atol=1e-16)

@@ -2,6 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 
 import reference
@@ -140,3 +141,22 @@ def test_drift_stays_small_where_the_size_nears_or_passes_the_rows(size):
     result = Search(X, y, None, settings=settings, seed=0).run(size)
     # The incremental values decide on acceptance: they may be off by far less than they differ.
     assert result.drift < 1e-3
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix])
+def test_sparse_rows_are_searched_like_dense_ones(form):
+    rng = np.random.default_rng(3)
+    X = np.where(rng.random((400, 40)) < 0.1, rng.normal(size=(400, 40)) + 1, 0.0)
+    y = (X[:, :5].sum(axis=1) + rng.normal(size=400) > 0.5).astype(np.int64)
+    dense = Search(X, y, None, settings=AnnealingSettings(), seed=0).run(4)
+    here = Search(form(X), y, None, settings=AnnealingSettings(), seed=0).run(4)
+    np.testing.assert_array_equal(here.subsets, dense.subsets)
+    np.testing.assert_allclose(here.criterion_values, dense.criterion_values, rtol=1e-10)
+    assert here.cross_entropy == pytest.approx(dense.cross_entropy, rel=1e-9)
+
+
+def test_the_number_of_batches_falls_where_they_would_not_fit(two_classes, monkeypatch):
+    monkeypatch.setattr("safdr.batches.BATCH_BYTES", 3 * 8 * 12**2)
+    search = Search(*two_classes, None, settings=AnnealingSettings(), seed=0).prepare(3)
+    assert search._batches is not None
+    assert len(search._batches[1][0]) == 3

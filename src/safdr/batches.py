@@ -17,6 +17,33 @@ MIN_CLASS_ROWS = 2
 # use the same batches.
 SHARE_LEVELS = 8
 
+# Memory for the matrices of all batches: five of 2590 features, two of 4096. Beyond that there are
+# two whatever they take, since one would be no noise.
+BATCH_BYTES = 2**28
+MIN_BATCHES = 2
+
+
+def affordable_batches(n_batches: int, n_features: int) -> int:
+    """Number of batches whose matrices fit into memory: those asked for, where features are few.
+
+    It depends on the number of features alone, so that sparse and dense rows, and rows in any
+    number, are searched alike.
+
+    Parameters
+    ----------
+    n_batches : int
+        Number asked for.
+    n_features : int
+        Number of features.
+
+    Returns
+    -------
+    int
+        At most `n_batches`, and at least 2 unless 1 was asked for.
+    """
+    fitting = BATCH_BYTES // (8 * n_features**2)
+    return min(n_batches, max(MIN_BATCHES, fitting))
+
 
 def batch_share(batch_fraction: float, size: int, class_counts: IntArray) -> float:
     """Share of the rows that a batch needs, so that its covariance can carry `size` features.

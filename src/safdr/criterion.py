@@ -67,6 +67,13 @@ class Criterion:
         """
         return 2.0 * self.ridge + MIN_COLLINEAR_TOL
 
+    def covariances(self, subsets: IntArray) -> FloatArray:
+        """What A was made of, without scale and ridge: (size, size) numbers for each subset."""
+        scale = np.where(self.scale == 0, 1.0, self.scale)[subsets]
+        blocks = self.A[subsets[:, :, None], subsets[:, None, :]]
+        blocks -= self.ridge * np.eye(subsets.shape[1])
+        return blocks * scale[:, :, None] * scale[:, None, :]
+
     def value(self, subset: Sequence[int] | IntArray) -> float:
         """J of one subset."""
         index = np.asarray(subset, dtype=np.intp)

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from safdr import _core
 from safdr.checkpoint import no_checkpoint
-from safdr.moments import FloatArray, IntArray, WithinMoments
+from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
 # that without features). The step that follows leaves next to nothing.
@@ -26,6 +27,9 @@ CONTENDER = 10.0
 
 # Standardised columns are kept for the fits at hand: those of so many numbers at a time (0.5 GB).
 NUMBERS_AT_ONCE = 64_000_000
+
+# Sparse columns that are made dense at a time: 10 MB of 20 000 rows.
+SPARSE_COLUMNS_AT_ONCE = 64
 
 # Some tenth of a second, after which Python gets its turn: to see Ctrl-C, or a checkpoint.
 OPERATIONS_AT_ONCE = 3e8
@@ -64,7 +68,7 @@ class LogisticData:
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : array or sparse matrix of shape (n_samples, n_features)
         Rows; any scale.
     codes : ndarray of shape (n_samples,)
         Class of each row, 0 or 1.
@@ -72,14 +76,18 @@ class LogisticData:
         Positive weights; None means one.
     moments : WithinMoments
         Of these rows. They set the scale that the fits work on, and where they start.
+    covariances : callable, default=None
+        Gives the sum of the covariances of the classes for an array of subsets, as
+        `moments.blocks` does, which None takes.
     """
 
     def __init__(
         self,
-        X: FloatArray,
+        X: Rows,
         codes: IntArray,
         sample_weight: FloatArray | None,
         moments: WithinMoments,
+        covariances: Callable[[IntArray], FloatArray] | None = None,
     ) -> None:
         self._X = X
         self._y = (codes == 1).astype(np.float64)
@@ -88,7 +96,7 @@ class LogisticData:
         scale = np.sqrt(variance)
         self._scale = np.where(scale > 0, scale, 1.0)
         self._means = (moments.mean - self._center) / self._scale
-        self._blocks = moments.blocks
+        self._covariances = moments.blocks if covariances is None else covariances
         self._log_odds = float(np.log(moments.weight[1] / moments.weight[0]))
 
     def fit(
@@ -141,7 +149,7 @@ class LogisticData:
 
     def _portions(self, subsets: IntArray) -> Iterator[IntArray]:
         """Subsets whose columns fit into memory together, one after the other."""
-        most = max(NUMBERS_AT_ONCE // len(self._X), subsets.shape[1])
+        most = max(NUMBERS_AT_ONCE // self._X.shape[0], subsets.shape[1])
         while len(subsets):
             # Columns that the first 1, 2, … subsets have in all.
             n_columns = np.cumsum(_is_first(subsets), axis=None).reshape(subsets.shape)[:, -1]
@@ -159,7 +167,7 @@ class LogisticData:
         """Fit subsets on columns that are standardised once for all of them."""
         columns, places = np.unique(subsets, return_inverse=True)
         local: NDArray[np.int32] = places.reshape(subsets.shape).astype(np.int32)
-        Z = _core.standardise(self._X, self._center, self._scale, columns.astype(np.int32))
+        Z = self._standardised(columns)
         fit = partial(self._fit, Z, n_threads=n_threads, checkpoint=checkpoint)
         model = start = None
         if _pays(len(columns), subsets.shape):
@@ -182,6 +190,22 @@ class LogisticData:
             all_of_them[contenders] = some
         return fits
 
+    def _standardised(self, columns: IntArray) -> FloatArray:
+        """Columns in the form that the core takes, and a column of ones."""
+        if not issparse(self._X):
+            return _core.standardise(self._X, self._center, self._scale, columns.astype(np.int32))
+        sparse_columns = self._X[:, columns].tocsc()
+        # Memory for all of them, which is then filled by portions.
+        nothing, none = np.zeros((self._X.shape[0], 1)), np.zeros(len(columns), dtype=np.int32)
+        Z = _core.standardise(nothing, np.zeros(1), np.ones(1), none)
+        for start in range(0, len(columns), SPARSE_COLUMNS_AT_ONCE):
+            some = slice(start, start + SPARSE_COLUMNS_AT_ONCE)
+            dense = sparse_columns[:, some].toarray().astype(np.float64, copy=False)
+            center, scale = self._center[columns[some]], self._scale[columns[some]]
+            every = np.arange(dense.shape[1], dtype=np.int32)
+            Z[:, : len(columns)][:, some] = _core.standardise(dense, center, scale, every)[:, :-1]
+        return Z
+
     def _local_model(
         self, Z: FloatArray, subsets: IntArray, local: NDArray[np.int32], fit: Callable[..., Any]
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -201,7 +225,7 @@ class LogisticData:
         size = subsets.shape[1]
         # The mean of the two covariances, in units of the scale.
         scale = self._scale[subsets]
-        pooled = self._blocks(subsets) / (2.0 * scale[:, :, None] * scale[:, None, :])
+        pooled = self._covariances(subsets) / (2.0 * scale[:, :, None] * scale[:, None, :])
         pooled += 1e-8 * np.eye(size)
         negative, positive = self._means[0][subsets], self._means[1][subsets]
         slopes = np.linalg.solve(pooled, (positive - negative)[..., None])[..., 0]
@@ -221,7 +245,7 @@ class LogisticData:
     ) -> list[NDArray[Any]]:
         """Newton's method on each subset, some at a time."""
         # A fit takes some ten passes over the rows.
-        operations = 10 * len(self._X) * (subsets.shape[1] + 1) ** 2
+        operations = 10 * self._X.shape[0] * (subsets.shape[1] + 1) ** 2
         at_once = n_threads * (1 + int(OPERATIONS_AT_ONCE / operations))
         parts = []
         for first in range(0, len(subsets), at_once):

@@ -10,11 +10,11 @@ import numpy as np
 
 from safdr.annealing.anneal import AnnealingSettings, anneal
 from safdr.annealing.chains import SwapChains, random_subsets, subset_values
-from safdr.batches import batch_share, draw_batches
+from safdr.batches import affordable_batches, batch_share, draw_batches
 from safdr.checkpoint import no_checkpoint
-from safdr.criterion import CriterionStack, fisher_criterion, stack_criteria
+from safdr.criterion import CriterionStack, fisher_criterion
 from safdr.logistic import LogisticData
-from safdr.moments import FloatArray, IntArray, within_moments
+from safdr.moments import FloatArray, IntArray, Rows, within_moments
 from safdr.result import AnnealingResult
 
 # One replica has no spread; this many random subsets then stand in for it.
@@ -29,8 +29,8 @@ class Search:
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        Finite values.
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Finite values; sparse ones in CSR or CSC form.
     codes : ndarray of shape (n_samples,)
         Class of each row, 0 or 1.
     sample_weight : ndarray of shape (n_samples,), default=None
@@ -43,7 +43,7 @@ class Search:
 
     def __init__(
         self,
-        X: FloatArray,
+        X: Rows,
         codes: IntArray,
         sample_weight: FloatArray | None,
         *,
@@ -59,8 +59,9 @@ class Search:
         self.settings = settings
         self.seed = seed
         moments = within_moments(X, codes, 2, sample_weight)
-        self.criterion = fisher_criterion(moments, ridge=settings.ridge)
-        self.logistic = LogisticData(X, codes, sample_weight, moments)
+        # Of many features, one matrix must do for the criterion and the start of the fits.
+        self.criterion = fisher_criterion(moments, ridge=settings.ridge, overwrite=True)
+        self.logistic = LogisticData(X, codes, sample_weight, moments, self.criterion.covariances)
         # The batches of the last share asked for: all sizes share them, unless rows are so few that
         # they cost next to nothing.
         self._batches: tuple[float, CriterionStack] | None = None
@@ -182,13 +183,13 @@ class Search:
 
     def _draw_batches(self, share: float) -> CriterionStack:
         rng = np.random.default_rng(np.random.SeedSequence([self.seed]))
-        return stack_criteria(
-            [
-                fisher_criterion(
-                    within_moments(self.X, codes, 2, self.sample_weight),
-                    ridge=self.settings.ridge,
-                    scale=self.criterion.scale,
-                )
-                for codes in draw_batches(self.codes, self.settings.n_batches, share, rng)
-            ]
-        )
+        n_features = self.criterion.n_features
+        n_batches = affordable_batches(self.settings.n_batches, n_features)
+        A = np.empty((n_batches, n_features, n_features))
+        D = np.empty((n_batches, *self.criterion.D.shape))
+        for i, codes in enumerate(draw_batches(self.codes, n_batches, share, rng)):
+            moments = within_moments(self.X, codes, 2, self.sample_weight, out=A[i])
+            D[i] = fisher_criterion(
+                moments, ridge=self.settings.ridge, scale=self.criterion.scale, overwrite=True
+            ).D
+        return A, D
