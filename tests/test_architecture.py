@@ -27,6 +27,7 @@ ENGINE = {
     "logistic": {"_core", "checkpoint", "moments", "result"},
     "softmax": {"checkpoint", "moments"},
     "multinomial": {"_core", "checkpoint", "moments", "softmax"},
+    "least_squares": {"checkpoint", "moments"},
     "search": {"annealing", "batches", "checkpoint", "criterion", "logistic", "moments", "result"},
     "testing": {"testing", "annealing", "criterion", "moments"},
 }
