@@ -41,6 +41,7 @@ def subset_values(
     subsets: NDArray[np.int32],
     *,
     n_threads: int,
+    left: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]: ...
 def walk(
     A: NDArray[np.float64],

@@ -204,9 +204,15 @@ SAFDR_INLINE Lanes evaluate_lanes(const Criterion& criterion, const std::int32_t
 }
 
 SAFDR_CLONES void value_lanes(const Criterion& criterion, const std::int32_t* members, std::int64_t k,
-                              const LaneRange& range, Lanes* memory, double* values) {
+                              const LaneRange& range, Lanes* memory, double* values, double* left) {
   const Lanes value = evaluate_lanes(criterion, members, k, memory);
   for (int n = 0; n < range.n_lanes; ++n) values[range.first + n] = value[n];
+  if (left == nullptr) return;
+  for (std::int64_t l = 0; l < k; ++l) {
+    // The factor's diagonal, inverted, is in the memory still.
+    const Lanes diagonal = memory[l * (l + 1) / 2 + l], variance = 1.0 / (diagonal * diagonal);
+    for (int n = 0; n < range.n_lanes; ++n) left[(range.first + n) * k + l] = variance[n];
+  }
 }
 
 // All sweeps of a group. The value on all rows is computed in the memory of the first state, which is built
@@ -355,13 +361,13 @@ void climb(const Criterion& criterion, const Replicas& replicas, double collinea
 }
 
 void subset_values(const Criterion& criterion, const std::int32_t* subsets, std::int64_t n_subsets,
-                   std::int64_t size, std::int64_t n_threads, double* values) {
+                   std::int64_t size, std::int64_t n_threads, double* values, double* left) {
   run_tasks(groups_of(n_subsets), n_threads, [&](auto next) {
     AlignedBuffer<Lanes> memory(SubsetLanes::size(size, criterion.n_columns));
     for (std::int64_t i = next(); i >= 0; i = next()) {
       const LaneRange range(i, n_subsets);
       const std::vector<std::int32_t> members = interleave(range, subsets, size, size);
-      value_lanes(criterion, members.data(), size, range, memory.data(), values);
+      value_lanes(criterion, members.data(), size, range, memory.data(), values, left);
     }
   });
 }

@@ -60,9 +60,10 @@ void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Repl
 void climb(const Criterion& criterion, const Replicas& replicas, double collinear_tol,
            std::int64_t n_threads, double* values);
 
-// The criterion value of each subset, from scratch.
+// The criterion value of each subset, from scratch; and, where left is not null (n_subsets x size), the
+// variance that the members before it leave to each member.
 void subset_values(const Criterion& criterion, const std::int32_t* subsets, std::int64_t n_subsets,
-                   std::int64_t size, std::int64_t n_threads, double* values);
+                   std::int64_t size, std::int64_t n_threads, double* values, double* left);
 
 // Makes the given swaps one after the other on the incremental state, and writes the gain of each as the
 // kernel sees it (-infinity, and no swap, for a collinear candidate). Returns the largest relative drift.

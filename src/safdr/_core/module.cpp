@@ -93,13 +93,14 @@ auto climb(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> 
 }
 
 auto subset_values(Matrix<const double> A, Matrix<const double> D, Matrix<const std::int32_t> subsets,
-                   std::int64_t n_threads) {
+                   std::int64_t n_threads, std::optional<Matrix<double>> left) {
   NewArray<double> values({subsets.shape(0)});
   const safdr::Criterion criterion = as_criterion(A, D);
   {
     nb::gil_scoped_release release;
     safdr::subset_values(criterion, subsets.data(), static_cast<std::int64_t>(subsets.shape(0)),
-                         static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.data());
+                         static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.data(),
+                         data_of(left));
   }
   return values.release();
 }
@@ -181,7 +182,8 @@ NB_MODULE(_core, m) {
         "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
   m.def("climb", &climb, "A"_a, "D"_a, "order"_a.noconvert(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a,
         "collinear_tol"_a, "n_threads"_a, "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
-  m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a);
+  m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a,
+        "left"_a.noconvert().none() = nb::none());
   m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(),
         "collinear_tol"_a);
   m.def("standardise", &standardise, "X"_a, "mean"_a, "scale"_a, "columns"_a);

@@ -345,10 +345,10 @@ def _have_collinear(criterion: Criterion, subsets: IntArray) -> NDArray[np.bool_
         own = np.diagonal(np.linalg.cholesky(A), axis1=1, axis2=2) ** 2
     except np.linalg.LinAlgError:
         return np.ones(len(subsets), dtype=bool)
-    return _collinear(own, variance, criterion.collinear_tol).any(axis=1)
+    return is_collinear(own, variance, criterion.collinear_tol).any(axis=1)
 
 
-def _collinear(own: Any, variance: Any, tol: float) -> Any:
+def is_collinear(own: Any, variance: Any, tol: float) -> Any:
     """The kernel's rule: next to nothing is its own, and most of what it has is others'."""
     return (own <= tol) & (own < 0.5 * variance)
 
@@ -363,7 +363,7 @@ def _first_independent(criterion: Criterion, drawn: IntArray, size: int) -> IntA
     for j in drawn:
         if len(chosen) == size:
             break
-        if own[j] <= 0 or _collinear(own[j], A[j, j], criterion.collinear_tol):
+        if own[j] <= 0 or is_collinear(own[j], A[j, j], criterion.collinear_tol):
             continue
         n = len(chosen)
         explained[n] = (A[j] - explained[:n, j] @ explained[:n]) / np.sqrt(own[j])
