@@ -201,7 +201,8 @@ class ObjectiveChains:
         # Infinity less infinity, or times zero: a replica that starts where it should not be may go
         # anywhere else, and any two equal values are equal at any temperature.
         with np.errstate(invalid="ignore"):
-            exponent = np.nan_to_num(beta * (then - now), nan=0.0) + proposal.log_ratio
+            exponent = beta * (then - now)
+        exponent = np.where(np.isnan(exponent), 0.0, exponent) + proposal.log_ratio
         accepted = (then > -np.inf) & (draw < np.exp(np.minimum(exponent, 0.0)))
         self._moves.accept(proposal, accepted)
         return np.where(accepted, then, now), accepted

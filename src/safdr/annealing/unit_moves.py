@@ -109,10 +109,8 @@ class UnitMoves:
         trades = TRADES if len(self.counts) > 1 else 0.0
         self._swap(proposal, np.flatnonzero(draws[:, 0] >= trades), draws[:, 1:])
         if trades:
-            leaves = draws[:, 0] < trades / 2
-            comes = (draws[:, 0] < trades) & ~leaves
-            self._trade(proposal, np.flatnonzero(leaves), draws[:, 1:], leaves=True)
-            self._trade(proposal, np.flatnonzero(comes), draws[:, 1:], leaves=False)
+            rows = np.flatnonzero(draws[:, 0] < trades)
+            self._trade(proposal, rows, draws[rows, 1:], draws[rows, 0] < trades / 2)
         if self._conflicts is not None:
             self._refuse_conflicts(proposal, self._conflicts)
         return proposal
@@ -142,40 +140,41 @@ class UnitMoves:
         proposal.possible[rows] = True
         proposal.border[rows] = border
 
-    def _trade(self, proposal: Proposal, rows: IntArray, draws: FloatArray, leaves: bool) -> None:
+    def _trade(
+        self, proposal: Proposal, rows: IntArray, draws: FloatArray, leaves: BoolArray
+    ) -> None:
         """One unit leaves for several smaller ones, or comes in for them."""
         n_in = self._n_in[rows]
-        n_out = self._sizes - n_in
-        own, others = (n_in, n_out) if leaves else (n_out, n_in)
-        trade = plan_trade(own, others, self.counts, draws[rows])
+        own = np.where(leaves[:, None], n_in, self._sizes - n_in)
+        trade = plan_trade(own, self._sizes - own, self.counts, draws)
         proposal.possible[rows] = trade.possible
         proposal.log_ratio[rows] = trade.log_ratio
         keep = trade.possible
-        self._pick(proposal, rows[keep], trade.kind[keep], trade.within[keep], member=leaves)
+        self._pick(proposal, rows[keep], trade.kind[keep], trade.within[keep], leaves[keep])
         for kind, place in zip(trade.steps.T, trade.places.T, strict=True):
             keep = trade.possible & (kind >= 0)
             if not keep.any():
                 break
-            self._pick(proposal, rows[keep], kind[keep], place[keep], member=not leaves)
+            self._pick(proposal, rows[keep], kind[keep], place[keep], ~leaves[keep])
 
     def _pick(
-        self, proposal: Proposal, rows: IntArray, kind: IntArray, within: IntArray, member: bool
+        self,
+        proposal: Proposal,
+        rows: IntArray,
+        kind: IntArray,
+        within: IntArray,
+        leaves: BoolArray,
     ) -> None:
         """A member leaves, or another unit comes in; it moves to the border of its class.
 
         Units picked before it lie between it and the border, and are not picked again.
         """
-        border = self._starts[kind] + self._n_in[rows, kind] - 1
-        picked = np.abs(proposal.n_in[rows, kind] - self._n_in[rows, kind])
-        if member:
-            target = border - picked
-            place = self._starts[kind] + within
-        else:
-            target = border + 1 + picked
-            place = target + within
-        self._exchange(rows, place, target)
-        proposal.selections[rows, self._order[rows, target]] = not member
-        proposal.n_in[rows, kind] += -1 if member else 1
+        # Those picked before have shifted the border: down where they leave, up where they come in.
+        after = self._starts[kind] + proposal.n_in[rows, kind]
+        target = np.where(leaves, after - 1, after)
+        self._exchange(rows, np.where(leaves, self._starts[kind], target) + within, target)
+        proposal.selections[rows, self._order[rows, target]] = ~leaves
+        proposal.n_in[rows, kind] += np.where(leaves, -1, 1)
 
     def _refuse_conflicts(self, proposal: Proposal, conflicts: BoolArray) -> None:
         """Moves that bring a unit in which is in conflict with a member are impossible."""
