@@ -9,12 +9,12 @@ from functools import wraps
 from typing import Any
 from unittest.mock import patch
 
-from safdr import search
+from safdr import problem, search
 from safdr.logistic import LogisticData
 
 # Part, and where the function that does it is looked up. None of them calls another.
 PARTS = (
-    ("moments", search, "within_moments"),
+    ("moments", problem, "within_moments"),
     ("annealing", search, "anneal"),
     ("fits", LogisticData, "fit"),
 )

@@ -28,7 +28,15 @@ ENGINE = {
     "softmax": {"checkpoint", "moments"},
     "multinomial": {"_core", "checkpoint", "moments", "softmax"},
     "least_squares": {"checkpoint", "moments"},
-    "search": {"annealing", "batches", "checkpoint", "criterion", "logistic", "moments", "result"},
+    "picks": {"checkpoint", "moments"},
+    "problem": {
+        *("criterion", "least_squares", "logistic", "moments", "multinomial", "picks"),
+    },
+    "spaces": {"annealing", "constraints", "criterion", "moments"},
+    "search": {
+        *("annealing", "batches", "checkpoint", "constraints", "criterion", "moments", "picks"),
+        *("problem", "result", "spaces"),
+    },
     "testing": {"testing", "annealing", "criterion", "moments"},
 }
 # Rooms that know matrices; results and the estimators stand between them and the readers.
@@ -79,7 +87,7 @@ def test_the_rooms_are_found():
     assert set(ENGINE) <= set(OWN)
     assert "criterion" in OWN["search"]
     assert "_core" in OWN["annealing"]
-    assert "sklearn" in FOREIGN["selector"]
+    assert "sklearn" in FOREIGN["selector_base"]
 
 
 @pytest.mark.parametrize("room", sorted(ENGINE))

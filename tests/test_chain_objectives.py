@@ -15,7 +15,7 @@ from safdr.annealing.objective_chains import ObjectiveChains, finite_start
 from safdr.annealing.quadratic_objective import QuadraticObjective
 from safdr.constraints import Constraints
 from safdr.criterion import Criterion, fisher_criterion, stack_criteria
-from safdr.moments import class_moments
+from safdr.moments import within_moments
 
 # ---- The cache ----------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ def test_the_number_of_threads_does_not_change_a_bit(rng):
 
 
 def fisher(X):
-    return fisher_criterion(class_moments(X, np.arange(len(X)) % 2, 2), ridge=1e-6)
+    return fisher_criterion(within_moments(X, np.arange(len(X)) % 2, 2), ridge=1e-6)
 
 
 def refused(X, subsets, groups=()):

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 
 from safdr.logistic import LogisticData
-from safdr.moments import class_moments
+from safdr.moments import class_moments, within_moments
 from safdr.multinomial import MultinomialData
 
 N_FEATURES = 6
@@ -130,7 +130,7 @@ def test_two_classes_are_those_of_the_logistic_fits(seed, weighted):
     X, codes = problem(seed, n_classes=2)
     weight = np.random.default_rng(seed).uniform(0.1, 5.0, len(X)) if weighted else None
     fits = fit(X, codes, SUBSETS, weight)
-    moments = class_moments(X, codes, 2, weight)
+    moments = within_moments(X, codes, 2, weight)
     binary = LogisticData(X, codes, weight, moments).fit(np.asarray(SUBSETS))
     np.testing.assert_allclose(fits.cross_entropies, binary.cross_entropies, rtol=1e-9)
     slopes = fits.coefficients[:, 1] - fits.coefficients[:, 0]

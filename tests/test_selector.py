@@ -151,7 +151,7 @@ def test_weights_reach_a_custom_estimator(two_classes):
 
 
 def test_weights_for_an_estimator_that_takes_none_are_an_error(two_classes):
-    with pytest.raises(ValueError, match=r"sample_weight was given.*KNeighborsClassifier"):
+    with pytest.raises(ValueError, match=r"have weights.*KNeighborsClassifier"):
         fitted(*two_classes, sample_weight=np.ones(240), estimator=KNeighborsClassifier())
 
 
@@ -283,7 +283,8 @@ def test_separable_data_are_still_predicted(two_classes):
 
 
 def test_a_custom_estimator_needs_no_warning(two_classes):
-    selector = fitted(*separable(two_classes), estimator=LogisticRegression())
+    data = separable(two_classes)
+    selector = fitted(*data, estimator=LogisticRegression(), pick="linear")
     assert selector.result_.separated[selector.result_.best]
 
 

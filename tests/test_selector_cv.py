@@ -290,7 +290,7 @@ def test_a_fold_whose_training_rows_lack_a_class_is_named(data):
 def test_a_fold_that_cannot_be_scored_is_named(data):
     X, y = data
     order = np.argsort(y, kind="stable")
-    with pytest.raises(ValueError, match=r"score of fold 0 at 1 features is nan.* 1 class"):
+    with pytest.raises(ValueError, match=r"score of fold 0 at 1 features is nan.* 1 value"):
         AnnealingSelectorCV(max_features=2, cv=KFold(4), **QUICK).fit(X[order], y[order])
 
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from safdr.criterion import Criterion, fisher_criterion
-from safdr.moments import class_moments
+from safdr.moments import within_moments
 from safdr.testing import ContractError, check_criterion
 from safdr.testing.criterion import CHECKS
 
@@ -22,19 +22,19 @@ def criterion_of(n_features=7, n_columns=2):
 
 def test_the_fisher_criterion_passes_on_breast_cancer():
     X, y = load_breast_cancer(return_X_y=True)
-    check_criterion(fisher_criterion(class_moments(X, y, 2), ridge=1e-6))
+    check_criterion(fisher_criterion(within_moments(X, y, 2), ridge=1e-6))
 
 
 @pytest.mark.parametrize("ridge", [1e-9, 1e-6, 1e-2])
 def test_the_fisher_criterion_passes_on_awkward_features(two_classes, ridge):
     X, y = two_classes
     X = np.column_stack([X, 3.0 - 2.0 * X[:, :3], np.ones(len(X)), 1.0 * y, 5.0 * y])
-    check_criterion(fisher_criterion(class_moments(X, y, 2), ridge=ridge))
+    check_criterion(fisher_criterion(within_moments(X, y, 2), ridge=ridge))
 
 
 def test_more_features_than_rows_pass(rng):
     X, y = rng.normal(size=(30, 60)), np.arange(30) % 2
-    check_criterion(fisher_criterion(class_moments(X, y, 2), ridge=1e-6))
+    check_criterion(fisher_criterion(within_moments(X, y, 2), ridge=1e-6))
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 5])

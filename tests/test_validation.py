@@ -122,10 +122,17 @@ def test_one_class_is_named(two_classes):
     assert_says(message_of(X, np.full(240, "spam")), "y holds one class only", "spam", "2 classes")
 
 
-def test_three_classes_are_named(two_classes):
+def test_a_measured_target_is_sent_to_the_regressors(two_classes):
     X, _ = two_classes
-    message = message_of(X, np.arange(240) % 3)
-    assert_says(message, "y holds 3 classes", "binary", "y == label")
+    message = message_of(X, X[:, 0])
+    assert_says(message, "Unknown label type", "AnnealingRegressorSelector")
+
+
+def test_a_class_that_weights_leave_without_rows_is_named(two_classes):
+    X, _ = two_classes
+    y = np.arange(240) % 3
+    with pytest.raises(ValueError, match="no row of class 2 with a weight above 0"):
+        AnnealingSelector(2).fit(X, y, sample_weight=(y < 2).astype(float))
 
 
 def test_a_class_with_one_row_is_named(two_classes):
@@ -208,11 +215,10 @@ def test_rows_that_vary_only_without_weight_are_constant():
         AnnealingSelector(1).fit(X, y, sample_weight=(np.arange(8) > 0).astype(float))
 
 
-@pytest.mark.parametrize("name", ["estimator", "n_features_to_select"])
-def test_a_path_takes_no_parameters_that_it_cannot_use(name):
+def test_a_path_takes_no_single_size():
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
-    with pytest.raises(ValueError, match=f"anneal_path takes no {name}"):
-        anneal_path(X, y, [1], **{name: None})
+    with pytest.raises(ValueError, match="anneal_path takes no n_features_to_select"):
+        anneal_path(X, y, [1], n_features_to_select=None)
 
 
 def test_a_single_number_of_sizes_is_named():

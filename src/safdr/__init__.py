@@ -12,7 +12,10 @@ if TYPE_CHECKING:
         TraceDisplay,
     )
     from safdr.evaluate import SubsetEvaluation, evaluate_subsets
+    from safdr.objectives import CrossValidatedScore
     from safdr.path import anneal_path
+    from safdr.regressor_selector import AnnealingRegressorSelector
+    from safdr.regressor_selector_cv import AnnealingRegressorSelectorCV
     from safdr.report import SelectionReport
     from safdr.result import AnnealingResult, Trace
     from safdr.selector import AnnealingSelector
@@ -23,9 +26,12 @@ __version__ = "0.1.0"
 
 # Loaded at first use: the command line must answer --help before scikit-learn has loaded.
 _HOME = {
+    "AnnealingRegressorSelector": "regressor_selector",
+    "AnnealingRegressorSelectorCV": "regressor_selector_cv",
     "AnnealingResult": "result",
     "AnnealingSelector": "selector",
     "AnnealingSelectorCV": "selector_cv",
+    "CrossValidatedScore": "objectives",
     "DiscriminantDisplay": "display",
     "PathDisplay": "display",
     "ProxyDisplay": "display",
@@ -40,9 +46,12 @@ _HOME = {
 }
 
 __all__ = [
+    "AnnealingRegressorSelector",
+    "AnnealingRegressorSelectorCV",
     "AnnealingResult",
     "AnnealingSelector",
     "AnnealingSelectorCV",
+    "CrossValidatedScore",
     "DiscriminantDisplay",
     "PathDisplay",
     "ProxyDisplay",

@@ -1,4 +1,4 @@
-"""evaluate_subsets: criterion value and logistic fit of any subsets, however they were found."""
+"""evaluate_subsets: criterion value and linear model of any subsets, however they were found."""
 
 from __future__ import annotations
 
@@ -9,37 +9,43 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
-from safdr.logistic import LogisticFits
 from safdr.moments import FloatArray, IntArray
-from safdr.search import Search
-from safdr.selector import AnnealingSelector
-from safdr.validation import validate_rows
+from safdr.path import selector_for
 
 
 @dataclass(frozen=True, eq=False)
 class SubsetEvaluation:
-    """Criterion values and logistic fits of given subsets on the same rows.
+    """Criterion values and linear models of given subsets on the same rows.
 
     Attributes
     ----------
     subsets : ndarray of shape (n_subsets, size)
         The subsets.
     criterion_values : ndarray of shape (n_subsets,)
-        Fisher discriminant ratio of each.
-    fits : LogisticFits
-        The unpenalised logistic model of each: `coefficients`, `intercepts`, `separated`.
+        Fisher discriminant ratio of each, or R².
+    fits : LogisticFits, MultinomialFits or LeastSquaresFits
+        The unpenalised model of each: `coefficients`, `intercepts`, `losses`, `separated`.
+    losses : ndarray of shape (n_subsets,)
+        Mean cross-entropy of each model on the rows, or mean squared error.
     cross_entropies : ndarray of shape (n_subsets,)
-        Mean cross-entropy of each model on the rows.
+        The losses of logistic models.
     """
 
     subsets: IntArray
     criterion_values: FloatArray
-    fits: LogisticFits
+    fits: Any
+
+    @property
+    def losses(self) -> FloatArray:
+        """Loss of each model on the rows."""
+        losses: FloatArray = self.fits.losses
+        return losses
 
     @property
     def cross_entropies(self) -> FloatArray:
-        """Mean cross-entropy of each model on the rows."""
-        return self.fits.cross_entropies
+        """The losses of logistic models."""
+        cross_entropies: FloatArray = self.fits.cross_entropies
+        return cross_entropies
 
 
 def evaluate_subsets(
@@ -47,11 +53,12 @@ def evaluate_subsets(
     y: ArrayLike,
     subsets: ArrayLike,
     *,
+    task: str = "classification",
     sample_weight: ArrayLike | None = None,
     ridge: float = 1e-6,
     n_jobs: int | None = None,
 ) -> SubsetEvaluation:
-    """Measure subsets as the annealer would: criterion value and cross-entropy.
+    """Measure subsets as the annealer would: criterion value and loss of the linear model.
 
     Use it to compare what other methods choose, or random subsets, on equal terms.
 
@@ -60,12 +67,15 @@ def evaluate_subsets(
     X : array-like of shape (n_samples, n_features)
         Rows.
 
-    y : array-like of shape (n_samples,)
-        Labels of two classes.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Labels, or measured outputs.
 
     subsets : array-like of shape (n_subsets, size) or (size,)
         Column indices of each subset, all of one size; or masks over the columns, such as
         `support_` of a selector.
+
+    task : {"classification", "regression"}, default="classification"
+        Fisher's ratio and logistic models, or R² and least squares.
 
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
@@ -89,15 +99,14 @@ def evaluate_subsets(
     >>> evaluation.cross_entropies.round(3).tolist()
     [0.089, 0.192]
     """
-    template = AnnealingSelector(ridge=ridge, n_jobs=n_jobs)
-    template._validate_params()
-    rows = validate_rows(template, X, y, sample_weight).usable()
+    template = selector_for(task, ridge=ridge, n_jobs=n_jobs)
+    rows = template._usable(template._validate_rows(X, y, sample_weight))
     wanted = _check_subsets(subsets, rows.X.shape[1])
-    search = Search(rows.X, rows.codes, rows.sample_weight, settings=template._settings(), seed=0)
+    search = template._search(rows, template._constraints(), seed=0)
     return SubsetEvaluation(
         subsets=wanted,
         criterion_values=search.criterion_values(wanted),
-        fits=search.logistic.fit(wanted, n_threads=effective_n_jobs(n_jobs)),
+        fits=search.problem.pick.fit(wanted, n_threads=effective_n_jobs(n_jobs)),
     )
 
 

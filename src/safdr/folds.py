@@ -9,19 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.annealing.anneal import AnnealingSettings
 from safdr.cancellation import Cancellation
-from safdr.moments import FloatArray, IntArray
+from safdr.moments import IntArray
 from safdr.result import AnnealingResult
+from safdr.rows import Rows
 from safdr.search import Search
-from safdr.validation import Rows
 
-BOTH_CLASSES = (
-    "Use a cv that keeps both classes in every fold, such as StratifiedKFold, or fewer splits."
-)
-
-# Makes the model on a found subset from the training rows.
-ModelMaker = Callable[[Rows, AnnealingResult], Any]
+# Makes the model on a found subset from the training rows and the search on them.
+ModelMaker = Callable[[Rows, Search, AnnealingResult], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +35,17 @@ class Fold:
         What the model is scored on.
     score_params : mapping
         What the scorer gets besides, for test and for train rows, by those names.
+    hint : str
+        What to do when the fold can't be scored.
     """
 
     number: int
     train: Rows
     search: Search
-    X_test: FloatArray
+    X_test: Any
     y_test: NDArray[Any]
     score_params: Mapping[str, Mapping[str, Any]]
+    hint: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +54,8 @@ class FoldScore:
 
     test_score: float
     train_score: float
-    cross_entropy: float
+    loss: float
+    loss_name: str
     separated: bool
     subset: IntArray
 
@@ -67,12 +66,12 @@ def make_fold(
     train: IntArray,
     test: IntArray,
     *,
-    size: int,
-    settings: AnnealingSettings,
-    seed: int,
+    usable: Callable[[Rows], Rows],
+    make_search: Callable[[Rows], Search],
+    hint: str,
     score_params: Mapping[str, Mapping[str, Any]],
 ) -> Fold:
-    """Cut a fold out of the rows and compute its moments; an error names the fold.
+    """Cut a fold out of the rows and prepare the search on it; an error names the fold.
 
     Parameters
     ----------
@@ -82,13 +81,11 @@ def make_fold(
         Number of the fold, for errors.
     train, test : ndarray of int
         Row numbers.
-    size : int
-        The first size that will be searched.
-    settings : AnnealingSettings
-        How to anneal.
-    seed : int
-        Source of randomness.
-    score_params : mapping
+    usable : callable
+        Takes the rows to learn from, checked, out of the training rows.
+    make_search : callable
+        Makes the search on them.
+    hint, score_params
         See `Fold`.
 
     Returns
@@ -96,15 +93,13 @@ def make_fold(
     Fold
     """
     try:
-        train_rows = rows.take(train).usable()
+        train_rows = usable(rows.take(train))
     except ValueError as error:
         raise ValueError(
-            f"The training rows of fold {number} can't be searched: {error} {BOTH_CLASSES}"
+            f"The training rows of fold {number} can't be searched: {error} {hint}"
         ) from None
-    search = Search(
-        train_rows.X, train_rows.codes, train_rows.sample_weight, settings=settings, seed=seed
-    )
-    return Fold(number, train_rows, search.prepare(size), rows.X[test], rows.y[test], score_params)
+    search = make_search(train_rows)
+    return Fold(number, train_rows, search, rows.X[test], rows.y[test], score_params, hint)
 
 
 def score_size(
@@ -135,22 +130,23 @@ def score_size(
     """
     with cancellation.task():
         result = fold.search.run(size, checkpoint=cancellation.check)
-        model = make_model(fold.train, result)
+        model = make_model(fold.train, fold.search, result)
 
-        def score(X: FloatArray, y: NDArray[Any], which: str) -> float:
+        def score(X: Any, y: NDArray[Any], which: str) -> float:
             return float(scorer(model, X[:, result.subset], y, **fold.score_params[which]))
 
         test_score = score(fold.X_test, fold.y_test, "test")
         if not np.isfinite(test_score):
+            n_values = len(np.unique(fold.y_test))
             raise ValueError(
-                f"The score of fold {fold.number} at {size} features is {test_score}; its "
-                f"{len(fold.y_test)} test rows hold {len(np.unique(fold.y_test))} class(es). "
-                f"{BOTH_CLASSES}"
+                f"The score of fold {fold.number} at {size} features is {test_score}; y takes "
+                f"{n_values} value(s) in its {len(fold.y_test)} test rows. {fold.hint}"
             )
         return FoldScore(
             test_score=test_score,
             train_score=score(fold.train.X, fold.train.y, "train"),
-            cross_entropy=result.cross_entropy,
+            loss=result.loss,
+            loss_name=result.loss_name,
             separated=bool(result.separated[result.best]),
             subset=result.subset,
         )

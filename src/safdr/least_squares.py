@@ -44,6 +44,16 @@ class LeastSquaresFits:
     converged: NDArray[np.bool_]
     n_iter: IntArray
 
+    @property
+    def losses(self) -> FloatArray:
+        """What the best is chosen by."""
+        return self.squared_errors
+
+    @property
+    def separated(self) -> NDArray[np.bool_]:
+        """False: least squares always have a finite optimum."""
+        return np.zeros(len(self.n_iter), dtype=bool)
+
 
 class LeastSquaresData:
     """Moments of rows, to which linear models on subsets of the features are fitted.

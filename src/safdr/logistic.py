@@ -62,6 +62,11 @@ class LogisticFits:
     converged: NDArray[np.bool_]
     n_iter: IntArray
 
+    @property
+    def losses(self) -> FloatArray:
+        """What the best is chosen by."""
+        return self.cross_entropies
+
 
 class LogisticData:
     """Rows of two classes, to which logistic models on subsets of the columns are fitted.

@@ -43,6 +43,11 @@ class MultinomialFits:
     converged: NDArray[np.bool_]
     n_iter: IntArray
 
+    @property
+    def losses(self) -> FloatArray:
+        """What the best is chosen by."""
+        return self.cross_entropies
+
 
 class MultinomialData:
     """Rows of several classes, to which softmax models on subsets of the columns are fitted.
@@ -151,7 +156,7 @@ class MultinomialData:
         scale = self._scale[subset]
         pooled = self._within[np.ix_(subset, subset)] / (self._n_classes * np.outer(scale, scale))
         means = self._means[:, subset]
-        slopes = np.linalg.solve(pooled + 1e-8 * np.eye(len(subset)), means.T)
+        slopes = np.linalg.solve(pooled + 1e-6 * np.eye(len(subset)), means.T)
         intercepts = self._log_share() - 0.5 * np.sum(means * slopes.T, axis=1)
         return np.vstack([slopes, intercepts])
 

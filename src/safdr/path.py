@@ -10,10 +10,18 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
 from safdr.cancellation import Cancellation
+from safdr.constraints import Constraints
+from safdr.fixed_size import FixedSizeMixin
+from safdr.regressor_selector import AnnealingRegressorSelector
 from safdr.result import AnnealingResult
 from safdr.search import Search
 from safdr.selector import AnnealingSelector
-from safdr.validation import seed_from, validate_rows
+from safdr.validation import seed_from
+
+SELECTORS: dict[str, type[FixedSizeMixin]] = {
+    "classification": AnnealingSelector,
+    "regression": AnnealingRegressorSelector,
+}
 
 
 def anneal_path(
@@ -21,6 +29,7 @@ def anneal_path(
     y: ArrayLike,
     sizes: Iterable[int],
     *,
+    task: str = "classification",
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -36,11 +45,14 @@ def anneal_path(
     X : array-like of shape (n_samples, n_features)
         Training rows.
 
-    y : array-like of shape (n_samples,)
-        Labels of two classes.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Labels, or measured outputs.
 
     sizes : iterable of int
         Numbers of features, each from 1 to n_features.
+
+    task : {"classification", "regression"}, default="classification"
+        Whether to search as `AnnealingSelector` or as `AnnealingRegressorSelector` does.
 
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
@@ -52,7 +64,7 @@ def anneal_path(
         Source of randomness.
 
     **settings
-        Annealing settings of `AnnealingSelector`, such as `n_replicas` or `n_batches`.
+        Other parameters of the selector, such as `n_replicas`, `always_include` or `criterion`.
 
     Returns
     -------
@@ -70,23 +82,13 @@ def anneal_path(
     [23 27] 0.12
     [20 21 27] 0.089
     """
-    for name in ("n_features_to_select", "estimator"):
-        if name in settings:
-            raise ValueError(
-                f"anneal_path takes no {name}: sizes says how many features, and the models are "
-                "the logistic ones that the search fits."
-            )
-    template = AnnealingSelector(**settings)
-    template._validate_params()
-    rows = validate_rows(template, X, y, sample_weight).usable()
-    wanted = _check_sizes(sizes, rows.X.shape[1])
-    search = Search(
-        rows.X,
-        rows.codes,
-        rows.sample_weight,
-        settings=template._settings(),
-        seed=seed_from(random_state),
-    )
+    if "n_features_to_select" in settings:
+        raise ValueError("anneal_path takes no n_features_to_select: sizes says how many features.")
+    template = selector_for(task, **settings)
+    rows = template._usable(template._validate_rows(X, y, sample_weight))
+    constraints = template._constraints()
+    wanted = _check_sizes(sizes, template, constraints)
+    search = template._search(rows, constraints, seed_from(random_state))
     # The core releases the GIL, so threads serve; a joblib.parallel_config still decides.
     with Cancellation() as cancellation:
         results: list[AnnealingResult] = Parallel(n_jobs=n_jobs, prefer="threads")(
@@ -100,14 +102,24 @@ def _run(search: Search, size: int, cancellation: Cancellation) -> AnnealingResu
         return search.run(size, checkpoint=cancellation.check)
 
 
-def _check_sizes(sizes: Any, n_features: int) -> list[int]:
+def selector_for(task: str, **settings: Any) -> FixedSizeMixin:
+    """The selector of a task, its parameters checked."""
+    if task not in SELECTORS:
+        raise ValueError(f"task must be one of {', '.join(map(repr, SELECTORS))}; got {task!r}.")
+    selector: FixedSizeMixin = SELECTORS[task](**settings)
+    selector._validate_params()
+    return selector
+
+
+def _check_sizes(sizes: Any, template: FixedSizeMixin, constraints: Constraints) -> list[int]:
     if not isinstance(sizes, Iterable):
         raise ValueError(f"sizes must be an iterable of ints, such as range(1, 11); got {sizes!r}.")
     wanted: list[Any] = list(sizes)
+    total = int(constraints.counts.sum())
     for size in wanted:
-        if not isinstance(size, Integral) or not 1 <= int(size) <= n_features:
+        if not isinstance(size, Integral) or not 1 <= int(size) <= total:
             raise ValueError(
-                f"sizes must be ints from 1 to n_features = {n_features}, the number of columns of "
-                f"X; got {size!r}."
+                f"sizes must be ints from 1 to {template._total(constraints)}; got {size!r}."
             )
+        constraints.check_size(int(size), "sizes")
     return [int(size) for size in wanted]

@@ -48,29 +48,37 @@ class AnnealingResult:
     """What annealing at one size found, all of it measured on the whole training data.
 
     The candidates are the subsets at which the replicas ended, then the best that going uphill from
-    them reaches: no swap of one feature raises its criterion value. Where there are no more subsets
-    than replicas, all of them follow instead.
+    them reaches: no swap of one feature raises its criterion value (not where the criterion is a
+    function of yours). Where there are no more subsets than replicas, all of them follow instead.
 
     Attributes
     ----------
     subsets : ndarray of shape (n_candidates, size)
-        Sorted feature indices of each candidate, those of the replicas first.
+        Sorted feature indices of each candidate, those of the replicas first. Where groups make the
+        subsets differ in length, rows are filled up with -1.
     criterion_values : ndarray of shape (n_candidates,)
-        Criterion value of each subset.
-    cross_entropies : ndarray of shape (n_candidates,)
-        Mean cross-entropy of the unpenalised logistic model on each subset; 0 where the subset
-        separates the classes completely. That of the winner is exact (under partial separation to
-        about 1e-5); those of the others are estimates, good to about a tenth of their distance to
-        it.
+        Criterion value of each subset, less the cost of its features if they have any.
+    losses : ndarray of shape (n_candidates,)
+        Loss of the model on each subset. By default of the unpenalised linear one on the training
+        rows: the mean cross-entropy (0 where the subset separates the classes completely), or the
+        mean squared error. That of the winner is exact (under partial separation to about 1e-5);
+        other cross-entropies are estimates, good to about a tenth of their distance to it. With an
+        `estimator` its own loss on held-out rows, with a criterion of yours the negative value.
+    loss_name : str
+        What the losses are: "cross_entropy", "squared_error", or another name.
     separated : ndarray of shape (n_candidates,), dtype=bool
         Whether the subset separates the classes, completely or in part, so that the unpenalised
         model has no finite optimum. Certain for the winner; in part, it may go unnoticed in others.
-    coefficients : ndarray of shape (n_candidates, size)
-        Coefficients of the logistic models, on the original scale of the features.
-    intercepts : ndarray of shape (n_candidates,)
+    coefficients : ndarray of shape (n_candidates, size) or (n_candidates, n_outputs, size), or None
+        Coefficients of the linear models, on the original scale of the features: one row for two
+        classes or one output, else one for each class or output. None where no such models were
+        fitted.
+    intercepts : ndarray of shape (n_candidates,) or (n_candidates, n_outputs), or None
         Their intercepts.
     n_iter : ndarray of shape (n_candidates,)
-        Steps of Newton's method that each of them took.
+        Iterations that each fit took.
+    penalties : ndarray of shape (n_candidates,)
+        What the cost of the features adds to the loss when the winner is chosen; zero without cost.
     start_subsets : ndarray of shape (n_replicas, size)
         The random subsets that the replicas started from.
     trace : Trace
@@ -79,20 +87,24 @@ class AnnealingResult:
         Largest relative difference between the criterion as updated swap by swap and as computed
         from scratch.
     n_replicas, size : int
-        Number of replicas, and of features in a subset.
+        Number of replicas, and of features in the winner.
     best : int
-        The winner: smallest cross-entropy, then largest criterion value.
-    subset, criterion_value, cross_entropy
+        The winner: smallest loss (and penalty), then largest criterion value.
+    subset, criterion_value, loss
         Of the winner.
+    cross_entropies, cross_entropy
+        The losses, where they are cross-entropies.
     """
 
     subsets: IntArray
     criterion_values: FloatArray
-    cross_entropies: FloatArray
+    losses: FloatArray
+    loss_name: str
     separated: NDArray[np.bool_]
-    coefficients: FloatArray
-    intercepts: FloatArray
+    coefficients: FloatArray | None
+    intercepts: FloatArray | None
     n_iter: IntArray
+    penalties: FloatArray
     start_subsets: IntArray
     trace: Trace
     drift: float
@@ -100,7 +112,7 @@ class AnnealingResult:
     def __repr__(self) -> str:
         return (
             f"AnnealingResult(n_replicas={self.n_replicas}, subset={self.subset.tolist()}, "
-            f"criterion_value={self.criterion_value:.6g}, cross_entropy={self.cross_entropy:.6g}, "
+            f"criterion_value={self.criterion_value:.6g}, {self.loss_name}={self.loss:.6g}, "
             f"n_steps={len(self.trace)})"
         )
 
@@ -111,24 +123,39 @@ class AnnealingResult:
 
     @property
     def size(self) -> int:
-        """Number of features in a subset."""
-        return int(self.subsets.shape[1])
+        """Number of features in the winner."""
+        return len(self.subset)
 
     @property
     def best(self) -> int:
-        """The winner: smallest cross-entropy, then largest criterion value."""
-        return int(np.lexsort((-self.criterion_values, self.cross_entropies))[0])
+        """The winner: smallest loss (and penalty), then largest criterion value."""
+        return int(np.lexsort((-self.criterion_values, self.losses + self.penalties))[0])
 
     @property
     def subset(self) -> IntArray:
         """Features of the winner."""
         subset: IntArray = self.subsets[self.best]
-        return subset
+        return subset[subset >= 0]
 
     @property
     def criterion_value(self) -> float:
         """Criterion value of the winner."""
         return float(self.criterion_values[self.best])
+
+    @property
+    def loss(self) -> float:
+        """Loss of the winner."""
+        return float(self.losses[self.best])
+
+    @property
+    def cross_entropies(self) -> FloatArray:
+        """The losses, where they are cross-entropies."""
+        if self.loss_name != "cross_entropy":
+            raise AttributeError(
+                f"The losses of this result are no cross-entropies; its loss_name is "
+                f"{self.loss_name!r}. Read `losses`."
+            )
+        return self.losses
 
     @property
     def cross_entropy(self) -> float:

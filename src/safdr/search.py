@@ -1,67 +1,80 @@
-"""Rows are prepared once, then searched at any size: anneal, then pick by cross-entropy."""
+"""A problem is prepared once, then searched at any size: anneal, then pick by the models' loss."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
-from math import comb
 
 import numpy as np
 
 from safdr.annealing.anneal import AnnealingSettings, anneal
-from safdr.annealing.chains import SwapChains, random_subsets, subset_values
+from safdr.annealing.chains import subset_values
+from safdr.annealing.objective_chains import Evaluate
+from safdr.annealing.quadratic_objective import QuadraticObjective
 from safdr.batches import affordable_batches, batch_share, draw_batches
 from safdr.checkpoint import no_checkpoint
-from safdr.criterion import CriterionStack, fisher_criterion
-from safdr.logistic import LogisticData
-from safdr.moments import FloatArray, IntArray, Rows, within_moments
+from safdr.constraints import Constraints
+from safdr.criterion import CriterionStack
+from safdr.moments import FloatArray, IntArray
+from safdr.picks import Fits, PaddedFits, Pick, fit_padded
+from safdr.problem import Problem
 from safdr.result import AnnealingResult
+from safdr.spaces import ClimbingChains, Space, SwapSpace, UnitSpace, less_cost
 
 # One replica has no spread; this many random subsets then stand in for it.
 MIN_SPREAD_SAMPLE = 50
 
+# What the losses are called where the criterion itself chooses the winner.
+OWN_LOSS = "negative_criterion"
+
 
 class Search:
-    """A two-class problem, ready to be searched at any size.
+    """A problem, ready to be searched at any size.
 
     A search is a function of the data, the settings, the seed and the size alone: sizes can be
     searched in any order, together or apart, on any number of threads.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-        Finite values; sparse ones in CSR or CSC form.
-    codes : ndarray of shape (n_samples,)
-        Class of each row, 0 or 1.
-    sample_weight : ndarray of shape (n_samples,), default=None
-        Positive weights; None means one.
+    problem : Problem
+        Rows, and what they are to predict.
     settings : AnnealingSettings
         How to anneal.
     seed : int
         Source of all randomness.
+    constraints : Constraints, default=None
+        Which subsets are allowed; None allows all.
+    cost : ndarray of shape (n_features,), default=None
+        Subtracted from the criterion for each feature of a subset.
+    objective : Evaluate, default=None
+        What to maximise in place of the problem's own criterion, on all rows.
+    pick : Pick, default=None
+        Models whose loss chooses the winner; None takes the problem's own.
+    by_criterion : bool, default=False
+        Whether the criterion or objective chooses the winner, and no model.
     """
 
     def __init__(
         self,
-        X: Rows,
-        codes: IntArray,
-        sample_weight: FloatArray | None,
+        problem: Problem,
         *,
         settings: AnnealingSettings,
         seed: int,
+        constraints: Constraints | None = None,
+        cost: FloatArray | None = None,
+        objective: Evaluate | None = None,
+        pick: Pick | None = None,
+        by_criterion: bool = False,
     ) -> None:
-        self.X = X
-        self.codes = codes
-        # In units of the largest: nothing depends on that but the range of the numbers.
-        if sample_weight is not None:
-            sample_weight = sample_weight / sample_weight.max()
-        self.sample_weight = sample_weight
+        self.problem = problem
         self.settings = settings
         self.seed = seed
-        moments = within_moments(X, codes, 2, sample_weight)
-        # Of many features, one matrix must do for the criterion and the start of the fits.
-        self.criterion = fisher_criterion(moments, ridge=settings.ridge, overwrite=True)
-        self.logistic = LogisticData(X, codes, sample_weight, moments, self.criterion.covariances)
+        self.cost = cost
+        self.constraints = constraints or Constraints.make(problem.n_features)
+        self.objective = objective
+        self.pick = None if by_criterion else pick or problem.pick
+        if objective is None:
+            self.criterion = problem.criterion
+            self._lean = self.constraints.without(self.criterion.needless)
         # The batches of the last share asked for: all sizes share them, unless rows are so few that
         # they cost next to nothing.
         self._batches: tuple[float, CriterionStack] | None = None
@@ -78,7 +91,7 @@ class Search:
         Parameters
         ----------
         size : int
-            From 1 to the number of features.
+            One that the constraints allow: from 1 to the number of features, if there are none.
         n_threads : int, default=1
             Threads over replicas and fits.
         checkpoint : callable, default=no_checkpoint
@@ -89,90 +102,148 @@ class Search:
         AnnealingResult
         """
         for_start, for_batches, for_chains = np.random.SeedSequence([self.seed, size]).spawn(3)
-        exclude = self._left_out(size)
-        start, spread_sample = self._start(size, np.random.default_rng(for_start), exclude)
-        chains = SwapChains(
-            self.criterion,
-            start,
-            seed=for_chains,
-            n_proposals=max(1, round(self.settings.sweeps * self.criterion.n_features)),
-            batches=self._batches_for(size),
-            exclude=exclude,
-            n_threads=n_threads,
-        )
+        space = self._space(size, n_threads)
+        rng = np.random.default_rng(for_start)
+        chains = space.chains(space.random(self.settings.n_replicas, rng), for_chains)
+        start = chains.subsets
         trace = anneal(
             chains,
             self.settings,
             np.random.default_rng(for_batches),
-            spread_sample,
+            self._spread_sample(space, rng),
             checkpoint,
         )
-        more, their_values = self._more_candidates(chains, exclude)
-        subsets = np.vstack([chains.subsets, more])
+        more, their_values = self._more_candidates(space, chains)
+        subsets = _stacked(chains.subsets, more)
         values = np.concatenate([chains.values, their_values])
-        fits = self.logistic.fit(
-            subsets, best_only=True, n_threads=n_threads, checkpoint=checkpoint
-        )
+        fits = self._fits(subsets, values, n_threads, checkpoint)
         return AnnealingResult(
             subsets=subsets,
             criterion_values=values,
-            cross_entropies=fits.cross_entropies,
+            losses=fits.losses,
+            loss_name=OWN_LOSS if self.pick is None else self.pick.loss_name,
             separated=fits.separated,
             coefficients=fits.coefficients,
             intercepts=fits.intercepts,
             n_iter=fits.n_iter,
+            penalties=self._penalties(subsets, values, fits.losses),
             start_subsets=start,
             trace=trace,
             drift=chains.drift,
         )
 
     def criterion_values(self, subsets: IntArray) -> FloatArray:
-        """Criterion value of each of some subsets of one size."""
+        """Value of the problem's own criterion for each of some subsets of one size."""
         return subset_values(self.criterion, subsets)
 
     def prepare(self, size: int) -> Search:
         """Compute ahead what a search at this size shares with others, and return itself."""
-        self._batches_for(size)
+        if self.objective is None:
+            self._batches_for(size)
         return self
 
-    def _more_candidates(
-        self, chains: SwapChains, exclude: IntArray
-    ) -> tuple[IntArray, FloatArray]:
+    def _space(self, size: int, n_threads: int) -> Space:
+        """The allowed subsets of this size."""
+        constraints = self._constraints_for(size)
+        n_proposals = max(1, round(self.settings.sweeps * len(constraints.units)))
+        if self.objective is not None:
+            return UnitSpace(self._priced(self.objective), 0, constraints, size, n_proposals, False)
+        batches = self._batches_for(size)
+        if constraints.swaps_alone:
+            return SwapSpace(
+                self.criterion, batches, constraints, size, n_proposals, self.cost, n_threads
+            )
+        return self._group_space(constraints, batches, size, n_proposals, n_threads)
+
+    def _group_space(
+        self,
+        constraints: Constraints,
+        batches: CriterionStack | None,
+        size: int,
+        n_proposals: int,
+        n_threads: int,
+    ) -> UnitSpace:
+        """Selections of groups under the quadratic criterion."""
+        quadratic = QuadraticObjective(
+            self.criterion, batches, constraints=constraints, n_threads=n_threads
+        )
+        n_batches = 0 if batches is None else len(batches[0])
+        evaluate = self._priced(quadratic)
+        space = UnitSpace(evaluate, n_batches, constraints, size, n_proposals, True)
+        # Where every subset of this size has features that add nothing, they are no reason to
+        # refuse one.
+        sample = space.random(MIN_SPREAD_SAMPLE, np.random.default_rng(self.seed))
+        quadratic.refuse_collinear = bool(np.isfinite(space.values(sample)).any())
+        return space
+
+    def _priced(self, evaluate: Evaluate) -> Evaluate:
+        return evaluate if self.cost is None else less_cost(evaluate, self.cost)
+
+    def _constraints_for(self, size: int) -> Constraints:
+        """Without the features that no subset needs, unless there are too few others."""
+        if self.objective is None and self._lean.has_size(size):
+            return self._lean
+        self.constraints.check_size(size)
+        return self.constraints
+
+    def _spread_sample(self, space: Space, rng: np.random.Generator) -> FloatArray | None:
+        """What sets the temperature step if one replica can't; else None."""
+        if self.settings.n_replicas > 1:
+            return None
+        return space.values(space.random(MIN_SPREAD_SAMPLE, rng))
+
+    def _more_candidates(self, space: Space, chains: ClimbingChains) -> tuple[IntArray, FloatArray]:
         """Subsets that join those of the replicas, and their values.
 
         The replicas end where the last batches left them, which is worth something (they differ),
         but the largest value of all is rarely among them: so the best that climbing reaches. Where
         there are no more subsets than replicas, it is all of them.
         """
-        usable = np.setdiff1d(np.arange(self.criterion.n_features), exclude)
-        if comb(len(usable), chains.size) <= self.settings.n_replicas:
-            every = np.array(list(combinations(usable.tolist(), chains.size)), dtype=np.int64)
-            return every, self.criterion_values(every)
+        every = space.every(self.settings.n_replicas)
+        if every is not None:
+            return space.subsets(every), space.values(every)
         climbed, values = chains.climbed()
         best = np.argmax(values)
         return climbed[best : best + 1], values[best : best + 1]
 
-    def _left_out(self, size: int) -> IntArray:
-        """Features that no subset needs, unless there are too few others."""
-        needless = self.criterion.needless
-        if self.criterion.n_features - len(needless) < size:
-            return np.empty(0, dtype=np.int64)
-        return needless
+    def _fits(
+        self,
+        subsets: IntArray,
+        values: FloatArray,
+        n_threads: int,
+        checkpoint: Callable[[], None],
+    ) -> Fits:
+        """Models on the candidates; without a pick the criterion itself is what counts."""
+        if self.pick is None:
+            n = len(subsets)
+            none, zeros = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
+            return PaddedFits(-values, none, None, None, zeros)
+        return fit_padded(
+            self.pick,
+            subsets,
+            # With costs the winner need not have the smallest loss.
+            best_only=self.cost is None,
+            n_threads=n_threads,
+            checkpoint=checkpoint,
+        )
 
-    def _start(
-        self, size: int, rng: np.random.Generator, exclude: IntArray
-    ) -> tuple[IntArray, FloatArray | None]:
-        """Random subsets to start from, and what sets the temperature step if they are too few."""
-        n_replicas = self.settings.n_replicas
-        start = random_subsets(self.criterion, size, n_replicas, rng, exclude=exclude)
-        if n_replicas > 1:
-            return start, None
-        sample = random_subsets(self.criterion, size, MIN_SPREAD_SAMPLE, rng, exclude=exclude)
-        return start, subset_values(self.criterion, sample)
+    def _penalties(self, subsets: IntArray, values: FloatArray, losses: FloatArray) -> FloatArray:
+        """The cost of each candidate in units of the loss.
+
+        The exchange rate is what a unit of the criterion was worth to the best model: its loss
+        against that without features, over its criterion value.
+        """
+        if self.cost is None or self.pick is None:
+            return np.zeros(len(losses))
+        cost = np.append(self.cost, 0.0)[subsets].sum(axis=1)
+        best = int(np.argmin(losses))
+        gained = max(0.0, self.pick.baseline() - float(losses[best]))
+        value = float(values[best] + cost[best])
+        return cost * (gained / value if value > 0 else 0.0)
 
     def _batches_for(self, size: int) -> CriterionStack | None:
         """Criteria of the batches that suit this size; None where there is no noise."""
-        share = batch_share(self.settings.batch_fraction, size, np.bincount(self.codes))
+        share = batch_share(self.settings.batch_fraction, size, np.bincount(self.problem.strata))
         if not self.settings.noisy or share >= 1.0:
             return None
         # Threads may come here at the same time; for one share they compute the same.
@@ -183,13 +254,21 @@ class Search:
 
     def _draw_batches(self, share: float) -> CriterionStack:
         rng = np.random.default_rng(np.random.SeedSequence([self.seed]))
-        n_features = self.criterion.n_features
-        n_batches = affordable_batches(self.settings.n_batches, n_features)
-        A = np.empty((n_batches, n_features, n_features))
+        n_batches = affordable_batches(self.settings.n_batches, self.problem.n_features)
+        A = np.empty((n_batches, *self.criterion.A.shape))
         D = np.empty((n_batches, *self.criterion.D.shape))
-        for i, codes in enumerate(draw_batches(self.codes, n_batches, share, rng)):
-            moments = within_moments(self.X, codes, 2, self.sample_weight, out=A[i])
-            D[i] = fisher_criterion(
-                moments, ridge=self.settings.ridge, scale=self.criterion.scale, overwrite=True
-            ).D
+        for i, batch in enumerate(draw_batches(self.problem.strata, n_batches, share, rng)):
+            # In place: a list of matrices would take the memory twice.
+            D[i] = self.problem.batch_criterion(batch, A[i]).D
         return A, D
+
+
+def _stacked(first: IntArray, second: IntArray) -> IntArray:
+    """Rows of both, filled up with -1 to the same length."""
+    longest = max(first.shape[1], second.shape[1])
+    return np.vstack(
+        [
+            np.pad(rows, ((0, 0), (0, longest - rows.shape[1])), constant_values=-1)
+            for rows in (first, second)
+        ]
+    )

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
-from sklearn.utils.metaestimators import available_if
-
-from safdr.search import Search
-from safdr.selector_base import AnnealingSelectorBase, final_model_has
-from safdr.validation import ANNEALING_CONSTRAINTS, seed_from, validate_rows
+from safdr.classifying import ClassSelectorBase
+from safdr.fixed_size import FIXED_SIZE_CONSTRAINTS, FixedSizeMixin
+from safdr.validation import CLASS_WEIGHT_CONSTRAINT
 
 
-class AnnealingSelector(AnnealingSelectorBase):
+class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
     """Choose a given number of features by simulated annealing (SA-FDR).
 
     Many replicas, each a random subset of `n_features_to_select` features, are cooled together: a
     swap of one feature for another is accepted by the Metropolis rule on the Fisher discriminant
-    ratio d'·S_W⁻¹·d. Then a logistic model is fitted to the subset of each replica, and to the best
-    subset that going uphill from them reaches (to all subsets, where there are no more of them than
-    replicas), and the one with the smallest cross-entropy wins.
+    ratio d'·S_W⁻¹·d, for more than two classes trace(S_W⁻¹·S_B). Then a logistic model is fitted to
+    the subset of each replica, and to the best subset that going uphill from them reaches (to all
+    subsets, where there are no more of them than replicas), and the one with the smallest
+    cross-entropy wins.
 
     Features need no scaling: neither the ratio nor an unpenalised logistic model depends on it.
 
@@ -33,9 +27,51 @@ class AnnealingSelector(AnnealingSelectorBase):
         Number of features to choose: an int is that number, a float between 0 and 1 the share of
         all features, None half of them.
 
+    criterion : callable or estimator, default=None
+        What the replicas maximise. None is the Fisher ratio. A callable ``f(X_subset, y)`` returns
+        a number to be maximised, and takes a keyword `sample_weight` if rows have weights. An
+        estimator is scored by cross-validation on the columns of each subset that is visited, as
+        `CrossValidatedScore` does. Either is computed once a subset, on all rows: there are no
+        batches.
+
     estimator : classifier, default=None
-        The model to fit to the chosen features, used by `predict` and its like. None is the
-        unpenalised logistic model that won, as a `sklearn.linear_model.LogisticRegression`.
+        The model that judges the candidates, and is then fitted to the chosen features for
+        `predict` and its like. The candidate with the smallest loss of this model on held-out rows
+        (three folds) wins: the cross-entropy, or its `score` if it gives no probabilities. None is
+        the estimator in `criterion`, if it is one; else the unpenalised logistic model, as a
+        `sklearn.linear_model.LogisticRegression`.
+
+    pick : {"auto", "linear", "criterion"}, default="auto"
+        What chooses the winner among the candidates: the loss of the unpenalised linear model
+        ("linear"), or the criterion itself ("criterion"). "auto" is the loss of `estimator`, if it
+        is given; else the criterion, if it is yours; else "linear".
+
+    always_include, never_include : feature or sequence of features, default=None
+        Features that every subset has, or none: names, indices, or a mask. One feature of a group
+        brings in the whole group.
+
+    groups : sequence of sequences of features, or dict of them, default=None
+        Features that enter together or not at all, such as the columns of one category. A feature
+        is in one group at most; those in none are on their own.
+
+    at_most_one_of : sequence of sequences of features, or dict of them, default=None
+        Sets of features of which a subset has one at most, such as versions of one measurement.
+
+    count_by : {"group", "column"}, default="group"
+        Whether a group counts as one of `n_features_to_select`, or each of its columns.
+
+    feature_cost : array-like of shape (n_features,) or dict, default=None
+        Cost of each feature; a dict gives those that cost something. The criterion of a subset is
+        lowered by `cost_strength` times the cost of its features, and its loss is raised likewise
+        when the winner is chosen: by as much as that step of the criterion was worth to the best
+        model.
+
+    cost_strength : float, default=1.0
+        How much of the criterion a unit of cost takes away.
+
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, which multiply those of the rows. "balanced" gives each class the
+        same weight in all.
 
     n_replicas : int, default=50
         Number of subsets that are annealed side by side.
@@ -81,8 +117,9 @@ class AnnealingSelector(AnnealingSelectorBase):
         0.1, keeps the criterion from rewarding chance.
 
     n_jobs : int, default=None
-        Number of threads over replicas. None means 1 unless in a `joblib.parallel_config`, -1 all
-        processors. The answer does not depend on it.
+        Number of threads over replicas; where `criterion` or `estimator` are given, number of
+        subsets that are evaluated at the same time, through joblib. None means 1 unless in a
+        `joblib.parallel_config`, -1 all processors. The answer does not depend on it.
 
     random_state : int, RandomState instance or None, default=None
         Source of randomness. The same int gives the same answer.
@@ -96,23 +133,25 @@ class AnnealingSelector(AnnealingSelectorBase):
         Sorted indices of the chosen features.
 
     n_features_ : int
-        Number of chosen features.
+        Number of chosen features, as `count_by` counts them.
 
     criterion_value_ : float
-        Fisher discriminant ratio of the chosen features on the training rows.
+        Criterion value of the chosen features on the training rows, less their cost.
+
+    loss_ : float
+        Loss by which the winner was chosen; `result_.loss_name` says which.
 
     cross_entropy_ : float
-        Mean cross-entropy of the unpenalised logistic model on the chosen features and the training
-        rows; 0 if they separate the classes completely.
+        The same, where it is a cross-entropy: by default that of the unpenalised logistic model on
+        the training rows, 0 if the features separate the classes completely.
 
     estimator_ : classifier
         The model on the chosen features, in the order of `subset_`.
 
     result_ : AnnealingResult
-        All replicas: their subsets, criterion values and cross-entropies, and how the annealing
-        went.
+        All replicas: their subsets, criterion values and losses, and how the annealing went.
 
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
         The labels.
 
     n_features_in_ : int
@@ -124,6 +163,7 @@ class AnnealingSelector(AnnealingSelectorBase):
     See Also
     --------
     AnnealingSelectorCV : Chooses the number of features too.
+    AnnealingRegressorSelector : For measured outputs.
     anneal_path : The same for several sizes at once.
     sklearn.feature_selection.RFE : Greedy elimination, one feature at a time.
 
@@ -142,23 +182,31 @@ class AnnealingSelector(AnnealingSelectorBase):
     ['worst radius', 'worst texture', 'worst concave points']
     >>> selector.predict(X.head(2)).tolist()
     [0, 0]
+    >>> cheap = AnnealingSelector(3, always_include="mean radius", random_state=0).fit(X, y)
+    >>> cheap.get_feature_names_out().tolist()
+    ['mean radius', 'worst texture', 'worst concave points']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_features_to_select": [
-            None,
-            Interval(RealNotInt, 0, 1, closed="right"),
-            Interval(Integral, 1, None, closed="left"),
-        ],
-        "estimator": [None, HasMethods(["fit"])],
-        **ANNEALING_CONSTRAINTS,
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **FIXED_SIZE_CONSTRAINTS,
+        **CLASS_WEIGHT_CONSTRAINT,
     }
 
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
         *,
+        criterion: Any = None,
         estimator: Any = None,
+        pick: str = "auto",
+        always_include: Any = None,
+        never_include: Any = None,
+        groups: Any = None,
+        at_most_one_of: Any = None,
+        count_by: str = "group",
+        feature_cost: Any = None,
+        cost_strength: float = 1.0,
+        class_weight: Any = None,
         n_replicas: int = 50,
         sweeps: float = 0.5,
         temperature_step: float = 0.7,
@@ -173,86 +221,30 @@ class AnnealingSelector(AnnealingSelectorBase):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.estimator = estimator
-        self.n_replicas = n_replicas
-        self.sweeps = sweeps
-        self.temperature_step = temperature_step
-        self.max_steps = max_steps
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.n_batches = n_batches
-        self.batch_fraction = batch_fraction
-        self.batch_draw = batch_draw
-        self.moves = moves
-        self.ridge = ridge
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Choose the features and fit the model on them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows: an array or a pandas or polars data frame of finite numbers.
-
-        y : array-like of shape (n_samples,)
-            Labels of two classes, of any type.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; a row of weight 2 counts as two rows, one of weight 0 as none.
-
-        Returns
-        -------
-        AnnealingSelector
-            Itself, fitted.
-        """
-        rows = validate_rows(self, X, y, sample_weight).usable()
-        size = self._size(rows.X.shape[1])
-        search = Search(
-            rows.X,
-            rows.codes,
-            rows.sample_weight,
-            settings=self._settings(),
-            seed=seed_from(self.random_state),
+        super().__init__(
+            n_features_to_select,
+            criterion=criterion,
+            estimator=estimator,
+            pick=pick,
+            always_include=always_include,
+            never_include=never_include,
+            groups=groups,
+            at_most_one_of=at_most_one_of,
+            count_by=count_by,
+            feature_cost=feature_cost,
+            cost_strength=cost_strength,
+            n_replicas=n_replicas,
+            sweeps=sweeps,
+            temperature_step=temperature_step,
+            max_steps=max_steps,
+            tol=tol,
+            n_iter_no_change=n_iter_no_change,
+            n_batches=n_batches,
+            batch_fraction=batch_fraction,
+            batch_draw=batch_draw,
+            moves=moves,
+            ridge=ridge,
+            n_jobs=n_jobs,
+            random_state=random_state,
         )
-        return self._set_result(rows, search.run(size, n_threads=effective_n_jobs(self.n_jobs)))
-
-    def _size(self, n_features: int) -> int:
-        """The number of features to choose."""
-        wanted: Any = self.n_features_to_select
-        if wanted is None:
-            return max(1, n_features // 2)
-        if 0 < wanted <= 1 and not isinstance(wanted, Integral):
-            return max(1, int(wanted * n_features))
-        if wanted > n_features:
-            raise ValueError(
-                f"n_features_to_select must be at most n_features = {n_features}, the number of "
-                f"columns of X; got {wanted}."
-            )
-        return int(wanted)
-
-    @available_if(final_model_has("score"))
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Score of the final model on the chosen features: accuracy for the default one.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with all features that `fit` saw.
-
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        float
-        """
-        reduced = self._reduce(X)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(self.estimator_.score(reduced, y, **weights))
+        self.class_weight = class_weight

@@ -1,46 +1,78 @@
-"""What the fixed-size selector and its cross-validated twin have in common."""
+"""What all selectors have in common: from parameters and rows to a search, from it to a model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    clone,
-    is_regressor,
-)
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from safdr.annealing.anneal import AnnealingSettings
+from safdr.annealing.cached_objective import CachedObjective
+from safdr.annealing.objective_chains import Evaluate
+from safdr.constraints import Constraints
+from safdr.feature_spec import FeatureSpec
+from safdr.model_pick import ModelPick
 from safdr.moments import FloatArray, IntArray
+from safdr.objectives import RowsObjective, as_objective, fit_weighted, model_of, seeded
+from safdr.picks import Pick
 from safdr.result import AnnealingResult
-from safdr.validation import Rows, warn_if_separated
+from safdr.rows import Rows
+from safdr.search import Search
 
 
 def final_model_has(method: str) -> Callable[[Any], bool]:
     """Whether the final model has the method; the default one has them all."""
 
     def check(self: Any) -> bool:
-        model = getattr(self, "estimator_", self.estimator)
+        model = getattr(self, "estimator_", self._model())
         return model is None or hasattr(model, method)
 
     return check
 
 
-class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Selector and classifier at once: a subset of the features, and the model on it."""
+class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Selector and predictor at once: a subset of the features, and the model on it."""
 
     estimator: Any
-    classes_: NDArray[Any]
+    criterion: Any
+    pick: str
+    always_include: Any
+    never_include: Any
+    groups: Any
+    at_most_one_of: Any
+    count_by: str
+    feature_cost: Any
+    cost_strength: float
+    ridge: float
     support_: NDArray[np.bool_]
+
+    # ---- What classifiers and regressors do in their own way --------------------------------
+
+    def _validate_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Check and translate what `fit` was given."""
+        raise NotImplementedError
+
+    def _usable(self, rows: Rows) -> Rows:
+        """The rows to learn from."""
+        raise NotImplementedError
+
+    def _check_estimator(self, estimator: Any) -> None:
+        """Refuse an estimator of the wrong kind."""
+        raise NotImplementedError
+
+    def _linear_model(self, rows: Rows, coefficients: Any, intercepts: Any, n_iter: int) -> Any:
+        """The default model, as scikit-learn's own."""
+        raise NotImplementedError
+
+    # ---- From parameters and rows to a search -----------------------------------------------
 
     def _settings(self) -> AnnealingSettings:
         """The engine's settings out of the parameters."""
@@ -48,133 +80,141 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, ClassifierMixin, 
             **{name: getattr(self, name) for name in AnnealingSettings.__dataclass_fields__}
         )
 
-    def _set_result(self, rows: Rows, result: AnnealingResult) -> Self:
+    def _features(self) -> FeatureSpec:
+        """The columns that `fit` saw."""
+        return FeatureSpec(self.n_features_in_, getattr(self, "feature_names_in_", None))
+
+    def _constraints(self) -> Constraints:
+        """Which subsets are allowed."""
+        features = self._features()
+        return Constraints.make(
+            features.n_features,
+            always_include=features.columns(self.always_include, "always_include"),
+            never_include=features.columns(self.never_include, "never_include"),
+            groups=features.sets(self.groups, "groups"),
+            at_most_one_of=features.sets(self.at_most_one_of, "at_most_one_of"),
+            count="groups" if self.count_by == "group" else "columns",
+            labels=features.labels,
+        )
+
+    def _total(self, constraints: Constraints) -> str:
+        """How many features there are, in words."""
+        total = int(constraints.counts.sum())
+        if self.groups is None:
+            return f"n_features = {total}, the number of columns of X"
+        return f"{total}, the number of {self.count_by}s"
+
+    def _cost(self) -> FloatArray | None:
+        """What each feature takes off the criterion; None if nothing."""
+        if self.feature_cost is None:
+            return None
+        cost = self.cost_strength * self._features().numbers(self.feature_cost, "feature_cost")
+        return cost if cost.any() else None
+
+    def _model(self) -> Any:
+        """The model to fit to the chosen features; None is the default one."""
+        return model_of(self.criterion) if self.estimator is None else self.estimator
+
+    def _search(self, rows: Rows, constraints: Constraints, seed: int, n_jobs: int = 1) -> Search:
+        """The search on rows that are usable."""
+        return Search(
+            rows.problem(self.ridge),
+            settings=self._settings(),
+            seed=seed,
+            constraints=constraints,
+            cost=self._cost(),
+            objective=self._objective(rows, seed, n_jobs),
+            pick=self._pick(rows, seed),
+            by_criterion=self._by_criterion(),
+        )
+
+    def _objective(self, rows: Rows, seed: int, n_jobs: int) -> Evaluate | None:
+        function = as_objective(self.criterion, seed)
+        if function is None:
+            return None
+        return CachedObjective(RowsObjective(function, rows), partial(_in_parallel, n_jobs))
+
+    def _pick(self, rows: Rows, seed: int) -> Pick | None:
+        """The models that choose the winner; None for the linear ones."""
+        if self.pick != "auto" or self.estimator is None:
+            return None
+        self._check_estimator(self.estimator)
+        return ModelPick(self.estimator, rows, seed)
+
+    def _by_criterion(self) -> bool:
+        """Whether the criterion chooses the winner."""
+        own = self.criterion is not None and self.estimator is None
+        return self.pick == "criterion" or (self.pick == "auto" and own)
+
+    # ---- From the search to a model ---------------------------------------------------------
+
+    def _set_result(self, rows: Rows, search: Search, result: AnnealingResult) -> Self:
         """Take over what the search found, and fit the final model to it."""
-        self.classes_ = rows.classes
         self.result_ = result
         self.subset_: IntArray = result.subset
         self.support_ = np.zeros(rows.X.shape[1], dtype=bool)
         self.support_[self.subset_] = True
-        self.n_features_ = len(self.subset_)
         self.criterion_value_ = result.criterion_value
-        self.cross_entropy_ = result.cross_entropy
-        self.estimator_ = final_model(self.estimator, rows, result)
-        if self.estimator is None:
-            warn_if_separated(bool(result.separated[result.best]), result.size)
+        self.loss_ = result.loss
+        self.estimator_ = self._final_model(rows, search, result)
         return self
+
+    def _final_model(self, rows: Rows, search: Search, result: AnnealingResult) -> Any:
+        """The model on the chosen features: the winning fit, or a fitted clone of the estimator."""
+        model = self._model()
+        if model is not None:
+            self._check_estimator(model)
+            return fit_weighted(
+                seeded(model, search.seed), rows.X[:, result.subset], rows.y, rows.sample_weight
+            )
+        best: int = result.best
+        fits: Any = result
+        if result.coefficients is None:
+            best, fits = 0, search.problem.pick.fit(result.subset[None])
+        size = result.size
+        return self._linear_model(
+            rows,
+            fits.coefficients[best, ..., :size],
+            fits.intercepts[best],
+            int(fits.n_iter[best]),
+        )
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         return self.support_
 
-    def _reduce(self, X: ArrayLike) -> FloatArray:
+    def _reduce(self, X: ArrayLike) -> Any:
         """The chosen columns of X, as an array."""
         check_is_fitted(self)
-        reduced: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)[
-            :, self.support_
-        ]
-        return reduced
+        rows: Any = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return rows[:, self.subset_]
 
     @available_if(final_model_has("predict"))
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Predict the class of each row from the chosen features.
+        """Predict the target of each row from the chosen features.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows with all features that `fit` saw.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            Predicted labels.
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predicted labels, or predicted values.
         """
         reduced = self._reduce(X)
         return self.estimator_.predict(reduced)
 
-    @available_if(final_model_has("predict_proba"))
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Predict the probability of each class from the chosen features.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with all features that `fit` saw.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2)
-            Probabilities, in the order of `classes_`.
-        """
-        reduced = self._reduce(X)
-        return self.estimator_.predict_proba(reduced)
-
-    @available_if(final_model_has("predict_log_proba"))
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Predict the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with all features that `fit` saw.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2)
-            Log-probabilities, in the order of `classes_`.
-        """
-        reduced = self._reduce(X)
-        return self.estimator_.predict_log_proba(reduced)
-
-    @available_if(final_model_has("decision_function"))
-    def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Score each row: above zero means the second of `classes_`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with all features that `fit` saw.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            For the default model the log-odds.
-        """
-        reduced = self._reduce(X)
-        return self.estimator_.decision_function(reduced)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.target_tags.required = True
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse = True
         return tags
 
 
-def final_model(estimator: Any, rows: Rows, result: AnnealingResult) -> Any:
-    """The model on the chosen features: the winning fit, or a fitted clone of `estimator`."""
-    if estimator is None:
-        return _as_logistic_regression(result, rows.classes)
-    if is_regressor(estimator):
-        raise ValueError(f"estimator must be a classifier; got the regressor {estimator!r}.")
-    model = clone(estimator)
-    X = rows.X[:, result.subset]
-    if rows.sample_weight is None:
-        return model.fit(X, rows.y)
-    if not has_fit_parameter(model, "sample_weight"):
-        raise ValueError(
-            f"sample_weight was given, but the fit of estimator={estimator!r} takes none. "
-            "Use an estimator that does, or leave the weights out."
-        )
-    return model.fit(X, rows.y, sample_weight=rows.sample_weight)
-
-
-def _as_logistic_regression(result: AnnealingResult, classes: NDArray[Any]) -> LogisticRegression:
-    """The winning fit as scikit-learn's own model, which every tool around it can read."""
-    model = LogisticRegression(C=np.inf)
-    model.classes_ = classes
-    model.coef_ = result.coefficients[[result.best]]
-    model.intercept_ = result.intercepts[[result.best]]
-    model.n_features_in_ = result.size
-    model.n_iter_ = np.array([result.n_iter[result.best]], dtype=np.int32)
-    return model
+def _in_parallel(n_jobs: int, objective: Any, tasks: Any) -> list[float]:
+    """Values of subsets, as many at a time as there are jobs, through joblib."""
+    if n_jobs == 1:
+        return [objective(*task) for task in tasks]
+    return list(Parallel(n_jobs=n_jobs)(delayed(objective)(*task) for task in tasks))

@@ -1,22 +1,20 @@
-"""What the estimators accept: parameters, and tables of rows with a two-valued label."""
+"""What the estimators accept: parameters, and tables of finite numbers."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from safdr.moments import FloatArray, IntArray
+from safdr.moments import FloatArray
 
 # The square of anything beyond this, or of its inverse, is no longer a number with all its digits.
 LARGEST = 1e150
@@ -24,7 +22,17 @@ LARGEST = 1e150
 ALL_ZERO = "sample_weight is zero for every row; some must be above 0."
 
 # Shared by every estimator that anneals.
-ANNEALING_CONSTRAINTS: dict[str, list[Any]] = {
+ANNEALING_CONSTRAINTS: dict[str, Any] = {
+    "criterion": [None, HasMethods(["fit"]), callable],
+    "estimator": [None, HasMethods(["fit"])],
+    "pick": [StrOptions({"auto", "linear", "criterion"})],
+    "always_include": "no_validation",
+    "never_include": "no_validation",
+    "groups": "no_validation",
+    "at_most_one_of": "no_validation",
+    "count_by": [StrOptions({"group", "column"})],
+    "feature_cost": "no_validation",
+    "cost_strength": [Interval(Real, 0, None, closed="left")],
     "n_replicas": [Interval(Integral, 1, None, closed="left")],
     "sweeps": [Interval(Real, 0, None, closed="neither")],
     "temperature_step": [Interval(Real, 0, None, closed="neither")],
@@ -40,73 +48,43 @@ ANNEALING_CONSTRAINTS: dict[str, list[Any]] = {
     "random_state": ["random_state"],
 }
 
+CLASS_WEIGHT_CONSTRAINT: dict[str, list[Any]] = {
+    "class_weight": [None, dict, StrOptions({"balanced"})],
+}
+
 
 class SeparationWarning(ConvergenceWarning):
     """The chosen features separate the classes, so an unpenalised model has no finite optimum."""
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Validated training data.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows with a positive weight.
-    y : ndarray of shape (n_samples,)
-        Their labels.
-    codes : ndarray of shape (n_samples,)
-        Index of each label in `classes`.
-    classes : ndarray of shape (2,)
-        The labels, sorted.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Weights; positive in rows that `usable` returns.
-    """
-
-    X: FloatArray
-    y: NDArray[Any]
-    codes: IntArray
-    classes: NDArray[Any]
-    sample_weight: FloatArray | None
-
-    def take(self, indices: IntArray | NDArray[np.bool_]) -> Rows:
-        """Some of the rows."""
-        weight = None if self.sample_weight is None else self.sample_weight[indices]
-        return Rows(self.X[indices], self.y[indices], self.codes[indices], self.classes, weight)
-
-    def usable(self) -> Rows:
-        """The rows to learn from: those with a weight, checked to be enough of each class."""
-        rows = self
-        if self.sample_weight is not None and not self.sample_weight.all():
-            # A row of weight zero counts as absent.
-            rows = self.take(self.sample_weight > 0)
-        _check_classes(rows)
-        if np.all(rows.X[0] == rows.X):
-            raise ValueError(
-                f"X has {self.X.shape[1]} feature(s), and all of them are constant: there is "
-                "nothing to choose from. At least one feature must take two values."
-            )
-        return rows
-
-
-def validate_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
-    """Check and translate training data; an error says what is wrong and what to do.
+def validated(estimator: Any, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
+    """X and y as arrays (X as CSR, if it is sparse), checked; an error says what to do.
 
     Parameters
     ----------
     estimator : estimator
         Gets `n_features_in_` and `feature_names_in_`.
-    X, y, sample_weight : array-like
+    X, y : array-like
         As given to `fit`.
+    **how
+        For scikit-learn's `validate_data`.
 
     Returns
     -------
-    Rows
+    X, y
     """
     _check_frame(X)
-    _check_labels(y)
     try:
-        X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            ensure_min_samples=2,
+            **how,
+        )
     except ValueError as error:
         if "Complex data" in str(error):
             raise ValueError("X must hold real numbers. Complex data not supported.") from None
@@ -114,28 +92,19 @@ def validate_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
             raise ValueError(f"X must hold numbers: {error}. Encode text, or drop it.") from None
         raise
     _check_range(X)
-    classes, codes = _classes_of(y)
-    weight = None if sample_weight is None else _checked_weight(sample_weight, X)
-    return Rows(X, y, codes.astype(np.int64), classes, weight)
+    return X, y
 
 
-def _check_labels(y: Any) -> None:
-    """Refuse labels that can't be sorted; numbers that are missing are found later."""
-    labels = np.asarray(y)
-    if labels.dtype != object:
-        return
-    try:
-        np.unique(labels)
-    except TypeError as error:
-        raise ValueError(
-            f"y must hold labels of one type, and none missing ({error}). Drop the rows without a "
-            "label."
-        ) from None
+def extremes(X: Any) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest value of each column."""
+    if issparse(X):
+        return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    return X.min(axis=0), X.max(axis=0)
 
 
-def _check_range(X: FloatArray) -> None:
+def _check_range(X: Any) -> None:
     """Refuse values whose squares are no longer numbers."""
-    low, high = X.min(axis=0), X.max(axis=0)
+    low, high = extremes(X)
     spread = high - low
     bad = np.flatnonzero(
         (np.maximum(-low, high) > LARGEST) | ((spread > 0) & (spread < 1 / LARGEST))
@@ -149,20 +118,7 @@ def _check_range(X: FloatArray) -> None:
         )
 
 
-def _classes_of(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The two labels, and the index of each row's label among them."""
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) > 2:
-        raise ValueError(
-            "Only binary classification is supported. The type of the target is "
-            f"{type_of_target(y, input_name='y')}: y holds {len(classes)} classes. Choose one "
-            "class against the rest, for example y == label."
-        )
-    return classes, codes
-
-
-def _checked_weight(sample_weight: Any, X: FloatArray) -> FloatArray:
+def checked_weight(sample_weight: Any, X: Any) -> FloatArray:
     """Weights, none negative and not all zero."""
     try:
         weight: FloatArray = _check_sample_weight(
@@ -200,24 +156,6 @@ def _check_frame(X: Any) -> None:
         raise ValueError(
             f"X has {len(text)} column(s) that are not numbers: {listed}. Encode them (for example "
             "with sklearn.preprocessing.OneHotEncoder) or drop them."
-        )
-
-
-def _check_classes(rows: Rows) -> None:
-    """Two classes with two rows each; one row of weight two or more counts as two."""
-    if len(rows.codes) == 0:
-        raise ValueError(ALL_ZERO)
-    counts = np.bincount(rows.codes, minlength=2)
-    present = rows.classes[np.flatnonzero(counts)]
-    if len(present) < 2:
-        raise ValueError(
-            f"y holds one class only, {shown(present[0])}; the classifier needs rows of 2 classes."
-        )
-    counts = np.maximum(counts, np.bincount(rows.codes, weights=rows.sample_weight))
-    if counts.min() < 2:
-        raise ValueError(
-            f"y holds 1 row of class {shown(rows.classes[counts.argmin()])}; each class needs at "
-            "least 2 rows, or it has no variance."
         )
 
 

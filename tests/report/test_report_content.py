@@ -195,7 +195,8 @@ def test_a_candidate_after_the_replicas_is_no_replica(fixed):
         result,
         subsets=np.vstack([result.subsets, new]),
         criterion_values=np.append(result.criterion_values, 99.0),
-        cross_entropies=np.append(result.cross_entropies, result.cross_entropy / 2),
+        losses=np.append(result.losses, result.loss / 2),
+        penalties=np.append(result.penalties, 0.0),
     )
     names = [f"x{i}" for i in range(8)]
     estimator = SimpleNamespace(result_=grown, n_replicas=selector.n_replicas)

@@ -30,7 +30,6 @@ class AnnealingSettings:
     n_batches: int = 5
     batch_fraction: float = 0.5
     batch_draw: str = "step"
-    ridge: float = 1e-6
 
     @property
     def noisy(self) -> bool:

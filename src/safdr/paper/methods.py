@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr import AnnealingSelector, anneal_path
+from safdr import AnnealingResult, AnnealingSelector, anneal_path
 from safdr.paper.baselines import RFE, Abess, Lasso
 from safdr.paper.errors import MethodError
 from safdr.paper.models import Method, SubsetModel, sizes_up_to
@@ -19,6 +19,9 @@ SA_FDR = "sa-fdr"
 TITLES = {SA_FDR: "SA-FDR", "rfe": "RFE", "lasso": "Lasso", "abess": "abess"}
 # The paper's three; abess is an extra.
 DEFAULT_METHODS = (SA_FDR, "rfe", "lasso")
+
+# Parameters with a default that tell which subset to choose, not how to look for it.
+NOT_ABOUT_ANNEALING = ("pick", "count_by", "cost_strength")
 
 
 @dataclass(frozen=True)
@@ -53,15 +56,20 @@ class SAFDR:
         self, X: NDArray[np.float64], y: NDArray[np.int64], grid: Any, seed: int
     ) -> list[SubsetModel]:
         """One search for each size."""
-        return [
-            SubsetModel(
-                result.subset,
-                result.coefficients[result.best],
-                float(result.intercepts[result.best]),
-                result.cross_entropy,
-            )
-            for result in anneal_path(X, y, grid, random_state=seed, **self.changes)
-        ]
+        results = anneal_path(X, y, grid, random_state=seed, **self.changes)
+        return [_logistic_model(result) for result in results]
+
+
+def _logistic_model(result: AnnealingResult) -> SubsetModel:
+    """The winner's model, which is always there without an estimator or criterion of one's own."""
+    assert result.coefficients is not None
+    assert result.intercepts is not None
+    return SubsetModel(
+        result.subset,
+        result.coefficients[result.best],
+        float(result.intercepts[result.best]),
+        result.cross_entropy,
+    )
 
 
 def annealing_defaults() -> dict[str, Any]:
@@ -73,7 +81,11 @@ def annealing_defaults() -> dict[str, Any]:
     """
     parameters = AnnealingSelector().get_params(deep=False)
     # The others (how many features, which model, how many jobs, the seed) have None as default.
-    return {name: value for name, value in parameters.items() if value is not None}
+    return {
+        name: value
+        for name, value in parameters.items()
+        if value is not None and name not in NOT_ABOUT_ANNEALING
+    }
 
 
 def get_method(spec: str) -> Method:

@@ -1,0 +1,155 @@
+"""Features as people name them (names, indices, masks) become column indices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.moments import FloatArray, IntArray
+
+WAYS = "names of columns, their indices, or one mask over all of them"
+
+
+class FeatureSpec:
+    """The columns of a table, to be found by name, index or mask.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns.
+    names : ndarray of shape (n_features,) or None
+        Their names, where they have any.
+    """
+
+    def __init__(self, n_features: int, names: NDArray[Any] | None) -> None:
+        self.n_features = n_features
+        self._place = {} if names is None else {str(name): j for j, name in enumerate(names)}
+        self.labels = None if names is None else tuple(str(name) for name in names)
+
+    def columns(self, given: Any, parameter: str) -> IntArray:
+        """Sorted column indices of what a parameter names; None is none.
+
+        Parameters
+        ----------
+        given : str, int, sequence or mask
+            One feature, several, or a mask over all columns.
+        parameter : str
+            Whose value it is, for errors.
+
+        Returns
+        -------
+        ndarray of int
+        """
+        if given is None:
+            return np.empty(0, dtype=np.int64)
+        if isinstance(given, str | Integral):
+            given = [given]
+        given = given if isinstance(given, np.ndarray) else list(given)
+        entries = np.asarray(given)
+        if entries.dtype == bool:
+            return self._of_mask(entries, parameter)
+        if entries.ndim != 1:
+            raise ValueError(f"{parameter} must hold {WAYS}; got {given!r}.")
+        # As they were given: an array of names and numbers would hold names alone.
+        return np.unique([self._index(entry, parameter) for entry in given]).astype(np.int64)
+
+    def sets(self, given: Any, parameter: str) -> list[IntArray]:
+        """Column indices of each of several sets: a sequence of them, or a mapping by name."""
+        if given is None:
+            return []
+        if isinstance(given, Mapping):
+            given = given.values()
+        elif isinstance(given, str) or not hasattr(given, "__iter__"):
+            raise ValueError(
+                f"{parameter} must be a sequence of sets of features, such as [['a', 'b']], or a "
+                f"dict of them; got {given!r}."
+            )
+        sets = list(given)
+        for one in sets:
+            if isinstance(one, str) or not hasattr(one, "__iter__"):
+                raise ValueError(
+                    f"{parameter} must hold sets of features; got the single feature {one!r} among "
+                    f"them. One set is written with two pairs of brackets: {parameter}=[[…]]."
+                )
+        return [self.columns(one, parameter) for one in sets]
+
+    def numbers(self, given: Any, parameter: str) -> FloatArray:
+        """One number a column: a sequence of them, or a mapping from features, zero for the others.
+
+        Parameters
+        ----------
+        given : array-like of shape (n_features,) or mapping
+            What to translate.
+        parameter : str
+            Whose value it is, for errors.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
+        if isinstance(given, Mapping):
+            result = np.zeros(self.n_features)
+            for key, value in given.items():
+                if not isinstance(value, Real):
+                    raise ValueError(f"{parameter} must hold numbers; got {value!r} for {key!r}.")
+                result[self._index(key, parameter)] = float(value)
+        else:
+            try:
+                result = np.array(given, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise ValueError(f"{parameter} must hold numbers; got {given!r}.") from None
+        if result.shape != (self.n_features,):
+            raise ValueError(
+                f"{parameter} must hold one number for each of the {self.n_features} features, or "
+                f"be a dict from features to numbers; got shape {result.shape}."
+            )
+        if not np.isfinite(result).all():
+            j = int(np.flatnonzero(~np.isfinite(result))[0])
+            raise ValueError(f"{parameter} must be finite; got {result[j]} for {self.label(j)}.")
+        return result
+
+    def label(self, column: int) -> str:
+        """A column as people know it."""
+        return f"column {column}" if self.labels is None else repr(self.labels[column])
+
+    def _of_mask(self, mask: NDArray[np.bool_], parameter: str) -> IntArray:
+        if mask.shape != (self.n_features,):
+            raise ValueError(
+                f"{parameter} is a mask of shape {mask.shape}; it must have one entry for each of "
+                f"the {self.n_features} features."
+            )
+        return np.flatnonzero(mask)
+
+    def _index(self, entry: Any, parameter: str) -> int:
+        if isinstance(entry, str):
+            return self._by_name(entry, parameter)
+        if not isinstance(entry, Integral):
+            raise ValueError(f"{parameter} must hold {WAYS}; got {entry!r}.")
+        if not -self.n_features <= int(entry) < self.n_features:
+            raise ValueError(
+                f"{parameter} holds the index {entry}, but X has {self.n_features} columns, 0 to "
+                f"{self.n_features - 1}."
+            )
+        return int(entry) % self.n_features
+
+    def _by_name(self, name: str, parameter: str) -> int:
+        if not self._place:
+            raise ValueError(
+                f"{parameter} names the feature {name!r}, but X has no column names: pass a data "
+                "frame, or indices."
+            )
+        if name not in self._place:
+            near = _nearest(name, list(self._place))
+            raise ValueError(f"{parameter} names the feature {name!r}, which X lacks.{near}")
+        return self._place[name]
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,127 @@
+"""What chooses the winner among the candidate subsets: models on them, and their losses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.checkpoint import no_checkpoint
+from safdr.moments import FloatArray, IntArray
+
+
+class Fits(Protocol):
+    """One model a subset."""
+
+    @property
+    def losses(self) -> FloatArray:
+        """Loss of each model, the smaller the better."""
+
+    @property
+    def separated(self) -> NDArray[np.bool_]:
+        """Whether the optimum of a model lies at infinity."""
+
+    @property
+    def coefficients(self) -> FloatArray | None:
+        """Slopes of linear models: subsets first, features last."""
+
+    @property
+    def intercepts(self) -> FloatArray | None:
+        """Their intercepts."""
+
+    @property
+    def n_iter(self) -> IntArray:
+        """Iterations of each fit."""
+
+
+class Pick(Protocol):
+    """Fits models to subsets of one size."""
+
+    @property
+    def loss_name(self) -> str:
+        """What the losses are."""
+
+    def fit(
+        self,
+        subsets: IntArray,
+        *,
+        best_only: bool = False,
+        n_threads: int = 1,
+        checkpoint: Callable[[], None] = no_checkpoint,
+    ) -> Fits:
+        """Fit a model to each subset; to the end only the best, where that is all that counts."""
+
+    def baseline(self) -> float:
+        """Loss of the model without features."""
+
+
+@dataclass(frozen=True, eq=False)
+class PaddedFits:
+    """Models on subsets of several lengths; coefficients are filled up with zeros."""
+
+    losses: FloatArray
+    separated: NDArray[np.bool_]
+    coefficients: FloatArray | None
+    intercepts: FloatArray | None
+    n_iter: IntArray
+
+
+def fit_padded(
+    pick: Pick,
+    subsets: IntArray,
+    *,
+    best_only: bool,
+    n_threads: int,
+    checkpoint: Callable[[], None],
+) -> Fits:
+    """Fit a model to each subset, where rows may be filled up with -1.
+
+    Parameters
+    ----------
+    pick : Pick
+        What to fit.
+    subsets : ndarray of shape (n_subsets, longest)
+        Features of each subset, then -1.
+    best_only, n_threads, checkpoint
+        As `Pick.fit` takes them.
+
+    Returns
+    -------
+    Fits
+    """
+    lengths = np.sum(subsets >= 0, axis=1)
+    if lengths.min() == subsets.shape[1]:
+        return pick.fit(subsets, best_only=best_only, n_threads=n_threads, checkpoint=checkpoint)
+    parts = {
+        int(length): pick.fit(
+            subsets[lengths == length, :length],
+            best_only=best_only,
+            n_threads=n_threads,
+            checkpoint=checkpoint,
+        )
+        for length in np.unique(lengths)
+    }
+    return _joined(parts, lengths, subsets.shape[1])
+
+
+def _joined(parts: dict[int, Fits], lengths: IntArray, longest: int) -> PaddedFits:
+    """The fits of each length, back in the order of the subsets."""
+    order = np.argsort(np.concatenate([np.flatnonzero(lengths == n) for n in parts]))
+    fits = list(parts.values())
+    coefficients = intercepts = None
+    slopes = [part.coefficients for part in fits if part.coefficients is not None]
+    offsets = [part.intercepts for part in fits if part.intercepts is not None]
+    if slopes:
+        padded = [np.pad(s, [(0, 0)] * (s.ndim - 1) + [(0, longest - s.shape[-1])]) for s in slopes]
+        coefficients = np.concatenate(padded)[order]
+        intercepts = np.concatenate(offsets)[order]
+    return PaddedFits(
+        losses=np.concatenate([part.losses for part in fits])[order],
+        separated=np.concatenate([part.separated for part in fits])[order],
+        coefficients=coefficients,
+        intercepts=intercepts,
+        n_iter=np.concatenate([part.n_iter for part in fits])[order],
+    )

@@ -1,0 +1,238 @@
+"""Validated training data: rows with labels, or with measured outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+
+from safdr.moments import FloatArray, IntArray
+from safdr.problem import ClassProblem, RegressionProblem
+from safdr.validation import ALL_ZERO, LARGEST, checked_weight, extremes, shown, validated
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRows:
+    """Validated training data with labels.
+
+    Attributes
+    ----------
+    X : ndarray or scipy sparse array of shape (n_samples, n_features)
+        Rows with a positive weight.
+    y : ndarray of shape (n_samples,)
+        Their labels.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights; positive in rows that `usable` returns.
+    codes : ndarray of shape (n_samples,)
+        Index of each label in `classes`.
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    sample_weight: FloatArray | None
+    codes: IntArray
+    classes: NDArray[Any]
+
+    def take(self, indices: IntArray | NDArray[np.bool_]) -> ClassRows:
+        """Some of the rows."""
+        weight = None if self.sample_weight is None else self.sample_weight[indices]
+        return ClassRows(
+            self.X[indices], self.y[indices], weight, self.codes[indices], self.classes
+        )
+
+    def usable(self, class_weight: Any = None) -> ClassRows:
+        """The rows to learn from: those with a weight, checked to be enough of each class."""
+        rows = self
+        if class_weight is not None:
+            by_class = _class_weights(class_weight, self)
+            weight = by_class if self.sample_weight is None else by_class * self.sample_weight
+            rows = replace(self, sample_weight=weight)
+        # A row of weight zero counts as absent.
+        if rows.sample_weight is not None and not rows.sample_weight.all():
+            rows = rows.take(rows.sample_weight > 0)
+        _check_classes(rows)
+        _check_not_constant(rows.X)
+        return rows
+
+    def problem(self, ridge: float) -> ClassProblem:
+        """What is to be searched."""
+        return ClassProblem(self.X, self.codes, len(self.classes), self.sample_weight, ridge=ridge)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredRows:
+    """Validated training data with one or more measured outputs.
+
+    Attributes
+    ----------
+    X : ndarray or scipy sparse array of shape (n_samples, n_features)
+        Rows with a positive weight.
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        What was measured.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Weights; positive in rows that `usable` returns.
+    """
+
+    X: Any
+    y: FloatArray
+    sample_weight: FloatArray | None
+
+    def take(self, indices: IntArray | NDArray[np.bool_]) -> MeasuredRows:
+        """Some of the rows."""
+        weight = None if self.sample_weight is None else self.sample_weight[indices]
+        return MeasuredRows(self.X[indices], self.y[indices], weight)
+
+    def usable(self) -> MeasuredRows:
+        """The rows to learn from: those with a weight, checked to hold something to learn."""
+        rows = self
+        if self.sample_weight is not None and not self.sample_weight.all():
+            rows = self.take(self.sample_weight > 0)
+        if len(rows.y) < 2:
+            raise ValueError(f"A fit needs at least 2 rows with a weight; got {len(rows.y)}.")
+        outputs = rows.y.reshape(len(rows.y), -1)
+        constant = np.flatnonzero(np.all(outputs == outputs[0], axis=0))
+        if constant.size:
+            which = "" if rows.y.ndim == 1 else f" in column {constant[0]}"
+            raise ValueError(
+                f"y is {shown(outputs[0, constant[0]])} in every row{which}: there is nothing to "
+                "explain. It must take at least two values."
+            )
+        _check_not_constant(rows.X)
+        return rows
+
+    def problem(self, ridge: float) -> RegressionProblem:
+        """What is to be searched."""
+        outputs = self.y.reshape(len(self.y), -1)
+        return RegressionProblem(self.X, outputs, self.sample_weight, ridge=ridge)
+
+
+Rows: TypeAlias = ClassRows | MeasuredRows
+
+
+def validate_class_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> ClassRows:
+    """Check and translate training data with labels; an error says what is wrong and what to do.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets `n_features_in_` and `feature_names_in_`.
+    X, y, sample_weight : array-like
+        As given to `fit`.
+
+    Returns
+    -------
+    ClassRows
+    """
+    _check_labels(y)
+    X, y = validated(estimator, X, y)
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise ValueError(
+            f"y must hold labels: {error} For measured outputs there are "
+            "AnnealingRegressorSelector and AnnealingRegressorSelectorCV."
+        ) from None
+    classes, codes = np.unique(y, return_inverse=True)
+    weight = None if sample_weight is None else checked_weight(sample_weight, X)
+    return ClassRows(X, y, weight, codes.astype(np.int64), classes)
+
+
+def validate_measured_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> MeasuredRows:
+    """Check and translate training data with measured outputs.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets `n_features_in_` and `feature_names_in_`.
+    X, y, sample_weight : array-like
+        As given to `fit`.
+
+    Returns
+    -------
+    MeasuredRows
+    """
+    X, y = validated(estimator, X, y, multi_output=True, y_numeric=True)
+    y = np.ascontiguousarray(y, dtype=np.float64)
+    if np.abs(y).max() > LARGEST:
+        raise ValueError(
+            f"y holds values too large to be squared, up to {np.abs(y).max():.3g}; sizes up to "
+            f"{LARGEST:.0e} are allowed. Divide it by a constant."
+        )
+    weight = None if sample_weight is None else checked_weight(sample_weight, X)
+    return MeasuredRows(X, y, weight)
+
+
+def _check_labels(y: Any) -> None:
+    """Refuse labels that can't be sorted; numbers that are missing are found later."""
+    labels = np.asarray(y)
+    if labels.dtype != object:
+        return
+    try:
+        np.unique(labels)
+    except TypeError as error:
+        raise ValueError(
+            f"y must hold labels of one type, and none missing ({error}). Drop the rows without a "
+            "label."
+        ) from None
+
+
+def _check_classes(rows: ClassRows) -> None:
+    """At least two classes with two rows each; one row of weight two or more counts as two."""
+    if len(rows.codes) == 0:
+        raise ValueError(ALL_ZERO)
+    counts = np.bincount(rows.codes, minlength=len(rows.classes))
+    present = rows.classes[np.flatnonzero(counts)]
+    if len(present) < 2:
+        raise ValueError(
+            f"y holds one class only, {shown(present[0])}; the classifier needs rows of at least 2 "
+            "classes."
+        )
+    if len(present) < len(rows.classes):
+        gone = rows.classes[np.flatnonzero(counts == 0)[0]]
+        raise ValueError(
+            f"y holds no row of class {shown(gone)} with a weight above 0; each class needs at "
+            "least 2 rows."
+        )
+    weighted = np.bincount(rows.codes, weights=rows.sample_weight, minlength=len(rows.classes))
+    counts = np.maximum(counts, weighted)
+    if counts.min() < 2:
+        raise ValueError(
+            f"y holds 1 row of class {shown(rows.classes[counts.argmin()])}; each class needs at "
+            "least 2 rows, or it has no variance."
+        )
+
+
+def _check_not_constant(X: Any) -> None:
+    low, high = extremes(X)
+    if np.all(low == high):
+        raise ValueError(
+            f"X has {X.shape[1]} feature(s), and all of them are constant: there is nothing to "
+            "choose from. At least one feature must take two values."
+        )
+
+
+def _class_weights(class_weight: Any, rows: ClassRows) -> FloatArray:
+    """What `class_weight` gives to each row."""
+    if isinstance(class_weight, Mapping):
+        known = set(rows.classes.tolist())
+        strange = [label for label in class_weight if label not in known]
+        if strange:
+            raise ValueError(
+                f"class_weight names the class {shown(strange[0])}, which y lacks; its classes are "
+                f"{', '.join(shown(label) for label in rows.classes)}."
+            )
+        if any(not weight >= 0 for weight in class_weight.values()):
+            raise ValueError(f"class_weight must not be negative; got {class_weight!r}.")
+    counts = np.bincount(rows.codes, weights=rows.sample_weight, minlength=len(rows.classes))
+    if isinstance(class_weight, str):  # "balanced", by the weight of the rows
+        by_class = counts.sum() / (len(counts) * np.where(counts > 0, counts, 1.0))
+    else:
+        by_class = np.array([float(class_weight.get(c, 1.0)) for c in rows.classes.tolist()])
+    weights: FloatArray = by_class[rows.codes]
+    return weights

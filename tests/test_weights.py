@@ -1,0 +1,100 @@
+"""Weights of rows and of classes mean the same everywhere."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.class_weight import compute_sample_weight
+
+from safdr import AnnealingRegressorSelector, AnnealingSelector, AnnealingSelectorCV
+
+# Batches are drawn by rows: repeated ones would be drawn apart.
+QUIET = {"n_batches": 1, "batch_fraction": 1.0, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def three_classes():
+    X, y = load_wine(return_X_y=True)
+    rng = np.random.default_rng(1)
+    return X + 2 * X.std(axis=0) * rng.normal(size=X.shape), y
+
+
+def assert_same(a, b):
+    np.testing.assert_array_equal(a.subset_, b.subset_)
+    np.testing.assert_allclose(a.criterion_value_, b.criterion_value_, rtol=1e-9)
+    np.testing.assert_allclose(a.loss_, b.loss_, rtol=1e-7)
+
+
+def test_weights_are_repeated_rows_for_more_classes(three_classes):
+    X, y = three_classes
+    repeats = np.random.default_rng(0).integers(1, 4, len(y))
+    weighted = AnnealingSelector(3, **QUIET).fit(X, y, sample_weight=repeats)
+    repeated = AnnealingSelector(3, **QUIET).fit(np.repeat(X, repeats, axis=0), y.repeat(repeats))
+    assert_same(weighted, repeated)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_weights_are_repeated_rows_for_regression(n_outputs, rng):
+    X = rng.normal(size=(80, 8))
+    y = X[:, :n_outputs] + 0.5 * rng.normal(size=(80, n_outputs))
+    y = y[:, 0] if n_outputs == 1 else y
+    repeats = rng.integers(0, 3, 80)
+    weighted = AnnealingRegressorSelector(3, **QUIET).fit(X, y, sample_weight=repeats)
+    repeated = AnnealingRegressorSelector(3, **QUIET)
+    repeated.fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats, axis=0))
+    assert_same(weighted, repeated)
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 2.0, 2: 0.5}])
+def test_class_weights_are_weights_of_rows(three_classes, class_weight):
+    X, y = three_classes
+    by_class = AnnealingSelector(3, class_weight=class_weight, **QUIET).fit(X, y)
+    weight = compute_sample_weight(class_weight, y)
+    assert_same(by_class, AnnealingSelector(3, **QUIET).fit(X, y, sample_weight=weight))
+
+
+def test_class_weights_multiply_those_of_the_rows(three_classes, rng):
+    X, y = three_classes
+    weight = rng.uniform(0.5, 2, len(y))
+    both = AnnealingSelector(3, class_weight={1: 3.0}, **QUIET).fit(X, y, sample_weight=weight)
+    once = AnnealingSelector(3, **QUIET).fit(X, y, sample_weight=weight * np.where(y == 1, 3.0, 1))
+    assert_same(both, once)
+
+
+def test_balanced_weights_move_the_predictions_to_the_rare_class(two_classes):
+    X, y = two_classes
+    keep = (y == 0) | (np.arange(len(y)) % 8 == 1)
+    X, y = X[keep], y[keep]
+    plain = AnnealingSelector(3, random_state=0).fit(X, y)
+    balanced = AnnealingSelector(3, class_weight="balanced", random_state=0).fit(X, y)
+    assert balanced.predict(X).mean() > plain.predict(X).mean()
+
+
+def test_folds_balance_their_own_rows(two_classes):
+    X, y = two_classes
+    search = AnnealingSelectorCV(max_features=2, cv=3, class_weight="balanced", random_state=0)
+    assert search.fit(X, y).predict_proba(X).mean() == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize("estimator", [None, LogisticRegression()])
+def test_the_model_sees_the_weights(two_classes, rng, estimator):
+    X, y = two_classes
+    weight = rng.uniform(0.1, 3, len(y))
+    selector = AnnealingSelector(3, estimator=estimator, **QUIET).fit(X, y, sample_weight=weight)
+    plain = LogisticRegression(C=np.inf if estimator is None else 1.0, tol=1e-10, max_iter=1000)
+    plain.fit(X[:, selector.subset_], y, sample_weight=weight)
+    np.testing.assert_allclose(selector.estimator_.coef_, plain.coef_, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "message"),
+    [
+        ({5: 1.0}, "class_weight names the class 5, which y lacks; its classes are 0, 1"),
+        ({0: -1.0}, "class_weight must not be negative"),
+        ({0: 0.0}, "y holds one class only, 1"),
+        ("even", "class_weight"),
+    ],
+)
+def test_weights_of_classes_that_cannot_be_are_named(two_classes, class_weight, message):
+    with pytest.raises(ValueError, match=message):
+        AnnealingSelector(2, class_weight=class_weight).fit(*two_classes)
