@@ -25,8 +25,7 @@ ENGINE = {
         *("annealing", "_core", "checkpoint", "constraints", "criterion", "moments", "result")
     },
     "logistic": {"_core", "checkpoint", "moments", "result"},
-    "softmax": {"checkpoint", "moments"},
-    "multinomial": {"_core", "checkpoint", "moments", "softmax"},
+    "multinomial": {"_core", "checkpoint", "moments"},
     "least_squares": {"checkpoint", "moments"},
     "picks": {"checkpoint", "moments"},
     "problem": {

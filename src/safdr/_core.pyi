@@ -83,3 +83,23 @@ def fit_logistic(
     NDArray[np.float64],
     NDArray[np.int64],
 ]: ...
+def fit_multinomial(
+    Z: NDArray[np.float64],
+    codes: NDArray[np.int32],
+    weight: NDArray[np.float64] | None,
+    subsets: NDArray[np.int32],
+    start: NDArray[np.float64],
+    *,
+    max_iter: int,
+    tol: float,
+    exact: bool,
+    n_threads: int,
+) -> tuple[
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.bool_],
+    NDArray[np.bool_],
+    NDArray[np.bool_],
+    NDArray[np.float64],
+    NDArray[np.int64],
+]: ...

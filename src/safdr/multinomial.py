@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from safdr import _core
 from safdr.checkpoint import no_checkpoint
 from safdr.moments import FloatArray, IntArray
-from safdr.softmax import Optimum, SoftmaxLoss, newton
+
+# Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
+# that without features). The step that follows leaves next to nothing.
+TOL = 1e-11
+MAX_ITER = 100
+
+# All are fitted this far first. When only the best is wanted, those go on whose distance to the
+# best is less than so many times what they have left.
+ROUGH_TOL = 1e-6
+CONTENDER = 10.0
+
+# Share of the discriminant to start at: where features separate most rows it is so sure of itself
+# that a step from there overshoots. Half of it, or all, took a tenth more steps.
+CAUTION = 0.7
+
+# A class without rows is taken to have this share.
+LEAST_SHARE = 1e-12
+
+# Standardised columns are kept for the fits at hand: those of so many numbers at a time (0.5 GB).
+NUMBERS_AT_ONCE = 64_000_000
+
+# Some tenth of a second, after which Python gets its turn: to see Ctrl-C, or a checkpoint. A step
+# takes some ten passes over the rows, of two operations a row and coefficient; a fit some fifteen
+# steps. Fewer than ten at a time would not show whether an optimum lies at infinity.
+OPERATIONS_AT_ONCE = 3e8
+PASSES_A_STEP = 20
+STEPS_A_FIT = 15
+MIN_STEPS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,19 +108,17 @@ class MultinomialData:
         within: FloatArray,
     ) -> None:
         self._X = X
-        self._codes = np.asarray(codes, dtype=np.int64)
+        self._codes = np.ascontiguousarray(codes, dtype=np.int32)
         self._n_classes = n_classes
-        weight = np.ones(len(self._codes)) if sample_weight is None else sample_weight
-        self._share = weight / weight.sum()
-        self._class_share = np.bincount(self._codes, self._share, minlength=n_classes)
+        self._weight = sample_weight
+        totals = np.bincount(codes, sample_weight, minlength=n_classes)
+        self._class_share = totals / totals.sum()
         self._center = self._class_share @ means
         between = self._class_share @ (means - self._center) ** 2
         scale = np.sqrt(np.diag(within) / n_classes + between)
         self._scale = np.where(scale > 0, scale, 1.0)
         self._means = (means - self._center) / self._scale
         self._within = within
-        present = self._class_share[self._class_share > 0]
-        self._null_loss = float(-present @ np.log(present))
 
     def fit(
         self,
@@ -123,49 +150,133 @@ class MultinomialData:
         MultinomialFits
         """
         distinct, inverse = np.unique(subsets, axis=0, return_inverse=True)
+        run = partial(self._run, n_threads=n_threads, checkpoint=checkpoint)
+        parts = [self._fit_together(some, best_only, run) for some in self._portions(distinct)]
+        theta, cross_entropies, separated, converged, _, n_iter = map(
+            np.concatenate, zip(*parts, strict=True)
+        )
+        coefficients, intercepts = self._original_scale(distinct, theta)
         inverse = inverse.ravel()
-        optima = [self._fit_one(subset, checkpoint) for subset in distinct]
-        coefficients, intercepts = self._original_scale(distinct, optima)
         return MultinomialFits(
             coefficients=coefficients[inverse],
             intercepts=intercepts[inverse],
-            cross_entropies=np.array([optimum.loss for optimum in optima])[inverse],
-            separated=np.array([optimum.separated for optimum in optima])[inverse],
-            converged=np.array([optimum.converged for optimum in optima])[inverse],
-            n_iter=np.array([optimum.n_iter for optimum in optima])[inverse],
+            cross_entropies=cross_entropies[inverse],
+            separated=separated[inverse],
+            converged=converged[inverse],
+            n_iter=n_iter[inverse],
         )
 
-    def _fit_one(self, subset: IntArray, checkpoint: Callable[[], None]) -> Optimum:
-        columns = self._X[:, subset]
-        dense = columns if isinstance(columns, np.ndarray) else columns.toarray()
-        Z = np.ones((len(dense), len(subset) + 1))
-        Z[:, :-1] = (dense - self._center[subset]) / self._scale[subset]
-        loss = SoftmaxLoss(Z, self._codes, self._share, self._n_classes)
-        start = self._discriminant_start(subset)
-        if not loss.at(start).loss <= self._null_loss:
-            start[:-1] = 0.0
-            start[-1] = self._log_share()
-        return newton(loss, start, null_loss=self._null_loss, checkpoint=checkpoint)
+    def _portions(self, subsets: IntArray) -> Iterator[IntArray]:
+        """Subsets whose columns fit into memory together, even if they have none in common."""
+        count = max(1, NUMBERS_AT_ONCE // (len(self._codes) * subsets.shape[1]))
+        if len(np.unique(subsets)) <= NUMBERS_AT_ONCE // len(self._codes):
+            count = len(subsets)
+        for first in range(0, len(subsets), count):
+            yield subsets[first : first + count]
 
-    def _log_share(self) -> FloatArray:
-        logarithm: FloatArray = np.log(np.maximum(self._class_share, 1e-12))
-        return logarithm
+    def _fit_together(
+        self, subsets: IntArray, best_only: bool, run: Callable[..., list[NDArray[Any]]]
+    ) -> list[NDArray[Any]]:
+        """Fit subsets on columns that are standardised once for all of them."""
+        columns, places = np.unique(subsets, return_inverse=True)
+        local = places.reshape(subsets.shape).astype(np.int32)
+        Z = self._standardised(columns)
+        start = np.array([self._discriminant_start(subset) for subset in subsets])
+        fits = run(Z, local, start, exact=False)
+        theta, cross_entropies, _, converged, left, n_iter = fits
+        converged[:] = False
+        # Where the classes are separated completely nothing is left to do.
+        unfinished = cross_entropies > 0
+        if best_only:
+            unfinished &= cross_entropies - CONTENDER * left <= cross_entropies.min()
+        contenders = np.flatnonzero(unfinished)
+        if len(contenders):
+            final = run(Z, local[contenders], theta[contenders], exact=True)
+            final[-1] += n_iter[contenders]
+            for all_of_them, some in zip(fits, final, strict=True):
+                all_of_them[contenders] = some
+        return fits
+
+    def _standardised(self, columns: IntArray) -> FloatArray:
+        """The given columns and a constant one, in the order of the compiled core."""
+        if isinstance(self._X, np.ndarray):
+            rows, where = self._X, columns
+        else:
+            rows, where = self._X[:, columns].toarray(), np.arange(len(columns))
+        center, scale = np.zeros(rows.shape[1]), np.ones(rows.shape[1])
+        center[where], scale[where] = self._center[columns], self._scale[columns]
+        return _core.standardise(rows, center, scale, where.astype(np.int32))
+
+    def _run(
+        self,
+        Z: FloatArray,
+        subsets: NDArray[np.int32],
+        start: FloatArray,
+        *,
+        exact: bool,
+        n_threads: int,
+        checkpoint: Callable[[], None],
+    ) -> list[NDArray[Any]]:
+        """Fit each subset, some at a time; where rows are many, some steps at a time."""
+        steps_at_once = OPERATIONS_AT_ONCE / (PASSES_A_STEP * len(self._codes) * start[0].size)
+        max_iter = int(np.clip(steps_at_once, MIN_STEPS, MAX_ITER))
+        at_once = n_threads * max(1, int(steps_at_once / STEPS_A_FIT))
+        core = partial(
+            _core.fit_multinomial,
+            Z,
+            self._codes,
+            self._weight,
+            max_iter=max_iter,
+            tol=TOL if exact else ROUGH_TOL,
+            exact=exact,
+            n_threads=n_threads,
+        )
+        parts = []
+        for first in range(0, len(subsets), at_once):
+            some = slice(first, first + at_once)
+            parts.append(_to_the_end(core, subsets[some], start[some], checkpoint))
+        return [np.concatenate(part) for part in zip(*parts, strict=True)]
 
     def _discriminant_start(self, subset: IntArray) -> FloatArray:
-        """Coefficients of the linear discriminant, the optimum if the classes were Gaussian."""
+        """Coefficients near the linear discriminant, the optimum if the classes were Gaussian."""
         scale = self._scale[subset]
         pooled = self._within[np.ix_(subset, subset)] / (self._n_classes * np.outer(scale, scale))
         means = self._means[:, subset]
-        slopes = np.linalg.solve(pooled + 1e-6 * np.eye(len(subset)), means.T)
-        intercepts = self._log_share() - 0.5 * np.sum(means * slopes.T, axis=1)
-        return np.vstack([slopes, intercepts])
+        slopes = np.linalg.solve(pooled + 1e-6 * np.eye(len(subset)), means.T).T
+        intercepts = -0.5 * np.sum(means * slopes, axis=1)
+        theta = CAUTION * np.column_stack([slopes, intercepts])
+        theta[:, -1] += np.log(np.maximum(self._class_share, LEAST_SHARE))
+        return theta
 
     def _original_scale(
-        self, subsets: IntArray, optima: list[Optimum]
+        self, subsets: IntArray, theta: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Slopes and intercepts of the features as they came, each with sum zero."""
-        theta = np.array([optimum.theta for optimum in optima]).transpose(0, 2, 1)
         theta = theta - theta.mean(axis=1, keepdims=True)
         slopes = theta[:, :, :-1] / self._scale[subsets][:, None, :]
         intercepts = theta[:, :, -1] - np.sum(slopes * self._center[subsets][:, None, :], axis=2)
         return slopes, intercepts
+
+
+def _to_the_end(
+    core: Callable[..., tuple[NDArray[Any], ...]],
+    subsets: NDArray[np.int32],
+    theta: FloatArray,
+    checkpoint: Callable[[], None],
+) -> list[NDArray[Any]]:
+    """Call the core until all fits are finished, or have made MAX_ITER steps."""
+    fits: list[NDArray[Any]] = []
+    pending = np.arange(len(subsets))
+    total = np.zeros(len(subsets), dtype=np.int64)
+    while len(pending):
+        checkpoint()
+        *results, finished, left, n_iter = core(subsets[pending], theta[pending])
+        results += [left, n_iter]
+        fits = fits or [np.empty((len(subsets), *some.shape[1:]), some.dtype) for some in results]
+        for all_of_them, some in zip(fits, results, strict=True):
+            all_of_them[pending] = some
+        total[pending] += n_iter
+        theta = fits[0]
+        pending = pending[~finished & (total[pending] < MAX_ITER)]
+    fits[-1][:] = total
+    return fits

@@ -19,6 +19,8 @@ class AlignedBuffer {
   AlignedBuffer(const AlignedBuffer&) = delete;
   AlignedBuffer& operator=(const AlignedBuffer&) = delete;
 
+  void swap(AlignedBuffer& other) noexcept { std::swap(data_, other.data_); }
+
   T* data() { return data_; }
   const T* data() const { return data_; }
 

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "aligned.hpp"
 #include "chains.hpp"
 #include "logistic.hpp"
+#include "multinomial.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -131,8 +133,12 @@ auto standardise(AnyMatrix X, Vector<const double> mean, Vector<const double> sc
   return Z.release();
 }
 
-safdr::Design as_design(const Stack<const double>& Z, const Vector<const double>& y, const Weights& weight) {
+void check_design(const Stack<const double>& Z) {
   if (reinterpret_cast<std::uintptr_t>(Z.data()) % 64 != 0) throw nb::value_error("Z must come from standardise().");
+}
+
+safdr::Design as_design(const Stack<const double>& Z, const Vector<const double>& y, const Weights& weight) {
+  check_design(Z);
   return {Z.data(), static_cast<std::int64_t>(y.shape(0)), static_cast<std::int64_t>(Z.shape(1)), y.data(),
           weight ? weight->data() : nullptr};
 }
@@ -172,6 +178,30 @@ auto fit_logistic(Stack<const double> Z, Vector<const double> y, Weights weight,
                         converged.release(), left.release(), n_iter.release());
 }
 
+auto fit_multinomial(Stack<const double> Z, Vector<const std::int32_t> codes, Weights weight,
+                     Matrix<const std::int32_t> subsets, Stack<const double> start, std::int64_t max_iter,
+                     double tol, bool exact, std::int64_t n_threads) {
+  check_design(Z);
+  const std::size_t n = subsets.shape(0);
+  NewArray<double> coefficients({n, start.shape(1), start.shape(2)}), cross_entropy({n}), left({n});
+  NewArray<bool> separated({n}), converged({n}), finished({n});
+  NewArray<std::int64_t> n_iter({n});
+  const safdr::ClassDesign design{Z.data(), static_cast<std::int64_t>(codes.shape(0)),
+                                  static_cast<std::int64_t>(Z.shape(1)),
+                                  static_cast<std::int64_t>(start.shape(1)), codes.data(),
+                                  weight ? weight->data() : nullptr};
+  {
+    nb::gil_scoped_release release;
+    std::copy_n(start.data(), start.size(), coefficients.data.data());
+    safdr::fit_multinomial(design, subsets.data(), static_cast<std::int64_t>(n),
+                           static_cast<std::int64_t>(subsets.shape(1)), {max_iter, tol, exact, n_threads},
+                           {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
+                            converged.data.data(), finished.data.data(), left.data.data(), n_iter.data.data()});
+  }
+  return nb::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(),
+                        converged.release(), finished.release(), left.release(), n_iter.release());
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -190,4 +220,6 @@ NB_MODULE(_core, m) {
   m.def("local_model", &local_model, "Z"_a, "y"_a, "weight"_a.none(), "coefficients"_a);
   m.def("fit_logistic", &fit_logistic, "Z"_a, "y"_a, "weight"_a.none(), "subsets"_a, nb::kw_only(),
         "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "n_threads"_a);
+  m.def("fit_multinomial", &fit_multinomial, "Z"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,
+        nb::kw_only(), "max_iter"_a, "tol"_a, "exact"_a, "n_threads"_a);
 }

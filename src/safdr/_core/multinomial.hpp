@@ -1,0 +1,46 @@
+// Unpenalised softmax regression for many small subsets of the same columns: truncated Newton steps.
+#pragma once
+
+#include <cstdint>
+
+#include "logistic.hpp"
+
+namespace safdr {
+
+// Columns as in Design; rows of several classes.
+struct ClassDesign {
+  const double* Z;
+  std::int64_t n_rows, n_columns, n_classes;
+  const std::int32_t* codes;  // from 0 to n_classes - 1
+  const double* weight;       // positive; null means one
+
+  std::int64_t n_blocks() const { return (n_rows + kBlock - 1) / kBlock; }
+};
+
+struct ClassEvaluation {
+  double loss;     // mean cross-entropy
+  bool separated;  // whether every row is classified right
+};
+
+struct ClassOptions {
+  std::int64_t max_iter;  // Newton steps
+  double tol;             // on half the squared Newton decrement, relative to the loss without features
+  bool exact;  // whether partial separation is to be told from an optimum
+  std::int64_t n_threads;
+};
+
+// One entry (coefficients: n_classes rows of size + 1, intercept last) a subset.
+struct ClassFits {
+  double* coefficients;   // on entry: where to start
+  double* cross_entropy;  // mean over the weight; zero where separated
+  bool* separated;        // in part, or completely
+  bool* converged;        // false under separation, or where rounding stopped it
+  bool* finished;         // false where there were too few steps
+  double* left;           // estimate of what the cross-entropy had to lose before the last step
+  std::int64_t* n_iter;
+};
+
+void fit_multinomial(const ClassDesign& design, const std::int32_t* subsets, std::int64_t n_subsets,
+                     std::int64_t size, const ClassOptions& options, const ClassFits& fits);
+
+}  // namespace safdr

@@ -1,0 +1,342 @@
+// The mean cross-entropy of a softmax model on some columns of a design: value, gradient, products with its
+// Hessian, and the blocks of that on the diagonal.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "aligned.hpp"
+#include "lanes.hpp"
+#include "multinomial.hpp"
+#include "vector_math.hpp"
+
+namespace safdr {
+
+// Coefficients, gradients and directions are matrices of one row a class, filled up with zeros to full tiles.
+class SoftmaxLoss {
+ public:
+  SoftmaxLoss(const ClassDesign& design, std::int64_t q)
+      : q(q), stride(whole_tiles(q)), n_classes(design.n_classes), length(whole_tiles(n_classes) * stride),
+        design_(design), shares_(static_cast<std::size_t>(n_classes)), offsets_(static_cast<std::size_t>(stride)), columns_(static_cast<std::size_t>(stride)),
+        packed_columns_(static_cast<std::size_t>(stride)), sums_(length * kWidth), logits_(whole_tiles(n_classes) * kBlock), U_(stride * kBlock), packed_(stride * kBlock) {
+    for (std::int64_t j = 0; j < stride; ++j) {
+      packed_columns_[static_cast<std::size_t>(j)] = packed_.data() + j * kBlock;
+    }
+    for (std::int64_t n = 0; n < design.n_rows; ++n) {
+      const double weight = design.weight ? design.weight[n] : 1.0;
+      shares_[static_cast<std::size_t>(design.codes[n])] += weight;
+      total_ += weight;
+    }
+    for (double& share : shares_) {
+      share /= total_;
+      if (share > 0.0) null_loss -= share * std::log(share);
+    }
+  }
+
+  const std::int64_t q, stride, n_classes, length;
+  double null_loss = 0.0;  // without features
+
+  // The model without features. (A class without rows is given next to nothing.)
+  void take_null(double* theta) const {
+    std::fill_n(theta, length, 0.0);
+    for (std::int64_t c = 0; c < n_classes; ++c) {
+      theta[c * stride + q - 1] = std::log(std::max(shares_[static_cast<std::size_t>(c)], kLeastShare));
+    }
+  }
+
+  // Numbers of the probabilities of all rows: [block][class][row in block].
+  std::int64_t n_probabilities() const { return design_.n_blocks() * n_classes * kBlock; }
+
+  // The columns of the model, the constant one last. It also fills up the last tile.
+  void take_columns(const std::int32_t* subset) {
+    for (std::int64_t j = 0; j < stride; ++j) {
+      const std::int64_t column = j + 1 < q ? subset[j] : design_.n_columns - 1;
+      offsets_[static_cast<std::size_t>(j)] = column * kBlock;
+    }
+  }
+
+  // Loss, gradient and probabilities at theta.
+  SAFDR_INLINE ClassEvaluation evaluate(const double* theta, double* gradient, double* probability) {
+    std::fill_n(sums_.data(), length * kWidth, 0.0);
+    ClassEvaluation sum{0.0, true};
+    for (std::int64_t block = 0; block < design_.n_blocks(); ++block, probability += n_classes * kBlock) {
+      take_block(block);
+      multiply(theta);
+      sum.separated &= all_right();
+      sum.loss += take_probabilities(probability);
+      for (std::int64_t c = 0; c < n_classes; ++c) {
+        double* r = logits_.data() + c * kBlock;
+        const double* p = probability + c * kBlock;
+        for (std::int64_t n = 0; n < kBlock; ++n) r[n] = weight_[n] * p[n];
+      }
+      for (std::int64_t n = 0; n < n_here_; ++n) logits_.data()[codes_[n] * kBlock + n] -= weight_[n];
+      add_products();
+    }
+    sum_up(gradient);
+    sum.loss /= total_;
+    return sum;
+  }
+
+  // The Hessian times v: Z' w (p_c (u_c - sum of p_d u_d)) with u = Z v.
+  SAFDR_INLINE void curvature(const double* v, const double* probability, double* out) {
+    std::fill_n(sums_.data(), length * kWidth, 0.0);
+    for (std::int64_t block = 0; block < design_.n_blocks(); ++block, probability += n_classes * kBlock) {
+      take_block(block);
+      multiply(v);
+      alignas(64) double mean[kBlock] = {};
+      for (std::int64_t c = 0; c < n_classes; ++c) {
+        const double *u = logits_.data() + c * kBlock, *p = probability + c * kBlock;
+        for (std::int64_t n = 0; n < kBlock; ++n) mean[n] += p[n] * u[n];
+      }
+      for (std::int64_t c = 0; c < n_classes; ++c) {
+        double* u = logits_.data() + c * kBlock;
+        const double* p = probability + c * kBlock;
+        for (std::int64_t n = 0; n < kBlock; ++n) u[n] = weight_[n] * p[n] * (u[n] - mean[n]);
+      }
+      add_products();
+    }
+    sum_up(out);
+  }
+
+  // The block of one class on the diagonal of the Hessian, Z' w p_c (1 - p_c) Z: its lower triangle, nearly. Most
+  // rows know that they are not of this class, or that they are: those with next to no curvature, which together
+  // have a small part of it, are counted as if they were spread evenly.
+  SAFDR_INLINE void diagonal_block(std::int64_t c, const double* probability, double* H) {
+    std::fill_n(H, stride * stride, 0.0);
+    probability += c * kBlock;
+    const double least = kLeastCurvature * mean_curvature(probability);
+    double left_out = 0.0;
+    n_packed_ = 0;
+    for (std::int64_t block = 0; block < design_.n_blocks(); ++block, probability += n_classes * kBlock) {
+      take_block(block);
+      std::int64_t n_rows = 0;
+      for (std::int64_t n = 0; n < kBlock; ++n) {
+        factor_[n] = weight_[n] * probability[n] * (1.0 - probability[n]);
+        n_rows += factor_[n] > least;
+      }
+      if (n_rows > kBlock / 2) {
+        add_rows(columns_.data(), factor_, H);
+      } else {
+        left_out += pack_rows(least, H);
+      }
+    }
+    std::fill(packed_factor_ + n_packed_, packed_factor_ + kBlock, 0.0);
+    if (n_packed_ > 0) add_rows(packed_columns_.data(), packed_factor_, H);
+    for (std::int64_t i = 0; i < stride * stride; ++i) H[i] /= total_;
+    for (std::int64_t i = 0; i < q; ++i) H[i * stride + i] += left_out / total_;
+  }
+
+ private:
+  typedef Lanes::Part Part;
+  static constexpr std::int64_t kWidth = Lanes::kPerPart, kTile = 4, kHalf = 2;
+
+  static std::int64_t whole_tiles(std::int64_t n) { return (n + kTile - 1) / kTile * kTile; }
+  static SAFDR_INLINE Part& at(double* p) { return *reinterpret_cast<Part*>(p); }
+  static SAFDR_INLINE const Part& at(const double* p) { return *reinterpret_cast<const Part*>(p); }
+
+  static SAFDR_INLINE double sum_of(const Part& part) {
+    double total = 0.0;
+    for (std::int64_t lane = 0; lane < kWidth; ++lane) total += part[lane];
+    return total;
+  }
+
+  // Rows beyond the last have no weight.
+  SAFDR_INLINE void take_block(std::int64_t block) {
+    const double* Z = design_.Z + block * design_.n_columns * kBlock;
+    for (std::size_t j = 0; j < columns_.size(); ++j) columns_[j] = Z + offsets_[j];
+    const std::int64_t start = block * kBlock;
+    n_here_ = std::min(kBlock, design_.n_rows - start);
+    codes_ = design_.codes + start;
+    if (design_.weight) std::copy_n(design_.weight + start, n_here_, weight_);
+    if (!design_.weight) std::fill_n(weight_, n_here_, 1.0);
+    std::fill(weight_ + n_here_, weight_ + kBlock, 0.0);
+  }
+
+  // logits = Z theta', four classes and two vectors of rows at a time, so that the sums stay in registers.
+  SAFDR_INLINE void multiply(const double* theta) {
+    for (std::int64_t c = 0; c < n_classes; c += kTile) {
+      const double* t = theta + c * stride;
+      for (std::int64_t n = 0; n < kBlock; n += 2 * kWidth) {
+        Part sum[kTile][2] = {};
+        for (std::int64_t j = 0; j < q; ++j) {
+          const double* z = columns_[static_cast<std::size_t>(j)] + n;
+          const Part first = at(z), second = at(z + kWidth);
+          for (std::int64_t r = 0; r < kTile; ++r) {
+            const double factor = t[r * stride + j];
+            sum[r][0] += factor * first;
+            sum[r][1] += factor * second;
+          }
+        }
+        for (std::int64_t r = 0; r < kTile; ++r) {
+          double* out = logits_.data() + (c + r) * kBlock + n;
+          at(out) = sum[r][0];
+          at(out + kWidth) = sum[r][1];
+        }
+      }
+    }
+  }
+
+  // Whether the logit of its own class is the largest in every row, and alone in that.
+  SAFDR_INLINE bool all_right() {
+    std::fill_n(largest_, kBlock, -kInfinity);
+    for (std::int64_t c = 0; c < n_classes; ++c) {
+      const double* e = logits_.data() + c * kBlock;
+      for (std::int64_t n = 0; n < kBlock; ++n) largest_[n] = e[n] > largest_[n] ? e[n] : largest_[n];
+    }
+    bool right = true;
+    for (std::int64_t n = 0; n < n_here_; ++n) {
+      own_[n] = logits_.data()[codes_[n] * kBlock + n];
+      right &= own_[n] == largest_[n];
+    }
+    if (!right) return false;
+    std::int64_t n_largest = 0;
+    for (std::int64_t c = 0; c < n_classes; ++c) {
+      const double* e = logits_.data() + c * kBlock;
+      for (std::int64_t n = 0; n < n_here_; ++n) n_largest += e[n] == largest_[n];
+    }
+    return n_largest == n_here_;
+  }
+
+  // Probabilities of a block, and its share of the loss. Without weights the sum of the logarithms is that of the
+  // product, which stays below C^64.
+  SAFDR_INLINE double take_probabilities(double* probability) {
+    alignas(64) double total[kBlock] = {};
+    for (std::int64_t c = 0; c < n_classes; ++c) {
+      const double* e = logits_.data() + c * kBlock;
+      double* p = probability + c * kBlock;
+#pragma omp simd
+      for (std::int64_t n = 0; n < kBlock; ++n) {
+        const double below = largest_[n] - e[n];
+        p[n] = exp_minus(below > kMostBelow ? kMostBelow : below);
+        total[n] += p[n];
+      }
+    }
+    double loss = 0.0, product = 1.0;
+    for (std::int64_t n = 0; n < n_here_; ++n) {
+      const double linear = largest_[n] - own_[n];
+      loss += weight_[n] * (design_.weight ? linear + std::log(total[n]) : linear);
+      product *= total[n];
+    }
+    for (std::int64_t n = 0; n < kBlock; ++n) total[n] = 1.0 / total[n];
+    for (std::int64_t c = 0; c < n_classes; ++c) {
+      double* p = probability + c * kBlock;
+      for (std::int64_t n = 0; n < kBlock; ++n) p[n] *= total[n];
+    }
+    return design_.weight ? loss : loss + std::log(product);
+  }
+
+  // sums += logits' Z, lane by lane of the rows: four classes and two columns at a time.
+  SAFDR_INLINE void add_products() {
+    for (std::int64_t c = 0; c < n_classes; c += kTile) {
+      const double* r = logits_.data() + c * kBlock;
+      for (std::int64_t j = 0; j < stride; j += kHalf) {
+        const double *z0 = columns_[static_cast<std::size_t>(j)], *z1 = columns_[static_cast<std::size_t>(j + 1)];
+        Part sum[kTile][kHalf] = {};
+        for (std::int64_t n = 0; n < kBlock; n += kWidth) {
+          const Part first = at(z0 + n), second = at(z1 + n);
+          for (std::int64_t i = 0; i < kTile; ++i) {
+            const Part factor = at(r + i * kBlock + n);
+            sum[i][0] += factor * first;
+            sum[i][1] += factor * second;
+          }
+        }
+        for (std::int64_t i = 0; i < kTile; ++i) {
+          double* out = sums_.data() + ((c + i) * stride + j) * kWidth;
+          at(out) += sum[i][0];
+          at(out + kWidth) += sum[i][1];
+        }
+      }
+    }
+  }
+
+  SAFDR_INLINE void sum_up(double* out) {
+    std::fill_n(out, length, 0.0);
+    for (std::int64_t c = 0; c < n_classes; ++c) {
+      for (std::int64_t j = 0; j < q; ++j) {
+        out[c * stride + j] = sum_of(at(sums_.data() + (c * stride + j) * kWidth)) / total_;
+      }
+    }
+  }
+
+  SAFDR_INLINE double mean_curvature(const double* probability) const {
+    double sum = 0.0;
+    for (std::int64_t block = 0; block < design_.n_blocks(); ++block, probability += n_classes * kBlock) {
+#pragma omp simd reduction(+ : sum)
+      for (std::int64_t n = 0; n < kBlock; ++n) sum += probability[n] * (1.0 - probability[n]);
+    }
+    return sum / static_cast<double>(design_.n_rows);
+  }
+
+  // Collects the rows of the block at hand that count, and adds them whenever a block is full; returns the
+  // curvature of the others.
+  SAFDR_INLINE double pack_rows(double least, double* H) {
+    double left_out = 0.0;
+    for (std::int64_t n = 0; n < n_here_; ++n) {
+      if (!(factor_[n] > least)) {
+        left_out += factor_[n];
+        continue;
+      }
+      for (std::int64_t j = 0; j < stride; ++j) {
+        packed_.data()[j * kBlock + n_packed_] = columns_[static_cast<std::size_t>(j)][n];
+      }
+      packed_factor_[n_packed_] = factor_[n];
+      if (++n_packed_ < kBlock) continue;
+      add_rows(packed_columns_.data(), packed_factor_, H);
+      n_packed_ = 0;
+    }
+    return left_out;
+  }
+
+  // H += Z' factor Z of 64 rows.
+  SAFDR_INLINE void add_rows(const double* const* columns, const double* factor, double* H) {
+    for (std::int64_t j = 0; j < stride; ++j) {
+      double* u = U_.data() + j * kBlock;
+      for (std::int64_t n = 0; n < kBlock; n += kWidth) at(u + n) = at(factor + n) * at(columns[j] + n);
+    }
+    for (std::int64_t i = 0; i < stride; i += kTile) {
+      for (std::int64_t j = 0; j < i + kTile; j += kHalf) add_tile(columns, i, j, H);
+    }
+  }
+
+  // Four rows and two columns of a block of the Hessian.
+  SAFDR_INLINE void add_tile(const double* const* columns, std::int64_t i, std::int64_t j, double* H) {
+    const double* u = U_.data() + i * kBlock;
+    const double *z0 = columns[j], *z1 = columns[j + 1];
+    Part sum[kTile][kHalf] = {};
+    for (std::int64_t n = 0; n < kBlock; n += kWidth) {
+      const Part first = at(z0 + n), second = at(z1 + n);
+      for (std::int64_t r = 0; r < kTile; ++r) {
+        const Part factor = at(u + r * kBlock + n);
+        sum[r][0] += factor * first;
+        sum[r][1] += factor * second;
+      }
+    }
+    for (std::int64_t r = 0; r < kTile; ++r) {
+      for (std::int64_t c = 0; c < kHalf; ++c) H[(i + r) * stride + j + c] += sum_of(sum[r][c]);
+    }
+  }
+
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity(), kLeastShare = 1e-12;
+
+  // No probability is below exp(-300), since products of smaller ones would be too small to be computed at speed.
+  static constexpr double kMostBelow = 300.0;
+
+  // Rows of a block that have less than this part of the mean curvature are not worth their products.
+  static constexpr double kLeastCurvature = 1e-2;
+
+  const ClassDesign& design_;
+  std::vector<double> shares_;
+  std::vector<std::int64_t> offsets_;
+  std::vector<const double*> columns_;
+  std::vector<const double*> packed_columns_;
+  AlignedBuffer<double> sums_, logits_, U_, packed_;
+  double total_ = 0.0;
+  std::int64_t n_here_ = 0, n_packed_ = 0;
+  const std::int32_t* codes_ = nullptr;
+  alignas(64) double weight_[kBlock], largest_[kBlock], own_[kBlock], factor_[kBlock], packed_factor_[kBlock];
+};
+
+}  // namespace safdr

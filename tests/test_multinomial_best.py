@@ -1,0 +1,163 @@
+"""Softmax fits of which only the best must be exact, fits in portions, and who is separated."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import safdr.multinomial
+from safdr.moments import class_moments
+from safdr.multinomial import MultinomialData
+
+N_CLASSES = 3
+
+
+def data_of(X, codes, weight=None):
+    moments = class_moments(X, codes, N_CLASSES, weight)
+    within = moments.covariance.sum(axis=0)
+    return MultinomialData(X, codes, N_CLASSES, weight, moments.mean, within)
+
+
+def random_subsets(rng, n_features, size, n_subsets=40):
+    return np.array([np.sort(rng.permutation(n_features)[:size]) for _ in range(n_subsets)])
+
+
+def with_labels(X, rng):
+    """Labels that hang on the first features, whatever their tails."""
+    logits = np.tanh(X[:, :4]) @ rng.normal(size=(4, N_CLASSES))
+    codes = np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
+    codes[: 2 * N_CLASSES] = np.arange(2 * N_CLASSES) % N_CLASSES
+    return codes
+
+
+def heavy_tailed(seed, n_rows=120, n_features=12):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(df=1.5 + seed % 3, size=(n_rows, n_features))
+    return X, with_labels(X, rng), random_subsets(rng, n_features, 4)
+
+
+def cauchy(seed):
+    """Where a single row dominates the curvature of a column."""
+    rng = np.random.default_rng([seed, 7])
+    X = rng.standard_cauchy(size=(int(rng.choice([60, 200, 600])), 12))
+    return X, with_labels(X, rng), random_subsets(rng, 12, int(rng.integers(2, 6)), 20)
+
+
+# ---- The best -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_best_is_the_best_of_all_and_exact(seed, weighted):
+    X, codes, subsets = heavy_tailed(seed)
+    weight = np.random.default_rng(seed).uniform(0.5, 2.0, len(X)) if weighted else None
+    data = data_of(X, codes, weight)
+    exact, rough = data.fit(subsets), data.fit(subsets, best_only=True)
+    best = np.argmin(rough.cross_entropies)
+    assert exact.cross_entropies[best] == exact.cross_entropies.min()
+    np.testing.assert_array_equal(rough.coefficients[best], exact.coefficients[best])
+    assert rough.converged.sum() < exact.converged.sum()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_others_are_right_to_a_tenth_of_their_distance(seed):
+    X, codes, subsets = heavy_tailed(seed)
+    data = data_of(X, codes)
+    exact = data.fit(subsets).cross_entropies
+    rough = data.fit(subsets, best_only=True).cross_entropies
+    assert (np.abs(rough - exact) <= 0.1 * (exact - exact.min()) + 1e-10).all()
+
+
+def test_the_best_is_the_best_on_the_wildest_data():
+    for seed in range(60):
+        X, codes, subsets = cauchy(seed)
+        data = data_of(X, codes)
+        exact = data.fit(subsets).cross_entropies
+        best = np.argmin(data.fit(subsets, best_only=True).cross_entropies)
+        assert exact[best] <= exact.min() + 1e-6
+
+
+# ---- Separation ---------------------------------------------------------------------------------
+
+
+def separable(X, codes, subset):
+    """Whether some direction prefers no other class to that of any row, by linear programming.
+
+    Of each row and each other class: (θ_own - θ_other)·z >= 0, and > 0 for one of them.
+    """
+    Z = np.column_stack([X[:, subset], np.ones(len(X))])
+    Z /= np.abs(Z).max(axis=0)
+    margins = []
+    for other in range(N_CLASSES):
+        of_others = np.flatnonzero(codes != other)
+        part = np.zeros((len(of_others), N_CLASSES, Z.shape[1]))
+        part[np.arange(len(of_others)), codes[of_others]] = Z[of_others]
+        part[:, other] -= Z[of_others]
+        margins.append(part.reshape(len(of_others), -1))
+    A = np.vstack(margins)
+    found = linprog(-A.sum(axis=0), A_ub=-A, b_ub=np.zeros(len(A)), bounds=(-1, 1))
+    return -found.fun > 1e-6
+
+
+def few_rows(seed):
+    """So few that a part of them is separated as often as not; counts, or outliers."""
+    rng = np.random.default_rng([seed, 8])
+    shape = (int(rng.choice([12, 18, 30])), 12)
+    X = rng.poisson(0.5, shape).astype(float) if seed % 2 else rng.standard_cauchy(shape)
+    return X, with_labels(X, rng), random_subsets(rng, 12, int(rng.integers(1, 5)), 6)
+
+
+def test_separation_is_flagged_where_there_is_one():
+    wrong, flagged, checked = 0, 0, 0
+    for seed in range(60):
+        X, codes, subsets = few_rows(seed)
+        fits = data_of(X, codes).fit(subsets)
+        for subset, flag in zip(subsets, fits.separated, strict=True):
+            wrong += bool(flag) != separable(X, codes, subset)
+            flagged += bool(flag)
+            checked += 1
+    assert checked == 360
+    assert 100 < flagged < 260
+    assert wrong <= 2
+
+
+def test_no_cross_entropy_is_below_what_the_coefficients_reach():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        huge = 10 ** rng.uniform(3, 10, (300, 12))
+        X = np.where(rng.random((300, 12)) < 0.02, huge, rng.normal(size=(300, 12)))
+        codes, subsets = with_labels(X, rng), random_subsets(rng, 12, 5)
+        fits = data_of(X, codes).fit(subsets, best_only=True)
+        logits = np.einsum("nsk,sck->snc", X[:, subsets], fits.coefficients)
+        logits += fits.intercepts[:, None, :]
+        logits -= logits.max(axis=2, keepdims=True)
+        own = logits[:, np.arange(300), codes]
+        reached = (np.log(np.exp(logits).sum(axis=2)) - own).mean(axis=1)
+        assert np.abs(reached - fits.cross_entropies)[~fits.separated].max(initial=0) < 1e-6
+
+
+# ---- In portions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [0, 5 * 120, 9 * 120])
+def test_portions_give_the_same_fits(monkeypatch, most):
+    X, codes, subsets = heavy_tailed(1)
+    together = data_of(X, codes).fit(subsets)
+    monkeypatch.setattr(safdr.multinomial, "NUMBERS_AT_ONCE", most)
+    apart = data_of(X, codes).fit(subsets)
+    np.testing.assert_array_equal(apart.coefficients, together.coefficients)
+
+
+def test_a_fit_may_be_interrupted_between_steps(monkeypatch):
+    X, codes, subsets = heavy_tailed(2)
+    calls = []
+    at_once = data_of(X, codes).fit(subsets, checkpoint=lambda: calls.append(1))
+    n_calls = len(calls)
+    monkeypatch.setattr(safdr.multinomial, "OPERATIONS_AT_ONCE", 1.0)
+    monkeypatch.setattr(safdr.multinomial, "MIN_STEPS", 5)
+    in_steps = data_of(X, codes).fit(subsets, checkpoint=lambda: calls.append(1))
+    assert len(calls) > 2 * n_calls + len(subsets)
+    ended = at_once.converged & in_steps.converged
+    assert ended.any()
+    np.testing.assert_allclose(
+        in_steps.cross_entropies[ended], at_once.cross_entropies[ended], rtol=1e-9
+    )
