@@ -85,7 +85,7 @@ def separable(X, codes, subset):
     Of each row and each other class: (θ_own - θ_other)·z >= 0, and > 0 for one of them.
     """
     Z = np.column_stack([X[:, subset], np.ones(len(X))])
-    Z /= np.abs(Z).max(axis=0)
+    Z /= np.maximum(np.abs(Z).max(axis=0), 1e-300)
     margins = []
     for other in range(N_CLASSES):
         of_others = np.flatnonzero(codes != other)

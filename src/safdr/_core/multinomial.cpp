@@ -83,18 +83,19 @@ class Fit {
     left_ = std::numeric_limits<double>::infinity();
     converged_ = drifting_ = false;
     slow_steps_ = 0;
-    bool stale = true, stuck = false;  // blocks of a place too far off; rounding stopped it
-    for (n_iter_ = 0; !(now_.separated || converged_ || drifting_ || stuck) && n_iter_ < options_.max_iter; ++n_iter_) {
+    bool stale = true;  // the blocks are those of a place too far off
+    finished_ = now_.separated;
+    for (n_iter_ = 0; !finished_ && n_iter_ < options_.max_iter; ++n_iter_) {
       if (stale) take_blocks();
       const bool fresh = stale, first = n_iter_ == 0;
       const double before = left_;
       const int n_products = solve_newton();
       judge(first ? 0.0 : left_ / before);
       full_step_ = descend();
-      stuck = fraction_ == 0.0 && fresh;
+      const bool stuck = fraction_ == 0.0 && fresh;  // rounding stopped it
+      finished_ = now_.separated || converged_ || drifting_ || stuck;
       stale = !full_step_ || n_products > kFewProducts;
     }
-    finished_ = now_.separated || converged_ || drifting_ || stuck;
   }
 
   void report(const ClassFits& fits, std::int64_t index) const {

@@ -20,8 +20,10 @@ class SoftmaxLoss {
  public:
   SoftmaxLoss(const ClassDesign& design, std::int64_t q)
       : q(q), stride(whole_tiles(q)), n_classes(design.n_classes), length(whole_tiles(n_classes) * stride),
-        design_(design), shares_(static_cast<std::size_t>(n_classes)), offsets_(static_cast<std::size_t>(stride)), columns_(static_cast<std::size_t>(stride)),
-        packed_columns_(static_cast<std::size_t>(stride)), sums_(length * kWidth), logits_(whole_tiles(n_classes) * kBlock), U_(stride * kBlock), packed_(stride * kBlock) {
+        design_(design), shares_(static_cast<std::size_t>(n_classes)), offsets_(static_cast<std::size_t>(stride)),
+        columns_(static_cast<std::size_t>(stride)), packed_columns_(static_cast<std::size_t>(stride)),
+        sums_(length * kWidth), logits_(whole_tiles(n_classes) * kBlock), U_(stride * kBlock),
+        packed_(stride * kBlock) {
     for (std::int64_t j = 0; j < stride; ++j) {
       packed_columns_[static_cast<std::size_t>(j)] = packed_.data() + j * kBlock;
     }
