@@ -24,8 +24,9 @@ ENGINE = {
     "annealing": {
         *("annealing", "_core", "checkpoint", "constraints", "criterion", "moments", "result")
     },
-    "logistic": {"_core", "checkpoint", "moments", "result"},
-    "multinomial": {"_core", "checkpoint", "moments"},
+    "design": {"_core", "moments"},
+    "logistic": {"_core", "checkpoint", "design", "moments"},
+    "multinomial": {"_core", "checkpoint", "design", "moments"},
     "least_squares": {"checkpoint", "moments"},
     "picks": {"checkpoint", "moments"},
     "problem": {

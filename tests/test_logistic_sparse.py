@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from safdr.logistic import SPARSE_COLUMNS_AT_ONCE, LogisticData
+from safdr.design import SPARSE_COLUMNS_AT_ONCE
+from safdr.logistic import LogisticData
 from safdr.moments import within_moments
 
 FIELDS = ("coefficients", "intercepts", "cross_entropies", "separated", "converged", "n_iter")

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 
 from safdr.logistic import LogisticData
-from safdr.moments import class_moments, within_moments
+from safdr.moments import within_moments
 from safdr.multinomial import MultinomialData
 
 N_FEATURES = 6
@@ -27,10 +27,8 @@ def problem(seed, n_rows=300, n_classes=3, strength=1.0):
 
 
 def data_of(X, codes, n_classes, weight=None, given_X=None):
-    moments = class_moments(X, codes, n_classes, weight)
-    within = moments.covariance.sum(axis=0)
     rows = X if given_X is None else given_X
-    return MultinomialData(rows, codes, n_classes, weight, moments.mean, within)
+    return MultinomialData(rows, codes, weight, within_moments(X, codes, n_classes, weight))
 
 
 def fit(X, codes, subsets, weight=None, **options):

@@ -4,17 +4,15 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-import safdr.multinomial
-from safdr.moments import class_moments
+import safdr.design
+from safdr.moments import within_moments
 from safdr.multinomial import MultinomialData
 
 N_CLASSES = 3
 
 
 def data_of(X, codes, weight=None):
-    moments = class_moments(X, codes, N_CLASSES, weight)
-    within = moments.covariance.sum(axis=0)
-    return MultinomialData(X, codes, N_CLASSES, weight, moments.mean, within)
+    return MultinomialData(X, codes, weight, within_moments(X, codes, N_CLASSES, weight))
 
 
 def random_subsets(rng, n_features, size, n_subsets=40):
@@ -142,7 +140,7 @@ def test_no_cross_entropy_is_below_what_the_coefficients_reach():
 def test_portions_give_the_same_fits(monkeypatch, most):
     X, codes, subsets = heavy_tailed(1)
     together = data_of(X, codes).fit(subsets)
-    monkeypatch.setattr(safdr.multinomial, "NUMBERS_AT_ONCE", most)
+    monkeypatch.setattr(safdr.design, "NUMBERS_AT_ONCE", most)
     apart = data_of(X, codes).fit(subsets)
     np.testing.assert_array_equal(apart.coefficients, together.coefficients)
 

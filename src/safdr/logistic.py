@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from safdr import _core
 from safdr.checkpoint import no_checkpoint
+from safdr.design import portions, standardised
 from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
@@ -24,12 +24,6 @@ MAX_ITER = 100
 # is less than so many times what they have left.
 ROUGH_TOL = 1e-6
 CONTENDER = 10.0
-
-# Standardised columns are kept for the fits at hand: those of so many numbers at a time (0.5 GB).
-NUMBERS_AT_ONCE = 64_000_000
-
-# Sparse columns that are made dense at a time: 10 MB of 20 000 rows.
-SPARSE_COLUMNS_AT_ONCE = 64
 
 # Some tenth of a second, after which Python gets its turn: to see Ctrl-C, or a checkpoint.
 OPERATIONS_AT_ONCE = 3e8
@@ -136,7 +130,7 @@ class LogisticData:
         distinct, inverse = np.unique(subsets, axis=0, return_inverse=True)
         parts = [
             self._fit_together(some, best_only, n_threads, checkpoint)
-            for some in self._portions(distinct)
+            for some in portions(distinct, len(self._y))
         ]
         scaled, cross_entropies, separated, converged, _, n_iter = map(
             np.concatenate, zip(*parts, strict=True)
@@ -152,16 +146,6 @@ class LogisticData:
             n_iter=n_iter[inverse],
         )
 
-    def _portions(self, subsets: IntArray) -> Iterator[IntArray]:
-        """Subsets whose columns fit into memory together, one after the other."""
-        most = max(NUMBERS_AT_ONCE // self._X.shape[0], subsets.shape[1])
-        while len(subsets):
-            # Columns that the first 1, 2, … subsets have in all.
-            n_columns = np.cumsum(_is_first(subsets), axis=None).reshape(subsets.shape)[:, -1]
-            count = max(1, int(np.searchsorted(n_columns, most, side="right")))
-            yield subsets[:count]
-            subsets = subsets[count:]
-
     def _fit_together(
         self,
         subsets: IntArray,
@@ -172,7 +156,7 @@ class LogisticData:
         """Fit subsets on columns that are standardised once for all of them."""
         columns, places = np.unique(subsets, return_inverse=True)
         local: NDArray[np.int32] = places.reshape(subsets.shape).astype(np.int32)
-        Z = self._standardised(columns)
+        Z = standardised(self._X, self._center, self._scale, columns)
         fit = partial(self._fit, Z, n_threads=n_threads, checkpoint=checkpoint)
         model = start = None
         if _pays(len(columns), subsets.shape):
@@ -194,22 +178,6 @@ class LogisticData:
         for all_of_them, some in zip(fits, final, strict=True):
             all_of_them[contenders] = some
         return fits
-
-    def _standardised(self, columns: IntArray) -> FloatArray:
-        """Columns in the form that the core takes, and a column of ones."""
-        if not issparse(self._X):
-            return _core.standardise(self._X, self._center, self._scale, columns.astype(np.int32))
-        sparse_columns = self._X[:, columns].tocsc()
-        # Memory for all of them, which is then filled by portions.
-        nothing, none = np.zeros((self._X.shape[0], 1)), np.zeros(len(columns), dtype=np.int32)
-        Z = _core.standardise(nothing, np.zeros(1), np.ones(1), none)
-        for start in range(0, len(columns), SPARSE_COLUMNS_AT_ONCE):
-            some = slice(start, start + SPARSE_COLUMNS_AT_ONCE)
-            dense = sparse_columns[:, some].toarray().astype(np.float64, copy=False)
-            center, scale = self._center[columns[some]], self._scale[columns[some]]
-            every = np.arange(dense.shape[1], dtype=np.int32)
-            Z[:, : len(columns)][:, some] = _core.standardise(dense, center, scale, every)[:, :-1]
-        return Z
 
     def _local_model(
         self, Z: FloatArray, subsets: IntArray, local: NDArray[np.int32], fit: Callable[..., Any]
@@ -270,13 +238,6 @@ class LogisticData:
                 )
             )
         return [np.concatenate(part) for part in zip(*parts, strict=True)]
-
-
-def _is_first(values: IntArray) -> NDArray[np.bool_]:
-    """Whether an entry is the first of its value, in reading order."""
-    first = np.zeros(values.size, dtype=bool)
-    first[np.unique(values, return_index=True)[1]] = True
-    return first.reshape(values.shape)
 
 
 def _pays(n_columns: int, shape: tuple[int, ...]) -> bool:

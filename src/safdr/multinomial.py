@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from safdr import _core
 from safdr.checkpoint import no_checkpoint
-from safdr.moments import FloatArray, IntArray
+from safdr.design import portions, standardised
+from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
 # that without features). The step that follows leaves next to nothing.
@@ -28,11 +29,11 @@ CONTENDER = 10.0
 # that a step from there overshoots. Half of it, or all, took a tenth more steps.
 CAUTION = 0.7
 
+# Added to the standardised covariance, or collinear features would start with huge coefficients.
+START_RIDGE = 1e-6
+
 # A class without rows is taken to have this share.
 LEAST_SHARE = 1e-12
-
-# Standardised columns are kept for the fits at hand: those of so many numbers at a time (0.5 GB).
-NUMBERS_AT_ONCE = 64_000_000
 
 # Some tenth of a second, after which Python gets its turn: to see Ctrl-C, or a checkpoint. A step
 # takes some ten passes over the rows, of two operations a row and coefficient; a fit some fifteen
@@ -83,42 +84,36 @@ class MultinomialData:
 
     Parameters
     ----------
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
+    X : array or sparse matrix of shape (n_samples, n_features)
         Rows; any scale.
     codes : ndarray of shape (n_samples,)
         Class of each row, from 0 to n_classes - 1; no class is empty.
-    n_classes : int
-        Number of classes, at least 2.
     sample_weight : ndarray of shape (n_samples,) or None
         Positive weights; None means one.
-    means : ndarray of shape (n_classes, n_features)
-        Class means.
-    within : ndarray of shape (n_features, n_features)
-        Sum over the classes of their population covariances. With the means it sets the scale that
-        the fits work on, and where they start.
+    moments : WithinMoments
+        Of these rows. They set the scale that the fits work on, and where they start.
+    covariances : callable, default=None
+        Gives the sum of the covariances of the classes for an array of subsets, as
+        `moments.blocks` does, which None takes.
     """
 
     def __init__(
         self,
-        X: Any,
+        X: Rows,
         codes: IntArray,
-        n_classes: int,
         sample_weight: FloatArray | None,
-        means: FloatArray,
-        within: FloatArray,
+        moments: WithinMoments,
+        covariances: Callable[[IntArray], FloatArray] | None = None,
     ) -> None:
         self._X = X
         self._codes = np.ascontiguousarray(codes, dtype=np.int32)
-        self._n_classes = n_classes
         self._weight = sample_weight
-        totals = np.bincount(codes, sample_weight, minlength=n_classes)
-        self._class_share = totals / totals.sum()
-        self._center = self._class_share @ means
-        between = self._class_share @ (means - self._center) ** 2
-        scale = np.sqrt(np.diag(within) / n_classes + between)
+        self._class_share = moments.weight / moments.weight.sum()
+        self._center, variance = moments.total_variance()
+        scale = np.sqrt(variance)
         self._scale = np.where(scale > 0, scale, 1.0)
-        self._means = (means - self._center) / self._scale
-        self._within = within
+        self._means = (moments.mean - self._center) / self._scale
+        self._covariances = moments.blocks if covariances is None else covariances
 
     def fit(
         self,
@@ -151,7 +146,10 @@ class MultinomialData:
         """
         distinct, inverse = np.unique(subsets, axis=0, return_inverse=True)
         run = partial(self._run, n_threads=n_threads, checkpoint=checkpoint)
-        parts = [self._fit_together(some, best_only, run) for some in self._portions(distinct)]
+        parts = [
+            self._fit_together(some, best_only, run)
+            for some in portions(distinct, len(self._codes))
+        ]
         theta, cross_entropies, separated, converged, _, n_iter = map(
             np.concatenate, zip(*parts, strict=True)
         )
@@ -166,22 +164,14 @@ class MultinomialData:
             n_iter=n_iter[inverse],
         )
 
-    def _portions(self, subsets: IntArray) -> Iterator[IntArray]:
-        """Subsets whose columns fit into memory together, even if they have none in common."""
-        count = max(1, NUMBERS_AT_ONCE // (len(self._codes) * subsets.shape[1]))
-        if len(np.unique(subsets)) <= NUMBERS_AT_ONCE // len(self._codes):
-            count = len(subsets)
-        for first in range(0, len(subsets), count):
-            yield subsets[first : first + count]
-
     def _fit_together(
         self, subsets: IntArray, best_only: bool, run: Callable[..., list[NDArray[Any]]]
     ) -> list[NDArray[Any]]:
         """Fit subsets on columns that are standardised once for all of them."""
         columns, places = np.unique(subsets, return_inverse=True)
         local = places.reshape(subsets.shape).astype(np.int32)
-        Z = self._standardised(columns)
-        start = np.array([self._discriminant_start(subset) for subset in subsets])
+        Z = standardised(self._X, self._center, self._scale, columns)
+        start = self._discriminant_start(subsets)
         fits = run(Z, local, start, exact=False)
         theta, cross_entropies, _, converged, left, n_iter = fits
         converged[:] = False
@@ -196,16 +186,6 @@ class MultinomialData:
             for all_of_them, some in zip(fits, final, strict=True):
                 all_of_them[contenders] = some
         return fits
-
-    def _standardised(self, columns: IntArray) -> FloatArray:
-        """The given columns and a constant one, in the order of the compiled core."""
-        if isinstance(self._X, np.ndarray):
-            rows, where = self._X, columns
-        else:
-            rows, where = self._X[:, columns].toarray(), np.arange(len(columns))
-        center, scale = np.zeros(rows.shape[1]), np.ones(rows.shape[1])
-        center[where], scale[where] = self._center[columns], self._scale[columns]
-        return _core.standardise(rows, center, scale, where.astype(np.int32))
 
     def _run(
         self,
@@ -237,16 +217,17 @@ class MultinomialData:
             parts.append(_to_the_end(core, subsets[some], start[some], checkpoint))
         return [np.concatenate(part) for part in zip(*parts, strict=True)]
 
-    def _discriminant_start(self, subset: IntArray) -> FloatArray:
+    def _discriminant_start(self, subsets: IntArray) -> FloatArray:
         """Coefficients near the linear discriminant, the optimum if the classes were Gaussian."""
-        scale = self._scale[subset]
-        pooled = self._within[np.ix_(subset, subset)] / (self._n_classes * np.outer(scale, scale))
-        means = self._means[:, subset]
-        slopes = np.linalg.solve(pooled + 1e-6 * np.eye(len(subset)), means.T).T
-        intercepts = -0.5 * np.sum(means * slopes, axis=1)
-        theta = CAUTION * np.column_stack([slopes, intercepts])
-        theta[:, -1] += np.log(np.maximum(self._class_share, LEAST_SHARE))
-        return theta
+        size, n_classes = subsets.shape[1], len(self._class_share)
+        scale = self._scale[subsets]
+        pooled = self._covariances(subsets) / (n_classes * scale[:, :, None] * scale[:, None, :])
+        means = self._means.T[subsets]  # subsets, size, classes
+        slopes = np.linalg.solve(pooled + START_RIDGE * np.eye(size), means)
+        intercepts = -0.5 * np.sum(means * slopes, axis=1, keepdims=True)
+        theta = CAUTION * np.concatenate([slopes, intercepts], axis=1).transpose(0, 2, 1)
+        theta[:, :, -1] += np.log(np.maximum(self._class_share, LEAST_SHARE))
+        return np.ascontiguousarray(theta)
 
     def _original_scale(
         self, subsets: IntArray, theta: FloatArray

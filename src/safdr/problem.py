@@ -112,15 +112,7 @@ class ClassProblem:
         rows = (self.X, self.strata, self.sample_weight, self._moments, self.criterion.covariances)
         share = self._moments.weight / self._moments.weight.sum()
         entropy = -float(share @ np.log(share))
-        data: Any
-        if self.n_classes == 2:
-            data = LogisticData(*rows)
-        else:
-            every = np.arange(self.n_features)[None]
-            within = self.criterion.covariances(every)[0]
-            data = MultinomialData(
-                self.X, self.strata, self.n_classes, self.sample_weight, self._moments.mean, within
-            )
+        data = LogisticData(*rows) if self.n_classes == 2 else MultinomialData(*rows)
         return _LinearPick(data, "cross_entropy", entropy)
 
 
