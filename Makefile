@@ -11,7 +11,8 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 CORE := CMakeLists.txt pyproject.toml $(wildcard src/safdr/_core/*)
-KERNEL_TESTS := $(addprefix tests/test_,chains.py chains_limits.py objectives.py climb.py anneal.py logistic.py logistic_best.py)
+KERNEL_TESTS := $(addsuffix .py,$(addprefix tests/test_,chains chains_limits chain_objectives climb anneal \
+    logistic logistic_best multinomial multinomial_best))
 
 .PHONY: demo test lint sanitize bench kernel-count kernel-renew clean
 

@@ -37,11 +37,10 @@ LEAST_SHARE = 1e-12
 
 # Some tenth of a second, after which Python gets its turn: to see Ctrl-C, or a checkpoint. A step
 # takes some ten passes over the rows, of two operations a row and coefficient; a fit some fifteen
-# steps. Fewer than ten at a time would not show whether an optimum lies at infinity.
+# steps.
 OPERATIONS_AT_ONCE = 3e8
 PASSES_A_STEP = 20
 STEPS_A_FIT = 15
-MIN_STEPS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +133,8 @@ class MultinomialData:
         best_only : bool, default=False
             Whether only the subset with the smallest cross-entropy must be fitted to the end. Those
             of the others are then estimates, good to about a tenth of their distance to it, they
-            count as not converged, and partial separation may go unnoticed in them.
+            count as not converged, and separation may go unnoticed in them (partial as a rule,
+            complete rarely).
         n_threads : int, default=1
             Threads over subsets. The answer does not depend on it.
         checkpoint : callable, default=no_checkpoint
@@ -199,7 +199,7 @@ class MultinomialData:
     ) -> list[NDArray[Any]]:
         """Fit each subset, some at a time; where rows are many, some steps at a time."""
         steps_at_once = OPERATIONS_AT_ONCE / (PASSES_A_STEP * len(self._codes) * start[0].size)
-        max_iter = int(np.clip(steps_at_once, MIN_STEPS, MAX_ITER))
+        max_iter = int(np.clip(steps_at_once, 1, MAX_ITER))
         at_once = n_threads * max(1, int(steps_at_once / STEPS_A_FIT))
         core = partial(
             _core.fit_multinomial,
@@ -246,18 +246,19 @@ def _to_the_end(
     checkpoint: Callable[[], None],
 ) -> list[NDArray[Any]]:
     """Call the core until all fits are finished, or have made MAX_ITER steps."""
-    fits: list[NDArray[Any]] = []
-    pending = np.arange(len(subsets))
-    total = np.zeros(len(subsets), dtype=np.int64)
+    n = len(subsets)
+    theta, left = theta.copy(), np.full(n, np.inf)
+    slow_steps, n_iter = np.zeros((2, n), dtype=np.int64)
+    cross_entropies, (separated, converged) = np.zeros(n), np.zeros((2, n), dtype=bool)
+    fits = [theta, cross_entropies, separated, converged, left, n_iter]
+    pending = np.arange(n)
     while len(pending):
         checkpoint()
-        *results, finished, left, n_iter = core(subsets[pending], theta[pending])
-        results += [left, n_iter]
-        fits = fits or [np.empty((len(subsets), *some.shape[1:]), some.dtype) for some in results]
+        state = theta[pending], left[pending], slow_steps[pending]
+        *results, finished, now_left, now_slow, steps = core(subsets[pending], *state)
+        slow_steps[pending] = now_slow
+        results += [now_left, n_iter[pending] + steps]
         for all_of_them, some in zip(fits, results, strict=True):
             all_of_them[pending] = some
-        total[pending] += n_iter
-        theta = fits[0]
-        pending = pending[~finished & (total[pending] < MAX_ITER)]
-    fits[-1][:] = total
+        pending = pending[~finished & (n_iter[pending] < MAX_ITER)]
     return fits

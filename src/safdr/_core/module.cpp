@@ -179,13 +179,14 @@ auto fit_logistic(Stack<const double> Z, Vector<const double> y, Weights weight,
 }
 
 auto fit_multinomial(Stack<const double> Z, Vector<const std::int32_t> codes, Weights weight,
-                     Matrix<const std::int32_t> subsets, Stack<const double> start, std::int64_t max_iter,
-                     double tol, bool exact, std::int64_t n_threads) {
+                     Matrix<const std::int32_t> subsets, Stack<const double> start,
+                     Vector<const double> left_before, Vector<const std::int64_t> slow_before,
+                     std::int64_t max_iter, double tol, bool exact, std::int64_t n_threads) {
   check_design(Z);
   const std::size_t n = subsets.shape(0);
   NewArray<double> coefficients({n, start.shape(1), start.shape(2)}), cross_entropy({n}), left({n});
   NewArray<bool> separated({n}), converged({n}), finished({n});
-  NewArray<std::int64_t> n_iter({n});
+  NewArray<std::int64_t> slow_steps({n}), n_iter({n});
   const safdr::ClassDesign design{Z.data(), static_cast<std::int64_t>(codes.shape(0)),
                                   static_cast<std::int64_t>(Z.shape(1)),
                                   static_cast<std::int64_t>(start.shape(1)), codes.data(),
@@ -193,13 +194,17 @@ auto fit_multinomial(Stack<const double> Z, Vector<const std::int32_t> codes, We
   {
     nb::gil_scoped_release release;
     std::copy_n(start.data(), start.size(), coefficients.data.data());
+    std::copy_n(left_before.data(), n, left.data.data());
+    std::copy_n(slow_before.data(), n, slow_steps.data.data());
     safdr::fit_multinomial(design, subsets.data(), static_cast<std::int64_t>(n),
                            static_cast<std::int64_t>(subsets.shape(1)), {max_iter, tol, exact, n_threads},
                            {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
-                            converged.data.data(), finished.data.data(), left.data.data(), n_iter.data.data()});
+                            converged.data.data(), finished.data.data(), left.data.data(), slow_steps.data.data(),
+                            n_iter.data.data()});
   }
   return nb::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(),
-                        converged.release(), finished.release(), left.release(), n_iter.release());
+                        converged.release(), finished.release(), left.release(), slow_steps.release(),
+                        n_iter.release());
 }
 
 }  // namespace
@@ -221,5 +226,5 @@ NB_MODULE(_core, m) {
   m.def("fit_logistic", &fit_logistic, "Z"_a, "y"_a, "weight"_a.none(), "subsets"_a, nb::kw_only(),
         "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "n_threads"_a);
   m.def("fit_multinomial", &fit_multinomial, "Z"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,
-        nb::kw_only(), "max_iter"_a, "tol"_a, "exact"_a, "n_threads"_a);
+        "left"_a, "slow_steps"_a, nb::kw_only(), "max_iter"_a, "tol"_a, "exact"_a, "n_threads"_a);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include "aligned.hpp"
 #include "cholesky.hpp"
@@ -69,7 +68,8 @@ class Fit {
         probability_(f_.n_probabilities()), trial_probability_(f_.n_probabilities()),
         L_(f_.n_classes * f_.stride * f_.stride), scratch_(2 * f_.stride) {}
 
-  void run(const std::int32_t* subset, const double* start) {
+  // From the given coefficients; what was left before the step that led there, and how many slow steps there were.
+  void run(const std::int32_t* subset, const double* start, double left, std::int64_t slow_steps) {
     f_.take_columns(subset);
     for (std::int64_t c = 0; c < f_.n_classes; ++c) {
       std::copy_n(start + c * f_.q, f_.q, theta_.data() + c * f_.stride);
@@ -80,17 +80,18 @@ class Fit {
       f_.take_null(theta_.data());
       now_ = evaluate(f_, theta_.data(), gradient_.data(), probability_.data());
     }
-    left_ = std::numeric_limits<double>::infinity();
+    left_ = left;
+    slow_steps_ = slow_steps;
     converged_ = drifting_ = false;
-    slow_steps_ = 0;
+    full_step_ = true;
     bool stale = true;  // the blocks are those of a place too far off
     finished_ = now_.separated;
     for (n_iter_ = 0; !finished_ && n_iter_ < options_.max_iter; ++n_iter_) {
       if (stale) take_blocks();
-      const bool fresh = stale, first = n_iter_ == 0;
+      const bool fresh = stale;
       const double before = left_;
       const int n_products = solve_newton();
-      judge(first ? 0.0 : left_ / before);
+      judge(left_ / before);
       full_step_ = descend();
       const bool stuck = fraction_ == 0.0 && fresh;  // rounding stopped it
       finished_ = now_.separated || converged_ || drifting_ || stuck;
@@ -108,12 +109,13 @@ class Fit {
     fits.converged[index] = converged_ && !now_.separated;
     fits.finished[index] = finished_;
     fits.left[index] = now_.separated ? 0.0 : left_;
+    fits.slow_steps[index] = slow_steps_;
     fits.n_iter[index] = n_iter_;
   }
 
  private:
   // Whether the step at hand is the last, and where it leads to: an optimum or infinity. `ratio` is what is left
-  // against what was before the last step.
+  // against what was before the last step; zero if there was none.
   void judge(double ratio) {
     const double left = left_ / f_.null_loss;
     const bool near = left <= options_.tol;
@@ -195,8 +197,7 @@ class Fit {
   ClassEvaluation now_{};
   double left_ = 0.0, decrement_ = 0.0, fraction_ = 0.0;
   bool full_step_ = false, finished_ = false, converged_ = false, drifting_ = false;
-  int slow_steps_ = 0;
-  std::int64_t n_iter_ = 0;
+  std::int64_t slow_steps_ = 0, n_iter_ = 0;
 };
 
 }  // namespace
@@ -207,7 +208,7 @@ void fit_multinomial(const ClassDesign& design, const std::int32_t* subsets, std
     Fit fit(design, size, options);
     const std::int64_t numbers = design.n_classes * (size + 1);
     for (std::int64_t i = next(); i >= 0; i = next()) {
-      fit.run(subsets + i * size, fits.coefficients + i * numbers);
+      fit.run(subsets + i * size, fits.coefficients + i * numbers, fits.left[i], fits.slow_steps[i]);
       fit.report(fits, i);
     }
   });

@@ -29,14 +29,16 @@ struct ClassOptions {
   std::int64_t n_threads;
 };
 
-// One entry (coefficients: n_classes rows of size + 1, intercept last) a subset.
+// One entry (coefficients: n_classes rows of size + 1, intercept last) a subset. Fits that had too few steps can be
+// taken up where they stand: coefficients, left and slow_steps hold that on entry.
 struct ClassFits {
-  double* coefficients;   // on entry: where to start
-  double* cross_entropy;  // mean over the weight; zero where separated
+  double* coefficients;
+  double* cross_entropy;  // mean over the weight; zero under complete separation
   bool* separated;        // in part, or completely
   bool* converged;        // false under separation, or where rounding stopped it
   bool* finished;         // false where there were too few steps
-  double* left;           // estimate of what the cross-entropy had to lose before the last step
+  double* left;           // what the cross-entropy had to lose before the last step, by estimate; first infinite
+  std::int64_t* slow_steps;  // how many in a row, up to now; first zero
   std::int64_t* n_iter;
 };
 
