@@ -1,4 +1,4 @@
-"""The code on the pages of docs/ runs, top to bottom."""
+"""The code on the README and on the pages of docs/ runs, top to bottom."""
 
 import re
 import sys
@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-PAGES = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+PAGES = ROOT / "docs"
 RUN = ["own-criterion.md"]
 
 
@@ -36,3 +37,20 @@ def test_a_criterion_and_chains_of_your_own(monkeypatch):
 def test_each_block_is_short(page):
     assert blocks(page)
     assert all(len(block.splitlines()) < 40 for block in blocks(page))
+
+
+@pytest.mark.filterwarnings("ignore::safdr.SeparationWarning")
+def test_the_readme(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text("utf-8")
+    names = {}
+    for block in re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S):
+        exec(compile(block, "README.md", "exec"), names)
+        if "wine" not in names:
+            assert names["search"].n_features_by_rule_ == {"one_sd": 2, "one_se": 3, "best": 3}
+            assert (tmp_path / "path.png").exists()
+    assert set(names["wine"].get_feature_names_out()) == {
+        "flavanoids",
+        "color_intensity",
+        "proline",
+    }

@@ -65,9 +65,9 @@ feature_names_in_
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> search = AnnealingRegressorSelectorCV(max_features=10, random_state=0).fit(X, y)
     >>> search.n_features_
-    2
+    5
     >>> search.get_feature_names_out().tolist()
-    ['bmi', 's5']
+    ['sex', 'bmi', 'bp', 's3', 's5']
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {**CV_CONSTRAINTS}
