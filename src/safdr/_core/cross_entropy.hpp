@@ -22,9 +22,10 @@ struct Evaluation {
 class CrossEntropy {
  public:
   CrossEntropy(const Design& design, std::int64_t q)
-      : q(q), stride((q + kTile - 1) / kTile * kTile), gradient(stride), H(stride * stride), design_(design),
-        offsets_(static_cast<std::size_t>(stride)), columns_(static_cast<std::size_t>(stride)),
-        U_(stride * kBlock), positive_(0.0), total_(0.0) {
+      : q(q), stride(rounded_up(q, kStep)), gradient(stride), H(stride * stride), design_(design),
+        n_tiles_(rounded_up(q, kTile) / kTile), offsets_(static_cast<std::size_t>(stride)),
+        columns_(static_cast<std::size_t>(stride)), V_(n_tiles_ * kTile * kBlock),
+        sums_(n_tiles_ * (n_tiles_ + 1) / 2 * kTile * kTile), positive_(0.0), total_(0.0) {
     for (std::int64_t n = 0; n < design.n_rows; ++n) {
       const double weight = design.weight ? design.weight[n] : 1.0;
       total_ += weight;
@@ -50,31 +51,40 @@ class CrossEntropy {
   template <bool WithHessian>
   SAFDR_INLINE Evaluation evaluate(const double* beta) {
     std::fill_n(gradient.data(), stride, 0.0);
-    if (WithHessian) std::fill_n(H.data(), stride * stride, 0.0);
+    if (WithHessian) std::fill_n(sums_.data(), n_tiles_ * (n_tiles_ + 1) / 2 * kTile * kTile, Part{});
     Evaluation sum{0.0, std::numeric_limits<double>::infinity()};
     for (std::int64_t block = 0; block < design_.n_blocks(); ++block) {
+      const std::int64_t start = block * kBlock, n_here = std::min(kBlock, design_.n_rows - start);
       const double* Z = design_.Z + block * design_.n_columns * kBlock;
       for (std::size_t j = 0; j < columns_.size(); ++j) columns_[j] = Z + offsets_[j];
+      // Rows beyond the last are zeros.
+      n_rows_ = rounded_up(n_here, kStrip);
       predict(beta);
       if (design_.weight) {
-        take_rows<true>(block, sum);
+        take_rows<kWeighted>(start, n_here, sum);
+      } else if (n_here < n_rows_) {
+        take_rows<kSome>(start, n_here, sum);
       } else {
-        take_rows<false>(block, sum);
+        take_rows<kAll>(start, n_here, sum);
       }
       add_gradient();
       if (WithHessian) add_hessian();
     }
     for (std::int64_t i = 0; i < q; ++i) gradient.data()[i] /= total_;
-    if (WithHessian) {
-      for (std::int64_t i = 0; i < stride * stride; ++i) H.data()[i] /= total_;
-    }
+    if (WithHessian) gather_hessian();
     return {sum.loss / total_, sum.min_margin};
   }
 
  private:
   typedef Lanes::Part Part;
-  static constexpr std::int64_t kWidth = Lanes::kPerPart, kTile = 4, kHalf = 2, kStrip = 4 * kWidth;
+  static constexpr std::int64_t kWidth = Lanes::kPerPart, kStep = 4, kStrip = 4 * kWidth;
+  // Tiles of H: nine sums run side by side, enough to keep two units busy that take four cycles a sum, and
+  // few enough for sixteen registers.
+  static constexpr std::int64_t kTile = 3;
+  // Which rows of a block count, and how much.
+  static constexpr int kAll = 0, kSome = 1, kWeighted = 2;
 
+  static constexpr std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
   static SAFDR_INLINE Part& at(double* p) { return *reinterpret_cast<Part*>(p); }
   static SAFDR_INLINE const Part& at(const double* p) { return *reinterpret_cast<const Part*>(p); }
 
@@ -84,113 +94,141 @@ class CrossEntropy {
     return total;
   }
 
-  // eta = Z beta, a strip of rows at a time, so that the sums stay in registers.
+  // eta = Z beta, by strips of rows, so that the sums stay in registers: eight of them, or four.
   SAFDR_INLINE void predict(const double* beta) {
-    for (std::int64_t n = 0; n < kBlock; n += kStrip) {
-      Part sum0{}, sum1{}, sum2{}, sum3{};
-      for (std::int64_t j = 0; j < q; ++j) {
-        const double* z = columns_[static_cast<std::size_t>(j)] + n;
-        const double b = beta[j];
-        sum0 += b * at(z);
-        sum1 += b * at(z + kWidth);
-        sum2 += b * at(z + 2 * kWidth);
-        sum3 += b * at(z + 3 * kWidth);
-      }
-      at(eta_ + n) = sum0;
-      at(eta_ + n + kWidth) = sum1;
-      at(eta_ + n + 2 * kWidth) = sum2;
-      at(eta_ + n + 3 * kWidth) = sum3;
+    std::int64_t n = 0;
+    for (; n + 2 * kStrip <= n_rows_; n += 2 * kStrip) predict_strip<8>(beta, n);
+    if (n < n_rows_) predict_strip<4>(beta, n);
+  }
+
+  template <int Parts>
+  SAFDR_INLINE void predict_strip(const double* beta, std::int64_t n) {
+    Part sum[Parts] = {};
+    for (std::int64_t j = 0; j < q; ++j) {
+      const double* z = columns_[static_cast<std::size_t>(j)] + n;
+      const double b = beta[j];
+      for (int i = 0; i < Parts; ++i) sum[i] += b * at(z + i * kWidth);
     }
+    for (int i = 0; i < Parts; ++i) at(eta_ + n + i * kWidth) = sum[i];
   }
 
   // Residuals and curvatures of a block, and its share of the loss. Without weights the sum of log(1 + t) is
   // the logarithm of the product, which stays below 2^64.
-  template <bool Weighted>
-  SAFDR_INLINE void take_rows(std::int64_t block, Evaluation& sum) {
-    const std::int64_t start = block * kBlock, n_here = std::min(kBlock, design_.n_rows - start);
-    std::copy_n(design_.y + start, n_here, y_);
-    std::fill(y_ + n_here, y_ + kBlock, 0.0);
-    if (Weighted) std::copy_n(design_.weight + start, n_here, weight_);
-    if (!Weighted) std::fill_n(weight_, n_here, 1.0);
-    std::fill(weight_ + n_here, weight_ + kBlock, 0.0);
+  template <int Rows>
+  SAFDR_INLINE void take_rows(std::int64_t start, std::int64_t n_here, Evaluation& sum) {
+    const double* y = design_.y + start;
+    if (Rows != kAll) {
+      std::copy_n(y, n_here, y_);
+      std::fill(y_ + n_here, y_ + n_rows_, 0.0);
+      y = y_;
+      std::fill_n(weight_, n_here, 1.0);
+      if (Rows == kWeighted) std::copy_n(design_.weight + start, n_here, weight_);
+      std::fill(weight_ + n_here, weight_ + n_rows_, 0.0);
+    }
     double loss = 0.0, product = 1.0, min_margin = sum.min_margin;
 #pragma omp simd reduction(+ : loss) reduction(* : product) reduction(min : min_margin)
-    for (std::int64_t n = 0; n < kBlock; ++n) {
-      const double eta = eta_[n], weight = weight_[n];
-      const double t = exp_minus(std::abs(eta));
+    for (std::int64_t n = 0; n < n_rows_; ++n) {
+      const double sign = 2.0 * y[n] - 1.0, margin = sign * eta_[n];
+      const double t = exp_minus(std::abs(margin));
       const double larger = 1.0 / (1.0 + t), smaller = t * larger;
-      const double p = eta >= 0.0 ? larger : smaller;
-      const double margin = (2.0 * y_[n] - 1.0) * eta;
+      // The probability of the other class.
+      const double wrong = margin < 0.0 ? larger : smaller;
       const double linear = margin < 0.0 ? -margin : 0.0;
-      // Rows beyond the last have no weight.
-      if (Weighted) {
-        loss += weight * (log1p_unit(t) + linear);
+      if (Rows == kAll) {
+        loss += linear;
+        product *= 1.0 + t;
+        residual_[n] = -sign * wrong;
+        curvature_[n] = larger * smaller;
+        min_margin = margin < min_margin ? margin : min_margin;
       } else {
-        loss += weight * linear;
-        product *= 1.0 + weight * t;
+        const double weight = weight_[n];
+        loss += weight * (Rows == kWeighted ? log1p_unit(t) + linear : linear);
+        if (Rows == kSome) product *= 1.0 + weight * t;
+        residual_[n] = -sign * weight * wrong;
+        curvature_[n] = weight * larger * smaller;
+        const double counted = weight > 0.0 ? margin : std::numeric_limits<double>::infinity();
+        min_margin = counted < min_margin ? counted : min_margin;
       }
-      residual_[n] = weight * (p - y_[n]);
-      curvature_[n] = weight * larger * smaller;
-      const double counted = weight > 0.0 ? margin : std::numeric_limits<double>::infinity();
-      min_margin = counted < min_margin ? counted : min_margin;
     }
-    sum.loss += loss + (Weighted ? 0.0 : std::log(product));
+    sum.loss += loss + (Rows == kWeighted ? 0.0 : std::log(product));
     sum.min_margin = min_margin;
   }
 
   SAFDR_INLINE void add_gradient() {
-    for (std::int64_t j = 0; j < stride; j += kTile) {
-      const double* const* z = columns_.data() + j;
-      Part sum0{}, sum1{}, sum2{}, sum3{};
-      for (std::int64_t n = 0; n < kBlock; n += kWidth) {
-        const Part residual = at(residual_ + n);
-        sum0 += residual * at(z[0] + n);
-        sum1 += residual * at(z[1] + n);
-        sum2 += residual * at(z[2] + n);
-        sum3 += residual * at(z[3] + n);
-      }
-      double* out = gradient.data() + j;
-      out[0] += sum_of(sum0);
-      out[1] += sum_of(sum1);
-      out[2] += sum_of(sum2);
-      out[3] += sum_of(sum3);
-    }
+    std::int64_t j = 0;
+    for (; j + 2 * kStep <= stride; j += 2 * kStep) add_slopes<2 * kStep>(j);
+    if (j < stride) add_slopes<kStep>(j);
   }
 
+  template <int Columns>
+  SAFDR_INLINE void add_slopes(std::int64_t j) {
+    const double* const* z = columns_.data() + j;
+    Part sum[Columns] = {};
+    for (std::int64_t n = 0; n < n_rows_; n += kWidth) {
+      const Part residual = at(residual_ + n);
+      for (int i = 0; i < Columns; ++i) sum[i] += residual * at(z[i] + n);
+    }
+    for (int i = 0; i < Columns; ++i) gradient.data()[j + i] += sum_of(sum[i]);
+  }
+
+  // H is V'V with V = sqrt(curvature) z: one matrix to read, so that a block of it stays near.
   SAFDR_INLINE void add_hessian() {
-    for (std::int64_t j = 0; j < stride; ++j) {
+#pragma omp simd
+    for (std::int64_t n = 0; n < n_rows_; ++n) curvature_[n] = std::sqrt(curvature_[n]);
+    for (std::int64_t j = 0; j < q; ++j) {
       const double* z = columns_[static_cast<std::size_t>(j)];
-      double* u = U_.data() + j * kBlock;
-      for (std::int64_t n = 0; n < kBlock; n += kWidth) at(u + n) = at(curvature_ + n) * at(z + n);
+      double* v = V_.data() + j * kBlock;
+      for (std::int64_t n = 0; n < n_rows_; n += kWidth) at(v + n) = at(curvature_ + n) * at(z + n);
     }
-    for (std::int64_t i = 0; i < stride; i += kTile) {
-      for (std::int64_t j = 0; j < i + kTile; j += kHalf) add_tile(i, j);
+    Part* sums = sums_.data();
+    for (std::int64_t i = 0; i < n_tiles_; ++i) {
+      for (std::int64_t j = 0; j <= i; ++j, sums += kTile * kTile) {
+        add_tile(V_.data() + i * kTile * kBlock, V_.data() + j * kTile * kBlock, sums);
+      }
     }
   }
 
-  // Four rows and two columns of H: eight sums in registers, each value loaded serves two or four of them.
-  SAFDR_INLINE void add_tile(std::int64_t i, std::int64_t j) {
-    const double* u = U_.data() + i * kBlock;
-    const double *z0 = columns_[static_cast<std::size_t>(j)], *z1 = columns_[static_cast<std::size_t>(j + 1)];
-    Part sum[kTile][kHalf] = {};
-    for (std::int64_t n = 0; n < kBlock; n += kWidth) {
-      const Part first = at(z0 + n), second = at(z1 + n);
+  // The sums stay vectors from block to block; they are added up at the end.
+  SAFDR_INLINE void add_tile(const double* rows, const double* columns, Part* sums) {
+    Part sum[kTile][kTile];
+    for (std::int64_t r = 0; r < kTile; ++r) {
+      for (std::int64_t c = 0; c < kTile; ++c) sum[r][c] = sums[r * kTile + c];
+    }
+    for (std::int64_t n = 0; n < n_rows_; n += kWidth) {
+      const Part c0 = at(columns + n), c1 = at(columns + kBlock + n), c2 = at(columns + 2 * kBlock + n);
       for (std::int64_t r = 0; r < kTile; ++r) {
-        const Part factor = at(u + r * kBlock + n);
-        sum[r][0] += factor * first;
-        sum[r][1] += factor * second;
+        const Part factor = at(rows + r * kBlock + n);
+        sum[r][0] += factor * c0;
+        sum[r][1] += factor * c1;
+        sum[r][2] += factor * c2;
       }
     }
     for (std::int64_t r = 0; r < kTile; ++r) {
-      for (std::int64_t c = 0; c < kHalf; ++c) H.data()[(i + r) * stride + j + c] += sum_of(sum[r][c]);
+      for (std::int64_t c = 0; c < kTile; ++c) sums[r * kTile + c] = sum[r][c];
+    }
+  }
+
+  SAFDR_INLINE void gather_hessian() {
+    const Part* sums = sums_.data();
+    for (std::int64_t i = 0; i < q; i += kTile) {
+      for (std::int64_t j = 0; j <= i; j += kTile, sums += kTile * kTile) {
+        const std::int64_t n_rows = std::min(kTile, q - i), n_columns = std::min(kTile, q - j);
+        for (std::int64_t r = 0; r < n_rows; ++r) {
+          double* out = H.data() + (i + r) * stride + j;
+          for (std::int64_t c = 0; c < n_columns; ++c) out[c] = sum_of(sums[r * kTile + c]) / total_;
+        }
+      }
     }
   }
 
   const Design& design_;
+  const std::int64_t n_tiles_;  // in a column of H
   std::vector<std::int64_t> offsets_;
   std::vector<const double*> columns_;
-  AlignedBuffer<double> U_;
+  AlignedBuffer<double> V_;
+  AlignedBuffer<Part> sums_;
   double positive_, total_;
+  std::int64_t n_rows_ = 0;  // of the block at hand, filled up
   alignas(64) double eta_[kBlock], residual_[kBlock], curvature_[kBlock], y_[kBlock], weight_[kBlock];
 };
 
