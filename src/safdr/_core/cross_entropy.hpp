@@ -33,8 +33,8 @@ class CrossEntropy {
     }
   }
 
-  const std::int64_t q, stride;      // coefficients; length of a row of H
-  AlignedBuffer<double> gradient, H;  // at the point evaluated last; H is its lower triangle
+  const std::int64_t q, stride;       // coefficients; length of a column of H
+  AlignedBuffer<double> gradient, H;  // at the point evaluated last; H is its lower triangle, by columns
 
   double share() const { return positive_ / total_; }
 
@@ -85,14 +85,6 @@ class CrossEntropy {
   static constexpr int kAll = 0, kSome = 1, kWeighted = 2;
 
   static constexpr std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
-  static SAFDR_INLINE Part& at(double* p) { return *reinterpret_cast<Part*>(p); }
-  static SAFDR_INLINE const Part& at(const double* p) { return *reinterpret_cast<const Part*>(p); }
-
-  static SAFDR_INLINE double sum_of(const Part& part) {
-    double total = 0.0;
-    for (std::int64_t lane = 0; lane < kWidth; ++lane) total += part[lane];
-    return total;
-  }
 
   // eta = Z beta, by strips of rows, so that the sums stay in registers: eight of them, or four.
   SAFDR_INLINE void predict(const double* beta) {
@@ -213,9 +205,9 @@ class CrossEntropy {
     for (std::int64_t i = 0; i < q; i += kTile) {
       for (std::int64_t j = 0; j <= i; j += kTile, sums += kTile * kTile) {
         const std::int64_t n_rows = std::min(kTile, q - i), n_columns = std::min(kTile, q - j);
-        for (std::int64_t r = 0; r < n_rows; ++r) {
-          double* out = H.data() + (i + r) * stride + j;
-          for (std::int64_t c = 0; c < n_columns; ++c) out[c] = sum_of(sums[r * kTile + c]) / total_;
+        for (std::int64_t c = 0; c < n_columns; ++c) {
+          double* column = H.data() + (j + c) * stride + i;
+          for (std::int64_t r = 0; r < n_rows; ++r) column[r] = sum_of(sums[r * kTile + c]) / total_;
         }
       }
     }

@@ -143,4 +143,14 @@ SAFDR_INLINE bool any(const Flags& flags) {
   return one != 0;
 }
 
+// The vector at an aligned place, and the sum of its numbers.
+SAFDR_INLINE Lanes::Part& at(double* p) { return *reinterpret_cast<Lanes::Part*>(p); }
+SAFDR_INLINE const Lanes::Part& at(const double* p) { return *reinterpret_cast<const Lanes::Part*>(p); }
+
+SAFDR_INLINE double sum_of(const Lanes::Part& part) {
+  double total = 0.0;
+  for (int n = 0; n < Lanes::kPerPart; ++n) total += part[n];
+  return total;
+}
+
 }  // namespace safdr

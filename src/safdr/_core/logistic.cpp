@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <numeric>
 #include <vector>
 
 #include "aligned.hpp"
-#include "cholesky.hpp"
+#include "cholesky_columns.hpp"
 #include "clones.hpp"
 #include "cross_entropy.hpp"
 #include "parallel.hpp"
@@ -23,10 +24,11 @@ constexpr double kLeastSlow = 0.3, kMostSlow = 0.45, kSmallDecrement = 1.5e-3;
 constexpr int kSlowSteps = 4;
 
 // A Hessian of elsewhere, corrected by the steps made with it, is good enough as long as each step halves the
-// decrement: a pass for the gradient alone costs a third (at 15 columns) to a sixth (at 30) of one with the
-// Hessian. When it has failed so often, or made so many steps, the fit is a hard one (or has no optimum, which
-// steps with a corrected Hessian do not show), and each step gets its own.
-constexpr double kStaleShrink = 0.5;
+// decrement: a pass for the gradient alone costs a third (at 15 columns) to a fifth (at 30) of one with the
+// Hessian. When it has failed so often, or made so many steps, the fit is a hard one: of two steps each second
+// then gets its own, as long as they lead down. Only near the end of a fit that is to be exact each one does:
+// steps with a corrected Hessian do not show that there is no optimum.
+constexpr double kStaleShrink = 0.5, kHardShrink = 1.0;
 constexpr int kMaxRefreshes = 3, kMaxStaleSteps = 10;
 
 // Where a last step needs no look: half a decrement is what it gains. Farther off, one row of huge values may
@@ -46,39 +48,53 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 SAFDR_CLONES Evaluation evaluate_gradient(CrossEntropy& f, const double* beta) { return f.evaluate<false>(beta); }
 SAFDR_CLONES Evaluation evaluate_hessian(CrossEntropy& f, const double* beta) { return f.evaluate<true>(beta); }
 
-SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) { return dot_product(a, b, n); }
-
-SAFDR_CLONES void factorise(double* L, std::int64_t q, std::int64_t stride, double* scratch) {
-  cholesky_factorise(L, q, stride, scratch);
+SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
 }
 
+SAFDR_CLONES void factorise(double* L, std::int64_t q, std::int64_t stride) { Cholesky::factorise(L, q, stride); }
 SAFDR_CLONES void solve(const double* L, std::int64_t q, std::int64_t stride, const double* in, double* out) {
-  cholesky_solve(L, q, stride, in, out);
+  Cholesky::solve(L, q, stride, in, out);
+}
+
+// The model's optimum for a subset S solves H_SS beta_S = (H b - g)_S: the right-hand side, of all columns.
+std::vector<double> right_hand_side(const LocalModel& model, std::int64_t n_columns) {
+  std::vector<double> side(static_cast<std::size_t>(n_columns));
+  for (std::int64_t i = 0; i < n_columns; ++i) {
+    side[static_cast<std::size_t>(i)] =
+        dot(model.hessian + i * n_columns, model.coefficients, n_columns) - model.gradient[i];
+  }
+  return side;
 }
 
 // A fit under way. L is the Cholesky factor of the Hessian here, or of one that is near enough.
 class Fit {
  public:
   Fit(const Design& design, std::int64_t size, const FitOptions& options)
-      : options_(options), f_(design, size + 1), q_(f_.q), L_(f_.stride * f_.stride), beta_(q_), trial_(q_),
-        step_(q_), scratch_(2 * q_) {
+      : options_(options), f_(design, size + 1), q_(f_.q), L_(f_.stride * f_.stride), beta_(f_.stride),
+        trial_(f_.stride), step_(f_.stride), before_(f_.stride), scratch_(f_.stride) {
     const double share = f_.share();
     log_odds_ = std::log(share / (1.0 - share));
     null_loss_ = -share * std::log(share) - (1.0 - share) * std::log(1.0 - share);
   }
 
-  // From the given coefficients, or the optimum of the model for these columns: H_SS beta_S = H_S: b - g_S.
+  // From the given coefficients, or the optimum of the model for these columns, of which `side` is the
+  // right-hand side.
   void start(const std::int32_t* subset, const double* coefficients, const LocalModel* model,
-             std::int64_t n_columns) {
+             const std::vector<double>& side) {
     f_.take_columns(subset);
     if (model != nullptr) {
+      const auto n_columns = static_cast<std::int64_t>(side.size());
       const auto column = [&](std::int64_t i) { return i + 1 < q_ ? subset[i] : n_columns - 1; };
-      for (std::int64_t i = 0; i < q_; ++i) {
-        const double* row = model->hessian + column(i) * n_columns;
-        for (std::int64_t j = 0; j <= i; ++j) L_.data()[i * f_.stride + j] = row[column(j)];
-        step_.data()[i] = dot(row, model->coefficients, n_columns) - model->gradient[column(i)];
+      for (std::int64_t j = 0; j < q_; ++j) {
+        const double* row = model->hessian + column(j) * n_columns;
+        for (std::int64_t i = j; i < q_; ++i) L_.data()[j * f_.stride + i] = row[column(i)];
+        step_.data()[j] = side[static_cast<std::size_t>(column(j))];
       }
-      factorise(L_.data(), q_, f_.stride, scratch_.data());
+      factorise(L_.data(), q_, f_.stride);
       if (coefficients == nullptr) solve(L_.data(), q_, f_.stride, step_.data(), beta_.data());
     }
     if (coefficients != nullptr) std::copy_n(coefficients, q_, beta_.data());
@@ -93,7 +109,9 @@ class Fit {
       // Every row on its own side proves separation.
       if (now_.min_margin > 0.0 && now_.loss < kSeparatedEnough) return;
       double decrement = newton_step();
-      if (!fresh_ && decrement > kStaleShrink * previous) {
+      const double most = (n_refreshes >= kMaxRefreshes ? kHardShrink : kStaleShrink) * previous;
+      // The loss can't fall below zero: a step that promises so much is not worth a try.
+      if (!fresh_ && (decrement > most || 0.5 * decrement > now_.loss)) {
         refresh();
         ++n_refreshes;
         newton = false;
@@ -119,10 +137,10 @@ class Fit {
       }
       if (converged_) return;
       if ((drifting_ && !(now_.min_margin > 0.0)) || n_iter_ == options_.max_iter) return;
-      const bool hard =
-          n_refreshes >= (small ? kMaxRefreshes - 1 : kMaxRefreshes) || n_iter_ >= kMaxStaleSteps;
+      const bool ending = small && options_.tol < kNear;
+      const bool hard = n_refreshes >= (ending ? kMaxRefreshes - 1 : kMaxRefreshes) || n_iter_ >= kMaxStaleSteps;
       newton = fresh_;
-      if (descend(hard)) {
+      if (descend(hard && (ending || !fresh_))) {
         newton = newton && full_step_;
         continue;
       }
@@ -151,15 +169,15 @@ class Fit {
   // Takes the Hessian of the last pass as that of here.
   void take_hessian() {
     std::copy_n(f_.H.data(), f_.stride * f_.stride, L_.data());
-    factorise(L_.data(), q_, f_.stride, scratch_.data());
-    pairs_.clear();
+    factorise(L_.data(), q_, f_.stride);
+    n_pairs_ = 0;
     fresh_ = true;
   }
 
   void move_here(bool with_hessian) {
     converged_ = drifting_ = fresh_ = false;
     left_ = 0.0;
-    pairs_.clear();
+    n_pairs_ = 0;
     now_ = evaluate(beta_.data(), with_hessian);
     if (!(now_.loss <= null_loss_)) {
       // Worse than no features at all: not a start.
@@ -179,7 +197,7 @@ class Fit {
   // Follows the step. A fresh one is halved until the loss does not rise; a stale one is followed as it is,
   // or not at all. False where that can't be done.
   bool descend(bool with_hessian) {
-    const std::vector<double> before(f_.gradient.data(), f_.gradient.data() + q_);
+    std::copy_n(f_.gradient.data(), q_, before_.data());
     double fraction = 1.0;
     for (int halving = 0; halving <= (fresh_ ? kMaxHalvings : 0); ++halving, fraction *= 0.5) {
       for (std::int64_t i = 0; i < q_; ++i) trial_.data()[i] = beta_.data()[i] - fraction * step_.data()[i];
@@ -188,7 +206,7 @@ class Fit {
       const bool full = with_hessian && full_step_;
       const Evaluation next = evaluate(trial_.data(), full);
       if (!(next.loss <= now_.loss)) continue;
-      if (!with_hessian) remember(before);
+      if (!with_hessian) remember();
       std::copy_n(trial_.data(), q_, beta_.data());
       now_ = next;
       fresh_ = false;
@@ -205,41 +223,45 @@ class Fit {
     const double* gradient = f_.gradient.data();
     double *v = scratch_.data(), *step = step_.data();
     std::copy_n(gradient, q_, v);
-    for (auto pair = pairs_.rbegin(); pair != pairs_.rend(); ++pair) {
-      pair->alpha = dot(pair->move.data(), v, q_) / pair->curvature;
-      for (std::int64_t i = 0; i < q_; ++i) v[i] -= pair->alpha * pair->change[i];
+    for (std::size_t n = n_pairs_; n-- > 0;) {
+      Pair& pair = pairs_[n];
+      pair.alpha = dot(pair.move.data(), v, q_) / pair.curvature;
+      for (std::int64_t i = 0; i < q_; ++i) v[i] -= pair.alpha * pair.change.data()[i];
     }
     solve(L_.data(), q_, f_.stride, v, step);
-    for (const Pair& pair : pairs_) {
+    for (std::size_t n = 0; n < n_pairs_; ++n) {
+      const Pair& pair = pairs_[n];
       const double rest = pair.alpha - dot(pair.change.data(), step, q_) / pair.curvature;
-      for (std::int64_t i = 0; i < q_; ++i) step[i] += rest * pair.move[i];
+      for (std::int64_t i = 0; i < q_; ++i) step[i] += rest * pair.move.data()[i];
     }
     return dot(gradient, step, q_);
   }
 
   // A step that was made, and how it changed the gradient.
   struct Pair {
-    std::vector<double> move, change;
-    double curvature, alpha;
+    explicit Pair(std::int64_t q) : move(q), change(q) {}
+    AlignedBuffer<double> move, change;
+    double curvature = 0.0, alpha = 0.0;
   };
 
-  // Remembers the step from beta to trial, while `before` holds the gradient at beta.
-  void remember(const std::vector<double>& before) {
-    Pair pair{std::vector<double>(static_cast<std::size_t>(q_)), before, 0.0, 0.0};
+  // Remembers the step from beta to trial, while before_ holds the gradient at beta.
+  void remember() {
+    if (n_pairs_ == pairs_.size()) pairs_.emplace_back(q_);
+    Pair& pair = pairs_[n_pairs_];
     for (std::int64_t i = 0; i < q_; ++i) {
-      const auto n = static_cast<std::size_t>(i);
-      pair.move[n] = trial_.data()[i] - beta_.data()[i];
-      pair.change[n] = f_.gradient.data()[i] - before[n];
+      pair.move.data()[i] = trial_.data()[i] - beta_.data()[i];
+      pair.change.data()[i] = f_.gradient.data()[i] - before_.data()[i];
     }
     pair.curvature = dot(pair.move.data(), pair.change.data(), q_);
-    if (pair.curvature > 0.0) pairs_.push_back(std::move(pair));
+    if (pair.curvature > 0.0) ++n_pairs_;
   }
 
   const FitOptions& options_;
   CrossEntropy f_;
   const std::int64_t q_;
-  AlignedBuffer<double> L_, beta_, trial_, step_, scratch_;
-  std::vector<Pair> pairs_;  // since the Hessian at hand was taken
+  AlignedBuffer<double> L_, beta_, trial_, step_, before_, scratch_;
+  std::deque<Pair> pairs_;    // the first n_pairs_ since the Hessian at hand was taken
+  std::size_t n_pairs_ = 0;
   double log_odds_, null_loss_, left_ = 0.0;
   Evaluation now_{};
   bool fresh_ = false, converged_ = false, drifting_ = false, full_step_ = false;
@@ -275,7 +297,7 @@ void local_model(const Design& design, const double* coefficients, double* gradi
   std::copy_n(f.gradient.data(), n, gradient);
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
-      hessian[i * n + j] = hessian[j * n + i] = f.H.data()[i * f.stride + j];
+      hessian[i * n + j] = hessian[j * n + i] = f.H.data()[j * f.stride + i];
     }
   }
 }
@@ -283,11 +305,13 @@ void local_model(const Design& design, const double* coefficients, double* gradi
 void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets,
                   std::int64_t size, const double* start, const LocalModel* model,
                   const FitOptions& options, const Fits& fits) {
+  const std::vector<double> side =
+      model == nullptr ? std::vector<double>() : right_hand_side(*model, design.n_columns);
   run_tasks(n_subsets, options.n_threads, [&](auto next) {
     Fit fit(design, size, options);
     for (std::int64_t i = next(); i >= 0; i = next()) {
       const std::int32_t* subset = subsets + i * size;
-      fit.start(subset, start == nullptr ? nullptr : start + i * (size + 1), model, design.n_columns);
+      fit.start(subset, start == nullptr ? nullptr : start + i * (size + 1), model, side);
       fit.run();
       fit.report(fits, i);
     }
