@@ -18,9 +18,13 @@ constexpr double kSmallestRise = 1e-9;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// Groups that share the positions to be replaced: eight replicas. One group's arithmetic fills the time that
+// another one's waits; each is updated only where one of its own four accepts.
+constexpr std::int64_t kTeam = 2;
+
 std::int64_t groups_of(std::int64_t n_replicas) { return (n_replicas + kLanes - 1) / kLanes; }
 
-// Eight neighbouring replicas. Where there are fewer, the last one fills the lanes that are left, and never
+// Four neighbouring replicas. Where there are fewer, the last one fills the lanes that are left, and never
 // moves there.
 struct LaneRange {
   std::int64_t first;
@@ -132,56 +136,61 @@ std::vector<SubsetLanes> make_states(const CriterionStack& criteria, bool draw_e
 
 // The Metropolis rule, for a uniform draw and beta times the gain.
 SAFDR_INLINE Flags accepted(const Lanes& draw, const Lanes& exponent) {
+  const Lanes loss = choose(exponent < 0.0, constant(0.0) - exponent, constant(0.0));
   Lanes probability;
-  for (int i = 0; i < exponent.kParts; ++i) {
-    for (int n = 0; n < exponent.kPerPart; ++n) {
-      const double x = exponent.part[i][n];
-      probability.part[i][n] = exp_minus(x < 0.0 ? -x : 0.0);
-    }
-  }
+  for (int i = 0; i < loss.kParts; ++i) probability.part[i] = exp_minus<Words::Part>(loss.part[i]);
   return draw < probability;
 }
 
-// One sweep of a group; returns the accepted swaps of each lane. Conflicts and costs are compiled apart, so
-// that those without them do not pay for the questions.
-template <bool kLimited>
-SAFDR_INLINE Flags sweep_group(const Replicas& replicas, Group& group, std::vector<SubsetLanes>& states,
-                               const Lanes& beta, RandomLanes& random, const SweepOptions& options,
-                               Lanes& worst_drift) {
-  const std::int64_t k = replicas.size, n_members = k - replicas.n_fixed, n_candidates = replicas.n_usable - k;
-  for (SubsetLanes& state : states) state.build();
-  Flags n_accepted{};
-  for (std::int64_t t = 0; t < options.n_proposals; ++t) {
-    const Words bits = random.bits();
-    const std::int64_t a =
-        replicas.n_fixed + static_cast<std::int64_t>(RandomLanes::below(bits[0] & 0xffffffffu, n_members));
-    const Words places = RandomLanes::below(bits >> 32, n_candidates) + static_cast<std::uint64_t>(k);
-    std::int64_t b[kLanes], j[kLanes];
+// A group on its way: what it looks at, and what came of it.
+struct Walkers {
+  Group group;
+  std::vector<SubsetLanes> states;
+  RandomLanes random;
+  Lanes beta, gain, worst_drift;
+  Flags accept, n_accepted;
+  std::int64_t b[kLanes], j[kLanes];  // the candidates: their places in the order, and who they are
+
+  Walkers(const CriterionStack& criteria, const Replicas& replicas, bool draw_each, std::int64_t index,
+          Lanes* memory)
+      : group(replicas, criteria.n_features, index),
+        states(make_states(criteria, draw_each, group, replicas.size, memory)), random(group.streams), beta{},
+        gain{}, worst_drift{}, accept{}, n_accepted{} {}
+
+  SAFDR_INLINE void draw_candidates(const Words& bits, const Replicas& replicas) {
+    const Words places = RandomLanes::below(bits >> 32, replicas.n_usable - replicas.size) +
+                         static_cast<std::uint64_t>(replicas.size);
     for (int n = 0; n < kLanes; ++n) {
       b[n] = static_cast<std::int64_t>(places[n]);
       j[n] = group.order[n][b[n]];
     }
-    const std::size_t drawn =
-        states.size() == 1 ? 0
-                           : RandomLanes::below(random.bits()[0] >> 32, static_cast<std::int64_t>(states.size()));
-    SubsetLanes& state = states[drawn];
+  }
+
+  // Which lanes accept their candidate for the member at position a, under the criterion of one state. Conflicts
+  // and costs are compiled apart, so that those without them do not pay for the questions.
+  template <bool kLimited>
+  SAFDR_INLINE void decide(SubsetLanes& state, std::int64_t a, double tol, const Replicas& replicas) {
     Flags possible;
-    const Lanes left = state.look(j);
-    const Lanes gain = state.gain(a, left, state.projection(a), options.collinear_tol, possible);
+    // What an accepted swap needs and a refused one does not costs less beforehand than afterwards: it is
+    // computed if the last proposal was accepted.
+    const Lanes left = state.look(j, any(accept));
+    gain = state.gain(a, left, state.projection(a), tol, possible);
     Lanes rise = gain;
     if (kLimited && replicas.cost != nullptr) rise -= swap_cost(replicas.cost, group, a, j);
-    Flags accept = group.range.alive & possible & accepted(random.uniform(), beta * rise);
+    accept = group.range.alive & possible & accepted(random.uniform(), beta * rise);
     if (kLimited && replicas.conflicts != nullptr) {
       accept = accept & fits(places_for(replicas, group, state.n_features, j, accept), a);
     }
-    if (!any(accept)) continue;
+  }
+
+  SAFDR_INLINE void move(SubsetLanes& state, std::int64_t a) {
     state.swap(a, gain, accept);
-    Flags worn = state.worn;
+    Flags worn = state.worn, possible;
     for (SubsetLanes& other : states) {
       if (&other == &state) continue;
       // A tolerance of zero: the other criteria follow the one that was asked. Where one can't, its value
       // is marked as unknown, and it is built anew.
-      const Lanes its_left = other.look(j);
+      const Lanes its_left = other.look(j, true);
       const Lanes its_gain = other.gain(a, its_left, other.projection(a), 0.0, possible);
       other.swap(a, its_gain, accept & possible);
       other.value = choose(accept & ~possible, constant(std::nan("")), other.value);
@@ -189,13 +198,46 @@ SAFDR_INLINE Flags sweep_group(const Replicas& replicas, Group& group, std::vect
     }
     group.swap(a, b, accept);
     n_accepted -= accept;
-    if (!any(worn)) continue;
+    if (any(worn)) rebuild_all();
+  }
+
+  SAFDR_INLINE void rebuild_all() {
     for (SubsetLanes& each : states) rebuild(each, group.range.alive, worst_drift);
   }
-  return n_accepted;
+};
+
+// One sweep of neighbouring groups, which share positions: those that the first replica of all draws.
+template <bool kLimited>
+SAFDR_INLINE void sweep_together(const Replicas& replicas, std::vector<Walkers>& team, const SweepOptions& options) {
+  const std::int64_t n_members = replicas.size - replicas.n_fixed;
+  const std::size_t n_states = team[0].states.size();
+  for (Walkers& walkers : team) {
+    walkers.n_accepted = Flags{};
+    for (SubsetLanes& state : walkers.states) state.build();
+  }
+  for (std::int64_t t = 0; t < options.n_proposals; ++t) {
+    std::uint64_t first = 0, second = 0;
+    for (Walkers& walkers : team) {
+      const Words bits = walkers.random.bits();
+      walkers.draw_candidates(bits, replicas);
+      if (&walkers == &team[0]) first = bits[0] & 0xffffffffu;
+      if (n_states == 1) continue;
+      const Words more = walkers.random.bits();
+      if (&walkers == &team[0]) second = more[0] >> 32;
+    }
+    const std::int64_t a = replicas.n_fixed + static_cast<std::int64_t>(RandomLanes::below(first, n_members));
+    const std::size_t drawn = RandomLanes::below(second, static_cast<std::int64_t>(n_states));
+    // All decide before any moves: so the processor can work on several.
+    for (Walkers& walkers : team) {
+      walkers.decide<kLimited>(walkers.states[drawn], a, options.collinear_tol, replicas);
+    }
+    for (Walkers& walkers : team) {
+      if (any(walkers.accept)) walkers.move(walkers.states[drawn], a);
+    }
+  }
 }
 
-// J of eight subsets under one criterion.
+// J of four subsets under one criterion.
 SAFDR_INLINE Lanes evaluate_lanes(const Criterion& criterion, const std::int32_t* members, std::int64_t k,
                                   Lanes* memory) {
   SubsetLanes state(k, criterion, members, memory);
@@ -215,45 +257,60 @@ SAFDR_CLONES void value_lanes(const Criterion& criterion, const std::int32_t* me
   }
 }
 
-// All sweeps of a group. The value on all rows is computed in the memory of the first state, which is built
+// All sweeps of a team. The value on all rows is computed in the memory of the first state, which is built
 // anew with the next sweep anyway.
 SAFDR_CLONES void sweep_often(const CriterionStack& criteria, const Criterion& all_rows,
-                              const Replicas& replicas, Group& group, const double* beta,
+                              const Replicas& replicas, std::vector<Walkers>& team, const double* beta,
                               const std::int64_t* which, std::int64_t n_sweeps, const SweepOptions& options,
-                              Lanes* memory, const SweepReport& report) {
-  const LaneRange& range = group.range;
-  std::vector<SubsetLanes> states = make_states(criteria, which == nullptr, group, replicas.size, memory);
-  RandomLanes random(group.streams);
-  Lanes worst = constant(0.0);
+                              const SweepReport& report) {
   const bool limited = replicas.conflicts != nullptr || replicas.cost != nullptr;
   for (std::int64_t t = 0; t < n_sweeps; ++t) {
     const std::int64_t row = t * replicas.n_replicas;
-    if (which != nullptr) {
-      for (int n = 0; n < kLanes; ++n) states[0].set_criterion(n, criteria[which[row + range.replica(n)]]);
+    for (Walkers& walkers : team) {
+      const LaneRange& range = walkers.group.range;
+      walkers.beta = gather([&](int n) { return beta[row + range.replica(n)]; });
+      for (int n = 0; which != nullptr && n < kLanes; ++n) {
+        walkers.states[0].set_criterion(n, criteria[which[row + range.replica(n)]]);
+      }
     }
-    const Lanes lane_beta = gather([&](int n) { return beta[row + range.replica(n)]; });
-    const Flags n_accepted =
-        limited ? sweep_group<true>(replicas, group, states, lane_beta, random, options, worst)
-                : sweep_group<false>(replicas, group, states, lane_beta, random, options, worst);
-    if (range.first == 0 && t + 1 == n_sweeps) {
-      for (SubsetLanes& each : states) rebuild(each, range.alive, worst);
+    if (limited) {
+      sweep_together<true>(replicas, team, options);
+    } else {
+      sweep_together<false>(replicas, team, options);
     }
-    Lanes value = evaluate_lanes(all_rows, group.members.data(), replicas.size, memory);
-    if (replicas.cost != nullptr) value -= members_cost(replicas.cost, group, replicas.size);
-    for (int n = 0; n < range.n_lanes; ++n) {
-      report.accepted[row + range.first + n] = n_accepted[n];
-      report.values[row + range.first + n] = value[n];
+    for (Walkers& walkers : team) {
+      const LaneRange& range = walkers.group.range;
+      if (team[0].group.range.first == 0 && t + 1 == n_sweeps) walkers.rebuild_all();
+      Lanes value = evaluate_lanes(all_rows, walkers.group.members.data(), replicas.size, walkers.states[0].P);
+      if (replicas.cost != nullptr) value -= members_cost(replicas.cost, walkers.group, replicas.size);
+      for (int n = 0; n < range.n_lanes; ++n) {
+        report.accepted[row + range.first + n] = walkers.n_accepted[n];
+        report.values[row + range.first + n] = value[n];
+      }
     }
   }
-  random.store(group.streams, range.n_lanes);
-  for (int n = 0; n < range.n_lanes; ++n) report.drift[range.first + n] = worst[n];
+  for (Walkers& walkers : team) {
+    const LaneRange& range = walkers.group.range;
+    walkers.random.store(walkers.group.streams, range.n_lanes);
+    for (int n = 0; n < range.n_lanes; ++n) report.drift[range.first + n] = walkers.worst_drift[n];
+  }
+}
+
+// What the members lose when they go, and the inverse of their place on the diagonal of P.
+SAFDR_INLINE void price_members(const SubsetLanes& state, Lanes* lost, Lanes* inverse_p) {
+  for (std::int64_t a = 0; a < state.k; ++a) {
+    inverse_p[a] = state.inverse_diagonal(a);
+    lost[a] = state.loss(a) * inverse_p[a];
+  }
 }
 
 // One round over all candidates: each comes in for the member whose place it fills best, if that raises J.
-// False when nothing moved.
+// False when nothing moved. scratch: two numbers a member.
 SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Group& group,
-                              const Flags& active, double tol) {
+                              const Flags& active, double tol, Lanes* scratch) {
   bool moved = false;
+  Lanes *lost = scratch, *inverse_p = scratch + state.k;
+  price_members(state, lost, inverse_p);
   for (std::int64_t place = replicas.size; place < replicas.n_usable; ++place) {
     std::int64_t b[kLanes], j[kLanes];
     for (int n = 0; n < kLanes; ++n) {
@@ -262,15 +319,18 @@ SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Grou
     }
     Flags position = broadcast(kAnywhere);
     if (replicas.conflicts != nullptr) position = places_for(replicas, group, state.n_features, j, active);
-    const Lanes left = state.look(j);
-    state.multiply();
+    const Lanes left = state.look(j, true);
     Lanes most = kSmallestRise * absolute(state.value);
     Flags best = broadcast<std::int64_t>(-1), possible;
     for (std::int64_t a = replicas.n_fixed; a < replicas.size; ++a) {
-      Lanes gain = state.gain(a, left, state.g[a], tol, possible);
-      if (replicas.cost != nullptr) gain -= swap_cost(replicas.cost, group, a, j);
-      Flags better = active & possible & (gain > most);
+      Lanes cost = constant(0.0);
+      if (replicas.cost != nullptr) cost = swap_cost(replicas.cost, group, a, j);
+      const Lanes gained = replicas.cost == nullptr ? most + lost[a] : most + cost + lost[a];
+      Flags better = active & state.gains_more(a, left, inverse_p[a], gained, tol);
       if (replicas.conflicts != nullptr) better = better & fits(position, a);
+      if (!any(better)) continue;
+      Lanes gain = state.gain(a, left, state.g[a], tol, possible);
+      if (replicas.cost != nullptr) gain -= cost;
       most = choose(better, gain, most);
       best = choose(better, broadcast(a), best);
     }
@@ -280,12 +340,13 @@ SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Grou
       const Flags accept = best == a;
       if (!any(accept)) continue;
       // A swap in another lane leaves this lane as it was, but not what gain() has noted.
-      state.look(j);
-      const Lanes gain = state.gain(a, left, state.projection(a), tol, possible);
+      state.look(j, true);
+      const Lanes gain = state.gain(a, left, state.g[a], tol, possible);
       state.swap(a, gain, accept);
       group.swap(a, b, accept);
     }
     if (any(state.worn)) state.build();
+    price_members(state, lost, inverse_p);
   }
   return moved;
 }
@@ -301,7 +362,8 @@ SAFDR_CLONES void climb_group(const Criterion& criterion, const Replicas& replic
                                     : state.value - members_cost(replicas.cost, group, replicas.size);
   };
   Lanes value = value_now();
-  while (climb_round(state, replicas, group, active, tol)) {
+  Lanes* scratch = memory + SubsetLanes::size(replicas.size, criterion.n_columns);
+  while (climb_round(state, replicas, group, active, tol, scratch)) {
     state.build();
     const Lanes before = value;
     value = value_now();
@@ -322,7 +384,7 @@ SAFDR_CLONES double walk_lanes(SubsetLanes& state, std::int32_t* members, const 
     std::int64_t j[kLanes];
     std::fill_n(j, kLanes, candidates[t]);
     Flags possible;
-    const Lanes left = state.look(j);
+    const Lanes left = state.look(j, true);
     const Lanes gain = state.gain(a, left, state.projection(a), tol, possible);
     gains[t] = possible[0] ? gain[0] : -kInfinity;
     if (!possible[0]) continue;
@@ -338,13 +400,18 @@ SAFDR_CLONES double walk_lanes(SubsetLanes& state, std::int32_t* members, const 
 void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Replicas& replicas,
            const double* beta, const std::int64_t* which, std::int64_t n_sweeps, const SweepOptions& options,
            const SweepReport& report) {
-  const std::int64_t n_states = which == nullptr ? criteria.n_criteria : 1;
+  const std::int64_t n_states = which == nullptr ? criteria.n_criteria : 1, n_groups = groups_of(replicas.n_replicas);
   const std::int64_t memory_size = n_states * SubsetLanes::size(replicas.size, criteria.n_columns);
-  run_tasks(groups_of(replicas.n_replicas), options.n_threads, [&](auto next) {
-    AlignedBuffer<Lanes> memory(memory_size);
+  run_tasks((n_groups + kTeam - 1) / kTeam, options.n_threads, [&](auto next) {
+    AlignedBuffer<Lanes> memory(kTeam * memory_size);
     for (std::int64_t i = next(); i >= 0; i = next()) {
-      Group group(replicas, criteria.n_features, i);
-      sweep_often(criteria, all_rows, replicas, group, beta, which, n_sweeps, options, memory.data(), report);
+      std::vector<Walkers> team;
+      team.reserve(kTeam);
+      for (std::int64_t group = i * kTeam; group < std::min((i + 1) * kTeam, n_groups); ++group) {
+        Lanes* its_memory = memory.data() + static_cast<std::int64_t>(team.size()) * memory_size;
+        team.emplace_back(criteria, replicas, which == nullptr, group, its_memory);
+      }
+      sweep_often(criteria, all_rows, replicas, team, beta, which, n_sweeps, options, report);
     }
   });
 }
@@ -352,7 +419,7 @@ void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Repl
 void climb(const Criterion& criterion, const Replicas& replicas, double collinear_tol,
            std::int64_t n_threads, double* values) {
   run_tasks(groups_of(replicas.n_replicas), n_threads, [&](auto next) {
-    AlignedBuffer<Lanes> memory(SubsetLanes::size(replicas.size, criterion.n_columns));
+    AlignedBuffer<Lanes> memory(SubsetLanes::size(replicas.size, criterion.n_columns) + 2 * replicas.size);
     for (std::int64_t i = next(); i >= 0; i = next()) {
       Group group(replicas, criterion.n_features, i);
       climb_group(criterion, replicas, group, collinear_tol, memory.data(), values);

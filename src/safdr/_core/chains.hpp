@@ -50,7 +50,7 @@ struct SweepReport {
 // n_sweeps sweeps of n_proposals Metropolis swaps on each replica. In sweep t replica i has the inverse
 // temperature beta[t][i], and is under criterion which[t][i] of the stack, or, where which is null, under one
 // drawn for each proposal.
-// Replicas go in groups of eight. A group shares the position that is to be replaced (and the criterion,
+// Replicas go in teams of eight. A team shares the position that is to be replaced (and the criterion,
 // where it is drawn); each replica draws its own candidate, and accepts it or not by its own stream.
 void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Replicas& replicas,
            const double* beta, const std::int64_t* which, std::int64_t n_sweeps, const SweepOptions& options,

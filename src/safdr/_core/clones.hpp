@@ -10,3 +10,4 @@
 #endif
 
 #define SAFDR_INLINE inline __attribute__((always_inline))
+#define SAFDR_INLINE_LAMBDA __attribute__((always_inline))

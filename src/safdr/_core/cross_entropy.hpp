@@ -121,7 +121,7 @@ class CrossEntropy {
 #pragma omp simd reduction(+ : loss) reduction(* : product) reduction(min : min_margin)
     for (std::int64_t n = 0; n < n_rows_; ++n) {
       const double sign = 2.0 * y[n] - 1.0, margin = sign * eta_[n];
-      const double t = exp_minus(std::abs(margin));
+      const double t = exp_minus<std::uint64_t>(std::abs(margin));
       const double larger = 1.0 / (1.0 + t), smaller = t * larger;
       // The probability of the other class.
       const double wrong = margin < 0.0 ? larger : smaller;

@@ -1,19 +1,20 @@
-// Eight replicas side by side: one pack holds the same number of each of them, so that every step of the
+// Four replicas side by side: one pack holds the same number of each of them, so that every step of the
 // arithmetic is a full vector operation, however small the matrices are.
 #pragma once
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "clones.hpp"
 
 namespace safdr {
 
-constexpr int kLanes = 8;
+constexpr int kLanes = 4;
 
 // What a register holds on nearly every machine of its kind. GCC keeps wider vectors in memory where the
-// instruction set lacks them (ten times slower), so a pack is made of several of this width.
+// instruction set lacks them (ten times slower), so a pack is made of one or two of this width.
 #if defined(__x86_64__)
 constexpr int kRegisterBytes = 32;
 #else
@@ -21,7 +22,7 @@ constexpr int kRegisterBytes = 16;
 #endif
 
 template <class T>
-struct alignas(64) Pack {
+struct alignas(kLanes * sizeof(T)) Pack {
   static constexpr int kParts = kLanes * sizeof(T) / kRegisterBytes;
   static constexpr int kPerPart = kLanes / kParts;
   typedef T Part __attribute__((vector_size(kRegisterBytes)));
@@ -141,6 +142,15 @@ SAFDR_INLINE bool any(const Flags& flags) {
   std::int64_t one = found[0];
   for (int n = 1; n < flags.kPerPart; ++n) one |= found[n];
   return one != 0;
+}
+
+// body(0), …, body(N - 1), written out: what the body keeps in small arrays then stays in registers.
+template <int N, class Body>
+SAFDR_INLINE void each(Body body) {
+  const auto all = [&]<int... i>(std::integer_sequence<int, i...>) SAFDR_INLINE_LAMBDA {
+    (body(std::integral_constant<int, i>{}), ...);
+  };
+  all(std::make_integer_sequence<int, N>{});
 }
 
 // The vector at an aligned place, and the sum of its numbers.

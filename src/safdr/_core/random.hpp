@@ -1,5 +1,5 @@
 // One random stream a replica: xoshiro256++ (Blackman and Vigna), whose four words of state live in a
-// NumPy array, so that a set of replicas can be copied, pickled and resumed. Eight streams advance together.
+// NumPy array, so that a set of replicas can be copied, pickled and resumed. Four streams advance together.
 #pragma once
 
 #include <cstdint>

@@ -212,7 +212,7 @@ class SoftmaxLoss {
 #pragma omp simd
       for (std::int64_t n = 0; n < kBlock; ++n) {
         const double below = largest_[n] - e[n];
-        p[n] = exp_minus(below > kMostBelow ? kMostBelow : below);
+        p[n] = exp_minus<std::uint64_t>(below > kMostBelow ? kMostBelow : below);
         total[n] += p[n];
       }
     }

@@ -1,4 +1,4 @@
-// The state of eight subsets S side by side, each under a criterion J(S) = trace(D_S' A_SS^-1 D_S) of its
+// The state of four subsets S side by side, each under a criterion J(S) = trace(D_S' A_SS^-1 D_S) of its
 // own: P = A_SS^-1 and w = P D_S.
 //
 // Replacing the member at position a by candidate j, with
@@ -26,11 +26,12 @@ struct Criterion {
 };
 
 // When to build the state anew. A swap subtracts and adds terms of the size of the variance inflation, 1/c
-// of the member that enters and p of the one that leaves, and amplifies errors by up to its square. Below
-// 3000 they mostly add up, and the row of P that a swap has written tells how far they are: times its column
-// of A_SS it should be one; a gain sums k such errors. Gains then are right to 1e-9 of J on long random walks
-// at condition numbers of a million, and to 1e-10 on real data (docs/kernel.md).
-constexpr double kMostInflation = 3000.0, kMostResidual = 5e-10;
+// of the member that enters and p of the one that leaves, and amplifies errors by up to its square. And c is a
+// difference: of the sum x'P x, whose terms are of the size of sum x_l^2 P_ll, it is what own leaves. That sum
+// over c is the strain: so many times is the rounding of c larger, relative to c, than that of the sum. Gains are
+// right to 1e-9 of J on long random walks at condition numbers of a million, and to 1e-10 on real data
+// (docs/kernel.md).
+constexpr double kMostInflation = 3000.0, kMostStrain = 1e5;
 
 // Below this a pivot is rounding error, not variance (features are scaled to variance one).
 constexpr double kSmallestPivot = 1e-13;
@@ -44,6 +45,7 @@ struct SubsetLanes {
   Lanes *x, *g, *q, *r;          // scratch: k, k, k, n_columns
   Lanes value;
   Lanes inverse_p, inverse_c, ratio, own;  // of the swap looked at last: 1/p, 1/c, g_a/p, A_jj
+  bool has_g = false;                      // whether g = P x of the candidate looked at is there
   Flags worn;                              // rounding may have come so far that the state should be built anew
 
   // In vectors.
@@ -86,19 +88,20 @@ struct SubsetLanes {
     factorise();
     value = constant(0.0);
     for (std::int64_t col = 0; col < n_columns; ++col) {
-      for (std::int64_t i = 0; i < k; ++i) {
-        const Lanes* row = P + triangle(i);
-        Lanes sum = discriminant(i, col);
-        for (std::int64_t l = 0; l < i; ++l) sum -= row[l] * x[l];
-        x[i] = sum * row[i];
-        value += x[i] * x[i];
-      }
+      for (std::int64_t l = 0; l < k; ++l) x[l] = discriminant(l, col);
+      // One more row of the factor; its squares are what would be taken from its pivot.
+      Lanes* row[] = {x};
+      Lanes pivots[] = {constant(0.0)}, cross;
+      std::int64_t j = 0;
+      for (; j + 4 <= k; j += 4) reduce<1, 4>(row, j, pivots, cross);
+      for (; j < k; ++j) reduce<1, 1>(row, j, pivots, cross);
+      value -= pivots[0];
     }
   }
 
-  // Looks at candidate j of each lane: leaves x, own and r = D_j - x'w; returns own - x'P x, the variance
-  // that the members leave it.
-  SAFDR_INLINE Lanes look(const std::int64_t* j) {
+  // Looks at candidate j of each lane: leaves x, own and r = D_j - x'w, and g = P x if it is told to; returns
+  // own - x'P x, the variance that the members leave it.
+  SAFDR_INLINE Lanes look(const std::int64_t* j, bool with_g) {
     const double* row[kLanes];
     for (int n = 0; n < kLanes; ++n) row[n] = A[n] + j[n] * n_features;
     for (std::int64_t l = 0; l < k; ++l) {
@@ -111,11 +114,19 @@ struct SubsetLanes {
       for (std::int64_t l = 0; l < k; ++l) sum -= x[l] * w[col * k + l];
       r[col] = sum;
     }
-    return own - quadratic_form();
+    has_g = with_g;
+    if (!with_g) return own - quadratic_form();
+    multiply();
+    Lanes left = own;
+    for (std::int64_t l = 0; l < k; ++l) left -= x[l] * g[l];
+    return left;
   }
 
   // g_a of the candidate looked at.
-  SAFDR_INLINE Lanes projection(std::int64_t a) const {
+  SAFDR_INLINE Lanes projection(std::int64_t a) const { return has_g ? g[a] : row_product(a); }
+
+  // Row a of P, times x.
+  SAFDR_INLINE Lanes row_product(std::int64_t a) const {
     Lanes sum = constant(0.0);
     const Lanes* row = P + triangle(a);
     for (std::int64_t l = 0; l <= a; ++l) sum += row[l] * x[l];
@@ -177,11 +188,36 @@ struct SubsetLanes {
     return added * inverse_c - lost * inverse_p;
   }
 
+  // Whether replacing the member at a is possible and adds more than `gained`, of which nothing is taken for
+  // what goes with the member; without a division. its_inverse_p is 1 / P_aa; the candidate was looked at with g.
+  SAFDR_INLINE Flags gains_more(std::int64_t a, const Lanes& left, const Lanes& its_inverse_p,
+                                const Lanes& gained, double tol) const {
+    const Lanes its_ratio = g[a] * its_inverse_p, c = left + g[a] * its_ratio;
+    Lanes added = constant(0.0);
+    for (std::int64_t col = 0; col < n_columns; ++col) {
+      const Lanes residual = r[col] + its_ratio * w[col * k + a];
+      added += residual * residual;
+    }
+    return (c > 0.0) & ~((c <= tol) & (c < 0.5 * own)) & (added > gained * c);
+  }
+
+  SAFDR_INLINE Lanes inverse_diagonal(std::int64_t a) const { return 1.0 / P[triangle(a) + a]; }
+
+  // |w_a|^2: over P_aa it is what J loses with the member at a.
+  SAFDR_INLINE Lanes loss(std::int64_t a) const {
+    Lanes lost = constant(0.0);
+    for (std::int64_t col = 0; col < n_columns; ++col) lost += w[col * k + a] * w[col * k + a];
+    return lost;
+  }
+
   // Makes the swap that gain() has just looked at, in the lanes that accept it.
   SAFDR_INLINE void swap(std::int64_t a, const Lanes& gain, const Flags& accept) {
     const Lanes zero = constant(0.0), p = at(a, a);
     const Lanes in = choose(accept, inverse_c, zero), out = choose(accept, inverse_p, zero);
-    multiply();
+    if (!has_g) multiply();
+    has_g = false;
+    Lanes strain = constant(0.0);
+    for (std::int64_t l = 0; l < k; ++l) strain += (x[l] * x[l]) * P[triangle(l) + l];
     for (std::int64_t l = 0; l < k; ++l) q[l] = at(a, l);
     Lanes* h = g;
     for (std::int64_t l = 0; l < k; ++l) h[l] -= q[l] * ratio;
@@ -209,10 +245,7 @@ struct SubsetLanes {
       row1[i + 1] += entering1 * h[i + 1] - leaving1 * q[i + 1];
     }
     value += choose(accept, gain, zero);
-    x[a] = own;
-    const Lanes residual = projection(a) - 1.0;
-    worn |= accept & ~((absolute(residual) < kMostResidual / static_cast<double>(k)) & (p <= kMostInflation) &
-                       (inverse_c <= kMostInflation));
+    worn |= accept & ~((strain * inverse_c < kMostStrain) & (p <= kMostInflation) & (inverse_c <= kMostInflation));
   }
 
  private:
@@ -227,104 +260,159 @@ struct SubsetLanes {
     return gather([&](int n) { return D[n][member[n] * n_columns + col]; });
   }
 
-  // The lower triangle of A_SS becomes its Cholesky factor L, with the inverse of its diagonal.
+  // The lower triangle of A_SS becomes its Cholesky factor L, with the inverse of its diagonal. Two rows at a
+  // time against four of those above: eight sums run side by side, from six numbers.
   SAFDR_INLINE void factorise() {
     load();
-    for (std::int64_t i = 0; i < k; ++i) {
-      Lanes* row = P + triangle(i);
-      Lanes pivot = row[i];
+    std::int64_t i = 0;
+    for (; i + 2 <= k; i += 2) {
+      Lanes* row[] = {P + triangle(i), P + triangle(i + 1)};
+      Lanes pivots[] = {row[0][i], row[1][i + 1]}, cross = row[1][i];
       std::int64_t j = 0;
-      for (; j + 4 <= i; j += 4) {
-        const Lanes *row0 = P + triangle(j), *row1 = row0 + j + 1, *row2 = row1 + j + 2, *row3 = row2 + j + 3;
-        Lanes sum0 = row[j], sum1 = row[j + 1], sum2 = row[j + 2], sum3 = row[j + 3];
-        for (std::int64_t l = 0; l < j; ++l) {
-          const Lanes factor = row[l];
-          sum0 -= row0[l] * factor;
-          sum1 -= row1[l] * factor;
-          sum2 -= row2[l] * factor;
-          sum3 -= row3[l] * factor;
-        }
-        sum0 *= row0[j];
-        sum1 = (sum1 - row1[j] * sum0) * row1[j + 1];
-        sum2 = (sum2 - row2[j] * sum0 - row2[j + 1] * sum1) * row2[j + 2];
-        sum3 = (sum3 - row3[j] * sum0 - row3[j + 1] * sum1 - row3[j + 2] * sum2) * row3[j + 3];
-        pivot -= sum0 * sum0 + sum1 * sum1 + sum2 * sum2 + sum3 * sum3;
-        row[j] = sum0;
-        row[j + 1] = sum1;
-        row[j + 2] = sum2;
-        row[j + 3] = sum3;
-      }
-      for (; j < i; ++j) {
-        const Lanes* other = P + triangle(j);
-        Lanes sum = row[j];
-        for (std::int64_t l = 0; l < j; ++l) sum -= other[l] * row[l];
-        row[j] = sum * other[j];
-        pivot -= row[j] * row[j];
-      }
-      row[i] = 1.0 / square_root(choose(pivot > kSmallestPivot, pivot, constant(kSmallestPivot)));
+      for (; j + 4 <= i; j += 4) reduce<2, 4>(row, j, pivots, cross);
+      if (j < i) reduce<2, 2>(row, j, pivots, cross);
+      row[0][i] = inverse_root(pivots[0]);
+      row[1][i] = cross * row[0][i];
+      row[1][i + 1] = inverse_root(pivots[1] - row[1][i] * row[1][i]);
     }
+    if (i == k) return;
+    Lanes* row[] = {P + triangle(i)};
+    Lanes pivots[] = {row[0][i]}, cross;
+    std::int64_t j = 0;
+    for (; j + 4 <= i; j += 4) reduce<1, 4>(row, j, pivots, cross);
+    if (j < i) reduce<1, 2>(row, j, pivots, cross);
+    row[0][i] = inverse_root(pivots[0]);
   }
 
-  // L becomes L^-1, row by row: what a row needs of L is its own, and the rows above are inverted already.
+  static SAFDR_INLINE Lanes inverse_root(const Lanes& pivot) {
+    return 1.0 / square_root(choose(pivot > kSmallestPivot, pivot, constant(kSmallestPivot)));
+  }
+
+  // Columns j to j + Columns of some rows of L, from the rows above; takes their squares from the pivots, and
+  // their product from `cross`.
+  template <int Rows, int Columns>
+  SAFDR_INLINE void reduce(Lanes* const* row, std::int64_t j, Lanes* pivots, Lanes& cross) const {
+    const Lanes* above[Columns];
+    Lanes sum[Rows][Columns];
+    each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA {
+      above[c] = P + triangle(j + c);
+      each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA { sum[r][c] = row[r][j + c]; });
+    });
+    for (std::int64_t l = 0; l < j; ++l) {
+      Lanes factor[Rows];
+      each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA { factor[r] = row[r][l]; });
+      each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA {
+        const Lanes number = above[c][l];
+        each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA { sum[r][c] -= number * factor[r]; });
+      });
+    }
+    each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA {
+      each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA {
+        each<c>([&](auto d) SAFDR_INLINE_LAMBDA { sum[r][c] -= above[c][j + d] * sum[r][d]; });
+        sum[r][c] *= above[c][j + c];
+        row[r][j + c] = sum[r][c];
+        pivots[r] -= sum[r][c] * sum[r][c];
+      });
+      if constexpr (Rows == 2) cross -= sum[0][c] * sum[1][c];
+    });
+  }
+
+  // L becomes L^-1, two rows at a time: what a row needs of L is its own, and the rows above are inverted
+  // already.
   SAFDR_INLINE void invert_factor() {
-    for (std::int64_t i = 1; i < k; ++i) {
-      Lanes* row = P + triangle(i);
-      const Lanes scale = constant(0.0) - row[i];
+    std::int64_t i = 0;
+    for (; i + 2 <= k; i += 2) {
+      Lanes* row[] = {P + triangle(i), P + triangle(i + 1)};
       std::int64_t j = 0;
-      for (; j + 4 <= i; j += 4) {
-        const Lanes *row0 = P + triangle(j), *row1 = row0 + j + 1, *row2 = row1 + j + 2, *row3 = row2 + j + 3;
-        const Lanes l0 = row[j], l1 = row[j + 1], l2 = row[j + 2], l3 = row[j + 3];
-        Lanes sum0 = l0 * row0[j] + l1 * row1[j] + l2 * row2[j] + l3 * row3[j];
-        Lanes sum1 = l1 * row1[j + 1] + l2 * row2[j + 1] + l3 * row3[j + 1];
-        Lanes sum2 = l2 * row2[j + 2] + l3 * row3[j + 2];
-        Lanes sum3 = l3 * row3[j + 3];
-        const Lanes* other = row3 + 2 * j + 4;  // column j of the next row
-        for (std::int64_t l = j + 4; l < i; other += ++l) {
-          const Lanes factor = row[l];
-          sum0 += factor * other[0];
-          sum1 += factor * other[1];
-          sum2 += factor * other[2];
-          sum3 += factor * other[3];
-        }
-        row[j] = sum0 * scale;
-        row[j + 1] = sum1 * scale;
-        row[j + 2] = sum2 * scale;
-        row[j + 3] = sum3 * scale;
-      }
-      for (; j < i; ++j) {
-        Lanes sum = constant(0.0);
-        for (std::int64_t l = j; l < i; ++l) sum += row[l] * P[triangle(l) + j];
-        row[j] = sum * scale;
-      }
+      for (; j + 4 <= i; j += 4) invert<2, 4>(row, i, j);
+      if (j < i) invert<2, 2>(row, i, j);
+      row[1][i] *= constant(0.0) - row[0][i] * row[1][i + 1];
+    }
+    if (i == k) return;
+    Lanes* row[] = {P + triangle(i)};
+    std::int64_t j = 0;
+    for (; j + 4 <= i; j += 4) invert<1, 4>(row, i, j);
+    if (j < i) invert<1, 2>(row, i, j);
+  }
+
+  // Columns j to j + Columns of rows i and, if there are two, i + 1 of L^-1.
+  template <int Rows, int Columns>
+  SAFDR_INLINE void invert(Lanes* const* row, std::int64_t i, std::int64_t j) const {
+    Lanes sum[Rows][Columns];
+    each<Columns>([&](auto d) SAFDR_INLINE_LAMBDA {
+      const Lanes* above = P + triangle(j + d) + j;
+      each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA {
+        const Lanes factor = row[r][j + d];
+        each<d>([&](auto c) SAFDR_INLINE_LAMBDA { sum[r][c] += factor * above[c]; });
+        sum[r][d] = factor * above[d];
+      });
+    });
+    const Lanes* above = P + triangle(j + Columns) + j;
+    for (std::int64_t l = j + Columns; l < i; above += ++l) {
+      Lanes factor[Rows];
+      each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA { factor[r] = row[r][l]; });
+      each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA {
+        const Lanes number = above[c];
+        each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA { sum[r][c] += factor[r] * number; });
+      });
+    }
+    const Lanes scale = constant(0.0) - row[0][i];
+    each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA { row[0][j + c] = sum[0][c] *= scale; });
+    if constexpr (Rows == 2) {
+      const Lanes factor = row[1][i], its_scale = constant(0.0) - row[1][i + 1];
+      each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA {
+        row[1][j + c] = (sum[1][c] + factor * sum[0][c]) * its_scale;
+      });
     }
   }
 
-  // L^-1 becomes P = L^-T L^-1, row by row: a row needs those below it only.
+  // L^-1 becomes P = L^-T L^-1, two rows at a time: a row needs itself and those below it only.
   SAFDR_INLINE void square_factor() {
-    for (std::int64_t i = 0; i < k; ++i) {
-      Lanes* row = P + triangle(i);
+    std::int64_t i = 0;
+    for (; i + 2 <= k; i += 2) {
       std::int64_t j = 0;
-      for (; j + 4 <= i + 1; j += 4) {
-        Lanes sum0 = constant(0.0), sum1 = sum0, sum2 = sum0, sum3 = sum0;
-        const Lanes* other = row;
-        for (std::int64_t l = i; l < k; other += ++l) {
-          const Lanes factor = other[i];
-          sum0 += factor * other[j];
-          sum1 += factor * other[j + 1];
-          sum2 += factor * other[j + 2];
-          sum3 += factor * other[j + 3];
-        }
-        row[j] = sum0;
-        row[j + 1] = sum1;
-        row[j + 2] = sum2;
-        row[j + 3] = sum3;
+      for (; j + 4 <= i; j += 4) square<4>(i, j);
+      if (j < i) square<2>(i, j);
+      const Lanes* row = P + triangle(i);
+      Lanes first = row[i] * row[i], cross = constant(0.0), second = cross;
+      row += i + 1;
+      for (std::int64_t l = i + 1; l < k; row += ++l) {
+        first += row[i] * row[i];
+        cross += row[i] * row[i + 1];
+        second += row[i + 1] * row[i + 1];
       }
-      for (; j <= i; ++j) {
-        Lanes sum = constant(0.0);
-        for (std::int64_t l = i; l < k; ++l) sum += P[triangle(l) + i] * P[triangle(l) + j];
-        row[j] = sum;
-      }
+      P[triangle(i) + i] = first;
+      P[triangle(i + 1) + i] = cross;
+      P[triangle(i + 1) + i + 1] = second;
     }
+    if (i == k) return;
+    Lanes* row = P + triangle(i);
+    for (std::int64_t j = 0; j < i; ++j) row[j] *= row[i];
+    row[i] *= row[i];
+  }
+
+  // Columns j to j + Columns of rows i and i + 1 of P.
+  template <int Columns>
+  SAFDR_INLINE void square(std::int64_t i, std::int64_t j) {
+    Lanes *row0 = P + triangle(i), *row1 = row0 + i + 1;
+    Lanes sum0[Columns], sum1[Columns];
+    each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA {
+      sum0[c] = row0[i] * row0[j + c];
+      sum1[c] = constant(0.0);
+    });
+    const Lanes* row = row1;
+    for (std::int64_t l = i + 1; l < k; row += ++l) {
+      const Lanes factor0 = row[i], factor1 = row[i + 1];
+      each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA {
+        const Lanes number = row[j + c];
+        sum0[c] += factor0 * number;
+        sum1[c] += factor1 * number;
+      });
+    }
+    each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA {
+      row0[j + c] = sum0[c];
+      row1[j + c] = sum1[c];
+    });
   }
 
   // P = A_SS.
@@ -339,33 +427,36 @@ struct SubsetLanes {
     }
   }
 
-  // x'P x. Four rows at a time, so that each x is loaded once for them and four sums run side by side.
+  // x'P x. Eight rows at a time, so that each x is loaded once for them and eight sums run side by side.
   SAFDR_INLINE Lanes quadratic_form() const {
     Lanes total = constant(0.0);
     std::int64_t i = 0;
-    for (; i + 4 <= k; i += 4) {
-      const Lanes *row0 = P + triangle(i), *row1 = row0 + i + 1, *row2 = row1 + i + 2, *row3 = row2 + i + 3;
-      Lanes sum0 = constant(0.0), sum1 = sum0, sum2 = sum0, sum3 = sum0;
-      for (std::int64_t l = 0; l < i; ++l) {
-        const Lanes x_l = x[l];
-        sum0 += row0[l] * x_l;
-        sum1 += row1[l] * x_l;
-        sum2 += row2[l] * x_l;
-        sum3 += row3[l] * x_l;
-      }
-      const Lanes x0 = x[i], x1 = x[i + 1], x2 = x[i + 2], x3 = x[i + 3];
-      sum1 += row1[i] * x0;
-      sum2 += row2[i] * x0 + row2[i + 1] * x1;
-      sum3 += row3[i] * x0 + row3[i + 1] * x1 + row3[i + 2] * x2;
-      total += x0 * (2.0 * sum0 + row0[i] * x0) + x1 * (2.0 * sum1 + row1[i + 1] * x1) +
-               x2 * (2.0 * sum2 + row2[i + 2] * x2) + x3 * (2.0 * sum3 + row3[i + 3] * x3);
+    for (; i + 8 <= k; i += 8) total += quadratic_rows<8>(i);
+    if (i + 4 <= k) {
+      total += quadratic_rows<4>(i);
+      i += 4;
     }
-    for (; i < k; ++i) {
-      const Lanes* row = P + triangle(i);
-      Lanes sum = constant(0.0);
-      for (std::int64_t l = 0; l < i; ++l) sum += row[l] * x[l];
-      total += x[i] * (2.0 * sum + row[i] * x[i]);
+    for (; i < k; ++i) total += quadratic_rows<1>(i);
+    return total;
+  }
+
+  template <int Rows>
+  SAFDR_INLINE Lanes quadratic_rows(std::int64_t i) const {
+    const Lanes* row[Rows];
+    Lanes sum[Rows];
+    each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA {
+      row[r] = P + triangle(i + r);
+      sum[r] = constant(0.0);
+    });
+    for (std::int64_t l = 0; l < i; ++l) {
+      const Lanes x_l = x[l];
+      each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA { sum[r] += row[r][l] * x_l; });
     }
+    Lanes total = constant(0.0);
+    each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA {
+      each<r>([&](auto c) SAFDR_INLINE_LAMBDA { sum[r] += row[r][i + c] * x[i + c]; });
+      total += x[i + r] * (2.0 * sum[r] + row[r][i + r] * x[i + r]);
+    });
     return total;
   }
 };

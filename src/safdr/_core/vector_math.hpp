@@ -9,23 +9,25 @@
 namespace safdr {
 
 // exp(-a) for a >= 0: 2^n times the Taylor polynomial of exp on |r| <= ln(2)/2, whose first term left
-// out is r^13/13! < 2e-16. Below exp(-708) the result stays at exp(-708).
-SAFDR_INLINE double exp_minus(double a) {
+// out is r^13/13! < 2e-16. Below exp(-708) the result stays at exp(-708). Of a number, or of a vector of them
+// (Bits are as many unsigned integers).
+template <class Bits, class Real>
+SAFDR_INLINE Real exp_minus(Real a) {
   constexpr double kLog2e = 1.4426950408889634, kLn2High = 0x1.62e42fefa3800p-1,
                    kLn2Low = 0x1.ef35793c76730p-45, kShift = 0x1.8p52;
-  const double x = a > 708.0 ? -708.0 : -a;  // not a number stays that
-  const double shifted = x * kLog2e + kShift;  // the integer n sits in the low bits
-  const double n = shifted - kShift;
-  const double r = (x - n * kLn2High) - n * kLn2Low;
+  const Real x = a > 708.0 ? Real{} - 708.0 : -a;  // not a number stays that
+  const Real shifted = x * kLog2e + kShift;         // the integer n sits in the low bits
+  const Real n = shifted - kShift;
+  const Real r = (x - n * kLn2High) - n * kLn2Low;
   // Pairs of terms, pairs of pairs, and so on: a chain of five steps rather than of thirteen.
-  const double r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
-  const double p01 = 1.0 + r, p23 = 0.5 + r * (1.0 / 6), p45 = 1.0 / 24 + r * (1.0 / 120),
-               p67 = 1.0 / 720 + r * (1.0 / 5040), p89 = 1.0 / 40320 + r * (1.0 / 362880),
-               pab = 1.0 / 3628800 + r * (1.0 / 39916800);
-  const double p03 = p01 + r2 * p23, p47 = p45 + r2 * p67, p8b = p89 + r2 * pab;
-  const double p = (p03 + r4 * p47) + r8 * (p8b + r4 * (1.0 / 479001600));
-  const std::uint64_t exponent = (std::bit_cast<std::uint64_t>(shifted) + 1023) << 52;
-  return p * std::bit_cast<double>(exponent);
+  const Real r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
+  const Real p01 = 1.0 + r, p23 = 0.5 + r * (1.0 / 6), p45 = 1.0 / 24 + r * (1.0 / 120),
+             p67 = 1.0 / 720 + r * (1.0 / 5040), p89 = 1.0 / 40320 + r * (1.0 / 362880),
+             pab = 1.0 / 3628800 + r * (1.0 / 39916800);
+  const Real p03 = p01 + r2 * p23, p47 = p45 + r2 * p67, p8b = p89 + r2 * pab;
+  const Real p = (p03 + r4 * p47) + r8 * (p8b + r4 * (1.0 / 479001600));
+  const Bits exponent = (std::bit_cast<Bits>(shifted) + 1023) << 52;
+  return p * std::bit_cast<Real>(exponent);
 }
 
 // log(1 + t) for 0 <= t <= 1, as 2 atanh(t / (2 + t)): s^2 <= 1/9, so 16 terms leave less than 1e-16.
