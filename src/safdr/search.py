@@ -265,6 +265,8 @@ class Search:
 
 def _stacked(first: IntArray, second: IntArray) -> IntArray:
     """Rows of both, filled up with -1 to the same length."""
+    if first.shape[1] == second.shape[1]:
+        return np.vstack([first, second])
     longest = max(first.shape[1], second.shape[1])
     return np.vstack(
         [

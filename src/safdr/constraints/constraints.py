@@ -169,10 +169,15 @@ class Constraints:
 
     # ---- Sizes ----------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def smallest(self) -> int:
         """What the units that are in every subset count."""
         return int(self.counts[self.include].sum())
+
+    @cached_property
+    def _any_number(self) -> bool:
+        """Whether free units count one each and get along, so that there are subsets of any size."""
+        return self.conflicts is None and bool((self.counts[self.free] == 1).all())
 
     @cached_property
     def _parts(self) -> list[parts.Part] | None:
@@ -191,6 +196,8 @@ class Constraints:
         most = room if up_to is None else min(up_to - self.smallest, room)
         if most < 0:
             return []
+        if self._any_number:
+            return list(range(max(self.smallest, 1), self.smallest + most + 1))
         if self._parts is None:
             totals = self._packing.totals(most)
         else:
@@ -200,6 +207,8 @@ class Constraints:
 
     def has_size(self, size: int) -> bool:
         """Whether some subset has this size."""
+        if self._any_number:
+            return max(self.smallest, 1) <= size <= self.smallest + len(self.free)
         return size in self.sizes(size)
 
     def check_size(self, size: int, parameter: str = "n_features_to_select") -> None:
