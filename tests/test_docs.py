@@ -30,6 +30,7 @@ def run(page, monkeypatch):
 def test_a_criterion_and_chains_of_your_own(monkeypatch):
     page = run("own-criterion.md", monkeypatch)
     assert page.best.tolist() == [1, 4]
+    assert page.selector.subset_.tolist() == [1, 4]
     assert np.ptp(list(page.VALUES.values())) > 0
 
 
