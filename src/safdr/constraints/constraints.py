@@ -176,7 +176,7 @@ class Constraints:
 
     @cached_property
     def _any_number(self) -> bool:
-        """Whether free units count one each and get along, so that there are subsets of any size."""
+        """Whether free units count one each and get along: then there are subsets of any size."""
         return self.conflicts is None and bool((self.counts[self.free] == 1).all())
 
     @cached_property
@@ -236,7 +236,7 @@ class Constraints:
             f"{parameter}={size} can't be made of whole groups (of "
             f"{', '.join(map(str, np.unique(self.counts[self.free])))} columns). The nearest that "
             f"can: {' and '.join(map(str, sizes[max(place - 1, 0) : place + 1]))}. Or count groups "
-            "as one feature each, by count='groups'."
+            "as one feature each, by count_by='group'."
         )
 
     def _refuse_small(self, size: int, parameter: str) -> None:
