@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "aligned.hpp"
-#include "cholesky_columns.hpp"
+#include "cholesky.hpp"
 #include "clones.hpp"
 #include "cross_entropy.hpp"
 #include "parallel.hpp"

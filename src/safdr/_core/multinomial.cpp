@@ -41,17 +41,21 @@ SAFDR_CLONES void curvature(SoftmaxLoss& f, const double* v, const double* proba
   f.curvature(v, probability, out);
 }
 
-SAFDR_CLONES void factorise_block(SoftmaxLoss& f, std::int64_t c, const double* probability, double* L,
-                                  double* scratch) {
+SAFDR_CLONES void factorise_block(SoftmaxLoss& f, std::int64_t c, const double* probability, double* L) {
   f.diagonal_block(c, probability, L);
-  cholesky_factorise(L, f.q, f.stride, scratch);
+  Cholesky::factorise(L, f.q, f.stride);
 }
 
 SAFDR_CLONES void solve(const double* L, std::int64_t q, std::int64_t stride, const double* in, double* out) {
-  cholesky_solve(L, q, stride, in, out);
+  Cholesky::solve(L, q, stride, in, out);
 }
 
-SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) { return dot_product(a, b, n); }
+SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
 
 // out = a + factor b; out may be either of them.
 SAFDR_CLONES void combine(const double* a, double factor, const double* b, double* out, std::int64_t n) {
@@ -66,7 +70,7 @@ class Fit {
       : options_(options), f_(design, size + 1), n_(f_.length), theta_(n_), gradient_(n_), trial_(n_),
         trial_gradient_(n_), step_(n_), residual_(n_), direction_(n_), scaled_(n_), product_(n_),
         probability_(f_.n_probabilities()), trial_probability_(f_.n_probabilities()),
-        L_(f_.n_classes * f_.stride * f_.stride), scratch_(2 * f_.stride) {}
+        L_(f_.n_classes * f_.stride * f_.stride) {}
 
   // From the given coefficients; what was left before the step that led there, and how many slow steps there were.
   void run(const std::int32_t* subset, const double* start, double left, std::int64_t slow_steps) {
@@ -129,7 +133,7 @@ class Fit {
   void take_blocks() {
     const std::int64_t numbers = f_.stride * f_.stride;
     for (std::int64_t c = 0; c < f_.n_classes; ++c) {
-      factorise_block(f_, c, probability_.data(), L_.data() + c * numbers, scratch_.data());
+      factorise_block(f_, c, probability_.data(), L_.data() + c * numbers);
     }
   }
 
@@ -193,7 +197,7 @@ class Fit {
   SoftmaxLoss f_;
   const std::int64_t n_;
   AlignedBuffer<double> theta_, gradient_, trial_, trial_gradient_, step_, residual_, direction_, scaled_,
-      product_, probability_, trial_probability_, L_, scratch_;
+      product_, probability_, trial_probability_, L_;
   ClassEvaluation now_{};
   double left_ = 0.0, decrement_ = 0.0, fraction_ = 0.0;
   bool full_step_ = false, finished_ = false, converged_ = false, drifting_ = false;

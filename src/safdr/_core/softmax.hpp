@@ -303,7 +303,7 @@ class SoftmaxLoss {
     }
   }
 
-  // Four rows and two columns of a block of the Hessian.
+  // Four rows and two columns of a block of the Hessian, whose lower triangle is kept column by column.
   SAFDR_INLINE void add_tile(const double* const* columns, std::int64_t i, std::int64_t j, double* H) {
     const double* u = U_.data() + i * kBlock;
     const double *z0 = columns[j], *z1 = columns[j + 1];
@@ -317,7 +317,7 @@ class SoftmaxLoss {
       }
     }
     for (std::int64_t r = 0; r < kTile; ++r) {
-      for (std::int64_t c = 0; c < kHalf; ++c) H[(i + r) * stride + j + c] += sum_of(sum[r][c]);
+      for (std::int64_t c = 0; c < kHalf; ++c) H[(j + c) * stride + i + r] += sum_of(sum[r][c]);
     }
   }
 
