@@ -1,4 +1,4 @@
-"""Columns of the rows, standardised and laid out as the compiled fits take them."""
+"""Subsets to fit, each once, and their columns, laid out as the compiled fits take them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,49 @@ NUMBERS_AT_ONCE = 64_000_000
 
 # Of sparse rows so many columns are dense at a time.
 SPARSE_COLUMNS_AT_ONCE = 64
+
+
+def distinct_rows(subsets: IntArray) -> tuple[IntArray, IntArray]:
+    """Like np.unique of rows, which takes several times as long for some dozens of them.
+
+    Parameters
+    ----------
+    subsets : ndarray of shape (n_subsets, size)
+        Columns of each subset.
+
+    Returns
+    -------
+    distinct : ndarray of shape (n_distinct, size)
+        In order.
+    inverse : ndarray of shape (n_subsets,)
+        Which of them each subset is.
+    """
+    # Numbers with the largest byte first are in the order of their bytes.
+    rows = [row.tobytes() for row in subsets.astype(">u4")]
+    found = sorted({row: i for i, row in enumerate(rows)}.items())
+    place = {row: i for i, (row, _) in enumerate(found)}
+    return subsets[[i for _, i in found]], np.array([place[row] for row in rows])
+
+
+def renumbered(subsets: IntArray, n_features: int) -> tuple[IntArray, NDArray[np.int32]]:
+    """The features that occur, in order, and the subsets by their places among them.
+
+    Parameters
+    ----------
+    subsets : ndarray of shape (n_subsets, size)
+        Columns of each subset.
+    n_features : int
+        Number of features there are.
+
+    Returns
+    -------
+    columns : ndarray of shape (n_columns,)
+    places : ndarray of shape (n_subsets, size)
+    """
+    occurs = np.zeros(n_features, dtype=bool)
+    occurs[subsets] = True
+    places = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(occurs), places[subsets]
 
 
 def standardised(X: Rows, center: FloatArray, scale: FloatArray, columns: IntArray) -> FloatArray:
@@ -49,21 +92,25 @@ def standardised(X: Rows, center: FloatArray, scale: FloatArray, columns: IntArr
     return Z
 
 
-def portions(subsets: IntArray, n_rows: int) -> Iterator[IntArray]:
+def portions(subsets: IntArray, shape: tuple[int, ...]) -> Iterator[IntArray]:
     """Subsets whose columns fit into memory together, one portion after the other.
 
     Parameters
     ----------
     subsets : ndarray of shape (n_subsets, size)
         Columns of each model.
-    n_rows : int
-        Rows of each column.
+    shape : tuple of int
+        Rows and features.
 
     Yields
     ------
     ndarray of shape (n_some, size)
     """
+    n_rows, n_features = shape
     most = max(NUMBERS_AT_ONCE // n_rows, subsets.shape[1])
+    if n_features <= most:
+        yield subsets
+        return
     while len(subsets):
         # Columns that the first 1, 2, … subsets have in all.
         n_columns = np.cumsum(_is_first(subsets), axis=None).reshape(subsets.shape)[:, -1]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from safdr import _core
 from safdr.checkpoint import no_checkpoint
-from safdr.design import portions, standardised
+from safdr.design import distinct_rows, portions, renumbered, standardised
 from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
@@ -127,10 +127,10 @@ class LogisticData:
         -------
         LogisticFits
         """
-        distinct, inverse = np.unique(subsets, axis=0, return_inverse=True)
+        distinct, inverse = distinct_rows(subsets)
         parts = [
             self._fit_together(some, best_only, n_threads, checkpoint)
-            for some in portions(distinct, len(self._y))
+            for some in portions(distinct, self._X.shape)
         ]
         scaled, cross_entropies, separated, converged, _, n_iter = map(
             np.concatenate, zip(*parts, strict=True)
@@ -154,8 +154,7 @@ class LogisticData:
         checkpoint: Callable[[], None],
     ) -> list[NDArray[Any]]:
         """Fit subsets on columns that are standardised once for all of them."""
-        columns, places = np.unique(subsets, return_inverse=True)
-        local: NDArray[np.int32] = places.reshape(subsets.shape).astype(np.int32)
+        columns, local = renumbered(subsets, self._X.shape[1])
         Z = standardised(self._X, self._center, self._scale, columns)
         fit = partial(self._fit, Z, n_threads=n_threads, checkpoint=checkpoint)
         model = start = None
@@ -199,7 +198,7 @@ class LogisticData:
         # The mean of the two covariances, in units of the scale.
         scale = self._scale[subsets]
         pooled = self._covariances(subsets) / (2.0 * scale[:, :, None] * scale[:, None, :])
-        pooled += 1e-8 * np.eye(size)
+        pooled[:, np.arange(size), np.arange(size)] += 1e-8
         negative, positive = self._means[0][subsets], self._means[1][subsets]
         slopes = np.linalg.solve(pooled, (positive - negative)[..., None])[..., 0]
         intercepts = self._log_odds - 0.5 * np.sum((positive + negative) * slopes, axis=1)
@@ -237,6 +236,8 @@ class LogisticData:
                     n_threads=n_threads,
                 )
             )
+        if len(parts) == 1:
+            return list(parts[0])
         return [np.concatenate(part) for part in zip(*parts, strict=True)]
 
 

@@ -22,6 +22,7 @@ from sklearn.metrics import (
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from safdr.checkpoint import no_checkpoint
+from safdr.design import distinct_rows
 from safdr.moments import FloatArray, IntArray
 from safdr.objectives import fit_weighted, seeded
 from safdr.picks import PaddedFits
@@ -73,7 +74,7 @@ class ModelPick:
     ) -> PaddedFits:
         """Mean loss of each subset over the folds; equal subsets are fitted once."""
         del best_only  # each loss is computed to the end
-        distinct, inverse = np.unique(subsets, axis=0, return_inverse=True)
+        distinct, inverse = distinct_rows(subsets)
         checkpoint()
         if n_threads > 1:
             tasks = (delayed(self.held_out_loss)(self.estimator, some) for some in distinct)
@@ -85,7 +86,7 @@ class ModelPick:
                 losses[i] = self.held_out_loss(self.estimator, some)
         n = len(subsets)
         nothing = np.zeros(n, dtype=np.int64)
-        return PaddedFits(losses[inverse.ravel()], nothing.astype(bool), None, None, nothing)
+        return PaddedFits(losses[inverse], nothing.astype(bool), None, None, nothing)
 
     def baseline(self) -> float:
         """Loss of a model that sees no features."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from safdr import _core
 from safdr.checkpoint import no_checkpoint
-from safdr.design import portions, standardised
+from safdr.design import distinct_rows, portions, renumbered, standardised
 from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
@@ -144,17 +144,15 @@ class MultinomialData:
         -------
         MultinomialFits
         """
-        distinct, inverse = np.unique(subsets, axis=0, return_inverse=True)
+        distinct, inverse = distinct_rows(subsets)
         run = partial(self._run, n_threads=n_threads, checkpoint=checkpoint)
         parts = [
-            self._fit_together(some, best_only, run)
-            for some in portions(distinct, len(self._codes))
+            self._fit_together(some, best_only, run) for some in portions(distinct, self._X.shape)
         ]
         theta, cross_entropies, separated, converged, _, n_iter = map(
             np.concatenate, zip(*parts, strict=True)
         )
         coefficients, intercepts = self._original_scale(distinct, theta)
-        inverse = inverse.ravel()
         return MultinomialFits(
             coefficients=coefficients[inverse],
             intercepts=intercepts[inverse],
@@ -168,8 +166,7 @@ class MultinomialData:
         self, subsets: IntArray, best_only: bool, run: Callable[..., list[NDArray[Any]]]
     ) -> list[NDArray[Any]]:
         """Fit subsets on columns that are standardised once for all of them."""
-        columns, places = np.unique(subsets, return_inverse=True)
-        local = places.reshape(subsets.shape).astype(np.int32)
+        columns, local = renumbered(subsets, self._X.shape[1])
         Z = standardised(self._X, self._center, self._scale, columns)
         start = self._discriminant_start(subsets)
         fits = run(Z, local, start, exact=False)

@@ -82,7 +82,7 @@ def anneal(
         which = None if each_proposal else rng.integers(chains.n_batches, size=shape)
         values, acceptance = chains.sweep(np.broadcast_to(now[:, None], shape), which)
         parts.append((now, values, acceptance))
-        means.extend(values.mean(axis=1))
+        means.extend(values.mean(axis=1).tolist())
         converged = has_converged(means, settings.tol, settings.n_iter_no_change)
     beta, values, acceptance = map(np.concatenate, zip(*parts, strict=True))
     return Trace(beta, np.array(means), values.std(axis=1), acceptance.mean(axis=1), converged)

@@ -291,7 +291,7 @@ def _orders(
     """Features of each replica in the kernel's order: fixed, free members, candidates, excluded."""
     rank = np.full((len(subsets), n_features), 2, dtype=np.int8)
     rank[:, np.asarray(exclude, dtype=np.intp)] = 3
-    np.put_along_axis(rank, subsets, 1, axis=1)
+    rank[np.arange(len(subsets))[:, None], subsets] = 1
     rank[:, np.asarray(include, dtype=np.intp)] = 0
     return np.argsort(rank, axis=1, kind="stable").astype(np.int32)
 
@@ -322,7 +322,10 @@ def random_subsets(
     ndarray of shape (n_subsets, size)
     """
     first = np.asarray(include, dtype=np.int64)
-    others = np.setdiff1d(np.arange(criterion.n_features), np.union1d(first, exclude))
+    free = np.ones(criterion.n_features, dtype=bool)
+    free[first] = False
+    free[np.asarray(exclude, dtype=np.int64)] = False
+    others = np.flatnonzero(free)
     drawn = np.concatenate(
         [
             np.broadcast_to(first, (n_subsets, len(first))),
@@ -339,13 +342,11 @@ def random_subsets(
 
 def _have_collinear(criterion: Criterion, subsets: IntArray) -> NDArray[np.bool_]:
     """Whether any member is a linear combination of those before it."""
-    A = criterion.A[subsets[:, :, None], subsets[:, None, :]]
-    variance = np.diagonal(A, axis1=1, axis2=2)
-    try:
-        own = np.diagonal(np.linalg.cholesky(A), axis1=1, axis2=2) ** 2
-    except np.linalg.LinAlgError:
-        return np.ones(len(subsets), dtype=bool)
-    return is_collinear(own, variance, criterion.collinear_tol).any(axis=1)
+    left = np.empty(subsets.shape)
+    members = subsets.astype(np.int32)
+    _core.subset_values(criterion.A, criterion.D, members, n_threads=1, left=left)
+    variance = np.diagonal(criterion.A)[subsets]
+    return np.asarray(is_collinear(left, variance, criterion.collinear_tol).any(axis=1))
 
 
 def is_collinear(own: Any, variance: Any, tol: float) -> Any:

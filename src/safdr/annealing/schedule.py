@@ -52,5 +52,5 @@ def has_converged(means: Sequence[float], tol: float, window: int) -> bool:
     """
     if len(means) < 2 * window:
         return False
-    now, before = np.mean(means[-window:]), np.mean(means[-2 * window : -window])
-    return bool(abs(now - before) <= tol * abs(now))
+    now, before = sum(means[-window:]) / window, sum(means[-2 * window : -window]) / window
+    return abs(now - before) <= tol * abs(now)
