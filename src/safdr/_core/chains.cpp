@@ -185,7 +185,7 @@ struct Walkers {
 
   SAFDR_INLINE void move(SubsetLanes& state, std::int64_t a) {
     state.swap(a, gain, accept);
-    Flags worn = state.worn, possible;
+    Flags unknown{}, possible;
     for (SubsetLanes& other : states) {
       if (&other == &state) continue;
       // A tolerance of zero: the other criteria follow the one that was asked. Where one can't, its value
@@ -194,11 +194,15 @@ struct Walkers {
       const Lanes its_gain = other.gain(a, its_left, other.projection(a), 0.0, possible);
       other.swap(a, its_gain, accept & possible);
       other.value = choose(accept & ~possible, constant(std::nan("")), other.value);
-      worn |= other.worn | (accept & ~possible);
+      unknown |= accept & ~possible;
     }
     group.swap(a, b, accept);
     n_accepted -= accept;
-    if (any(worn)) rebuild_all();
+    for (SubsetLanes& each : states) {
+      each.confirm_wear(a);
+      unknown |= each.worn;
+    }
+    if (any(unknown)) rebuild_all();
   }
 
   SAFDR_INLINE void rebuild_all() {
@@ -344,6 +348,7 @@ SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Grou
       const Lanes gain = state.gain(a, left, state.g[a], tol, possible);
       state.swap(a, gain, accept);
       group.swap(a, b, accept);
+      state.confirm_wear(a);
     }
     if (any(state.worn)) state.build();
     price_members(state, lost, inverse_p);
@@ -390,6 +395,7 @@ SAFDR_CLONES double walk_lanes(SubsetLanes& state, std::int32_t* members, const 
     if (!possible[0]) continue;
     state.swap(a, gain, everywhere);
     std::fill_n(members + a * kLanes, kLanes, static_cast<std::int32_t>(candidates[t]));
+    state.confirm_wear(a);
     if (state.worn[0] || t + 1 == n_swaps) rebuild(state, everywhere, worst);
   }
   return worst[0];

@@ -26,12 +26,12 @@ struct Criterion {
 };
 
 // When to build the state anew. A swap subtracts and adds terms of the size of the variance inflation, 1/c
-// of the member that enters and p of the one that leaves, and amplifies errors by up to its square. And c is a
-// difference: of the sum x'P x, whose terms are of the size of sum x_l^2 P_ll, it is what own leaves. That sum
-// over c is the strain: so many times is the rounding of c larger, relative to c, than that of the sum. Gains are
-// right to 1e-9 of J on long random walks at condition numbers of a million, and to 1e-10 on real data
-// (docs/kernel.md).
-constexpr double kMostInflation = 3000.0, kMostStrain = 1e5;
+// of the member that enters and p of the one that leaves. And c is a difference: it is what x'P x, a sum of terms of
+// the size of x_l^2 P_ll, leaves of A_jj. The sum of these over c is the strain: so many times is the rounding
+// of c larger, relative to c, than that of a number. Where one of them is large, the state is looked at: P times a
+// column of A_SS may be off by so much, over k, since a gain sums k such errors. Gains then are right to 1e-9 of J
+// on long random walks at condition numbers of a million, and to 1e-10 on real data (docs/kernel.md).
+constexpr double kMostInflation = 3000.0, kMostStrain = 1e4, kMostResidual = 2e-9;
 
 // Below this a pivot is rounding error, not variance (features are scaled to variance one).
 constexpr double kSmallestPivot = 1e-13;
@@ -208,6 +208,28 @@ struct SubsetLanes {
     Lanes lost = constant(0.0);
     for (std::int64_t col = 0; col < n_columns; ++col) lost += w[col * k + a] * w[col * k + a];
     return lost;
+  }
+
+  // Of the lanes that may be worn by the swap at position a, which the members show by now, those that are: P
+  // times the column of another member should be one at its place and zero elsewhere. (Times that of the member
+  // that came in it is, whatever P was before.)
+  SAFDR_INLINE void confirm_wear(std::int64_t a) {
+    if (k == 1 || !any(worn)) return;
+    const std::int64_t b = (a + k / 2) % k;
+    const std::int32_t* other = members + b * kLanes;
+    for (std::int64_t l = 0; l < k; ++l) {
+      const std::int32_t* member = members + l * kLanes;
+      x[l] = gather([&](int n) { return A[n][other[n] * n_features + member[n]]; });
+    }
+    multiply();
+    has_g = false;
+    g[b] = g[b] - 1.0;
+    Lanes most = constant(0.0);
+    for (std::int64_t l = 0; l < k; ++l) {
+      const Lanes residual = absolute(g[l]);
+      most = choose(residual > most, residual, most);
+    }
+    worn = worn & ~(most < kMostResidual / static_cast<double>(k));
   }
 
   // Makes the swap that gain() has just looked at, in the lanes that accept it.
