@@ -136,6 +136,8 @@ def forced_units(
             f"{named(both, labels)}. Take it out of one of them."
         )
     for unit in units:
+        if len(unit) == 1:  # most of thousands are
+            continue
         out = np.intersect1d(unit, exclude)
         if 0 < len(out) < len(unit):
             raise ValueError(
@@ -148,7 +150,8 @@ def forced_units(
 
 def _touched(columns: IntArray, units: Sequence[IntArray]) -> IntArray:
     """Units that hold any of the columns."""
-    return np.flatnonzero([bool(np.isin(unit, columns).any()) for unit in units])
+    wanted = set(columns.tolist())
+    return np.flatnonzero([not wanted.isdisjoint(unit.tolist()) for unit in units])
 
 
 def make_conflicts(

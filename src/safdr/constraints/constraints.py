@@ -274,7 +274,8 @@ class Constraints:
         -------
         Constraints
         """
-        needless = [u for u in self.free.tolist() if np.isin(self.units[u], columns).all()]
+        unwanted = set(np.asarray(columns).tolist())
+        needless = [u for u in self.free if unwanted.issuperset(self.units[u].tolist())]
         return replace(self, exclude=np.union1d(self.exclude, needless).astype(np.int64))
 
     def random(self, size: int, n: int, rng: np.random.Generator) -> BoolArray:
