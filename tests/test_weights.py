@@ -90,7 +90,9 @@ def test_the_model_sees_the_weights(two_classes, rng, estimator):
     ("class_weight", "message"),
     [
         ({5: 1.0}, "class_weight names the class 5, which y lacks; its classes are 0, 1"),
-        ({0: -1.0}, "class_weight must not be negative"),
+        ({0: -1.0}, "class_weight must hold finite numbers that are not negative"),
+        ({0: "much"}, "class_weight must hold finite numbers"),
+        ({0: np.inf}, "class_weight must hold finite numbers"),
         ({0: 0.0}, "y holds one class only, 1"),
         ("even", "class_weight"),
     ],

@@ -15,12 +15,12 @@ from safdr.result import AnnealingResult
 from safdr.rows import ClassRows, validate_class_rows
 from safdr.search import Search
 from safdr.selector_base import AnnealingSelectorBase, final_model_has
-from safdr.validation import warn_if_separated
 
 
 class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
     """A selector whose target are labels."""
 
+    _estimator_type_words = ("classifier", "regressor")
     _fold_hint = (
         "Use a cv that keeps all classes in every fold, such as StratifiedKFold, or fewer splits."
     )
@@ -36,16 +36,14 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
         usable: ClassRows = rows.usable(self.class_weight)
         return usable
 
-    def _check_estimator(self, estimator: Any) -> None:
-        if is_regressor(estimator):
-            raise ValueError(f"estimator must be a classifier; got the regressor {estimator!r}.")
+    def _is_wrong_kind(self, estimator: Any) -> bool:
+        return bool(is_regressor(estimator))
 
     def _set_result(self, rows: Any, search: Search, result: AnnealingResult) -> Any:
         super()._set_result(rows, search, result)
+        self.__dict__.pop("cross_entropy_", None)  # of an earlier fit
         if result.loss_name == "cross_entropy":
             self.cross_entropy_ = result.loss
-        if self._model() is None:
-            warn_if_separated(bool(result.separated[result.best]), result.size)
         return self
 
     def _linear_model(

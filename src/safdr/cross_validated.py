@@ -152,6 +152,7 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
             Itself, fitted.
         """
         splitter_params, scorer_params = self._route(sample_weight, params)
+        self._check_models()
         rows = self._validate_rows(X, y, sample_weight)
         usable = self._usable(rows)
         constraints = self._constraints()
@@ -294,7 +295,7 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
         highest = min(self.max_features, total)
         sizes = [int(n) for n in constraints.sizes(highest) if n >= self.min_features]
         if not sizes:
-            constraints.check_size(highest)  # says what rules it out
+            constraints.check_size(highest, "max_features")  # says what rules it out
         return sizes
 
     def _folds(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -48,14 +48,12 @@ class FeatureSpec:
             return np.empty(0, dtype=np.int64)
         if isinstance(given, str | Integral):
             given = [given]
-        given = given if isinstance(given, np.ndarray) else list(given)
-        entries = np.asarray(given)
-        if entries.dtype == bool:
-            return self._of_mask(entries, parameter)
-        if entries.ndim != 1:
+        if not isinstance(given, Iterable):
             raise ValueError(f"{parameter} must hold {WAYS}; got {given!r}.")
-        # As they were given: an array of names and numbers would hold names alone.
-        return np.unique([self._index(entry, parameter) for entry in given]).astype(np.int64)
+        entries = list(given)
+        if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
+            return self._of_mask(np.array(entries), parameter)
+        return np.unique([self._index(entry, parameter) for entry in entries]).astype(np.int64)
 
     def sets(self, given: Any, parameter: str) -> list[IntArray]:
         """Column indices of each of several sets: a sequence of them, or a mapping by name."""
@@ -82,8 +80,8 @@ class FeatureSpec:
 
         Parameters
         ----------
-        given : array-like of shape (n_features,) or mapping
-            What to translate.
+        given : array-like of shape (n_features,), mapping or pandas Series
+            What to translate. A Series is taken by its index.
         parameter : str
             Whose value it is, for errors.
 
@@ -91,6 +89,8 @@ class FeatureSpec:
         -------
         ndarray of shape (n_features,)
         """
+        if hasattr(given, "to_dict"):  # a pandas Series
+            given = given.to_dict()
         if isinstance(given, Mapping):
             result = np.zeros(self.n_features)
             for key, value in given.items():

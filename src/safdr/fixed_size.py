@@ -102,6 +102,7 @@ class FixedSizeMixin(AnnealingSelectorBase):
         estimator
             Itself, fitted.
         """
+        self._check_models()
         rows = self._usable(self._validate_rows(X, y, sample_weight))
         constraints = self._constraints()
         size = self._size(constraints)
@@ -116,8 +117,9 @@ class FixedSizeMixin(AnnealingSelectorBase):
         wanted: Any = self.n_features_to_select
         total = int(constraints.counts.sum())
         if wanted is None:
-            wanted = max(1, total // 2)
-        elif 0 < wanted <= 1 and not isinstance(wanted, Integral):
+            half = max(1, total // 2)
+            return min(constraints.sizes(), key=lambda size: abs(size - half), default=half)
+        if 0 < wanted <= 1 and not isinstance(wanted, Integral):
             wanted = max(1, int(wanted * total))
         if wanted > total:
             raise ValueError(

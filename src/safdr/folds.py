@@ -15,8 +15,9 @@ from safdr.result import AnnealingResult
 from safdr.rows import Rows
 from safdr.search import Search
 
-# Makes the model on a found subset from the training rows and the search on them.
-ModelMaker = Callable[[Rows, Search, AnnealingResult], Any]
+# Makes the model on a found subset from the training rows and the search on them, and tells whether
+# the subset separates the classes.
+ModelMaker = Callable[[Rows, Search, AnnealingResult], tuple[Any, bool]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +131,16 @@ def score_size(
     """
     with cancellation.task():
         result = fold.search.run(size, checkpoint=cancellation.check)
-        model = make_model(fold.train, fold.search, result)
+        model, separated = make_model(fold.train, fold.search, result)
 
         def score(X: Any, y: NDArray[Any], which: str) -> float:
-            return float(scorer(model, X[:, result.subset], y, **fold.score_params[which]))
+            try:
+                return float(scorer(model, X[:, result.subset], y, **fold.score_params[which]))
+            except (AttributeError, TypeError, ValueError) as error:
+                raise ValueError(
+                    f"The model of fold {fold.number} at {size} features can't be scored by "
+                    f"{scorer!r}: {error} {fold.hint}"
+                ) from error
 
         test_score = score(fold.X_test, fold.y_test, "test")
         if not np.isfinite(test_score):
@@ -147,6 +154,6 @@ def score_size(
             train_score=score(fold.train.X, fold.train.y, "train"),
             loss=result.loss,
             loss_name=result.loss_name,
-            separated=bool(result.separated[result.best]),
+            separated=separated,
             subset=result.subset,
         )

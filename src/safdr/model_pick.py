@@ -91,8 +91,6 @@ class ModelPick:
     def baseline(self) -> float:
         """Loss of a model that sees no features."""
         dummy = DummyClassifier() if isinstance(self.rows, ClassRows) else DummyRegressor()
-        if self.loss_name == "negative_score" and not isinstance(self.rows, ClassRows):
-            return 0.0  # R² and D² of the mean
         return self.held_out_loss(dummy, np.zeros(1, dtype=np.int64))
 
     def held_out_loss(self, estimator: Any, subset: IntArray) -> float:
@@ -133,6 +131,8 @@ def own_loss(estimator: Any, *, labels: bool) -> tuple[str, Callable[..., float]
         deviance = partial(mean_tweedie_deviance, power=power)
         return "tweedie_deviance", partial(_of_predictions, deviance)
     quantile = getattr(estimator, "quantile", None)
+    if quantile is None and getattr(estimator, "loss", None) == "quantile":
+        quantile = estimator.alpha
     if quantile is not None:
         return "pinball", partial(_of_predictions, partial(mean_pinball_loss, alpha=quantile))
     name = _loss_word(estimator)
@@ -159,13 +159,23 @@ def _negative_score(model: Any, X: Any, y: Any, weight: FloatArray | None) -> fl
 def _of_predictions(
     loss: Callable[..., float], model: Any, X: Any, y: Any, weight: FloatArray | None
 ) -> float:
-    return float(loss(y, model.predict(X), sample_weight=weight))
+    predicted = model.predict(X)
+    if y.ndim == 1:
+        return float(loss(y, predicted, sample_weight=weight))
+    # Not every loss takes several outputs at once.
+    pairs = zip(y.T, predicted.T, strict=True)
+    return float(np.mean([loss(one, its, sample_weight=weight) for one, its in pairs]))
 
 
 def _splits(rows: Rows, seed: int) -> list[tuple[IntArray, IntArray]]:
     """Training and held-out rows of each fold."""
     if isinstance(rows, ClassRows):
-        n_folds = max(2, min(N_FOLDS, int(np.bincount(rows.codes).min())))
+        n_folds = min(N_FOLDS, int(np.bincount(rows.codes).min()))
+        if n_folds < 2:
+            raise ValueError(
+                "estimator is judged on rows that are held out, so each class needs at least 2 "
+                'rows; one has 1. Drop that class, or choose by pick="linear".'
+            )
         splitter: Any = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
         return list(splitter.split(rows.codes, rows.codes))
     n_folds = min(N_FOLDS, len(rows.y))

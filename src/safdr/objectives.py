@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import copy
 from numbers import Real
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import has_fit_parameter
 
 from safdr.moments import FloatArray, IntArray
@@ -35,8 +37,9 @@ class CrossValidatedScore(BaseEstimator):
         A scikit-learn scorer; None is the model's own `score`.
 
     cv : int, cross-validation generator or iterable, default=3
-        How to split the rows, the same for every subset. An int is the number of folds: stratified
-        for classifiers, in the order of the rows.
+        How to split the rows, the same for every subset (a selector sets a random state that was
+        left open). An int is the number of folds: stratified for classifiers, in the order of the
+        rows.
 
     Examples
     --------
@@ -79,7 +82,9 @@ class CrossValidatedScore(BaseEstimator):
         for train, test in splitter.split(X, y):
             model = clone(self.estimator)
             fit_weighted(model, X, y, sample_weight, train)
-            how = {} if sample_weight is None else {"sample_weight": sample_weight[test]}
+            how = {}
+            if sample_weight is not None and _takes_weights(scorer):
+                how["sample_weight"] = sample_weight[test]
             scores.append(scorer(model, _safe_indexing(X, test), _safe_indexing(y, test), **how))
         return float(np.mean(scores))
 
@@ -108,12 +113,19 @@ def fit_weighted(
         sample_weight = None if sample_weight is None else sample_weight[rows]
     if sample_weight is None:
         return model.fit(X, y)
-    if not has_fit_parameter(model, "sample_weight"):
-        raise ValueError(
-            f"Rows have weights (sample_weight or class_weight), but the fit of {model!r} takes no "
-            "sample_weight. Use an estimator that does, or leave the weights out."
-        )
-    return model.fit(X, y, sample_weight=sample_weight)
+    return model.fit(X, y, **{_weight_parameter(model): sample_weight})
+
+
+def _weight_parameter(model: Any) -> str:
+    """What the weights are called in a model's fit: of a pipeline, those of its last step."""
+    if has_fit_parameter(model, "sample_weight") or _routing_enabled():
+        return "sample_weight"
+    if hasattr(model, "steps") and has_fit_parameter(model.steps[-1][1], "sample_weight"):
+        return f"{model.steps[-1][0]}__sample_weight"
+    raise ValueError(
+        f"Rows have weights (sample_weight or class_weight), but the fit of {model!r} takes no "
+        "sample_weight. Use an estimator that does, or leave the weights out."
+    )
 
 
 def as_objective(criterion: Any, seed: int) -> Callable[..., float] | None:
@@ -133,11 +145,25 @@ def as_objective(criterion: Any, seed: int) -> Callable[..., float] | None:
     if criterion is None:
         return None
     if isinstance(criterion, CrossValidatedScore):
-        return clone(criterion).set_params(estimator=seeded(criterion.estimator, seed))
+        return CrossValidatedScore(
+            seeded(criterion.estimator, seed),
+            scoring=criterion.scoring,
+            cv=_fixed_splits(criterion.cv, seed),
+        )
     if hasattr(criterion, "fit"):
         return CrossValidatedScore(seeded(criterion, seed))
     objective: Callable[..., float] = criterion
     return objective
+
+
+def _fixed_splits(cv: Any, seed: int) -> Any:
+    """Splits that are the same each time they are asked for."""
+    if isinstance(cv, Iterator):
+        return list(cv)
+    if getattr(cv, "random_state", 0) is None:
+        cv = copy(cv)
+        cv.random_state = seed
+    return cv
 
 
 def model_of(criterion: Any) -> Any:

@@ -15,6 +15,7 @@ from safdr.selector_base import AnnealingSelectorBase
 class RegressorSelectorBase(RegressorMixin, AnnealingSelectorBase):
     """A selector whose target was measured: one output, or several."""
 
+    _estimator_type_words = ("regressor", "classifier")
     _fold_hint = "Use a cv with fewer splits, or one that shuffles the rows."
 
     def _validate_rows(self, X: Any, y: Any, sample_weight: Any) -> MeasuredRows:
@@ -24,9 +25,8 @@ class RegressorSelectorBase(RegressorMixin, AnnealingSelectorBase):
         usable: MeasuredRows = rows.usable()
         return usable
 
-    def _check_estimator(self, estimator: Any) -> None:
-        if is_classifier(estimator):
-            raise ValueError(f"estimator must be a regressor; got the classifier {estimator!r}.")
+    def _is_wrong_kind(self, estimator: Any) -> bool:
+        return bool(is_classifier(estimator))
 
     def _linear_model(
         self, rows: Any, coefficients: FloatArray, intercepts: FloatArray, n_iter: int

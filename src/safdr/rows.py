@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -48,17 +49,22 @@ class ClassRows:
 
     def usable(self, class_weight: Any = None) -> ClassRows:
         """The rows to learn from: those with a weight, checked to be enough of each class."""
-        rows = self
-        if class_weight is not None:
-            by_class = _class_weights(class_weight, self)
-            weight = by_class if self.sample_weight is None else by_class * self.sample_weight
-            rows = replace(self, sample_weight=weight)
-        # A row of weight zero counts as absent.
-        if rows.sample_weight is not None and not rows.sample_weight.all():
-            rows = rows.take(rows.sample_weight > 0)
+        rows = self._with_weight()
         _check_classes(rows)
+        if class_weight is not None:
+            weight = _class_weights(class_weight, rows)
+            if rows.sample_weight is not None:
+                weight = weight * rows.sample_weight
+            rows = replace(rows, sample_weight=weight)._with_weight()
+            _check_classes(rows)
         _check_not_constant(rows.X)
         return rows
+
+    def _with_weight(self) -> ClassRows:
+        """Without rows of weight zero, which count as absent."""
+        if self.sample_weight is None or self.sample_weight.all():
+            return self
+        return self.take(self.sample_weight > 0)
 
     def problem(self, ridge: float) -> ClassProblem:
         """What is to be searched."""
@@ -157,6 +163,13 @@ def validate_measured_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -
     -------
     MeasuredRows
     """
+    try:
+        np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"y must hold numbers: {error}. For labels there are AnnealingSelector and "
+            "AnnealingSelectorCV."
+        ) from None
     X, y = validated(estimator, X, y, multi_output=True, y_numeric=True)
     y = np.ascontiguousarray(y, dtype=np.float64)
     if np.abs(y).max() > LARGEST:
@@ -227,12 +240,16 @@ def _class_weights(class_weight: Any, rows: ClassRows) -> FloatArray:
                 f"class_weight names the class {shown(strange[0])}, which y lacks; its classes are "
                 f"{', '.join(shown(label) for label in rows.classes)}."
             )
-        if any(not weight >= 0 for weight in class_weight.values()):
-            raise ValueError(f"class_weight must not be negative; got {class_weight!r}.")
+        weights: list[Any] = list(class_weight.values())
+        if not all(isinstance(weight, Real) and 0 <= float(weight) < np.inf for weight in weights):
+            raise ValueError(
+                "class_weight must hold finite numbers that are not negative; got "
+                f"{class_weight!r}."
+            )
     counts = np.bincount(rows.codes, weights=rows.sample_weight, minlength=len(rows.classes))
     if isinstance(class_weight, str):  # "balanced", by the weight of the rows
         by_class = counts.sum() / (len(counts) * np.where(counts > 0, counts, 1.0))
     else:
         by_class = np.array([float(class_weight.get(c, 1.0)) for c in rows.classes.tolist()])
-    weights: FloatArray = by_class[rows.codes]
-    return weights
+    of_rows: FloatArray = by_class[rows.codes]
+    return of_rows

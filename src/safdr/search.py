@@ -17,7 +17,7 @@ from safdr.criterion import CriterionStack
 from safdr.moments import FloatArray, IntArray
 from safdr.picks import Fits, PaddedFits, Pick, fit_padded
 from safdr.problem import Problem
-from safdr.result import AnnealingResult
+from safdr.result import AnnealingResult, Trace
 from safdr.spaces import ClimbingChains, Space, SwapSpace, UnitSpace, less_cost
 
 # One replica has no spread; this many random subsets then stand in for it.
@@ -112,7 +112,9 @@ class Search:
             np.random.default_rng(for_batches),
             self._spread_sample(space, rng),
             checkpoint,
+            origin=0.0 if self.objective is None else None,
         )
+        _check_finite(chains.values)
         more, their_values = self._more_candidates(space, chains)
         subsets = _stacked(chains.subsets, more)
         values = np.concatenate([chains.values, their_values])
@@ -126,7 +128,7 @@ class Search:
             coefficients=fits.coefficients,
             intercepts=fits.intercepts,
             n_iter=fits.n_iter,
-            penalties=self._penalties(subsets, values, fits.losses),
+            penalties=self._penalties(subsets, values, fits.losses, trace),
             start_subsets=start,
             trace=trace,
             drift=chains.drift,
@@ -140,6 +142,9 @@ class Search:
         """Compute ahead what a search at this size shares with others, and return itself."""
         if self.objective is None:
             self._batches_for(size)
+        if self.pick is None:
+            # For the final model; threads that came to it at the same time would spoil it.
+            _ = self.problem.pick
         return self
 
     def _space(self, size: int, n_threads: int) -> Space:
@@ -227,19 +232,23 @@ class Search:
             checkpoint=checkpoint,
         )
 
-    def _penalties(self, subsets: IntArray, values: FloatArray, losses: FloatArray) -> FloatArray:
+    def _penalties(
+        self, subsets: IntArray, values: FloatArray, losses: FloatArray, trace: Trace
+    ) -> FloatArray:
         """The cost of each candidate in units of the loss.
 
         The exchange rate is what a unit of the criterion was worth to the best model: its loss
-        against that without features, over its criterion value.
+        against that without features, over what its criterion value is above that of no features
+        (0, or where a criterion of one's own started).
         """
         if self.cost is None or self.pick is None:
             return np.zeros(len(losses))
         cost = np.append(self.cost, 0.0)[subsets].sum(axis=1)
         best = int(np.argmin(losses))
         gained = max(0.0, self.pick.baseline() - float(losses[best]))
-        value = float(values[best] + cost[best])
-        return cost * (gained / value if value > 0 else 0.0)
+        origin = 0.0 if self.objective is None else float(trace.mean[0])
+        value = float(values[best] + cost[best]) - origin
+        return cost * gained / max(value, float(trace.std[0]), np.finfo(float).tiny)
 
     def _batches_for(self, size: int) -> CriterionStack | None:
         """Criteria of the batches that suit this size; None where there is no noise."""
@@ -261,6 +270,15 @@ class Search:
             # In place: a list of matrices would take the memory twice.
             D[i] = self.problem.batch_criterion(batch, A[i]).D
         return A, D
+
+
+def _check_finite(values: FloatArray) -> None:
+    """Refuse a criterion that never gave a number."""
+    if not np.isfinite(values).any():
+        raise ValueError(
+            "criterion gave no finite value for any subset that was visited. It must return a "
+            "number to be maximised; -inf is for the few subsets that can't be judged."
+        )
 
 
 def _stacked(first: IntArray, second: IntArray) -> IntArray:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +26,10 @@ from safdr.picks import Pick
 from safdr.result import AnnealingResult
 from safdr.rows import Rows
 from safdr.search import Search
+from safdr.validation import warn_if_separated
+
+# Seconds of work from which on it pays to send it to other processes.
+WORTH_WORKERS = 0.2
 
 
 def final_model_has(method: str) -> Callable[[Any], bool]:
@@ -53,6 +57,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     cost_strength: float
     ridge: float
     support_: NDArray[np.bool_]
+    _estimator_type_words: tuple[str, str]
 
     # ---- What classifiers and regressors do in their own way --------------------------------
 
@@ -64,8 +69,8 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         """The rows to learn from."""
         raise NotImplementedError
 
-    def _check_estimator(self, estimator: Any) -> None:
-        """Refuse an estimator of the wrong kind."""
+    def _is_wrong_kind(self, estimator: Any) -> bool:
+        """Whether an estimator predicts the other kind of target."""
         raise NotImplementedError
 
     def _linear_model(self, rows: Rows, coefficients: Any, intercepts: Any, n_iter: int) -> Any:
@@ -111,6 +116,14 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         cost = self.cost_strength * self._features().numbers(self.feature_cost, "feature_cost")
         return cost if cost.any() else None
 
+    def _check_models(self) -> None:
+        """Refuse estimators that predict the other kind of target."""
+        given = {"criterion": model_of(self.criterion), "estimator": self.estimator}
+        for name, model in given.items():
+            if model is not None and self._is_wrong_kind(model):
+                mine, other = self._estimator_type_words
+                raise ValueError(f"{name} must be a {mine}; got the {other} {model!r}.")
+
     def _model(self) -> Any:
         """The model to fit to the chosen features; None is the default one."""
         return model_of(self.criterion) if self.estimator is None else self.estimator
@@ -132,13 +145,12 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         function = as_objective(self.criterion, seed)
         if function is None:
             return None
-        return CachedObjective(RowsObjective(function, rows), partial(_in_parallel, n_jobs))
+        return CachedObjective(RowsObjective(function, rows), Workers(n_jobs))
 
     def _pick(self, rows: Rows, seed: int) -> Pick | None:
         """The models that choose the winner; None for the linear ones."""
         if self.pick != "auto" or self.estimator is None:
             return None
-        self._check_estimator(self.estimator)
         return ModelPick(self.estimator, rows, seed)
 
     def _by_criterion(self) -> bool:
@@ -156,28 +168,31 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.support_[self.subset_] = True
         self.criterion_value_ = result.criterion_value
         self.loss_ = result.loss
-        self.estimator_ = self._final_model(rows, search, result)
+        self.estimator_, separated = self._final_model(rows, search, result)
+        warn_if_separated(separated and self._model() is None, result.size)
         return self
 
-    def _final_model(self, rows: Rows, search: Search, result: AnnealingResult) -> Any:
-        """The model on the chosen features: the winning fit, or a fitted clone of the estimator."""
+    def _final_model(self, rows: Rows, search: Search, result: AnnealingResult) -> tuple[Any, bool]:
+        """The model on the chosen features, and whether they are known to separate the classes.
+
+        It is the winning fit, or a fitted clone of the estimator.
+        """
         model = self._model()
         if model is not None:
-            self._check_estimator(model)
-            return fit_weighted(
-                seeded(model, search.seed), rows.X[:, result.subset], rows.y, rows.sample_weight
-            )
+            X = rows.X[:, result.subset]
+            fitted = fit_weighted(seeded(model, search.seed), X, rows.y, rows.sample_weight)
+            return fitted, bool(result.separated[result.best])
         best: int = result.best
         fits: Any = result
         if result.coefficients is None:
             best, fits = 0, search.problem.pick.fit(result.subset[None])
-        size = result.size
-        return self._linear_model(
+        linear = self._linear_model(
             rows,
-            fits.coefficients[best, ..., :size],
+            fits.coefficients[best, ..., : result.size],
             fits.intercepts[best],
             int(fits.n_iter[best]),
         )
+        return linear, bool(fits.separated[best])
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -213,8 +228,40 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _in_parallel(n_jobs: int, objective: Any, tasks: Any) -> list[float]:
-    """Values of subsets, as many at a time as there are jobs, through joblib."""
-    if n_jobs == 1:
-        return [objective(*task) for task in tasks]
-    return list(Parallel(n_jobs=n_jobs)(delayed(objective)(*task) for task in tasks))
+class Workers:
+    """Evaluates subsets, several at a time through joblib where that pays.
+
+    Parameters
+    ----------
+    n_jobs : int
+        How many at a time.
+    """
+
+    def __init__(self, n_jobs: int) -> None:
+        self.n_jobs = n_jobs
+        self._seconds = 0.0  # that one evaluation took, at the last look
+
+    def __call__(self, objective: Any, tasks: Sequence[Any]) -> list[float]:
+        """Values of the tasks, in their order."""
+        first = [self._timed(objective, tasks[0])] if tasks else []
+        rest = tasks[1:]
+        if self.n_jobs == 1 or self._seconds * len(rest) < WORTH_WORKERS:
+            return first + _values(objective, rest)
+        # A few tasks at a time: the objective, with its rows, is sent along with each portion.
+        portions = [rest[i :: self.n_jobs] for i in range(min(self.n_jobs, len(rest)))]
+        run = Parallel(n_jobs=self.n_jobs)
+        parts = run(delayed(_values)(objective, portion) for portion in portions)
+        values = np.empty(len(rest))
+        for i, part in enumerate(parts):
+            values[i :: self.n_jobs] = part
+        return first + list(values.tolist())
+
+    def _timed(self, objective: Any, task: Any) -> float:
+        started = perf_counter()
+        value = float(objective(*task))
+        self._seconds = perf_counter() - started
+        return value
+
+
+def _values(objective: Any, tasks: Sequence[Any]) -> list[float]:
+    return [float(objective(*task)) for task in tasks]

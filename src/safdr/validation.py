@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from numbers import Integral, Real
 from typing import Any
@@ -179,5 +180,15 @@ def warn_if_separated(separated: bool, size: int) -> None:
             "pass a penalised estimator, for example estimator=make_pipeline(StandardScaler(), "
             "LogisticRegression()).",
             SeparationWarning,
-            stacklevel=3,
+            stacklevel=_callers_level(),
         )
+
+
+def _callers_level() -> int:
+    """How far up the stack the user's own line is: past this package and scikit-learn."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in ("safdr", "sklearn"):
+            break
+    return level

@@ -43,6 +43,7 @@ def anneal(
     rng: np.random.Generator,
     spread_sample: FloatArray | None = None,
     checkpoint: Callable[[], None] = no_checkpoint,
+    origin: float | None = 0.0,
 ) -> Trace:
     """Cool the replicas until their mean criterion value no longer changes.
 
@@ -59,6 +60,9 @@ def anneal(
         own.
     checkpoint : callable, default=no_checkpoint
         Called every few steps; may raise to stop.
+    origin : float or None, default=0.0
+        The value that means nothing was gained, from which changes are measured: 0 for the built-in
+        criteria. None takes the mean of the start, where nobody knows.
 
     Returns
     -------
@@ -72,7 +76,8 @@ def anneal(
     parts: list[tuple[FloatArray, ...]] = [
         (np.zeros(1), start[None], np.full((1, n_replicas), np.nan))
     ]
-    means = [float(start.mean())]
+    means = _finite_means(start[None])
+    origin = means[0] if origin is None else origin
     converged = False
     while betas.size and not converged:
         checkpoint()
@@ -82,7 +87,19 @@ def anneal(
         which = None if each_proposal else rng.integers(chains.n_batches, size=shape)
         values, acceptance = chains.sweep(np.broadcast_to(now[:, None], shape), which)
         parts.append((now, values, acceptance))
-        means.extend(values.mean(axis=1).tolist())
-        converged = has_converged(means, settings.tol, settings.n_iter_no_change)
+        means.extend(_finite_means(values))
+        converged = has_converged(means, settings.tol, settings.n_iter_no_change, origin)
     beta, values, acceptance = map(np.concatenate, zip(*parts, strict=True))
-    return Trace(beta, np.array(means), values.std(axis=1), acceptance.mean(axis=1), converged)
+    with np.errstate(invalid="ignore"):
+        spread = values.std(axis=1)
+    return Trace(beta, np.array(means), spread, acceptance.mean(axis=1), converged)
+
+
+def _finite_means(values: FloatArray) -> list[float]:
+    """Mean value of each step over the replicas that have one."""
+    means = values.mean(axis=1)
+    if np.isfinite(means).all():
+        return list(means.tolist())
+    finite = np.isfinite(values)
+    count = np.maximum(finite.sum(axis=1), 1)
+    return list((np.where(finite, values, 0.0).sum(axis=1) / count).tolist())

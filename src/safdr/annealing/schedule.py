@@ -22,16 +22,20 @@ def beta_step(start_values: FloatArray, temperature_step: float) -> float:
     Returns
     -------
     float
-        Positive. Where all values are equal any step does, and their size sets it.
+        Positive. Where all values are equal any step does, and their size sets it. Values that are
+        not finite do not count.
     """
-    spread = float(np.std(start_values))
-    size = float(np.abs(start_values).max())
+    finite = start_values[np.isfinite(start_values)]
+    if not finite.size:
+        return temperature_step
+    spread = float(np.std(finite))
+    size = float(np.abs(finite).max())
     if spread <= 1e-12 * size:
         spread = size if size > 0 else 1.0
     return temperature_step / spread
 
 
-def has_converged(means: Sequence[float], tol: float, window: int) -> bool:
+def has_converged(means: Sequence[float], tol: float, window: int, origin: float = 0.0) -> bool:
     """Whether the mean value has settled: its average over `window` steps no longer changes.
 
     The average over the last `window` steps is compared with that over the `window` before, since
@@ -45,6 +49,8 @@ def has_converged(means: Sequence[float], tol: float, window: int) -> bool:
         Largest relative change that counts as none.
     window : int
         Number of steps to average over.
+    origin : float, default=0.0
+        What the mean is measured from: the value that means nothing was gained.
 
     Returns
     -------
@@ -53,4 +59,4 @@ def has_converged(means: Sequence[float], tol: float, window: int) -> bool:
     if len(means) < 2 * window:
         return False
     now, before = sum(means[-window:]) / window, sum(means[-2 * window : -window]) / window
-    return abs(now - before) <= tol * abs(now)
+    return abs(now - before) <= tol * abs(now - origin)

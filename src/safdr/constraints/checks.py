@@ -177,6 +177,8 @@ def make_conflicts(
     -------
     ndarray of shape (n_units, n_units), dtype=bool, or None
     """
+    if not sets:
+        return None
     conflicts = np.zeros((len(units), len(units)), dtype=bool)
     for one_of in sets:
         touched = _touched(one_of, units)
