@@ -74,7 +74,8 @@ def test_the_dict_is_the_callers_own(report):
 
 def test_a_fixed_size_leaves_out_the_choice_of_the_size(fixed):
     content = content_of(*fixed)
-    assert content["size"] == {"chosen": 3, "rule": None, "by_rule": None, "largest": None}
+    unknown = dict.fromkeys(["rule", "by_rule", "smallest", "largest"])
+    assert content["size"] == {"chosen": 3, "columns": 3, "possible": 8, **unknown}
     assert content["path"] == []
     assert content["selection"]["share"] == []
     assert content["scores"] == {"scoring": "roc_auc", "validation": None, "test": None}

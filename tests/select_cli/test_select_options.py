@@ -10,10 +10,16 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from safdr.cli.options import AnnealingOptions
+from safdr.cli.options import AnnealingOptions, ConstraintOptions
 
-# Of the estimator, but not about annealing.
-OTHER_SETTINGS = {"min_features", "max_features", "cv", "scoring", "rule", "estimator", "n_jobs"}
+# Of the estimator, but neither about annealing nor about constraints.
+OTHER_SETTINGS = {
+    *("min_features", "max_features", "cv", "scoring", "rule", "estimator", "n_jobs"),
+    *("criterion", "pick", "count_by", "random_state"),
+}
+# What the command line calls otherwise, and what only it knows.
+OPTION_OF = {"groups": "group", "feature_cost": "cost"}
+ABOUT_TEXT = {"split_categories"}
 
 
 @pytest.fixture
@@ -24,12 +30,13 @@ def table(write, columns):
 # ---- The search ---------------------------------------------------------------------------------
 
 
-def test_every_annealing_setting_is_an_option():
+def test_every_setting_of_annealing_and_every_constraint_is_an_option():
     from safdr import AnnealingSelectorCV
 
-    parameters = set(inspect.signature(AnnealingSelectorCV).parameters)
-    wanted = parameters - OTHER_SETTINGS - {"random_state"}
-    assert set(AnnealingOptions.__dataclass_fields__) == wanted
+    parameters = set(inspect.signature(AnnealingSelectorCV).parameters) - OTHER_SETTINGS
+    constraints = set(ConstraintOptions.__dataclass_fields__) - ABOUT_TEXT
+    wanted = {OPTION_OF.get(name, name) for name in parameters}
+    assert set(AnnealingOptions.__dataclass_fields__) | constraints == wanted
 
 
 def test_settings_reach_the_search(safdr, table):
@@ -163,6 +170,7 @@ def test_every_known_setting_works(safdr, table, tmp_path):
     assert {"k", "k-max", "target", "jobs", "quiet"} <= set(known)
     assert not {"*", "FILE", "config", "t", "j", "q"} & set(known)
     values = {"rule": '"best"', "missing": '"median"', "export": '"m.py"', "test-size": "0.5"}
+    values |= {"class-weight": '"balanced"', "cost": '"height=1"', "group": '[["a", "b"]]'}
     for name in set(known) - {"debug"}:
         config.write_text(f"{name} = {values.get(name, '1')}\n")
         # All options are taken, and then the table is looked for.
@@ -174,7 +182,7 @@ def test_every_known_setting_works(safdr, table, tmp_path):
     [
         ("n_replica = 3\nk = 2\n", "unknown settings: n-replica (did you mean n-replicas?). Known"),
         ("kmax = 3\n", "unknown settings: kmax (did you mean k-max?)"),
-        ("zzz = 3\n", "Known are: batch-draw, batch-fraction, debug, drop, export,"),
+        ("zzz = 3\n", "Known are: always-include, at-most-one-of, batch-draw, batch-fraction,"),
         ("[select]\nk = 3\n", "has a table [select]. Options go at the top level"),
         ("target = \n", "is not TOML"),
         ('jobs = "many"\n', "many"),

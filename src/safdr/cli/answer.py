@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,8 @@ def _sentence(content: dict[str, Any]) -> Text:
     text = Text()
     features = "feature" if total == 1 else "features"
     text.append(f"{size} of {total} {features}", style="bold green")
+    if content["size"]["columns"] != size:
+        text.append(f" ({content['size']['columns']} columns)", style="green")
     text.append(" tell " if size > 1 else " tells ")
     text.append(f"{safe(content['target']['name'])} = {safe(positive)}", style="bold")
     text.append(f" from {safe(negative)} with an AUC of ")
@@ -83,16 +86,28 @@ def _features(content: dict[str, Any]) -> Table:
     )
     effects = [feature["standardised_coefficient"] or 0.0 for feature in content["features"]]
     longest = max(map(abs, effects), default=0.0) or 1.0
-    for feature, effect in zip(content["features"], effects, strict=True):
-        table.add_row(
-            name_text(feature["name"]),
-            number(feature["coefficient"]),
-            ratio(feature["odds_ratio"]),
-            ratio(exponential(feature["standardised_coefficient"])),
-            _bar(effect / longest),
-        )
+    for group, features in groupby(content["features"], key=lambda each: each["group"]):
+        if group is not None:
+            table.add_row(name_text(group))
+        for feature in features:
+            effect = feature["standardised_coefficient"] or 0.0
+            table.add_row(
+                _member(feature["name"], group),
+                number(feature["coefficient"]),
+                ratio(feature["odds_ratio"]),
+                ratio(exponential(feature["standardised_coefficient"])),
+                _bar(effect / longest),
+            )
     table.add_row(Text("(intercept)", style=DIM), Text(number(content["intercept"]), style=DIM))
     return table
+
+
+def _member(name: str, group: str | None) -> Text:
+    """A column; of a category that is named above it, the value alone."""
+    if group is None:
+        return name_text(name)
+    value = name.removeprefix(f"{group} ") if name.startswith(f"{group} = ") else name
+    return Text.assemble("  ", name_text(value))
 
 
 def _bar(share: float) -> Text:
@@ -139,12 +154,20 @@ def _sizes(content: dict[str, Any]) -> Iterator[Text]:
     size = content["size"]
     if size["by_rule"] is None:
         yield Text.assemble(f"{size['chosen']}", ("  as asked for", DIM))
-        return
-    why = f"  {RULES.get(size['rule'], size['rule'])} ({size['rule']}), of 1 to {size['largest']}"
+    else:
+        yield from _choice(size)
+    if content["groups"]:
+        yield Text("columns that enter together count as one: a category is one feature", style=DIM)
+
+
+def _choice(size: dict[str, Any]) -> Iterator[Text]:
+    """How the size was chosen."""
+    tried = f"of {size['smallest']} to {size['largest']}"
+    why = f"  {RULES.get(size['rule'], size['rule'])} ({size['rule']}), {tried}"
     yield Text.assemble("k* = ", (str(size["chosen"]), "green"), (why, DIM))
     others = [f"{rule} {k}" for rule, k in size["by_rule"].items() if rule != size["rule"]]
     yield Text(f"other rules: {', '.join(others)}", style=DIM)
-    if size["by_rule"]["best"] == size["largest"] < content["n_features"]:
+    if size["by_rule"]["best"] == size["largest"] < size["possible"]:
         yield Text("the best score is at the largest size; try a larger --k-max", style=WARNING)
 
 

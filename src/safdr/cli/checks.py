@@ -6,12 +6,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from safdr.cli.errors import UsageError
-from safdr.cli.options import ResultOptions, SearchOptions, TableOptions
+from safdr.cli.lists import split_costs
+from safdr.cli.options import ConstraintOptions, ResultOptions, SearchOptions, TableOptions
 from safdr.export.errors import ExportError
 
 
 def check_options(
-    file: str | None, table: TableOptions, search: SearchOptions, results: ResultOptions
+    file: str | None,
+    table: TableOptions,
+    search: SearchOptions,
+    constraints: ConstraintOptions,
+    results: ResultOptions,
 ) -> None:
     """Refuse values out of range, and files that can't be written.
 
@@ -19,7 +24,7 @@ def check_options(
     ----------
     file : str or None
         The table, which no result may replace.
-    table, search, results
+    table, search, constraints, results
         The options.
     """
     if not 0 <= table.test_size < 1:
@@ -31,6 +36,7 @@ def check_options(
         raise UsageError("--jobs must be at least 1, or -1 for all cores; got 0.")
     if not 0 <= search.seed < 2**32:
         raise UsageError(f"--seed must be from 0 to {2**32 - 1}; got {search.seed}.")
+    split_costs(constraints.cost or [])
     _check_files(file, results)
 
 

@@ -10,6 +10,8 @@ from typing import Any
 from cyclopts import App, CycloptsError
 from cyclopts.config import Dict
 
+from safdr.cli.lists import as_words
+
 OPTION = "--config"
 
 
@@ -31,7 +33,7 @@ def read_config(app: App, commands: tuple[str, ...], arguments: Any) -> None:
     settings = {key.replace("_", "-"): value for key, value in _load(path).items()}
     known = _long_names(arguments)
     _check(path, settings, known)
-    settings = {known[key]: value for key, value in settings.items()}
+    settings = as_words({known[key]: value for key, value in settings.items()})
     Dict(settings, source=str(path), use_commands_as_keys=False)(app, commands, arguments)
 
 

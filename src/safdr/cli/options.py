@@ -13,11 +13,17 @@ LARGEST_SIZE = 30
 
 TABLE = Group("The table", sort_key=1)
 SEARCH = Group("The search", sort_key=2)
-RESULTS = Group("Results", sort_key=3)
+CONSTRAINTS = Group(
+    "Constraints",
+    help="NAME is a column of the table, or a feature as the answer prints it. Several names are "
+    "set apart by commas; one that has a comma goes into double quotes.",
+    sort_key=3,
+)
+RESULTS = Group("Results", sort_key=4)
 ANNEALING = Group(
     "Annealing",
     help="What is not given has the default of AnnealingSelectorCV, which explains each setting.",
-    sort_key=4,
+    sort_key=5,
 )
 
 
@@ -92,6 +98,53 @@ class SearchOptions:
     jobs: Annotated[
         int, Parameter(name=["--jobs", "-j"], help="Searches at the same time; -1: all cores.")
     ] = 1
+
+
+@Parameter(name="*", group=CONSTRAINTS)
+@dataclass(frozen=True, kw_only=True)
+class ConstraintOptions:
+    """Which features may be chosen together, and what they cost."""
+
+    always_include: Annotated[
+        list[str] | None,
+        Parameter(negative=(), help="NAME that every set has; may be repeated."),
+    ] = None
+    never_include: Annotated[
+        list[str] | None,
+        Parameter(negative=(), help="NAME that no set has; may be repeated."),
+    ] = None
+    group: Annotated[
+        list[str] | None,
+        Parameter(
+            negative=(),
+            help="NAME,NAME,… that enter together and count as one feature; may be repeated.",
+        ),
+    ] = None
+    at_most_one_of: Annotated[
+        list[str] | None,
+        Parameter(negative=(), help="NAME,NAME,… of which a set has one at most; may be repeated."),
+    ] = None
+    split_categories: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="Let each value of a text column be a feature of its own. Default: all values of "
+            "a column enter together, and count as one feature.",
+        ),
+    ] = False
+    cost: Annotated[
+        list[str] | None,
+        Parameter(negative=(), help="NAME=NUMBER: what the feature costs; may be repeated."),
+    ] = None
+    cost_strength: Annotated[
+        float | None,
+        Parameter(help="How much of the criterion a unit of cost takes away. Default: 1."),
+    ] = None
+    class_weight: Annotated[
+        Literal["balanced"] | None,
+        Parameter(help="Let both classes count alike, however many rows they have."),
+    ] = None
 
 
 @Parameter(name="*", group=RESULTS)

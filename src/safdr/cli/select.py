@@ -12,6 +12,7 @@ from safdr.cli.options import (
     RESULTS,
     TABLE,
     AnnealingOptions,
+    ConstraintOptions,
     ResultOptions,
     SearchOptions,
     TableOptions,
@@ -25,6 +26,7 @@ Examples:
   safdr select loans.parquet --target default -k 5   exactly five
   safdr select loans.csv -t default --missing drop-rows --report report.html
   safdr select loans.csv -t status --positive late --export score.sql
+  safdr select loans.csv -t default --always-include age --cost income=0.2
   zcat loans.csv.gz | safdr select - -t default --json > result.json
 
 Exit codes: 0 done, 1 failed on the data, 2 wrong usage, 130 stopped by Ctrl-C.
@@ -62,6 +64,7 @@ def select(
     *,
     table: TableOptions | None = None,
     search: SearchOptions | None = None,
+    constraints: ConstraintOptions | None = None,
     results: ResultOptions | None = None,
     annealing: AnnealingOptions | None = None,
     config: Annotated[
@@ -89,6 +92,7 @@ def select(
             file,
             table or TableOptions(),
             search or SearchOptions(),
+            constraints or ConstraintOptions(),
             results or ResultOptions(),
             annealing or AnnealingOptions(),
         )

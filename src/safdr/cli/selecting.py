@@ -6,14 +6,17 @@ import re
 import sys
 import time
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safdr.cli.checks import check_options
+from safdr.cli.constraining import Constraining, constrain, in_options
 from safdr.cli.errors import UsageError
 from safdr.cli.options import (
     LARGEST_SIZE,
     AnnealingOptions,
+    ConstraintOptions,
     ResultOptions,
     SearchOptions,
     TableOptions,
@@ -41,6 +44,7 @@ def run(
     file: str | None,
     table: TableOptions,
     search: SearchOptions,
+    constraints: ConstraintOptions,
     results: ResultOptions,
     annealing: AnnealingOptions,
 ) -> None:
@@ -50,20 +54,24 @@ def run(
     ----------
     file : str or None
         The table; None is the built-in one.
-    table, search, results, annealing
+    table, search, constraints, results, annealing
         The options.
     """
-    check_options(file, table, search, results)
+    check_options(file, table, search, constraints, results)
     started = time.perf_counter()
     with SearchProgress(shown=not results.quiet) as progress:
         progress.say("Reading")
         arrow, choices = _open(file, table, search.seed)
         progress.say("Preparing")
         prepared = prepare(arrow, choices)
-        estimator = _estimator(search, annealing, n_features=len(prepared.recipe.features))
-        notes = [*_unused(search), *_fit(progress.follow(estimator), prepared)]
+        constraining = constrain(constraints, prepared)
+        estimator = _estimator(search, annealing, constraining)
+        fixed = search.k is not None
+        found = _fit(progress.follow(estimator), prepared, fixed=fixed)
+    notes = [*prepared.notes, *_unused(search), *constraining.notes, *found]
+    asked = {**_given(asdict(choices)), **constraining.settings}
     seconds = time.perf_counter() - started
-    report = _report(file, estimator, prepared, choices, notes, seconds, fixed=search.k is not None)
+    report = _report(file, estimator, prepared, notes, asked, seconds, fixed=fixed)
     written = write_results(results, report, prepared, estimator, _table_name(file))
     _print(results, report, written)
 
@@ -118,14 +126,16 @@ def _which_target(table: pa.Table) -> str:
 
 
 def _estimator(
-    search: SearchOptions, annealing: AnnealingOptions, n_features: int
+    search: SearchOptions, annealing: AnnealingOptions, constraining: Constraining
 ) -> AnnealingSelectorCV:
     """The selector; a given number of features is validated in the same way."""
     from safdr import AnnealingSelectorCV
 
+    n_features = constraining.n_features
+    counted = " (columns that enter together count as one)" * ("groups" in constraining.parameters)
     if search.k is not None and search.k > n_features:
         raise UsageError(
-            f"-k must be at most {n_features}, the number of features; got {search.k}."
+            f"-k must be at most {n_features}, the number of features{counted}; got {search.k}."
         )
     return AnnealingSelectorCV(
         min_features=search.k or 1,
@@ -133,6 +143,7 @@ def _estimator(
         rule=search.rule,
         n_jobs=search.jobs,
         random_state=search.seed,
+        **constraining.parameters,
         **annealing.given(),
     )
 
@@ -144,13 +155,20 @@ def _unused(search: SearchOptions) -> list[str]:
     return [f"--k-max {search.k_max} has no effect: -k {search.k} fixes the number of features."]
 
 
-def _fit(estimator: AnnealingSelectorCV, prepared: Prepared) -> list[str]:
+def _fit(estimator: AnnealingSelectorCV, prepared: Prepared, *, fixed: bool) -> list[str]:
     """Search, and return what was warned about."""
     from safdr import SeparationWarning
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        estimator.fit(prepared.train.X, prepared.train.y)
+        try:
+            estimator.fit(prepared.train.X, prepared.train.y)
+        except ValueError as error:
+            names = [feature.name for feature in prepared.recipe.features]
+            text = in_options(str(error), names, fixed=fixed)
+            if text is None or type(error) is not ValueError:
+                raise
+            raise UsageError(text) from error
     texts = [
         SEPARATED if issubclass(each.category, SeparationWarning) else str(each.message)
         for each in caught
@@ -162,15 +180,13 @@ def _report(
     file: str | None,
     estimator: AnnealingSelectorCV,
     prepared: Prepared,
-    choices: Choices,
     notes: list[str],
+    asked: dict[str, Any],
     seconds: float,
     *,
     fixed: bool,
 ) -> SelectionReport:
     """All numbers, with the names of the table."""
-    from dataclasses import asdict
-
     from safdr import SelectionReport
 
     content = SelectionReport.from_estimator(
@@ -181,7 +197,7 @@ def _report(
         X_test=None if prepared.test is None else prepared.test.X,
         y_test=None if prepared.test is None else prepared.test.y,
         title=f"Which features predict {prepared.target.name}?",
-        notes=[*prepared.notes, *notes],
+        notes=notes,
         coding=[coding.to_dict() for coding in prepared.recipe.codings],
         left_out=[asdict(each) for each in prepared.left_out],
         seconds=seconds,
@@ -194,10 +210,10 @@ def _report(
         "classes": labels,
         "counts": dict(zip(labels, counts, strict=True)),
     }
-    content["settings"].update({"file": file or BUILT_IN, **_given(asdict(choices))})
+    content["settings"].update({"file": file or BUILT_IN, **asked})
     if fixed:
         # There was nothing to choose.
-        content["size"].update({"rule": None, "by_rule": None, "largest": None})
+        content["size"].update(dict.fromkeys(("rule", "by_rule", "smallest", "largest")))
         content["path"], content["selection"] = [], {key: [] for key in content["selection"]}
     return SelectionReport(content)
 

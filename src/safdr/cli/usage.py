@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from cyclopts import CycloptsError, UnusedCliTokensError
 
 # Options that take one value at a time, and may be repeated.
-REPEATED = ("--drop", "--id", "--keep", "--export")
+REPEATED = (
+    *("--drop", "--id", "--keep", "--export"),
+    *("--always-include", "--never-include", "--group", "--at-most-one-of", "--cost"),
+)
+
+# Of these, options whose value is several names.
+SETS = ("--group", "--at-most-one-of")
 
 
 def explain_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
@@ -32,6 +38,8 @@ def explain_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
     options = [i for i, word in enumerate(before) if word.startswith("-")]
     if options and before[options[-1]] in REPEATED:
         option, *values = before[options[-1] :]
+        if option in SETS:
+            return f"{option} takes names set apart by commas, so {unused!r} is left over."
         repeated = " ".join(f"{option} {shlex.quote(value)}" for value in (*values, unused))
         return f"{option} takes one value at a time, so {unused!r} is left over. Use: {repeated}"
     return f"{unused!r} is left over: it belongs to no option, and the command takes one file."

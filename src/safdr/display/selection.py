@@ -19,6 +19,7 @@ from safdr.display.style import (
     whole_numbers,
     without_tex,
 )
+from safdr.units import units_of
 
 # Of a new figure, in inches: height of a row, what the labels around the rows take, and the least
 # that the colour bar needs to be read.
@@ -40,21 +41,22 @@ class SelectionDisplay(Display):
 
     Rows are ordered by the smallest size at which a feature was chosen in at least half of the
     folds, then by how often it was chosen over all folds and sizes. Features that were never chosen
-    are left out. Make it with `from_estimator`; all parameters are stored as attributes.
+    are left out, and a group of columns that enter together is one feature. Make it with
+    `from_estimator`; all parameters are stored as attributes.
 
     Parameters
     ----------
     n_features : ndarray of shape (n_sizes,)
-        The sizes k, one after the other without a gap.
-    n_folds_chosen : ndarray of shape (n_features_in, n_sizes)
-        In how many folds each feature was chosen at each size.
+        The sizes k, in rising order.
+    n_folds_chosen : ndarray of shape (n_units, n_sizes)
+        In how many folds each feature, a group or a column of its own, was chosen at each size.
     n_splits : int
         Number of folds.
-    names : ndarray of shape (n_features_in,)
+    names : ndarray of shape (n_units,)
         Names of the features.
     n_features_chosen : int
         The chosen size k*.
-    support : ndarray of shape (n_features_in,), dtype=bool
+    support : ndarray of shape (n_units,), dtype=bool
         The features chosen on all rows at k*.
     max_features_shown : int, default=30
         Largest number of rows to draw.
@@ -112,7 +114,7 @@ class SelectionDisplay(Display):
 
         Parameters
         ----------
-        search : AnnealingSelectorCV
+        search : AnnealingSelectorCV or AnnealingRegressorSelectorCV
             Fitted.
         max_features_shown : int, default=30
             Largest number of rows to draw.
@@ -127,13 +129,16 @@ class SelectionDisplay(Display):
             raise ValueError(f"max_features_shown must be at least 1; got {max_features_shown}.")
         results = search.cv_results_
         counts = np.sum([results[f"split{i}_support"] for i in range(search.n_splits_)], axis=0)
+        units = units_of(search, feature_names(search, counts.shape[1]))
+        # A group is in as a whole, so that its first column stands for it.
+        first = np.array([columns[0] for columns in units.columns])
         return cls(
             n_features=results["n_features"],
-            n_folds_chosen=counts.T,
+            n_folds_chosen=counts.T[first],
             n_splits=search.n_splits_,
-            names=feature_names(search, counts.shape[1]),
+            names=np.array(units.names, dtype=object),
             n_features_chosen=search.n_features_,
-            support=search.support_,
+            support=search.support_[first],
             max_features_shown=max_features_shown,
         )
 
@@ -182,8 +187,12 @@ class SelectionDisplay(Display):
         # White means never; the lightest step must differ from it on paper.
         steps = matplotlib.colormaps["Blues"](np.linspace(0.15, 1.0, self.n_splits))
         colors = matplotlib.colors.ListedColormap(np.vstack([np.ones((1, 4)), steps]))
+        # Constraints can rule out sizes in between: their columns stay empty.
+        n_columns = int(self.n_features[-1] - self.n_features[0]) + 1
+        counts = np.zeros((len(shown), n_columns), dtype=np.int64)
+        counts[:, self.n_features - self.n_features[0]] = self.n_folds_chosen[shown]
         cells = ax.imshow(
-            self.n_folds_chosen[shown],
+            counts,
             cmap=colors,
             vmin=-0.5,
             vmax=self.n_splits + 0.5,

@@ -42,15 +42,18 @@ def describe_alternatives(estimator: Any, names: list[str]) -> list[dict[str, An
     Returns
     -------
     list of dict
-        `excess` is the cross-entropy relative to that of the chosen subset, less 1; None where that
-        is 0. `replicas` counts those that ended there: none, where polishing alone found it.
+        `penalty` is what the cost of the features adds to the cross-entropy, and `excess` the sum
+        of both relative to that of the chosen subset, less 1; None where that is 0. `replicas`
+        counts those that ended there: none, where polishing alone found it.
     """
     result = estimator.result_
-    best = result.cross_entropy
+    total = result.cross_entropies + result.penalties
+    best = total[result.best]
     found: dict[tuple[int, ...], dict[str, Any]] = {}
     # The order in which the winner is chosen, so that it comes first.
-    for i in np.lexsort((-result.criterion_values, result.cross_entropies)):
-        subset = tuple(int(j) for j in result.subsets[i])
+    for i in np.lexsort((-result.criterion_values, total)):
+        # Where groups make subsets differ in length, they are filled up with -1.
+        subset = tuple(int(j) for j in result.subsets[i] if j >= 0)
         entry = found.setdefault(
             subset,
             {
@@ -58,10 +61,11 @@ def describe_alternatives(estimator: Any, names: list[str]) -> list[dict[str, An
                 "indices": list(subset),
                 "criterion_value": result.criterion_values[i],
                 "cross_entropy": result.cross_entropies[i],
-                "excess": result.cross_entropies[i] / best - 1 if best > 0 else None,
+                "penalty": result.penalties[i],
+                "excess": total[i] / best - 1 if best > 0 else None,
                 "replicas": 0,
             },
         )
         # What comes after the replicas are candidates made from them.
-        entry["replicas"] += int(i < estimator.n_replicas)
+        entry["replicas"] += int(i < result.n_replicas)
     return list(found.values())[:MOST_ALTERNATIVES]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from safdr.display.base import feature_names as names_of
 from safdr.report.annealing import describe_alternatives, describe_trace
@@ -16,6 +17,7 @@ from safdr.report.model import describe_model
 from safdr.report.provenance import describe_provenance, fingerprint
 from safdr.report.scores import held_out_score, validation_score
 from safdr.report.sizes import describe_path, describe_selection, describe_size
+from safdr.units import Units, units_of
 
 SCHEMA_VERSION = 1
 
@@ -55,8 +57,10 @@ def describe(
     dict
         Fit for JSON: plain types, and None for what is not a finite number.
     """
+    _check_kind(estimator)
     rows, labels = _checked_rows(estimator, X, y)
     names = _checked_names(estimator, feature_names)
+    units = units_of(estimator, names)
     target = _describe_target(estimator, y, labels)
     scoring = _scoring(estimator)
     test = None if test_rows is None else held_out_score(estimator, scoring, *test_rows)
@@ -66,15 +70,18 @@ def describe(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "target": target,
         "rows": {"train": len(labels), "test": 0 if test_rows is None else len(test_rows[1])},
-        "n_features": len(names),
-        **describe_model(estimator, rows, names),
+        "n_features": units.n_features,
+        "n_columns": len(names),
+        "groups": _describe_groups(units, names),
+        **describe_model(estimator, rows, names, units),
         "separated": bool(estimator.result_.separated[estimator.result_.best]),
-        "size": describe_size(estimator),
+        "size": describe_size(estimator, units),
         "scores": {"scoring": scoring, "validation": validation_score(estimator), "test": test},
         "path": describe_path(estimator),
-        "selection": describe_selection(estimator, names),
+        "selection": describe_selection(estimator, units),
         "trace": describe_trace(estimator),
         "alternatives": describe_alternatives(estimator, names),
+        "chosen_by": _describe_choice(estimator),
         **{name: list(entries) for name, entries in preparation.items()},
         **describe_provenance(estimator),
         "data_fingerprint": fingerprint(rows, labels, names),
@@ -83,8 +90,54 @@ def describe(
     return _jsonable(content)
 
 
+def _check_kind(estimator: Any) -> None:
+    """Refuse a selector whose answer the report has no words for."""
+    if len(getattr(estimator, "classes_", ())) != 2:
+        what = f"{len(estimator.classes_)} classes" if hasattr(estimator, "classes_") else "numbers"
+        raise ValueError(
+            "SelectionReport.from_estimator is for targets of two classes so far; this "
+            f"{type(estimator).__name__} was fitted to {what}. PathDisplay, SelectionDisplay and "
+            "TraceDisplay show its search."
+        )
+    if estimator.result_.loss_name != "cross_entropy":
+        raise ValueError(
+            "SelectionReport.from_estimator compares subsets by their cross-entropy, and this "
+            f"selector chose by another loss ({estimator.result_.loss_name!r}). Read its result_, "
+            'or fit it with pick="linear" or with an estimator that has predict_proba.'
+        )
+
+
+def _describe_groups(units: Units, names: list[str]) -> list[dict[str, Any]]:
+    """Groups of columns that enter together."""
+    return [
+        {
+            "name": units.names[u],
+            "indices": units.columns[u].tolist(),
+            "features": [names[j] for j in units.columns[u]],
+        }
+        for u in units.groups
+    ]
+
+
+def _describe_choice(estimator: Any) -> dict[str, Any]:
+    """What the replicas climb on, and whose cross-entropy chooses among them."""
+    criterion = estimator.criterion
+    own_model = estimator.estimator is not None and estimator.pick == "auto"
+    return {
+        "criterion": None if criterion is None else _name_of(criterion),
+        "model": _name_of(estimator.estimator) if own_model else None,
+        "cost": estimator.feature_cost is not None,
+    }
+
+
+def _name_of(thing: Any) -> str:
+    return str(getattr(thing, "__name__", type(thing).__name__))
+
+
 def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """The training rows as arrays; an error where they can't be those of the fit."""
+    if issparse(X):
+        raise ValueError("X must be dense for a report; got a sparse matrix. Pass X.toarray().")
     rows, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
     wanted = int(estimator.n_features_in_)
     if rows.ndim != 2 or rows.shape[1] != wanted:

@@ -12,14 +12,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from safdr.units import Units
+
 FloatArray = NDArray[np.float64]
 
 # Models whose linear formula is the log-odds, so that exp(coefficient) is an odds ratio.
 LOG_ODDS_MODELS = (LogisticRegression, LinearDiscriminantAnalysis)
 
 
-def describe_model(estimator: Any, X: FloatArray, names: list[str]) -> dict[str, Any]:
-    """Give the chosen features, strongest first, and the intercept.
+def describe_model(estimator: Any, X: FloatArray, names: list[str], units: Units) -> dict[str, Any]:
+    """Give the columns of the chosen features, strongest first, and the intercept.
 
     Parameters
     ----------
@@ -28,12 +30,15 @@ def describe_model(estimator: Any, X: FloatArray, names: list[str]) -> dict[str,
     X : ndarray of shape (n_samples, n_features)
         Training rows.
     names : list of str
-        Names of all features.
+        Names of all columns.
+    units : Units
+        Which of them enter together.
 
     Returns
     -------
     dict
-        `features` and `intercept`. Where the model is not linear, coefficients and intercept are
+        `features` and `intercept`. Columns of a group stand together, where the strongest of them
+        belongs. Where the model is not linear, coefficients and intercept are
         NaN and the features keep the order of the columns.
     """
     subset = np.asarray(estimator.subset_)
@@ -42,12 +47,12 @@ def describe_model(estimator: Any, X: FloatArray, names: list[str]) -> dict[str,
     standardised = coefficients * deviations
     with np.errstate(over="ignore"):
         ratios = np.exp(coefficients) if _is_log_odds(estimator.estimator_) else coefficients * nan
-    # NaN sorts last and the sort is stable: without coefficients the columns keep their order.
-    order = np.argsort(-np.abs(standardised), kind="stable")
+    order = _by_strength(np.abs(standardised), units.unit_of[subset])
     features = [
         {
             "name": names[subset[i]],
             "index": int(subset[i]),
+            "group": units.group_name(int(subset[i])),
             "coefficient": coefficients[i],
             "odds_ratio": ratios[i],
             "standard_deviation": deviations[i],
@@ -56,6 +61,14 @@ def describe_model(estimator: Any, X: FloatArray, names: list[str]) -> dict[str,
         for i in order
     ]
     return {"features": features, "intercept": intercept}
+
+
+def _by_strength(strength: FloatArray, unit: NDArray[np.int64]) -> list[int]:
+    """The strongest first, and with it all of its unit."""
+    # NaN sorts last and the sort is stable: without coefficients the columns keep their order.
+    order = np.argsort(-strength, kind="stable").tolist()
+    rank = {u: place for place, u in reversed(list(enumerate(unit[order].tolist())))}
+    return sorted(order, key=lambda i: rank[int(unit[i])])
 
 
 def _linear_formula(model: Any, size: int) -> tuple[FloatArray, float]:

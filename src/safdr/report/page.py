@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from markupsafe import Markup
 from safdr.report import charts, numbers, words
 from safdr.report.charts.alternatives import differing
 from safdr.report.charts.selection import MOST_ROWS
-from safdr.report.text import labels_of, quoted, tidied
+from safdr.report.text import labels_of, quoted, tidied, unit_labels_of
 
 # Each chart is drawn twice, for screens and paper and for phones, and the style sheet shows one:
 # an image made for a desktop has letters of six pixels on a phone.
@@ -37,22 +38,28 @@ def render(content: Mapping[str, Any]) -> str:
     """
     classes = [quoted(label) for label in content["target"]["classes"]]
     content = tidied({**content, "target": {**content["target"], "classes": classes}})
-    labels = labels_of(content)
+    labels, units = labels_of(content), unit_labels_of(content)
 
     def chart(draw: Draw) -> Markup:
-        pair = (Markup(draw(content, labels, width)) for width in (WIDE, NARROW))
+        # Coefficients are those of columns; elsewhere a group is one feature.
+        names = labels if draw is charts.draw_coefficients else units
+        pair = (Markup(draw(content, names, width)) for width in (WIDE, NARROW))
         return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(*pair)
 
     return _template().render(
         report=content,
         labels=labels,
+        units=units,
+        rows=_grouped(content),
         chart=chart,
         charts=charts,
         score=words.score_name(content["scores"]["scoring"]),
-        headline=words.headline(content, labels),
+        headline=words.headline(content, units),
+        counting=words.counting(content),
         explanation=words.explanation(content),
         cautions=words.cautions(content),
         positive=words.positive(content),
+        constraints=words.constraints(content),
         is_linear=all(f["standardised_coefficient"] is not None for f in content["features"]),
         compared=_compared(content),
         n_hidden=max(0, len(content["selection"]["indices"]) - MOST_ROWS),
@@ -62,10 +69,18 @@ def render(content: Mapping[str, Any]) -> str:
 def _compared(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The subsets, each with what it has instead of the chosen features."""
     subsets = content["alternatives"]
-    pairs = (differing(each, subsets[0]) for each in subsets)
+    pairs = (differing(each, content) for each in subsets)
     return [
         {**each, "gained": gained, "lost": lost}
         for each, (gained, lost) in zip(subsets, pairs, strict=True)
+    ]
+
+
+def _grouped(content: Mapping[str, Any]) -> list[tuple[str | None, list[Mapping[str, Any]]]]:
+    """The chosen columns, those of a group together, with its name."""
+    return [
+        (group, list(features))
+        for group, features in groupby(content["features"], key=lambda each: each["group"])
     ]
 
 
@@ -86,6 +101,7 @@ def _template() -> Template:
         excess=numbers.excess,
         counted=numbers.counted,
         inline=words.inline,
+        setting=words.setting,
     )
     environment.globals.update(rules=words.RULES, other_rules=words.other_rules)
     return environment.get_template("template.html.j2")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import platform
 import sys
+from collections.abc import Mapping
 from importlib.metadata import version
 from numbers import Integral
 from typing import Any
@@ -75,7 +76,13 @@ def _settings(estimator: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A number, text or None as it is; of anything else what it says of itself."""
+    """A number, text, None or collection of them as it is; of all else what it says of itself."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):

@@ -69,7 +69,8 @@ class SelectionReport:
         Parameters
         ----------
         estimator : AnnealingSelectorCV or AnnealingSelector
-            Fitted. Of the latter, what is about the choice of the size is left out.
+            Fitted to labels of two classes. Of the latter, what is about the choice of the size is
+            left out.
 
         X, y : array-like of shape (n_samples, n_features) and (n_samples,)
             The rows that it was fitted to. A `y` with a name gives the target its name.

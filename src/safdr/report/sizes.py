@@ -8,26 +8,34 @@ import numpy as np
 
 from safdr.display import SelectionDisplay
 from safdr.rules import one_sd_threshold
+from safdr.units import Units
 
 
-def describe_size(estimator: Any) -> dict[str, Any]:
+def describe_size(estimator: Any, units: Units) -> dict[str, Any]:
     """Give the chosen size, the rule and what the other rules would choose.
 
     Parameters
     ----------
     estimator : AnnealingSelector or AnnealingSelectorCV
         Fitted; the rule of the former, which has none, is None.
+    units : Units
+        What counts as one feature.
 
     Returns
     -------
     dict
+        `columns` counts the columns of the chosen features, `possible` is the most features that
+        constraints allow.
     """
     searched = hasattr(estimator, "cv_results_")
     return {
         "chosen": int(estimator.n_features_),
+        "columns": len(estimator.subset_),
         "rule": _rule_name(estimator.rule) if searched else None,
         "by_rule": dict(estimator.n_features_by_rule_) if searched else None,
+        "smallest": int(estimator.cv_results_["n_features"].min()) if searched else None,
         "largest": int(estimator.cv_results_["n_features"].max()) if searched else None,
+        "possible": units.largest,
     }
 
 
@@ -63,20 +71,21 @@ def describe_path(estimator: Any) -> list[dict[str, Any]]:
     ]
 
 
-def describe_selection(estimator: Any, names: list[str]) -> dict[str, Any]:
+def describe_selection(estimator: Any, units: Units) -> dict[str, Any]:
     """Give the share of splits in which each feature was chosen at each size.
 
     Parameters
     ----------
     estimator : AnnealingSelector or AnnealingSelectorCV
         Fitted.
-    names : list of str
-        Names of all features.
+    units : Units
+        What counts as one feature.
 
     Returns
     -------
     dict
-        Features in the order in which they come in; those never chosen are left out.
+        Features in the order in which they come in; those never chosen are left out. A group is one
+        feature, whose index is that of its first column.
     """
     if not hasattr(estimator, "cv_results_"):
         return {"sizes": [], "features": [], "indices": [], "share": []}
@@ -84,8 +93,8 @@ def describe_selection(estimator: Any, names: list[str]) -> dict[str, Any]:
     order = counted.order_
     return {
         "sizes": counted.n_features.tolist(),
-        "features": [names[i] for i in order],
-        "indices": order.tolist(),
+        "features": [units.names[u] for u in order],
+        "indices": [int(units.columns[u][0]) for u in order],
         "share": (counted.n_folds_chosen[order] / counted.n_splits).tolist(),
     }
 

@@ -50,7 +50,7 @@ def quoted(label: Any) -> Any:
 
 
 def labels_of(content: Mapping[str, Any]) -> dict[int, str]:
-    """Give each feature that the report mentions one line that no other has.
+    """Give each column that the report mentions one line that no other has.
 
     Parameters
     ----------
@@ -60,13 +60,54 @@ def labels_of(content: Mapping[str, Any]) -> dict[int, str]:
     Returns
     -------
     dict
-        From the index of a feature to its label; equal names get their column number.
+        From the index of a column to its label; equal names get their column number.
     """
-    names = {feature["index"]: feature["name"] for feature in content["features"]}
-    for group in (content["selection"], *content["alternatives"]):
-        names.update(zip(group["indices"], group["features"], strict=True))
+    names = dict(
+        zip(content["selection"]["indices"], content["selection"]["features"], strict=True)
+    )
+    for part in (*content["groups"], *content["alternatives"]):
+        names.update(zip(part["indices"], part["features"], strict=True))
+    names.update((feature["index"], feature["name"]) for feature in content["features"])
     lines = {index: one_line(name) for index, name in names.items()}
     return _told_apart(lines, lines)
+
+
+def unit_labels_of(content: Mapping[str, Any]) -> dict[int, str]:
+    """Give each feature that the report mentions one line: a group of columns has one.
+
+    Parameters
+    ----------
+    content : mapping
+        Of a report.
+
+    Returns
+    -------
+    dict
+        From the index of a feature, for a group that of its first column, to its label.
+    """
+    grouped = {j for group in content["groups"] for j in group["indices"]}
+    lines = {j: label for j, label in labels_of(content).items() if j not in grouped}
+    lines |= {group["indices"][0]: one_line(group["name"]) for group in content["groups"]}
+    return _told_apart(lines, lines)
+
+
+def units_in(indices: Iterable[int], content: Mapping[str, Any]) -> list[int]:
+    """Give the features that some columns belong to, each once.
+
+    Parameters
+    ----------
+    indices : iterable of int
+        Columns.
+    content : mapping
+        Of a report.
+
+    Returns
+    -------
+    list of int
+        Keys of `unit_labels_of`, in the order of the columns.
+    """
+    first = {j: group["indices"][0] for group in content["groups"] for j in group["indices"]}
+    return list(dict.fromkeys(first.get(j, j) for j in indices))
 
 
 def fitted(labels: Mapping[int, str], room: float, size: float) -> dict[int, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from safdr.report.numbers import counted, decimals, percent, spelled
-from safdr.report.text import fit
+from safdr.report.text import fit, units_in
 
 # Names in running text: so many of them, each of about so many characters.
 MOST_NAMES = 6
@@ -21,6 +21,12 @@ RULES = {
     "is at most one standard error below it",
     "best": "the number of features with the best mean score",
 }
+
+# Settings that say which features may be chosen, and at what price.
+CONSTRAINTS = (
+    *("always_include", "never_include", "groups", "split_categories", "at_most_one_of"),
+    *("class_weight", "feature_cost"),
+)
 
 
 def inline(name: str) -> Markup:
@@ -64,14 +70,77 @@ def headline(content: Mapping[str, Any], labels: Mapping[int, str]) -> Markup:
     content : mapping
         Of a report.
     labels : mapping
-        From the index of a feature to its label.
+        From the index of a feature to its label, from `unit_labels_of`.
 
     Returns
     -------
     Markup
     """
-    names = [labels[feature["index"]] for feature in content["features"]]
-    return Markup("{}: {}.").format(_claim(content), _listed(names))
+    chosen = units_in((feature["index"] for feature in content["features"]), content)
+    return Markup("{}: {}.").format(_claim(content), _listed([labels[i] for i in chosen]))
+
+
+def counting(content: Mapping[str, Any]) -> str | None:
+    """Say what counts as one feature, where that is not one column.
+
+    Parameters
+    ----------
+    content : mapping
+        Of a report.
+
+    Returns
+    -------
+    str or None
+    """
+    size, total, columns = content["size"], content["n_features"], content["n_columns"]
+    if total == columns:
+        return None
+    return (
+        "Columns that enter together, such as the values of a category, count as one feature: the "
+        f"{counted(size['chosen'], 'chosen feature')} {'is' if size['chosen'] == 1 else 'are'} "
+        f"{counted(size['columns'], 'column')}, of {counted(columns, 'column')} in all."
+    )
+
+
+def constraints(content: Mapping[str, Any]) -> list[str]:
+    """Say which constraints, costs and weights were given.
+
+    Parameters
+    ----------
+    content : mapping
+        Of a report.
+
+    Returns
+    -------
+    list of str
+    """
+    settings = content["settings"]
+    given = [name for name in CONSTRAINTS if settings.get(name)]
+    if "feature_cost" in given:
+        given.append("cost_strength")
+    return [f"{name} {setting(settings[name])}" for name in given]
+
+
+def setting(value: Any) -> str:
+    """Write the value of a setting.
+
+    Parameters
+    ----------
+    value : object
+        Of plain types.
+
+    Returns
+    -------
+    str
+    """
+    if value is None:
+        return "default"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {setting(each)}" for name, each in value.items())
+    if isinstance(value, list):
+        nested = any(isinstance(each, list) for each in value)
+        return ("; " if nested else ", ").join(setting(each) for each in value)
+    return str(value)
 
 
 def explanation(content: Mapping[str, Any]) -> list[Markup | str]:
@@ -136,7 +205,7 @@ def cautions(content: Mapping[str, Any]) -> list[str]:
     list of str
     """
     size, found = content["size"], []
-    if size["chosen"] == size["largest"] < content["n_features"]:
+    if size["chosen"] == size["largest"] < size["possible"]:
         found.append(
             f"{size['chosen']} is the largest number of features that was tried. Larger sets may "
             "score better: raise the limit and search again."

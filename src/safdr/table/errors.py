@@ -24,8 +24,8 @@ class UnreadableError(TableError):
 class UnknownColumnError(TableError):
     """A column was asked for that the table does not have."""
 
-    def __init__(self, name: str, columns: Sequence[str]) -> None:
-        near = get_close_matches(name, columns, n=1)
+    def __init__(self, name: str, columns: Sequence[str], also: Sequence[str] = ()) -> None:
+        near = get_close_matches(name, [*columns, *also], n=1)
         meant = f" Did you mean {near[0]!r}?" if near else ""
         super().__init__(
             f"The table has no column {name!r}.{meant} It has {len(columns)}: {named(columns)}."

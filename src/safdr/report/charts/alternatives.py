@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 from safdr.report.charts.scale import Scale
 from safdr.report.charts.svg import FONT, GAP, NARROW_BELOW, Sheet
 from safdr.report.numbers import counted, excess
-from safdr.report.text import column_width, fit
+from safdr.report.text import column_width, fit, units_in
 from safdr.report.text import width as text_width
 
 BAR = 12
@@ -25,7 +25,7 @@ def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], wid
     content : mapping
         Of a report, with at least two subsets whose excess is a number.
     labels : mapping
-        From the index of a feature to its label.
+        From the index of a feature to its label, from `unit_labels_of`.
     width : int
         Of the chart in pixels.
 
@@ -37,7 +37,7 @@ def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], wid
     subsets = content["alternatives"]
     narrow = width < NARROW_BELOW
     room = width if narrow else NAMES
-    differences = [_difference(each, subsets[0], labels, room) for each in subsets]
+    differences = [_difference(differing(each, content), labels, room) for each in subsets]
     names = column_width((short for short, _ in differences), room, FONT)
     row, left = (40, 0.0) if narrow else (24, names + GAP)
     sheet = Sheet(width, row * len(subsets) + 4, _spoken(subsets))
@@ -56,33 +56,37 @@ def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], wid
     return sheet.markup()
 
 
-def differing(each: Mapping[str, Any], chosen: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+def differing(each: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[list[int], list[int]]:
     """Give the features that a subset has besides the chosen one, and those that it lacks.
 
     Parameters
     ----------
-    each, chosen : mapping
-        Entries of `alternatives`.
+    each : mapping
+        One of the alternatives.
+    content : mapping
+        Of a report.
 
     Returns
     -------
     tuple of list
+        Keys of `unit_labels_of`.
     """
-    gained = [i for i in each["indices"] if i not in set(chosen["indices"])]
-    lost = [i for i in chosen["indices"] if i not in set(each["indices"])]
-    return gained, lost
+    own, chosen = (
+        units_in(subset["indices"], content) for subset in (each, content["alternatives"][0])
+    )
+    return [i for i in own if i not in set(chosen)], [i for i in chosen if i not in set(own)]
 
 
 def _difference(
-    each: Mapping[str, Any], chosen: Mapping[str, Any], labels: Mapping[int, str], room: float
+    difference: tuple[list[int], list[int]], labels: Mapping[int, str], room: float
 ) -> tuple[str, str]:
     """The difference in a line, shortened fairly between the two sides, and in full."""
-    gained, lost = differing(each, chosen)
+    gained, lost = difference
     if not gained:
         return "the chosen features", "the chosen features"
     new, old = ([labels[i] for i in side] for side in (gained, lost))
     full = f"{', '.join(new)}\ninstead of\n{', '.join(old)}"
-    if len(gained) > 1:
+    if len(gained) > 1 or len(lost) != 1:
         return _some_of(new, room), full
     each_room = (room - text_width(" for ", FONT)) / 2
     spare = max(0.0, each_room - min(text_width(new[0], FONT), text_width(old[0], FONT)))
@@ -91,7 +95,7 @@ def _difference(
 
 def _some_of(names: list[str], room: float) -> str:
     """As many whole names as there is room for."""
-    head = f"{len(names)} others: "
+    head = f"{counted(len(names), 'other')}: "
     for shown in range(len(names), 0, -1):
         text = head + ", ".join(names[:shown]) + (", …" if shown < len(names) else "")
         if text_width(text, FONT) <= room:

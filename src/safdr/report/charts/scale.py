@@ -98,7 +98,7 @@ def size_ticks(sizes: list[int], pixels: float) -> list[int]:
     Parameters
     ----------
     sizes : list of int
-        Without a gap.
+        In rising order; a gap makes more room than there is.
     pixels : float
         Distance between two sizes.
 

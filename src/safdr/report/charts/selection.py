@@ -9,7 +9,7 @@ from typing import Any
 from safdr.report.charts.scale import size_ticks
 from safdr.report.charts.svg import BOLD, FONT, GAP, NARROW_BELOW, Sheet
 from safdr.report.numbers import counted
-from safdr.report.text import column_width, fit, fitted
+from safdr.report.text import column_width, fit, fitted, units_in
 from safdr.report.text import width as text_width
 
 # More rows say no more; the table has them all.
@@ -30,7 +30,7 @@ def draw_selection(content: Mapping[str, Any], labels: Mapping[int, str], width:
     content : mapping
         Of a report, with at least one size.
     labels : mapping
-        From the index of a feature to its label.
+        From the index of a feature to its label, from `unit_labels_of`.
     width : int
         Of the chart in pixels.
 
@@ -48,7 +48,7 @@ def draw_selection(content: Mapping[str, Any], labels: Mapping[int, str], width:
     left, bottom = names + GAP, HEAD + row * len(shown)
     sheet = Sheet(width, bottom + FOOT, _spoken(content, labels, len(shown)))
     short = fitted({i: labels[i] for i in shown}, names, BOLD * FONT)
-    kept = {feature["index"] for feature in content["features"]}
+    kept = set(units_in((feature["index"] for feature in content["features"]), content))
     for number, (index, shares) in enumerate(zip(shown, selection["share"], strict=False)):
         top = HEAD + row * number
         style = "name end kept" if index in kept else "name end muted"
@@ -58,7 +58,7 @@ def draw_selection(content: Mapping[str, Any], labels: Mapping[int, str], width:
         label = None if narrow else labels[index]
         _draw_ribbon(sheet, label, sizes, shares, (left, top + 2, column, row - 4))
     for size in size_ticks(sizes, column):
-        at = left + (size - sizes[0] + 0.5) * column
+        at = left + (sizes.index(size) + 0.5) * column
         sheet.text(at, bottom + 18, str(size), "tick middle")
     _draw_chosen_column(sheet, content, left, column, bottom, width)
     _draw_axis_title(sheet, left + column * len(sizes) / 2, bottom + 37, width)
@@ -81,7 +81,7 @@ def _draw_chosen_column(
     width: float,
 ) -> None:
     chosen = content["size"]["chosen"]
-    x = left + (chosen - content["selection"]["sizes"][0]) * column
+    x = left + content["selection"]["sizes"].index(chosen) * column
     sheet.rect(x - 1, HEAD - 3, column + 1, bottom - HEAD + 6, "column")
     text = f"chosen: {chosen}"
     fits = x + text_width(text, FONT) <= width

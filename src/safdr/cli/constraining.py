@@ -1,0 +1,249 @@
+"""Constraints in names of the table become parameters of the selector, or errors for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from safdr.cli.errors import UsageError
+from safdr.cli.lists import split_costs, split_names
+from safdr.cli.options import ConstraintOptions
+from safdr.table.errors import TableError, named
+from safdr.table.names import FeaturePlaces
+from safdr.table.prepare import Prepared
+
+BALANCED = (
+    "Both classes count alike (--class-weight balanced): probabilities and intercept are those of "
+    "equal shares of both classes, not of the shares in the table."
+)
+USELESS_STRENGTH = "--cost-strength has no effect: no feature costs anything (--cost)."
+
+
+@dataclass(frozen=True)
+class Constraining:
+    """What the constraints come to.
+
+    Attributes
+    ----------
+    parameters : dict
+        Of the selector.
+    n_features : int
+        Features there are, a group counted as one.
+    settings : dict
+        What was asked for, in names of the table.
+    notes : list of str
+        What to know about it.
+    """
+
+    parameters: dict[str, Any]
+    n_features: int
+    settings: dict[str, Any]
+    notes: list[str]
+
+
+def constrain(options: ConstraintOptions, prepared: Prepared) -> Constraining:
+    """Find the features that constraints name.
+
+    Parameters
+    ----------
+    options : ConstraintOptions
+        What was asked for.
+    prepared : Prepared
+        Features to choose from.
+
+    Returns
+    -------
+    Constraining
+    """
+    finder = _Finder(FeaturePlaces(prepared), split=options.split_categories)
+    groups = finder.groups([split_names(text) for text in options.group or []])
+    sets = [split_names(text) for text in options.at_most_one_of or []]
+    costs = split_costs(options.cost or [])
+    parameters = {
+        "always_include": finder.columns("--always-include", options.always_include),
+        "never_include": finder.excluded(options.never_include, options.always_include, groups),
+        "groups": groups,
+        "at_most_one_of": [finder.rivals(names, groups) for names in sets],
+        "feature_cost": finder.costs(costs),
+        "cost_strength": options.cost_strength,
+        "class_weight": options.class_weight,
+    }
+    # What is not given is left to the selector.
+    given = {name: value for name, value in parameters.items() if value not in (None, [], {})}
+    joined = sum(len(columns) - 1 for columns in groups.values())
+    return Constraining(
+        parameters=given,
+        n_features=len(prepared.recipe.features) - joined,
+        settings=_settings(options, sets, costs),
+        notes=_notes(options),
+    )
+
+
+def in_options(message: str, names: Sequence[str], *, fixed: bool) -> str | None:
+    """An error of the selector about constraints, in words of the command line.
+
+    Parameters
+    ----------
+    message : str
+        Of the selector.
+    names : sequence of str
+        Of the features.
+    fixed : bool
+        Whether the number of features was given.
+
+    Returns
+    -------
+    str or None
+        None if the error is about something else.
+    """
+    size = "-k" if fixed else "--k-max"
+    option_of = {
+        "n_features_to_select": size,
+        "min_features": "-k",
+        "max_features": "--k-max",
+        "always_include": "--always-include",
+        "never_include": "--never-include",
+        "at_most_one_of": "--at-most-one-of",
+        "feature_cost": "--cost",
+        "cost_strength": "--cost-strength",
+    }
+    known = re.compile(rf"\b({'|'.join(option_of)})\b")
+    if known.search(message) is None:
+        return None
+    text = known.sub(lambda found: option_of[found[1]], message)
+    text = re.sub(r"\bcolumn (\d+)\b", lambda found: repr(names[int(found[1])]), text)
+    # The last of the limits that a selector lists; elsewhere groups are just groups.
+    text = re.sub(r"\bgroups(?= allow\b|, --)", "grouped columns", text)
+    return text.replace(" of X", " to choose from")
+
+
+def _settings(
+    options: ConstraintOptions, sets: list[list[str]], costs: dict[str, float]
+) -> dict[str, Any]:
+    """What was asked for, under the names of the selector's parameters."""
+    return {
+        "always_include": options.always_include,
+        "never_include": options.never_include,
+        "groups": [split_names(text) for text in options.group or []] or None,
+        "split_categories": options.split_categories,
+        "at_most_one_of": sets or None,
+        "feature_cost": costs or None,
+    }
+
+
+def _notes(options: ConstraintOptions) -> list[str]:
+    notes = [BALANCED] if options.class_weight else []
+    if options.cost_strength is not None and not options.cost:
+        notes.append(USELESS_STRENGTH)
+    return notes
+
+
+class _Finder:
+    """Finds features by name; those of a category are one, unless they are to be split."""
+
+    def __init__(self, places: FeaturePlaces, *, split: bool) -> None:
+        self._places = places
+        self._categories = {} if split else places.categories
+
+    def _find(self, option: str, name: str) -> tuple[int, ...]:
+        try:
+            return self._places.find(name)
+        except TableError as error:
+            raise UsageError(f"{option}: {error}") from None
+
+    def _whole(self, option: str, name: str) -> tuple[int, ...]:
+        """Features of a name; one value of a category stands for all of them."""
+        found = self._find(option, name)
+        for members in self._categories.values():
+            if set(found) <= set(members):
+                return members
+        return found
+
+    def columns(self, option: str, names: Iterable[str] | None) -> list[int]:
+        """All features that the names stand for."""
+        return sorted({j for name in names or () for j in self._find(option, name)})
+
+    def groups(self, asked: Sequence[Sequence[str]]) -> dict[str, list[int]]:
+        """Features that enter together: those asked for, and categories that are in none."""
+        found: dict[str, list[int]] = {}
+        taken: dict[int, str] = {}
+        for names in asked:
+            columns = sorted({j for name in names for j in self._whole("--group", name)})
+            if len(columns) < 2:
+                raise UsageError(
+                    f"--group needs at least two features, as in --group A,B; got {_listed(names)}."
+                )
+            if shared := [self._places.names[j] for j in columns if j in taken]:
+                raise UsageError(
+                    f"--group: {named(shared)} can't be in two groups. Make one group of both, or "
+                    "take it out of one."
+                )
+            title = " + ".join(names)
+            # A column may have this very name.
+            title = f"{title} (group)" if title in self._categories and len(names) > 1 else title
+            found[title] = columns
+            taken |= dict.fromkeys(columns, title)
+        for column, members in self._categories.items():
+            if len(members) > 1 and members[0] not in taken:
+                found[column] = list(members)
+        return found
+
+    def excluded(
+        self,
+        names: Sequence[str] | None,
+        included: Sequence[str] | None,
+        groups: Mapping[str, list[int]],
+    ) -> list[int]:
+        """Features to leave out: whole groups only, and none that must be in."""
+        columns = set(self.columns("--never-include", names))
+        if both := [name for name in names or () if name in (included or ())]:
+            raise UsageError(f"{named(both)} is in --always-include and in --never-include.")
+        for title, members in groups.items():
+            rest = [self._places.names[j] for j in members if j not in columns]
+            if 0 < len(rest) < len(members):
+                raise UsageError(
+                    f"--never-include names a part of {title!r}, which enters as a whole: "
+                    f"{named(rest)} would be left. {self._way_out(title)}"
+                )
+        return sorted(columns)
+
+    def rivals(self, names: Sequence[str], groups: Mapping[str, list[int]]) -> list[int]:
+        """One feature for each group, of which a set may have one."""
+        group_of = {j: title for title, members in groups.items() for j in members}
+        found: dict[int, str] = {}
+        for name in names:
+            columns = self._find("--at-most-one-of", name)
+            for j in {groups[group_of[j]][0] if j in group_of else j for j in columns}:
+                if j in found:
+                    raise UsageError(
+                        f"--at-most-one-of: {found[j]!r} and {name!r} enter together, so that one "
+                        f"alone is never in. {self._way_out(group_of.get(j, name))}"
+                    )
+                found[j] = name
+        if len(found) < 2:
+            raise UsageError(
+                "--at-most-one-of needs at least two features, as in --at-most-one-of A,B; got "
+                f"{_listed(names)}."
+            )
+        return sorted(found)
+
+    def _way_out(self, title: str) -> str:
+        if title in self._categories:
+            return f"Name {title!r} itself, or let each value stand alone: --split-categories."
+        return "Name all of it, or change --group."
+
+    def costs(self, costs: Mapping[str, float]) -> dict[int, float]:
+        """Cost of each feature; a category, which enters as a whole, costs once."""
+        found: dict[int, float] = {}
+        for name, cost in costs.items():
+            columns = self._find("--cost", name)
+            once = columns[:1] if name in self._categories else columns
+            for j in once:
+                found[j] = found.get(j, 0.0) + cost
+        return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    return named(names) if names else "none"

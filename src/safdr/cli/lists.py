@@ -1,0 +1,102 @@
+"""Several names in one word, and names with numbers: how the command line writes them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from safdr.cli.errors import UsageError
+
+# Options whose values are sets of names.
+SETS = ("group", "at-most-one-of")
+
+
+def split_names(text: str) -> list[str]:
+    """Names out of a word; one in double quotes may hold commas.
+
+    Parameters
+    ----------
+    text : str
+        As in ``a,b,"c, d"``.
+
+    Returns
+    -------
+    list of str
+    """
+    try:
+        return [name for row in csv.reader([text], skipinitialspace=True) for name in row]
+    except csv.Error as error:
+        raise UsageError(f"{text!r} is no list of names: {error}.") from None
+
+
+def join_names(names: Iterable[Any]) -> str:
+    """The word that `split_names` takes apart.
+
+    Parameters
+    ----------
+    names : iterable
+        Any texts.
+
+    Returns
+    -------
+    str
+    """
+    word = io.StringIO()
+    csv.writer(word, quoting=csv.QUOTE_ALL, lineterminator="").writerow(names)
+    return word.getvalue()
+
+
+def as_words(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a file with sets of names as the command line has them.
+
+    Parameters
+    ----------
+    settings : dict
+        By their long names; a set of names may be a list.
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        key: [join_names(each) if isinstance(each, list) else each for each in value]
+        if key in SETS and isinstance(value, list)
+        else value
+        for key, value in settings.items()
+    }
+
+
+def split_costs(texts: Sequence[str]) -> dict[str, float]:
+    """What each name costs, out of words such as ``height=2``; a name may hold "=" too.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        One for each name.
+
+    Returns
+    -------
+    dict
+    """
+    costs: dict[str, float] = {}
+    for text in texts:
+        name, _, number = text.rpartition("=")
+        name = name.rstrip()
+        cost = _number(number)
+        if not name or cost is None:
+            raise UsageError(f"--cost takes NAME=NUMBER, such as height=2.5; got {text!r}.")
+        if name in costs:
+            raise UsageError(f"--cost gives {name!r} twice; it can cost one number only.")
+        costs[name] = cost
+    return costs
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
