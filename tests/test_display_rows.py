@@ -54,7 +54,7 @@ def test_proxy_draws_random_subsets_uniformly_and_measures_them():
         same = np.isclose(display.random_criterion_values, value, rtol=1e-9)
         # Binomial: five standard deviations around n/6.
         assert abs(same.sum() - n_random / 6) < 5 * np.sqrt(n_random * 5 / 36)
-        np.testing.assert_allclose(display.random_cross_entropies[same], loss, rtol=1e-6)
+        np.testing.assert_allclose(display.random_losses[same], loss, rtol=1e-6)
 
 
 def test_proxy_shows_the_replicas_and_the_winner(fit):
@@ -80,7 +80,7 @@ def test_proxy_takes_the_weights_of_the_rows(fit):
     display = ProxyDisplay.from_estimator(selector, X, y, sample_weight=weight, n_random=3)
     subsets = list(itertools.combinations(range(4), 3))
     expected = evaluate_subsets(X, y, subsets, sample_weight=weight).cross_entropies
-    distance = np.abs(display.random_cross_entropies[:, None] - expected).min(axis=1)
+    distance = np.abs(display.random_losses[:, None] - expected).min(axis=1)
     np.testing.assert_allclose(distance, 0, atol=1e-8)
 
 
@@ -89,9 +89,9 @@ def _proxy_of(annealed, n_random=300):
     ratio = rng.gamma(2.0, size=n_random)
     return ProxyDisplay(
         random_criterion_values=ratio,
-        random_cross_entropies=0.7 * np.exp(-ratio) + rng.uniform(0.0, 0.1, n_random),
+        random_losses=0.7 * np.exp(-ratio) + rng.uniform(0.0, 0.1, n_random),
         annealed_criterion_values=annealed[:, 0],
-        annealed_cross_entropies=annealed[:, 1],
+        annealed_losses=annealed[:, 1],
         best=0,
         n_features=3,
     )
@@ -138,7 +138,7 @@ def test_proxy_axes_hold_the_points_and_no_negative_fdr():
     annealed = np.random.default_rng(1).normal([9.0, 0.5], 0.02, size=(400, 2))
     display = _proxy_of(annealed).plot()
     x = -np.concatenate([display.random_criterion_values, annealed[:, 0]])
-    y = np.concatenate([display.random_cross_entropies, annealed[:, 1]])
+    y = np.concatenate([display.random_losses, annealed[:, 1]])
     low, high = display.ax_.get_xlim()
     assert low == pytest.approx(x.min() - 0.05 * np.ptp(x))
     assert x.max() < high <= 0.0

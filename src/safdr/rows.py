@@ -47,15 +47,20 @@ class ClassRows:
             self.X[indices], self.y[indices], weight, self.codes[indices], self.classes
         )
 
+    def weighted(self, class_weight: Any) -> ClassRows:
+        """All rows, their weights multiplied by those of the classes."""
+        if class_weight is None:
+            return self
+        by_class = _class_weights(class_weight, self)
+        weight = by_class if self.sample_weight is None else by_class * self.sample_weight
+        return replace(self, sample_weight=weight)
+
     def usable(self, class_weight: Any = None) -> ClassRows:
         """The rows to learn from: those with a weight, checked to be enough of each class."""
         rows = self._with_weight()
         _check_classes(rows)
         if class_weight is not None:
-            weight = _class_weights(class_weight, rows)
-            if rows.sample_weight is not None:
-                weight = weight * rows.sample_weight
-            rows = replace(rows, sample_weight=weight)._with_weight()
+            rows = rows.weighted(class_weight)._with_weight()
             _check_classes(rows)
         _check_not_constant(rows.X)
         return rows

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
+FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 # Columns in the name of a group that has none.
@@ -100,6 +102,50 @@ def random_subsets(selector: Any, n: int, rng: np.random.Generator) -> list[IntA
     constraints = selector._constraints()
     selections = constraints.random(int(selector.n_features_), n, rng)
     return [constraints.columns_of(selection) for selection in selections]
+
+
+def costs_of(selector: Any, subsets: Sequence[IntArray]) -> FloatArray:
+    """What the cost of their features takes off the criterion of subsets.
+
+    Parameters
+    ----------
+    selector : AnnealingSelector or another
+        Fitted.
+    subsets : sequence of ndarray of int
+        Columns of each.
+
+    Returns
+    -------
+    ndarray of shape (n_subsets,)
+    """
+    cost = selector._cost()
+    if cost is None:
+        return np.zeros(len(subsets))
+    return np.array([cost[subset].sum() for subset in subsets])
+
+
+def row_weights(selector: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Weights of rows as the selector saw them: those given, times those of the classes.
+
+    Parameters
+    ----------
+    selector : AnnealingSelector or another
+        Fitted.
+    X, y : array-like
+        Rows.
+    sample_weight : array-like or None
+        Their weights.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or None
+    """
+    class_weight = getattr(selector, "class_weight", None)
+    if class_weight is None:
+        return sample_weight
+    # The check of rows writes to the selector, so that a copy does it.
+    rows = clone(selector)._validate_rows(X, y, sample_weight)
+    return rows.weighted(class_weight).sample_weight
 
 
 def _titles(selector: Any) -> dict[int, str]:

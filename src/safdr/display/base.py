@@ -78,6 +78,14 @@ def check_fitted(estimator: Any, attribute: str, caller: str, wanted: str) -> No
         )
 
 
+def criterion_name(selector: Any) -> str:
+    """What the replicas climb on, in few letters."""
+    name = "FDR" if hasattr(selector, "classes_") else "R²"
+    if selector.criterion is not None:
+        name = "Criterion"
+    return name if selector.feature_cost is None else f"{name} less cost"
+
+
 def feature_names(estimator: Any, n_features: int) -> NDArray[Any]:
     """Names of the features that an estimator saw, or x0, x1, … as scikit-learn calls them."""
     unnamed = np.array([f"x{i}" for i in range(n_features)], dtype=object)

@@ -127,7 +127,7 @@ class DiscriminantDisplay(Display):
         Parameters
         ----------
         selector : AnnealingSelector or AnnealingSelectorCV
-            Fitted.
+            Fitted to two classes.
         X : array-like of shape (n_samples, n_features)
             Rows with all features that `fit` saw.
         y : array-like of shape (n_samples,)
@@ -149,6 +149,7 @@ class DiscriminantDisplay(Display):
         check_fitted(
             selector, "result_", cls.__name__, "an AnnealingSelector or AnnealingSelectorCV"
         )
+        _check_two_classes(selector)
         rows, labels = validate_data(selector, X, y, dtype=np.float64, reset=False)
         weight = _check_sample_weight(
             sample_weight, rows, dtype=np.float64, ensure_non_negative=True
@@ -270,6 +271,16 @@ class DiscriminantDisplay(Display):
         }
 
 
+def _check_two_classes(selector: Any) -> None:
+    """Refuse what has no single line between two classes."""
+    if len(getattr(selector, "classes_", ())) != 2:
+        what = f"{len(selector.classes_)} classes" if hasattr(selector, "classes_") else "numbers"
+        raise ValueError(
+            "DiscriminantDisplay shows the line that separates two classes; this "
+            f"{type(selector).__name__} was fitted to {what}."
+        )
+
+
 def _class_codes(y: NDArray[Any], classes: NDArray[Any]) -> IntArray:
     """Index of each label in `classes`; both must be there, and no other."""
     if set(np.unique(y).tolist()) != set(classes.tolist()):
@@ -288,7 +299,14 @@ def _leading_pair(selector: Any, X: FloatArray) -> list[int]:
             "DiscriminantDisplay shows two features, and the selector chose 1. Name two columns of "
             "X by features=(…, …), or choose more features."
         )
-    weight = np.abs(result.coefficients[result.best]) * X[:, result.subset].std(axis=0)
+    if result.coefficients is None:
+        raise ValueError(
+            "DiscriminantDisplay takes the leading features from the linear models of the search, "
+            "and this selector fitted none. Name two columns of X by features=(…, …)."
+        )
+    # Where groups make subsets differ in length, coefficients are filled up with zeros.
+    coefficients = result.coefficients[result.best, : result.size]
+    weight = np.abs(coefficients) * X[:, result.subset].std(axis=0)
     return sorted(result.subset[np.argsort(-weight, kind="stable")[:2]].tolist())
 
 

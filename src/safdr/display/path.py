@@ -22,8 +22,8 @@ from safdr.display.style import (
 # Half the distance between the two scores of one size, so that their bars lie side by side.
 SHIFT = 0.1
 
-# No score by this name exceeds 1, so no bar should.
-BOUNDED_SCORE = "ROC AUC"
+# No score by these names exceeds 1, so no bar should.
+BOUNDED_SCORES = {"ROC AUC", "ROC AUC, each class against the rest", "R²"}
 
 
 class PathDisplay(Display):
@@ -96,7 +96,7 @@ class PathDisplay(Display):
 
         Parameters
         ----------
-        search : AnnealingSelectorCV
+        search : AnnealingSelectorCV or AnnealingRegressorSelectorCV
             Fitted.
 
         Returns
@@ -121,7 +121,7 @@ class PathDisplay(Display):
         """Draw the scores, with error bars of one standard deviation over the folds.
 
         The two scores of a size lie a little beside it, so that both bars are seen. The bars of a
-        ROC AUC end at 1.
+        ROC AUC or an R² end at 1.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class PathDisplay(Display):
 
     def _bars(self, mean: FloatArray, std: FloatArray) -> FloatArray:
         """How far the bars go down and up."""
-        up = np.minimum(std, 1.0 - mean) if self.score_name == BOUNDED_SCORE else std
+        up = np.minimum(std, 1.0 - mean) if self.score_name in BOUNDED_SCORES else std
         # Rounding can bring a mean a hair above 1, and a bar can't have a negative length.
         return np.stack([std, np.maximum(up, 0.0)])
 

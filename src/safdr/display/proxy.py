@@ -1,4 +1,4 @@
-"""ProxyDisplay: does a high Fisher ratio go with a low cross-entropy?"""
+"""ProxyDisplay: does a high criterion value go with a low loss of the model?"""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from scipy.stats import gaussian_kde
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from safdr.display.base import Display, FloatArray, IntArray, check_fitted
+from safdr.display.base import Display, FloatArray, IntArray, check_fitted, criterion_name
 from safdr.display.style import FIRST, SECOND, add_legend, axes_for, without_tex
 from safdr.evaluate import evaluate_subsets
+from safdr.units import costs_of, random_subsets, row_weights
+
+LOSS_LABELS = {"cross_entropy": "Cross-entropy", "squared_error": "Squared error"}
 
 # Fewer different subsets are points, not a density.
 MIN_DISTINCT = 25
@@ -44,19 +47,23 @@ class ProxyDisplay(Display):
     """Densities of −FDR and cross-entropy, for random subsets and for annealed replicas.
 
     It shows how well the Fisher discriminant ratio (FDR), which is annealed, stands in for the
-    cross-entropy, which decides. Make it with `from_estimator`; all parameters are stored as
-    attributes.
+    cross-entropy, which decides; for measured outputs, R² for the squared error. Make it with
+    `from_estimator`; all parameters are stored as attributes.
 
     Parameters
     ----------
-    random_criterion_values, random_cross_entropies : ndarray of shape (n_random,)
+    random_criterion_values, random_losses : ndarray of shape (n_random,)
         Of random subsets.
-    annealed_criterion_values, annealed_cross_entropies : ndarray of shape (n_replicas,)
+    annealed_criterion_values, annealed_losses : ndarray of shape (n_replicas,)
         Of the subsets that the replicas ended in.
     best : int
         The replica that was chosen.
     n_features : int
         Number of features in a subset.
+    criterion_name : str, default="FDR"
+        What the criterion is.
+    loss_name : str, default="cross_entropy"
+        What the losses are.
 
     Attributes
     ----------
@@ -85,18 +92,22 @@ class ProxyDisplay(Display):
         self,
         *,
         random_criterion_values: FloatArray,
-        random_cross_entropies: FloatArray,
+        random_losses: FloatArray,
         annealed_criterion_values: FloatArray,
-        annealed_cross_entropies: FloatArray,
+        annealed_losses: FloatArray,
         best: int,
         n_features: int,
+        criterion_name: str = "FDR",
+        loss_name: str = "cross_entropy",
     ) -> None:
         self.random_criterion_values = random_criterion_values
-        self.random_cross_entropies = random_cross_entropies
+        self.random_losses = random_losses
         self.annealed_criterion_values = annealed_criterion_values
-        self.annealed_cross_entropies = annealed_cross_entropies
+        self.annealed_losses = annealed_losses
         self.best = best
         self.n_features = n_features
+        self.criterion_name = criterion_name
+        self.loss_name = loss_name
 
     @classmethod
     def from_estimator(
@@ -114,16 +125,16 @@ class ProxyDisplay(Display):
 
         Parameters
         ----------
-        selector : AnnealingSelector or AnnealingSelectorCV
-            Fitted.
+        selector : AnnealingSelector, AnnealingSelectorCV, or one for measured outputs
+            Fitted, with the built-in criterion and choice.
         X : array-like of shape (n_samples, n_features)
             The rows it was fitted to.
-        y : array-like of shape (n_samples,)
-            Their labels.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their labels, or measured outputs.
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights.
         n_random : int, default=1000
-            Number of random subsets, drawn uniformly.
+            Number of random subsets, drawn uniformly from those that the constraints allow.
         n_jobs : int, default=None
             Number of threads over the subsets.
         random_state : int, RandomState instance or None, default=None
@@ -139,19 +150,21 @@ class ProxyDisplay(Display):
         )
         if n_random < 1:
             raise ValueError(f"n_random must be at least 1; got {n_random}.")
+        _check_comparable(selector)
         validate_data(selector, X, reset=False, skip_check_array=True)
         result = selector.result_
-        subsets = _random_subsets(selector.n_features_in_, result.size, n_random, random_state)
-        measured = evaluate_subsets(
-            X, y, subsets, sample_weight=sample_weight, ridge=selector.ridge, n_jobs=n_jobs
+        values, losses = _measured(
+            selector, X, y, sample_weight, _random_subsets(selector, n_random, random_state), n_jobs
         )
         return cls(
-            random_criterion_values=measured.criterion_values,
-            random_cross_entropies=measured.cross_entropies,
+            random_criterion_values=values,
+            random_losses=losses,
             annealed_criterion_values=result.criterion_values,
-            annealed_cross_entropies=result.cross_entropies,
+            annealed_losses=result.losses,
             best=result.best,
-            n_features=result.size,
+            n_features=int(selector.n_features_),
+            criterion_name=criterion_name(selector),
+            loss_name=result.loss_name,
         )
 
     def plot(self, ax: Any = None) -> Self:
@@ -170,8 +183,8 @@ class ProxyDisplay(Display):
         ProxyDisplay
             Itself.
         """
-        from_random = (-self.random_criterion_values, self.random_cross_entropies)
-        annealed = (-self.annealed_criterion_values, self.annealed_cross_entropies)
+        from_random = (-self.random_criterion_values, self.random_losses)
+        annealed = (-self.annealed_criterion_values, self.annealed_losses)
         own_figure = ax is None
         ax = axes_for("ProxyDisplay.plot", ax)
         area = min(RANDOM_AREA, MAX_INK / len(self.random_criterion_values))
@@ -183,8 +196,8 @@ class ProxyDisplay(Display):
             self._draw_best(ax),
         ]
         _set_limits(ax, *np.concatenate([from_random, annealed], axis=1))
-        ax.set_xlabel(f"−FDR of k = {self.n_features} features")
-        ax.set_ylabel("Cross-entropy")
+        ax.set_xlabel(f"−{self.criterion_name} of k = {self.n_features} features")
+        ax.set_ylabel(LOSS_LABELS[self.loss_name])
         # Numbers such as −0.0025 are wide.
         ax.locator_params(axis="x", nbins=5)
         add_legend(ax, handles, own_figure=own_figure)
@@ -195,7 +208,7 @@ class ProxyDisplay(Display):
     def _draw_best(self, ax: Any) -> Any:
         (ring,) = ax.plot(
             -self.annealed_criterion_values[self.best],
-            self.annealed_cross_entropies[self.best],
+            self.annealed_losses[self.best],
             color="black",
             marker="o",
             markersize=14,
@@ -214,16 +227,49 @@ class ProxyDisplay(Display):
             "criterion_value": np.concatenate(
                 [self.random_criterion_values, self.annealed_criterion_values]
             ),
-            "cross_entropy": np.concatenate(
-                [self.random_cross_entropies, self.annealed_cross_entropies]
-            ),
+            self.loss_name: np.concatenate([self.random_losses, self.annealed_losses]),
         }
 
 
-def _random_subsets(n_features: int, size: int, n_random: int, random_state: Any) -> IntArray:
-    """Uniform draws; a subset can come more than once."""
+def _check_comparable(selector: Any) -> None:
+    """Refuse a selector that neither climbs nor chooses by what can be measured here."""
+    if selector.criterion is None and selector.result_.coefficients is not None:
+        return
+    raise ValueError(
+        "ProxyDisplay compares the built-in criterion with the loss of the linear model, and this "
+        "selector searched or chose by something else (criterion=, estimator= or "
+        'pick="criterion"). Fit one without these, or with an estimator and pick="linear".'
+    )
+
+
+def _random_subsets(selector: Any, n_random: int, random_state: Any) -> list[IntArray]:
+    """Uniform draws of what constraints allow; a subset can come more than once."""
     rng = check_random_state(random_state)
-    return np.array([rng.permutation(n_features)[:size] for _ in range(n_random)])
+    return random_subsets(selector, n_random, np.random.default_rng(rng.randint(2**32, dtype="u8")))
+
+
+def _measured(
+    selector: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    subsets: list[IntArray],
+    n_jobs: int | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Criterion values, less the cost, and losses of subsets, which groups let differ in length."""
+    how = {
+        "task": "classification" if hasattr(selector, "classes_") else "regression",
+        "sample_weight": row_weights(selector, X, y, sample_weight),
+        "ridge": selector.ridge,
+        "n_jobs": n_jobs,
+    }
+    lengths = np.array([len(subset) for subset in subsets])
+    values, losses = np.empty((2, len(subsets)))
+    for length in np.unique(lengths):
+        same = np.flatnonzero(lengths == length)
+        measured = evaluate_subsets(X, y, np.array([subsets[i] for i in same]), **how)
+        values[same], losses[same] = measured.criterion_values, measured.losses
+    return values - costs_of(selector, subsets), losses
 
 
 def _areas(x: FloatArray, y: FloatArray, each: float, largest: float) -> FloatArray:
@@ -266,13 +312,16 @@ def _draw_contours(
 
 
 def _set_limits(ax: Any, x: FloatArray, y: FloatArray) -> None:
-    """Around the points, whatever the tails of the densities; no FDR and no entropy is negative."""
+    """Around the points, whatever the tails of the densities; without cost none is negative."""
     for values, set_limits, low, high in (
         (x, ax.set_xlim, -np.inf, 0.0),
         (y, ax.set_ylim, 0.0, np.inf),
     ):
         room = MARGIN * np.ptp(values) or MARGIN * np.abs(values).max() or MARGIN
-        set_limits(max(values.min() - room, low), min(values.max() + room, high))
+        set_limits(
+            max(values.min() - room, min(low, values.min())),
+            min(values.max() + room, max(high, values.max())),
+        )
 
 
 def _density(
@@ -285,9 +334,9 @@ def _density(
     kernel = gaussian_kde(points)
     levels = np.quantile(kernel(points), 1.0 - np.array(SHARES))
     margin = 3.0 * np.sqrt(np.diag(kernel.covariance))
-    # Neither the FDR nor the cross-entropy is ever negative.
+    # Neither criterion nor loss is ever negative, unless a cost is taken off.
     grid_x, grid_y = np.meshgrid(
-        np.linspace(x.min() - margin[0], min(x.max() + margin[0], 0.0), GRID_POINTS),
+        np.linspace(x.min() - margin[0], min(x.max() + margin[0], max(0.0, x.max())), GRID_POINTS),
         np.linspace(max(y.min() - margin[1], 0.0), y.max() + margin[1], GRID_POINTS),
     )
     height = kernel(np.stack([grid_x.ravel(), grid_y.ravel()])).reshape(grid_x.shape)

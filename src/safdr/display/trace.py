@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from safdr.display.base import Display, FloatArray, check_fitted
+from safdr.display.base import Display, FloatArray, check_fitted, criterion_name
 from safdr.display.style import FIRST, SECOND, add_legend, axes_for, without_tex
 
 
 class TraceDisplay(Display):
     """Mean and spread of the criterion over the replicas against the inverse temperature.
 
-    The criterion is the Fisher discriminant ratio (FDR). Make it with `from_estimator`; all
-    parameters are stored as attributes.
+    The criterion is the Fisher discriminant ratio (FDR), for measured outputs R², or one of yours.
+    Make it with `from_estimator`; all parameters are stored as attributes.
 
     Parameters
     ----------
@@ -26,6 +26,8 @@ class TraceDisplay(Display):
         Number of replicas.
     n_features : int
         Number of features in a subset.
+    criterion_name : str, default="FDR"
+        What the criterion is.
 
     Attributes
     ----------
@@ -63,6 +65,7 @@ class TraceDisplay(Display):
         acceptance: FloatArray,
         n_replicas: int,
         n_features: int,
+        criterion_name: str = "FDR",
     ) -> None:
         self.beta = beta
         self.mean = mean
@@ -70,6 +73,7 @@ class TraceDisplay(Display):
         self.acceptance = acceptance
         self.n_replicas = n_replicas
         self.n_features = n_features
+        self.criterion_name = criterion_name
 
     @classmethod
     def from_estimator(cls, selector: Any) -> Self:
@@ -77,8 +81,8 @@ class TraceDisplay(Display):
 
         Parameters
         ----------
-        selector : AnnealingSelector or AnnealingSelectorCV
-            Fitted; of the latter, the search on all rows is shown.
+        selector : AnnealingSelector, AnnealingSelectorCV, or one for measured outputs
+            Fitted; of one with cross-validation, the search on all rows is shown.
 
         Returns
         -------
@@ -95,7 +99,8 @@ class TraceDisplay(Display):
             std=trace.std,
             acceptance=trace.acceptance,
             n_replicas=selector.result_.n_replicas,
-            n_features=selector.result_.size,
+            n_features=int(selector.n_features_),
+            criterion_name=criterion_name(selector),
         )
 
     def plot(self, ax: Any = None, *, negative: bool = False, acceptance: bool = False) -> Self:
@@ -140,7 +145,8 @@ class TraceDisplay(Display):
         band = ax.fill_between(
             self.beta, mean - self.std, mean + self.std, color=FIRST, alpha=0.25, label="± 1 SD"
         )
-        ax.set_ylabel(f"{'−' if negative else ''}FDR of k = {self.n_features} features")
+        sign = "−" if negative else ""
+        ax.set_ylabel(f"{sign}{self.criterion_name} of k = {self.n_features} features")
         return [line, band]
 
     def _draw_acceptance(self, ax: Any) -> Any:
