@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from safdr.report.numbers import counted, decimals, percent, spelled
-from safdr.report.text import fit, units_in
+from safdr.report.text import fit, one_line, units_in
 
 # Names in running text: so many of them, each of about so many characters.
 MOST_NAMES = 6
@@ -136,7 +136,8 @@ def setting(value: Any) -> str:
     if value is None:
         return "default"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {setting(each)}" for name, each in value.items())
+        # Keys are names too, and nobody has put them on one line before.
+        return ", ".join(f"{one_line(name)}: {setting(each)}" for name, each in value.items())
     if isinstance(value, list):
         nested = any(isinstance(each, list) for each in value)
         return ("; " if nested else ", ").join(setting(each) for each in value)
