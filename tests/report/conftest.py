@@ -52,6 +52,21 @@ def hostile_report():
 
 
 @pytest.fixture(scope="session")
+def grouped():
+    """A search among groups of columns, and its report."""
+    X, y = rows(8)
+    groups = {"c": [2, 3, 4], "pair": [0, 6]}
+    search = AnnealingSelectorCV(max_features=4, groups=groups, rule="best", **QUICK).fit(X, y)
+    names = ["a", "b", "c = 1", "c = 2", "c = 3", "d", "e", "f"]
+    return search, SelectionReport.from_estimator(search, X, y, feature_names=names)
+
+
+@pytest.fixture(scope="session")
+def grouped_report(grouped):
+    return grouped[1]
+
+
+@pytest.fixture(scope="session")
 def separated_report():
     """Two features that separate the classes, in sets of three."""
     X = np.random.default_rng(0).normal(size=(120, 6))

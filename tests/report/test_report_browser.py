@@ -11,7 +11,7 @@ from safdr.report.text import one_line
 
 REQUIRED = os.environ.get("SAFDR_REQUIRE_BROWSER") == "1"
 WIDTHS = {"desktop": 1280, "phone": 390}
-PAGES = ["report", "hostile_report", "fixed_report"]
+PAGES = ["report", "hostile_report", "fixed_report", "grouped_report"]
 
 # Elements that are seen, with what they are; text that is empty has no box.
 TEXT_BOXES = """svg => [...svg.querySelectorAll('text')].filter(t => t.textContent).map(t => {
@@ -149,8 +149,9 @@ def test_every_text_has_contrast(opened, name, scheme):
 def numbers(page, table):
     """Exact values of a table, row by row."""
     return page.evaluate(
-        """name => [...document.querySelectorAll(`[data-table=${name}] tbody tr`)].map(row =>
-            [...row.querySelectorAll('data')].map(cell => Number(cell.value)))""",
+        """name => [
+            ...document.querySelectorAll(`[data-table=${name}] tbody tr:not(.group)`)
+        ].map(row => [...row.querySelectorAll('data')].map(cell => Number(cell.value)))""",
         table,
     )
 

@@ -20,16 +20,6 @@ from safdr.report.page import WIDE
 from safdr.report.text import labels_of, unit_labels_of, units_in
 from safdr.report.words import setting
 
-NAMES = ["a", "b", "c = 1", "c = 2", "c = 3", "d", "e", "f"]
-GROUPS = {"c": [2, 3, 4], "pair": [0, 6]}
-
-
-@pytest.fixture(scope="module")
-def grouped():
-    X, y = rows(8)
-    search = AnnealingSelectorCV(max_features=4, groups=GROUPS, rule="best", **QUICK).fit(X, y)
-    return search, SelectionReport.from_estimator(search, X, y, feature_names=NAMES)
-
 
 def test_a_group_counts_as_one_everywhere(grouped):
     search, report = grouped
@@ -192,10 +182,10 @@ def test_a_cheaper_winner_comes_first_although_others_fit_better():
 def test_more_classes_and_numbers_are_refused_in_words():
     X, y = rows(8)
     many = AnnealingSelector(2, **QUICK).fit(X, np.arange(len(y)) % 3)
-    with pytest.raises(ValueError, match="targets of two classes so far; .* fitted to 3 classes"):
+    with pytest.raises(ValueError, match=r"targets of two classes so far; .* fitted to 3 classes"):
         SelectionReport.from_estimator(many, X, y)
     numbers = AnnealingRegressorSelector(2, **QUICK).fit(X, X[:, 0] + y)
-    with pytest.raises(ValueError, match="two classes so far; .* fitted to numbers"):
+    with pytest.raises(ValueError, match=r"two classes so far; .* fitted to numbers"):
         SelectionReport.from_estimator(numbers, X, y)
 
 

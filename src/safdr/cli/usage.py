@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from cyclopts import CycloptsError, UnusedCliTokensError
 
+from safdr.cli.lists import SETS
+
 # Options that take one value at a time, and may be repeated.
 REPEATED = (
     *("--drop", "--id", "--keep", "--export"),
@@ -14,7 +16,7 @@ REPEATED = (
 )
 
 # Of these, options whose value is several names.
-SETS = ("--group", "--at-most-one-of")
+WITH_COMMAS = tuple(f"--{name}" for name in SETS)
 
 
 def explain_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
@@ -38,7 +40,7 @@ def explain_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
     options = [i for i, word in enumerate(before) if word.startswith("-")]
     if options and before[options[-1]] in REPEATED:
         option, *values = before[options[-1] :]
-        if option in SETS:
+        if option in WITH_COMMAS:
             return f"{option} takes names set apart by commas, so {unused!r} is left over."
         repeated = " ".join(f"{option} {shlex.quote(value)}" for value in (*values, unused))
         return f"{option} takes one value at a time, so {unused!r} is left over. Use: {repeated}"
