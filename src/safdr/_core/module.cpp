@@ -15,6 +15,7 @@
 #include "chains.hpp"
 #include "logistic.hpp"
 #include "multinomial.hpp"
+#include "unit_chains.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -90,6 +91,59 @@ auto climb(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> 
   {
     nb::gil_scoped_release release;
     safdr::climb(as_criterion(A, D), replicas, collinear_tol, n_threads, values.data.data());
+  }
+  return values.release();
+}
+
+using Needless = std::optional<Vector<const std::int64_t>>;
+
+safdr::Units as_units(const Vector<const std::int64_t>& starts, const Vector<const std::int32_t>& features,
+                      const Needless& needless, std::int64_t width) {
+  return {starts.data(), features.data(), static_cast<std::int64_t>(starts.shape(0)) - 1, width, data_of(needless)};
+}
+
+auto count_needless(Matrix<const double> A, Matrix<const double> D, Vector<const std::int64_t> starts,
+                    Vector<const std::int32_t> features, double collinear_tol) {
+  NewArray<std::int64_t> needless({starts.shape(0) - 1});
+  safdr::count_needless(as_criterion(A, D), as_units(starts, features, Needless{}, 0), collinear_tol,
+                        needless.data.data());
+  return needless.release();
+}
+
+auto sweep_units(Stack<const double> A, Stack<const double> D, Matrix<const double> A_all,
+                 Matrix<const double> D_all, Vector<const std::int64_t> starts,
+                 Vector<const std::int32_t> features, Needless needless, Matrix<std::int32_t> order,
+                 Matrix<std::uint64_t> streams, Matrix<const double> beta,
+                 std::optional<Matrix<const std::int64_t>> which, std::int64_t width, std::int64_t size,
+                 std::int64_t n_fixed, std::int64_t n_usable, std::int64_t n_proposals, double collinear_tol,
+                 std::int64_t n_threads, Conflicts conflicts, Weights cost) {
+  const std::size_t n_sweeps = beta.shape(0), n = order.shape(0);
+  NewArray<std::int64_t> accepted({n_sweeps, n});
+  NewArray<double> values({n_sweeps, n});
+  const safdr::Replicas replicas{order.data(), streams.data(), static_cast<std::int64_t>(n), size, n_fixed,
+                                 n_usable, data_of(conflicts), data_of(cost)};
+  {
+    nb::gil_scoped_release release;
+    safdr::sweep_units(as_stack(A, D), as_criterion(A_all, D_all), as_units(starts, features, needless, width),
+                       replicas, beta.data(), which ? which->data() : nullptr,
+                       static_cast<std::int64_t>(n_sweeps), {n_proposals, collinear_tol, n_threads},
+                       accepted.data.data(), values.data.data());
+  }
+  return nb::make_tuple(accepted.release(), values.release());
+}
+
+auto climb_units(Matrix<const double> A, Matrix<const double> D, Vector<const std::int64_t> starts,
+                 Vector<const std::int32_t> features, Needless needless, Matrix<std::int32_t> order,
+                 std::int64_t width, std::int64_t size, std::int64_t n_fixed, std::int64_t n_usable,
+                 double collinear_tol, std::int64_t n_threads, Conflicts conflicts, Weights cost) {
+  const std::size_t n = order.shape(0);
+  NewArray<double> values({n});
+  const safdr::Replicas replicas{order.data(), nullptr, static_cast<std::int64_t>(n), size, n_fixed,
+                                 n_usable, data_of(conflicts), data_of(cost)};
+  {
+    nb::gil_scoped_release release;
+    safdr::climb_units(as_criterion(A, D), as_units(starts, features, needless, width), replicas,
+                       collinear_tol, n_threads, values.data.data());
   }
   return values.release();
 }
@@ -217,6 +271,14 @@ NB_MODULE(_core, m) {
         "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
   m.def("climb", &climb, "A"_a, "D"_a, "order"_a.noconvert(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a,
         "collinear_tol"_a, "n_threads"_a, "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
+  m.def("count_needless", &count_needless, "A"_a, "D"_a, "starts"_a, "features"_a, nb::kw_only(), "collinear_tol"_a);
+  m.def("sweep_units", &sweep_units, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "starts"_a, "features"_a, "needless"_a.none(),
+        "order"_a.noconvert(), "streams"_a.noconvert(), "beta"_a, "which"_a.none(), nb::kw_only(), "width"_a, "size"_a,
+        "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a,
+        "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
+  m.def("climb_units", &climb_units, "A"_a, "D"_a, "starts"_a, "features"_a, "needless"_a.none(), "order"_a.noconvert(),
+        nb::kw_only(), "width"_a, "size"_a, "n_fixed"_a, "n_usable"_a, "collinear_tol"_a, "n_threads"_a,
+        "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
   m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a,
         "left"_a.noconvert().none() = nb::none());
   m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(),

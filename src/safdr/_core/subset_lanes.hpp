@@ -68,7 +68,7 @@ struct SubsetLanes {
 
   // P, w and J from scratch.
   SAFDR_INLINE void build() {
-    factorise();
+    factorise(0, k);
     invert_factor();
     square_factor();
     worn = Flags{};
@@ -84,19 +84,24 @@ struct SubsetLanes {
   }
 
   // J alone, |L^-1 D_S|^2 with A_SS = L L': a third of the work of build(). Leaves P and w spoilt.
-  SAFDR_INLINE void evaluate() {
-    factorise();
-    value = constant(0.0);
+  SAFDR_INLINE void evaluate() { value = extend(0, k); }
+
+  // What members `first` to `last` add to J beyond those before them, of which the factor is there already (and
+  // of which there is an even number). Leaves the rows of L in place of P, and those of L^-1 D in place of w.
+  SAFDR_INLINE Lanes extend(std::int64_t first, std::int64_t last) {
+    factorise(first, last);
+    Lanes added = constant(0.0);
     for (std::int64_t col = 0; col < n_columns; ++col) {
-      for (std::int64_t l = 0; l < k; ++l) x[l] = discriminant(l, col);
       // One more row of the factor; its squares are what would be taken from its pivot.
-      Lanes* row[] = {x};
+      Lanes* row[] = {w + col * k};
+      for (std::int64_t l = first; l < last; ++l) row[0][l] = discriminant(l, col);
       Lanes pivots[] = {constant(0.0)}, cross;
-      std::int64_t j = 0;
-      for (; j + 4 <= k; j += 4) reduce<1, 4>(row, j, pivots, cross);
-      for (; j < k; ++j) reduce<1, 1>(row, j, pivots, cross);
-      value -= pivots[0];
+      std::int64_t j = first;
+      for (; j + 4 <= last; j += 4) reduce<1, 4>(row, j, pivots, cross);
+      for (; j < last; ++j) reduce<1, 1>(row, j, pivots, cross);
+      added -= pivots[0];
     }
+    return added;
   }
 
   // Looks at candidate j of each lane: leaves x, own and r = D_j - x'w, and g = P x if it is told to; returns
@@ -270,6 +275,33 @@ struct SubsetLanes {
     worn |= accept & ~((strain * inverse_c < kMostStrain) & (p <= kMostInflation) & (inverse_c <= kMostInflation));
   }
 
+  // Rows `first` (an even number) to `last` of the Cholesky factor L of A_SS, with the inverse of its diagonal. Two
+  // rows at a time against four of those above: eight sums run side by side, from six numbers.
+  SAFDR_INLINE void factorise(std::int64_t first, std::int64_t last) {
+    load(first, last);
+    std::int64_t i = first;
+    for (; i + 2 <= last; i += 2) {
+      Lanes* row[] = {P + triangle(i), P + triangle(i + 1)};
+      Lanes pivots[] = {row[0][i], row[1][i + 1]}, cross = row[1][i];
+      std::int64_t j = 0;
+      for (; j + 4 <= i; j += 4) reduce<2, 4>(row, j, pivots, cross);
+      if (j < i) reduce<2, 2>(row, j, pivots, cross);
+      row[0][i] = inverse_root(pivots[0]);
+      row[1][i] = cross * row[0][i];
+      row[1][i + 1] = inverse_root(pivots[1] - row[1][i] * row[1][i]);
+    }
+    if (i == last) return;
+    Lanes* row[] = {P + triangle(i)};
+    Lanes pivots[] = {row[0][i]}, cross;
+    std::int64_t j = 0;
+    for (; j + 4 <= i; j += 4) reduce<1, 4>(row, j, pivots, cross);
+    if (j < i) reduce<1, 2>(row, j, pivots, cross);
+    row[0][i] = inverse_root(pivots[0]);
+  }
+
+  // One over the variance that the members before it leave to member i, once the factor is there.
+  SAFDR_INLINE Lanes inverse_left(std::int64_t i) const { return P[triangle(i) + i] * P[triangle(i) + i]; }
+
  private:
   static SAFDR_INLINE std::int64_t triangle(std::int64_t i) { return i * (i + 1) / 2; }
 
@@ -280,30 +312,6 @@ struct SubsetLanes {
   SAFDR_INLINE Lanes discriminant(std::int64_t l, std::int64_t col) const {
     const std::int32_t* member = members + l * kLanes;
     return gather([&](int n) { return D[n][member[n] * n_columns + col]; });
-  }
-
-  // The lower triangle of A_SS becomes its Cholesky factor L, with the inverse of its diagonal. Two rows at a
-  // time against four of those above: eight sums run side by side, from six numbers.
-  SAFDR_INLINE void factorise() {
-    load();
-    std::int64_t i = 0;
-    for (; i + 2 <= k; i += 2) {
-      Lanes* row[] = {P + triangle(i), P + triangle(i + 1)};
-      Lanes pivots[] = {row[0][i], row[1][i + 1]}, cross = row[1][i];
-      std::int64_t j = 0;
-      for (; j + 4 <= i; j += 4) reduce<2, 4>(row, j, pivots, cross);
-      if (j < i) reduce<2, 2>(row, j, pivots, cross);
-      row[0][i] = inverse_root(pivots[0]);
-      row[1][i] = cross * row[0][i];
-      row[1][i + 1] = inverse_root(pivots[1] - row[1][i] * row[1][i]);
-    }
-    if (i == k) return;
-    Lanes* row[] = {P + triangle(i)};
-    Lanes pivots[] = {row[0][i]}, cross;
-    std::int64_t j = 0;
-    for (; j + 4 <= i; j += 4) reduce<1, 4>(row, j, pivots, cross);
-    if (j < i) reduce<1, 2>(row, j, pivots, cross);
-    row[0][i] = inverse_root(pivots[0]);
   }
 
   static SAFDR_INLINE Lanes inverse_root(const Lanes& pivot) {
@@ -437,9 +445,9 @@ struct SubsetLanes {
     });
   }
 
-  // P = A_SS.
-  SAFDR_INLINE void load() {
-    for (std::int64_t i = 0; i < k; ++i) {
+  // Rows of A_SS, to P.
+  SAFDR_INLINE void load(std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
       const double* row[kLanes];
       for (int n = 0; n < kLanes; ++n) row[n] = A[n] + members[i * kLanes + n] * n_features;
       for (std::int64_t l = 0; l <= i; ++l) {

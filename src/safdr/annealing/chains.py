@@ -91,7 +91,7 @@ class SwapChains:
     ) -> None:
         self.criterion = criterion
         self._conflicts = _checked_conflicts(conflicts, subsets, criterion.n_features)
-        self._cost = _checked_cost(cost, criterion.n_features)
+        self._cost = checked_cost(cost, criterion.n_features)
         self._A, self._D = stack_criteria([criterion]) if batches is None else batches
         self.n_batches = len(self._A)
         n_replicas, self.size = subsets.shape
@@ -270,8 +270,20 @@ def _checked_conflicts(
     return np.ascontiguousarray(conflicts, dtype=np.uint8)
 
 
-def _checked_cost(cost: FloatArray | None, n_features: int) -> FloatArray | None:
-    """Costs as the kernel takes them."""
+def checked_cost(cost: FloatArray | None, n_features: int) -> FloatArray | None:
+    """Costs as the kernel takes them, or an error.
+
+    Parameters
+    ----------
+    cost : ndarray of shape (n_features,) or None
+        What each feature costs.
+    n_features : int
+        How many there are.
+
+    Returns
+    -------
+    ndarray of shape (n_features,) or None
+    """
     if cost is None:
         return None
     if cost.shape != (n_features,) or not np.isfinite(cost).all():

@@ -76,7 +76,7 @@ class ObjectiveChains:
         n_batches: int = 0,
         climb: bool = True,
     ) -> None:
-        _check_selections(selections, constraints, size)
+        check_selections(selections, constraints, size)
         self.constraints = constraints
         self.size = size
         self.n_proposals = n_proposals
@@ -298,15 +298,26 @@ def _values(
     return np.where(np.isnan(values), -np.inf, values)
 
 
-def _check_selections(selections: BoolArray, constraints: Constraints, size: int) -> None:
-    """Moves keep to the constraints if the start does."""
+def check_selections(selections: BoolArray, constraints: Constraints, size: int) -> None:
+    """Raise an error where a start breaks the constraints: moves keep to them if the start does.
+
+    Parameters
+    ----------
+    selections : ndarray of shape (n_replicas, n_units), dtype=bool
+        Where replicas start.
+    constraints : Constraints
+        What selections may hold.
+    size : int
+        What they count.
+    """
     if selections.ndim != 2 or selections.shape[1] != constraints.n_units:
         raise ValueError(
             f"selections must have one column for each of {constraints.n_units} units; got shape "
             f"{selections.shape}."
         )
-    for row, selection in enumerate(selections):
-        if not constraints.allows(selection) or constraints.counts[selection].sum() != size:
-            raise ValueError(
-                f"selections must keep to the constraints and count {size}; row {row} does not."
-            )
+    good = constraints.allows_each(selections) & (selections @ constraints.counts == size)
+    if not good.all():
+        raise ValueError(
+            f"selections must keep to the constraints and count {size}; row {good.argmin()} does "
+            "not."
+        )

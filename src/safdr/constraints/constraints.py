@@ -161,11 +161,16 @@ class Constraints:
 
     def allows(self, selection: BoolArray) -> bool:
         """Whether a selection of units keeps to the constraints, whatever it counts."""
-        return bool(
-            selection[self.include].all()
-            and not selection[self.exclude].any()
-            and (self.conflicts is None or not self.conflicts[np.ix_(selection, selection)].any())
-        )
+        return bool(self.allows_each(selection[None])[0])
+
+    def allows_each(self, selections: BoolArray) -> BoolArray:
+        """Whether each selection keeps to the constraints, whatever it counts."""
+        allowed: BoolArray = selections[:, self.include].all(axis=1)
+        allowed &= ~selections[:, self.exclude].any(axis=1)
+        if self.conflicts is not None:
+            rivals = selections.astype(np.float64) @ self.conflicts
+            allowed &= ~(selections & (rivals > 0)).any(axis=1)
+        return allowed
 
     # ---- Sizes ----------------------------------------------------------------------------------
 
