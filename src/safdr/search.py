@@ -10,6 +10,7 @@ from safdr.annealing.anneal import AnnealingSettings, anneal
 from safdr.annealing.chains import subset_values
 from safdr.annealing.objective_chains import Evaluate
 from safdr.annealing.quadratic_objective import QuadraticObjective
+from safdr.annealing.unit_chains import all_count_the_same
 from safdr.batches import affordable_batches, batch_share, draw_batches
 from safdr.checkpoint import no_checkpoint
 from safdr.constraints import Constraints
@@ -18,7 +19,7 @@ from safdr.moments import FloatArray, IntArray
 from safdr.picks import Fits, PaddedFits, Pick, fit_padded
 from safdr.problem import Problem
 from safdr.result import AnnealingResult, Trace
-from safdr.spaces import ClimbingChains, Space, SwapSpace, UnitSpace, less_cost
+from safdr.spaces import ClimbingChains, GroupSpace, Space, SwapSpace, UnitSpace, less_cost
 
 # One replica has no spread; this many random subsets then stand in for it.
 MIN_SPREAD_SAMPLE = 50
@@ -169,12 +170,21 @@ class Search:
         n_threads: int,
     ) -> UnitSpace:
         """Selections of groups under the quadratic criterion."""
+        compiled = all_count_the_same(constraints)
         quadratic = QuadraticObjective(
-            self.criterion, batches, constraints=constraints, n_threads=n_threads
+            self.criterion,
+            None if compiled else batches,
+            constraints=constraints,
+            n_threads=n_threads,
         )
         n_batches = 0 if batches is None else len(batches[0])
         evaluate = self._priced(quadratic)
-        space = UnitSpace(evaluate, n_batches, constraints, size, n_proposals, True)
+        general = (evaluate, n_batches, constraints, size, n_proposals, True)
+        space = (
+            GroupSpace(*general, quadratic, batches, self.cost, n_threads)
+            if compiled
+            else UnitSpace(*general)
+        )
         # Where every subset of this size has features that add nothing, they are no reason to
         # refuse one.
         sample = space.random(MIN_SPREAD_SAMPLE, np.random.default_rng(self.seed))
@@ -252,7 +262,10 @@ class Search:
 
     def _batches_for(self, size: int) -> CriterionStack | None:
         """Criteria of the batches that suit this size; None where there is no noise."""
-        share = batch_share(self.settings.batch_fraction, size, np.bincount(self.problem.strata))
+        # With groups, a subset may have more columns than it counts.
+        n_columns = self._constraints_for(size).max_columns(size)
+        counts = np.bincount(self.problem.strata)
+        share = batch_share(self.settings.batch_fraction, n_columns, counts)
         if not self.settings.noisy or share >= 1.0:
             return None
         # Threads may come here at the same time; for one share they compute the same.

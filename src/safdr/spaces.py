@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from safdr.annealing.chains import Chains, SwapChains, random_subsets, subset_values
 from safdr.annealing.objective_chains import Evaluate, ObjectiveChains, finite_start
+from safdr.annealing.quadratic_objective import QuadraticObjective
+from safdr.annealing.unit_chains import UnitChains
 from safdr.constraints import Constraints
 from safdr.criterion import Criterion, CriterionStack
 from safdr.moments import FloatArray, IntArray
@@ -134,7 +136,7 @@ class UnitSpace:
         """Criterion value of each point on all rows."""
         return self.evaluate(self.subsets(points), np.full(len(points), -1))
 
-    def chains(self, start: NDArray[np.bool_], seed: np.random.SeedSequence) -> ObjectiveChains:
+    def chains(self, start: NDArray[np.bool_], seed: np.random.SeedSequence) -> ClimbingChains:
         """Replicas at the given points."""
         return ObjectiveChains(
             self.evaluate,
@@ -145,6 +147,34 @@ class UnitSpace:
             n_proposals=self.n_proposals,
             n_batches=self.n_batches,
             climb=self.climb,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSpace(UnitSpace):
+    """Features come in groups that count the same, and the criterion is quadratic.
+
+    The compiled chains for units serve. `evaluate` is asked about all rows only.
+    """
+
+    quadratic: QuadraticObjective
+    batches: CriterionStack | None
+    cost: FloatArray | None
+    n_threads: int
+
+    def chains(self, start: NDArray[np.bool_], seed: np.random.SeedSequence) -> UnitChains:
+        """Replicas at the given points."""
+        return UnitChains(
+            self.quadratic.criterion,
+            start,
+            constraints=self.constraints,
+            size=self.size,
+            seed=seed,
+            n_proposals=self.n_proposals,
+            batches=self.batches,
+            cost=self.cost,
+            refuse_collinear=self.quadratic.refuse_collinear,
+            n_threads=self.n_threads,
         )
 
 

@@ -165,12 +165,12 @@ class Constraints:
 
     def allows_each(self, selections: BoolArray) -> BoolArray:
         """Whether each selection keeps to the constraints, whatever it counts."""
-        allowed: BoolArray = selections[:, self.include].all(axis=1)
-        allowed &= ~selections[:, self.exclude].any(axis=1)
+        forbidden = ~selections[:, self.include].all(axis=1)
+        forbidden |= selections[:, self.exclude].any(axis=1)
         if self.conflicts is not None:
-            rivals = selections.astype(np.float64) @ self.conflicts
-            allowed &= ~(selections & (rivals > 0)).any(axis=1)
-        return allowed
+            rivals = selections.astype(np.float64) @ self.conflicts > 0
+            forbidden |= (selections & rivals).any(axis=1)
+        return np.asarray(~forbidden)
 
     # ---- Sizes ----------------------------------------------------------------------------------
 
