@@ -10,12 +10,15 @@ from threadpoolctl import threadpool_limits
 from benchmarks import (
     first_call,
     folds,
+    grouped,
     kernel,
     moments,
     proposals,
     quality,
     reference_ratio,
+    sparse_rows,
     table,
+    tasks,
     threads,
     tts,
 )
@@ -33,6 +36,9 @@ COMMANDS = {
     "kernel": kernel.main,
     "moments": moments.main,
     "proposals": proposals.main,
+    "tasks": tasks.main,
+    "groups": grouped.main,
+    "sparse": sparse_rows.main,
     "table": table.main,
 }
 

@@ -33,7 +33,7 @@ def peak_megabytes(fold: Fold, contestant: str) -> float | None:
     return round(float(done.stdout.split()[-1]), 1)
 
 
-def _high_water() -> float:
+def high_water() -> float:
     """Megabytes; ru_maxrss would start at the mark of the process that started this one."""
     line = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
@@ -46,9 +46,9 @@ def _measure(folder: str, contestant: str, max_features: str, seed: str) -> floa
     run(Fold("warm-up", (X - X.mean(axis=0)) / X.std(axis=0), y, [1, 2], 0))
     X, y = (np.load(Path(folder, f"{name}.npy")) for name in "Xy")
     fold = Fold("measured", X, y, list(range(1, int(max_features) + 1)), int(seed))
-    before = _high_water()
+    before = high_water()
     run(fold)
-    return _high_water() - before
+    return high_water() - before
 
 
 if __name__ == "__main__":

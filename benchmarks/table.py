@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from benchmarks.problem import title_of
 from benchmarks.rows import RESULTS, read
+from benchmarks.table_parts import Rows, compare, markdown
+from benchmarks.task_table import tasks
 from safdr.atomic import write_atomically
 
-Rows = list[dict[str, str]]
-# Relative; two orders of summing up the same value differ by less.
-SAME = 1e-9
 PARTS = ("moments", "annealing", "fits", "rest")
 
 
@@ -111,13 +110,6 @@ def _counts(rival: str, rows: Rows) -> list[str]:
     return [rival, *(str(which.count(sign)) for which in (values, entropies) for sign in signs)]
 
 
-def compare(ours: float, theirs: float) -> int:
-    """1 if ours is larger, -1 if it is smaller, 0 if they are the same but for rounding."""
-    if abs(ours - theirs) <= SAME * max(abs(ours), abs(theirs)):
-        return 0
-    return 1 if ours > theirs else -1
-
-
 def _plain(title: str, columns: Sequence[str]) -> Callable[[Rows], str]:
     """A table of some columns as they are."""
 
@@ -131,6 +123,23 @@ def _plain(title: str, columns: Sequence[str]) -> Callable[[Rows], str]:
 TABLES: dict[str, Callable[[Rows], str]] = {
     "folds": folds,
     "quality": quality,
+    "tasks": tasks,
+    "groups": _plain(
+        "Groups: a search of as many columns on their own, with one pair, and by threes",
+        (
+            "problem",
+            "columns",
+            "alone_s",
+            "one_pair_s",
+            "threes_s",
+            "one_pair_ratio",
+            "threes_ratio",
+        ),
+    ),
+    "sparse": _plain(
+        "Sparse rows: 20 000 × 5 000 at 1 %, ten features, a fresh process",
+        ("task", "process_s", "before_mb", "peak_mb"),
+    ),
     "tts": _plain(
         "Time to the best known value with a probability of 99 %",
         ("data", "size", "seeds", "hit_share", "run_s", "tts99_s"),
@@ -141,24 +150,6 @@ TABLES: dict[str, Callable[[Rows], str]] = {
     "threads": _plain("One thread and two", ("data", "call", "one_wall_s", "two_wall_s", "ratio")),
     "first_call": _plain("First call in a fresh process", ("program", "wall_s", "least_s")),
 }
-
-
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown.
-
-    Parameters
-    ----------
-    header : sequence of str
-        Names of the columns.
-    rows : iterable of sequence of str
-        Cells.
-
-    Returns
-    -------
-    str
-    """
-    lines = [header, ["---"] * len(header), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _grouped(rows: Rows, key: str) -> dict[str, dict[str, dict[str, str]]]:

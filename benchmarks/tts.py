@@ -12,7 +12,7 @@ from benchmarks.peers import PEERS
 from benchmarks.problem import EIGHT, Fold, best_value, load_fold
 from benchmarks.quality import rival_subsets
 from benchmarks.rows import keep
-from benchmarks.table import compare
+from benchmarks.table_parts import compare
 
 SIZES = (5, 10, 20)
 SEEDS = 30

@@ -1,15 +1,16 @@
 """The yardstick itself: greedy selection, the tables, and the figures that are derived."""
 
+from dataclasses import replace
 from itertools import combinations
 from math import inf
 
 import numpy as np
 import pytest
 
-from benchmarks import greedy, kernel, rows, table
+from benchmarks import greedy, kernel, rows, table, task_peers, task_problem, task_table
 from benchmarks.split import split_time
 from benchmarks.tts import time_to_solution
-from safdr import anneal_path, search
+from safdr import anneal_path, evaluate_subsets, search
 from safdr.criterion import fisher_criterion
 from safdr.moments import within_moments
 
@@ -148,3 +149,58 @@ def test_the_table_of_quality_counts_pairs_and_lists_the_worse():
     assert "| abess | 1 | 1 | 1 | 1 | 1 | 1 |" in text
     assert "| Heart | abess | 3 (-5.00%) |" in text
     assert "No pair has a worse criterion value." in table.quality([better, equal])
+
+
+# ---- More classes and regression ----------------------------------------------------------------
+
+
+def task_rows(results):
+    times = {"sa-fdr": "2", "rfe": "3"}
+    shape = {"rows": 60, "features": 4, "max_size": 2}
+    rows.keep(
+        "tasks",
+        [
+            {"problem": "P", **shape, "contestant": name, "process_s": seconds}
+            for name, seconds in times.items()
+        ],
+    )
+    losses = {("sa-fdr", 1): 0.5, ("sa-fdr", 2): 0.25, ("rfe", 1): 0.5, ("rfe", 2): 0.3}
+    rows.keep(
+        "tasks_found",
+        [
+            {"problem": "P", "contestant": name, "size": size, "loss": loss}
+            for (name, size), loss in losses.items()
+        ],
+    )
+
+
+def test_the_table_of_tasks_counts_the_smaller_losses(results):
+    task_rows(results)
+    text = task_table.tasks(rows.read("tasks"))
+    assert "| P (60 × 4), 1 to 2 | 2 | 3 (1.5) |" in text
+    assert "| P | rfe | 0.5 | 0.3 |" in text
+    assert "| P | rfe | 1 | 1 | 0 |" in text
+
+
+def test_tasks_are_of_the_shapes_they_say():
+    letters, labels = task_problem.letters()
+    assert letters.shape == (1560, 617)
+    assert np.unique(labels, return_counts=True)[1].tolist() == [60] * 26
+    fold = task_problem.load_task("Diabetes, squares and products")
+    assert fold.X.shape == (265, 65)
+    np.testing.assert_allclose(fold.X.std(axis=0), 1.0)
+
+
+@pytest.mark.parametrize("title", list(task_problem.TASKS)[::2])
+def test_each_contestant_measures_the_loss_of_the_same_models(title):
+    fold = replace(task_problem.load_task(title), sizes=[1, 2])
+    fold = replace(fold, X=fold.X[:, 20:28])
+    peers = task_peers.contestants(fold)
+    losses = {name: run(fold) for name, run in peers.items()}
+    for size in fold.sizes:
+        subsets = list(combinations(range(8), size))
+        possible = evaluate_subsets(fold.X, fold.y, subsets, task=fold.task).losses
+        for found in losses.values():
+            if size in found:
+                assert np.isclose(possible, found[size], rtol=1e-6).any()
+        assert losses["rfe"][size] >= losses["sa-fdr"][size] * (1 - 1e-9)
