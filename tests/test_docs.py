@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs"
-RUN = ["own-criterion.md"]
+RUN = ["own-criterion.md", "objectives.md", "tasks.md"]
 
 
 def blocks(page):
@@ -32,6 +32,34 @@ def test_a_criterion_and_chains_of_your_own(monkeypatch):
     assert page.best.tolist() == [1, 4]
     assert page.selector.subset_.tolist() == [1, 4]
     assert np.ptp(list(page.VALUES.values())) > 0
+
+
+def test_any_objective(monkeypatch):
+    page = run("objectives.md", monkeypatch)
+    assert page.blind.subset_.tolist() != [2, 5]
+    assert page.seeing.subset_.tolist() == page.boosted.subset_.tolist() == [2, 5]
+    assert page.seeing.criterion_value_ == pytest.approx(0.94, abs=0.005)
+    assert page.circles.subset_.tolist() == [3, 8]
+    assert page.judged.get_feature_names_out().tolist() == [
+        "mean texture",
+        "worst radius",
+        "worst concave points",
+    ]
+    assert page.judged.loss_ == pytest.approx(0.21, abs=0.005)
+
+
+@pytest.mark.filterwarnings("ignore::safdr.SeparationWarning")
+def test_any_task(monkeypatch):
+    page = run("tasks.md", monkeypatch)
+    assert page.wine.get_feature_names_out().tolist() == ["flavanoids", "proline"]
+    assert page.even.get_feature_names_out().tolist() == ["flavanoids", "color_intensity"]
+    assert page.ten.criterion_value_ == pytest.approx(0.48, abs=0.005)
+    assert len(page.by_column.subset_) == 4 == page.by_group.n_features_
+    paid = {
+        s: sum(n.startswith("worst") for n in d.get_feature_names_out())
+        for s, d in page.dear.items()
+    }
+    assert paid == {0.03: 3, 0.1: 2, 0.3: 1, 1.0: 0}
 
 
 @pytest.mark.parametrize("page", RUN)
