@@ -55,5 +55,7 @@ def _refitted(fold: TaskFold, subsets: list[NDArray[np.int64]]) -> Losses:
 
 def contestants(fold: TaskFold) -> dict[str, Callable[[TaskFold], Losses]]:
     """Those that serve the task."""
-    peers = {"sa-fdr": ours, "rfe": rfe}
-    return peers if fold.task == "classification" else {**peers, "lasso": lasso}
+    peers: dict[str, Callable[[TaskFold], Losses]] = {"sa-fdr": ours, "rfe": rfe}
+    if fold.task == "regression":
+        peers["lasso"] = lasso
+    return peers
