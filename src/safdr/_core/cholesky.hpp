@@ -18,12 +18,14 @@ class Cholesky {
   static constexpr std::int64_t kStep = 4;  // rows are a multiple of this
 
   // The matrix (32 bytes aligned) becomes its factor; of the diagonal the inverse is kept. A column without
-  // curvature of its own (collinear, or all rows fitted) becomes zero.
-  static SAFDR_INLINE void factorise(double* L, std::int64_t q, std::int64_t stride) {
+  // curvature of its own (collinear, or all rows fitted) becomes zero. Returns the smallest share of the
+  // diagonal that the columns before have left.
+  static SAFDR_INLINE double factorise(double* L, std::int64_t q, std::int64_t stride) {
+    double smallest = 1.0;
     for (std::int64_t j = 0; j < q; ++j) {
       const std::int64_t first = j / kStep * kStep;
       double* column = L + j * stride;
-      const double least = 1e-12 * column[j];
+      const double before = column[j];
       for (std::int64_t i = first; i < stride; i += 8 * kWidth) {
         const std::int64_t n_parts = std::min<std::int64_t>(8, (stride - i) / kWidth);
         if (n_parts > 4) {
@@ -38,11 +40,13 @@ class Cholesky {
           reduce<2>(L, j, stride, i, n_parts);
         }
       }
-      const double pivot = column[j], inverse = pivot > least ? 1.0 / std::sqrt(pivot) : 0.0;
+      const double pivot = column[j], inverse = pivot > 1e-12 * before ? 1.0 / std::sqrt(pivot) : 0.0;
+      smallest = std::min(smallest, inverse > 0.0 ? pivot / before : 0.0);
       for (std::int64_t i = first; i < stride; i += kWidth) at(column + i) *= inverse;
       std::fill(column + first, column + j, 0.0);
       column[j] = inverse;
     }
+    return smallest;
   }
 
   // out = (L L')^-1 in; no step for columns without curvature. Both have `stride` numbers, and may be the same.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aligned.hpp"
+#include "gram.hpp"
 #include "lanes.hpp"
 #include "logistic.hpp"
 #include "vector_math.hpp"
@@ -19,13 +20,15 @@ struct Evaluation {
   double min_margin;  // smallest (2y - 1) * eta
 };
 
+// What a pass brings beside loss and gradient. A rough Hessian is summed in single precision, in half the time.
+enum class Curvature { none, rough, exact };
+
 class CrossEntropy {
  public:
   CrossEntropy(const Design& design, std::int64_t q)
-      : q(q), stride(rounded_up(q, kStep)), gradient(stride), H(stride * stride), design_(design),
-        n_tiles_(rounded_up(q, kTile) / kTile), offsets_(static_cast<std::size_t>(stride)),
-        columns_(static_cast<std::size_t>(stride)), V_(n_tiles_ * kTile * kBlock),
-        sums_(n_tiles_ * (n_tiles_ + 1) / 2 * kTile * kTile), positive_(0.0), total_(0.0) {
+      : q(q), stride((q + kStep - 1) / kStep * kStep), gradient(stride), H(stride * stride), design_(design),
+        offsets_(static_cast<std::size_t>(stride)), columns_(static_cast<std::size_t>(stride)), exact_(q), rough_(q),
+        positive_(0.0), total_(0.0) {
     for (std::int64_t n = 0; n < design.n_rows; ++n) {
       const double weight = design.weight ? design.weight[n] : 1.0;
       total_ += weight;
@@ -48,17 +51,18 @@ class CrossEntropy {
   }
 
   // Loss and gradient at beta, and the Hessian if asked for, in one pass.
-  template <bool WithHessian>
+  template <Curvature Kind>
   SAFDR_INLINE Evaluation evaluate(const double* beta) {
     std::fill_n(gradient.data(), stride, 0.0);
-    if (WithHessian) std::fill_n(sums_.data(), n_tiles_ * (n_tiles_ + 1) / 2 * kTile * kTile, Part{});
+    if constexpr (Kind == Curvature::exact) exact_.clear();
+    if constexpr (Kind == Curvature::rough) rough_.clear();
     Evaluation sum{0.0, std::numeric_limits<double>::infinity()};
     for (std::int64_t block = 0; block < design_.n_blocks(); ++block) {
       const std::int64_t start = block * kBlock, n_here = std::min(kBlock, design_.n_rows - start);
       const double* Z = design_.Z + block * design_.n_columns * kBlock;
       for (std::size_t j = 0; j < columns_.size(); ++j) columns_[j] = Z + offsets_[j];
       // Rows beyond the last are zeros.
-      n_rows_ = rounded_up(n_here, kStrip);
+      n_rows_ = (n_here + kStrip - 1) / kStrip * kStrip;
       predict(beta);
       if (design_.weight) {
         take_rows<kWeighted>(start, n_here, sum);
@@ -68,23 +72,20 @@ class CrossEntropy {
         take_rows<kAll>(start, n_here, sum);
       }
       add_gradient();
-      if (WithHessian) add_hessian();
+      if constexpr (Kind == Curvature::exact) add_hessian(exact_);
+      if constexpr (Kind == Curvature::rough) add_hessian(rough_);
     }
     for (std::int64_t i = 0; i < q; ++i) gradient.data()[i] /= total_;
-    if (WithHessian) gather_hessian();
+    if constexpr (Kind == Curvature::exact) exact_.write(H.data(), stride, total_);
+    if constexpr (Kind == Curvature::rough) rough_.write(H.data(), stride, total_);
     return {sum.loss / total_, sum.min_margin};
   }
 
  private:
   typedef Lanes::Part Part;
   static constexpr std::int64_t kWidth = Lanes::kPerPart, kStep = 4, kStrip = 4 * kWidth;
-  // Tiles of H: nine sums run side by side, enough to keep two units busy that take four cycles a sum, and
-  // few enough for sixteen registers.
-  static constexpr std::int64_t kTile = 3;
   // Which rows of a block count, and how much.
   static constexpr int kAll = 0, kSome = 1, kWeighted = 2;
-
-  static constexpr std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
   // eta = Z beta, by strips of rows, so that the sums stay in registers: eight of them, or four.
   SAFDR_INLINE void predict(const double* beta) {
@@ -164,61 +165,19 @@ class CrossEntropy {
   }
 
   // H is V'V with V = sqrt(curvature) z: one matrix to read, so that a block of it stays near.
-  SAFDR_INLINE void add_hessian() {
+  template <class Real>
+  SAFDR_INLINE void add_hessian(Gram<Real>& gram) {
 #pragma omp simd
     for (std::int64_t n = 0; n < n_rows_; ++n) curvature_[n] = std::sqrt(curvature_[n]);
-    for (std::int64_t j = 0; j < q; ++j) {
-      const double* z = columns_[static_cast<std::size_t>(j)];
-      double* v = V_.data() + j * kBlock;
-      for (std::int64_t n = 0; n < n_rows_; n += kWidth) at(v + n) = at(curvature_ + n) * at(z + n);
-    }
-    Part* sums = sums_.data();
-    for (std::int64_t i = 0; i < n_tiles_; ++i) {
-      for (std::int64_t j = 0; j <= i; ++j, sums += kTile * kTile) {
-        add_tile(V_.data() + i * kTile * kBlock, V_.data() + j * kTile * kBlock, sums);
-      }
-    }
-  }
-
-  // The sums stay vectors from block to block; they are added up at the end.
-  SAFDR_INLINE void add_tile(const double* rows, const double* columns, Part* sums) {
-    Part sum[kTile][kTile];
-    for (std::int64_t r = 0; r < kTile; ++r) {
-      for (std::int64_t c = 0; c < kTile; ++c) sum[r][c] = sums[r * kTile + c];
-    }
-    for (std::int64_t n = 0; n < n_rows_; n += kWidth) {
-      const Part c0 = at(columns + n), c1 = at(columns + kBlock + n), c2 = at(columns + 2 * kBlock + n);
-      for (std::int64_t r = 0; r < kTile; ++r) {
-        const Part factor = at(rows + r * kBlock + n);
-        sum[r][0] += factor * c0;
-        sum[r][1] += factor * c1;
-        sum[r][2] += factor * c2;
-      }
-    }
-    for (std::int64_t r = 0; r < kTile; ++r) {
-      for (std::int64_t c = 0; c < kTile; ++c) sums[r * kTile + c] = sum[r][c];
-    }
-  }
-
-  SAFDR_INLINE void gather_hessian() {
-    const Part* sums = sums_.data();
-    for (std::int64_t i = 0; i < q; i += kTile) {
-      for (std::int64_t j = 0; j <= i; j += kTile, sums += kTile * kTile) {
-        const std::int64_t n_rows = std::min(kTile, q - i), n_columns = std::min(kTile, q - j);
-        for (std::int64_t c = 0; c < n_columns; ++c) {
-          double* column = H.data() + (j + c) * stride + i;
-          for (std::int64_t r = 0; r < n_rows; ++r) column[r] = sum_of(sums[r * kTile + c]) / total_;
-        }
-      }
-    }
+    for (std::int64_t j = 0; j < q; ++j) gram.take(j, curvature_, columns_[static_cast<std::size_t>(j)], n_rows_);
+    gram.add(n_rows_);
   }
 
   const Design& design_;
-  const std::int64_t n_tiles_;  // in a column of H
   std::vector<std::int64_t> offsets_;
   std::vector<const double*> columns_;
-  AlignedBuffer<double> V_;
-  AlignedBuffer<Part> sums_;
+  Gram<double> exact_;
+  Gram<float> rough_;
   double positive_, total_;
   std::int64_t n_rows_ = 0;  // of the block at hand, filled up
   alignas(64) double eta_[kBlock], residual_[kBlock], curvature_[kBlock], y_[kBlock], weight_[kBlock];

@@ -41,12 +41,24 @@ constexpr double kStaleLeft = 1e-4;
 // Once the classes are known to be separated the fit goes on until little is left, for its direction.
 constexpr double kSeparatedEnough = 0.05;
 
+// A Hessian summed in single precision is off by some 1e-6 of its diagonal: a hundredth or so of the smallest
+// curvature, or a few, where the others leave each column this share of its own. A fit that need not be exact makes the
+// same steps with it.
+constexpr double kWellConditioned = 1e-4;
+
 constexpr int kMaxHalvings = 30;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-SAFDR_CLONES Evaluation evaluate_gradient(CrossEntropy& f, const double* beta) { return f.evaluate<false>(beta); }
-SAFDR_CLONES Evaluation evaluate_hessian(CrossEntropy& f, const double* beta) { return f.evaluate<true>(beta); }
+SAFDR_CLONES Evaluation evaluate_gradient(CrossEntropy& f, const double* beta) {
+  return f.evaluate<Curvature::none>(beta);
+}
+SAFDR_CLONES Evaluation evaluate_roughly(CrossEntropy& f, const double* beta) {
+  return f.evaluate<Curvature::rough>(beta);
+}
+SAFDR_CLONES Evaluation evaluate_hessian(CrossEntropy& f, const double* beta) {
+  return f.evaluate<Curvature::exact>(beta);
+}
 
 SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) {
   double sum = 0.0;
@@ -55,7 +67,9 @@ SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) {
   return sum;
 }
 
-SAFDR_CLONES void factorise(double* L, std::int64_t q, std::int64_t stride) { Cholesky::factorise(L, q, stride); }
+SAFDR_CLONES double factorise(double* L, std::int64_t q, std::int64_t stride) {
+  return Cholesky::factorise(L, q, stride);
+}
 SAFDR_CLONES void solve(const double* L, std::int64_t q, std::int64_t stride, const double* in, double* out) {
   Cholesky::solve(L, q, stride, in, out);
 }
@@ -86,6 +100,7 @@ class Fit {
   void start(const std::int32_t* subset, const double* coefficients, const LocalModel* model,
              const std::vector<double>& side) {
     f_.take_columns(subset);
+    smallest_ = 0.0;
     if (model != nullptr) {
       const auto n_columns = static_cast<std::int64_t>(side.size());
       const auto column = [&](std::int64_t i) { return i + 1 < q_ ? subset[i] : n_columns - 1; };
@@ -94,7 +109,7 @@ class Fit {
         for (std::int64_t i = j; i < q_; ++i) L_.data()[j * f_.stride + i] = row[column(i)];
         step_.data()[j] = side[static_cast<std::size_t>(column(j))];
       }
-      factorise(L_.data(), q_, f_.stride);
+      smallest_ = factorise(L_.data(), q_, f_.stride);
       if (coefficients == nullptr) solve(L_.data(), q_, f_.stride, step_.data(), beta_.data());
     }
     if (coefficients != nullptr) std::copy_n(coefficients, q_, beta_.data());
@@ -163,13 +178,15 @@ class Fit {
 
  private:
   Evaluation evaluate(const double* beta, bool with_hessian) {
-    return with_hessian ? evaluate_hessian(f_, beta) : evaluate_gradient(f_, beta);
+    if (!with_hessian) return evaluate_gradient(f_, beta);
+    const bool rough = options_.tol > kNear && smallest_ > kWellConditioned;
+    return rough ? evaluate_roughly(f_, beta) : evaluate_hessian(f_, beta);
   }
 
   // Takes the Hessian of the last pass as that of here.
   void take_hessian() {
     std::copy_n(f_.H.data(), f_.stride * f_.stride, L_.data());
-    factorise(L_.data(), q_, f_.stride);
+    smallest_ = factorise(L_.data(), q_, f_.stride);
     n_pairs_ = 0;
     fresh_ = true;
   }
@@ -263,6 +280,7 @@ class Fit {
   std::deque<Pair> pairs_;    // the first n_pairs_ since the Hessian at hand was taken
   std::size_t n_pairs_ = 0;
   double log_odds_, null_loss_, left_ = 0.0;
+  double smallest_ = 0.0;  // share of its curvature that the others leave a column, by the last Hessian
   Evaluation now_{};
   bool fresh_ = false, converged_ = false, drifting_ = false, full_step_ = false;
   std::int64_t n_iter_ = 0;

@@ -82,10 +82,11 @@ def anneal(
     while betas.size and not converged:
         checkpoint()
         now, betas = betas[: chains.sweeps_at_once], betas[chains.sweeps_at_once :]
-        shape = (len(now), n_replicas)
-        each_proposal = settings.batch_draw == "proposal"
-        which = None if each_proposal else rng.integers(chains.n_batches, size=shape)
-        values, acceptance = chains.sweep(np.broadcast_to(now[:, None], shape), which)
+        which = None
+        if settings.batch_draw != "proposal":
+            drawn = rng.integers(chains.n_batches, size=len(now) * n_replicas)
+            which = drawn.reshape(len(now), n_replicas)
+        values, acceptance = chains.sweep(np.repeat(now[:, None], n_replicas, axis=1), which)
         parts.append((now, values, acceptance))
         means.extend(_finite_means(values))
         converged = has_converged(means, settings.tol, settings.n_iter_no_change, origin)
