@@ -87,6 +87,14 @@ def test_groups_count_as_one_each(frame):
     assert set(result.subset) in members
 
 
+def test_a_group_can_be_named(frame):
+    how = {"groups": {"colour": ["x0", "x5"], "shape": ["x1", "x8"]}, **QUIET}
+    chosen = AnnealingSelector(2, always_include="colour", **how).fit(*frame).subset_
+    assert {0, 5} <= set(chosen)
+    dear = AnnealingSelector(2, feature_cost={"shape": 9.0}, never_include=["colour"], **how)
+    assert not set(dear.fit(*frame).subset_) & {0, 1, 5, 8}
+
+
 def test_groups_may_count_their_columns(frame):
     groups = [[0, 5, 6], [1, 8]]
     selector = AnnealingSelector(4, groups=groups, count_by="column", **QUIET).fit(*frame)

@@ -23,12 +23,18 @@ class FeatureSpec:
         Number of columns.
     names : ndarray of shape (n_features,) or None
         Their names, where they have any.
+    groups : mapping, default=None
+        Groups of columns by name, which can be named as one feature.
     """
 
-    def __init__(self, n_features: int, names: NDArray[Any] | None) -> None:
+    def __init__(self, n_features: int, names: NDArray[Any] | None, groups: Any = None) -> None:
         self.n_features = n_features
+        self._groups: dict[str, IntArray] = {}
         self._place = {} if names is None else {str(name): j for j, name in enumerate(names)}
         self.labels = None if names is None else tuple(str(name) for name in names)
+        if isinstance(groups, Mapping):
+            named = zip(map(str, groups), self.sets(groups, "groups"), strict=True)
+            self._groups = {name: columns for name, columns in named if name not in self._place}
 
     def columns(self, given: Any, parameter: str) -> IntArray:
         """Sorted column indices of what a parameter names; None is none.
@@ -53,7 +59,8 @@ class FeatureSpec:
         entries = list(given)
         if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
             return self._of_mask(np.array(entries), parameter)
-        return np.unique([self._index(entry, parameter) for entry in entries]).astype(np.int64)
+        found = [j for entry in entries for j in self._indices(entry, parameter)]
+        return np.unique(found).astype(np.int64)
 
     def sets(self, given: Any, parameter: str) -> list[IntArray]:
         """Column indices of each of several sets: a sequence of them, or a mapping by name."""
@@ -96,7 +103,8 @@ class FeatureSpec:
             for key, value in given.items():
                 if not isinstance(value, Real):
                     raise ValueError(f"{parameter} must hold numbers; got {value!r} for {key!r}.")
-                result[self._index(key, parameter)] = float(value)
+                # All columns of a group come together: one of them may as well pay.
+                result[self._indices(key, parameter)[0]] = float(value)
         else:
             try:
                 result = np.array(given, dtype=np.float64)
@@ -123,6 +131,12 @@ class FeatureSpec:
                 f"the {self.n_features} features."
             )
         return np.flatnonzero(mask)
+
+    def _indices(self, entry: Any, parameter: str) -> list[int]:
+        """The column of a feature, or the columns of a group."""
+        if isinstance(entry, str) and entry in self._groups:
+            return list(self._groups[entry].tolist())
+        return [self._index(entry, parameter)]
 
     def _index(self, entry: Any, parameter: str) -> int:
         if isinstance(entry, str):

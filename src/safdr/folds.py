@@ -15,6 +15,8 @@ from safdr.result import AnnealingResult
 from safdr.rows import Rows
 from safdr.search import Search
 
+NO_SUCH_METHOD = 'Choose a scoring that the estimator can serve, for example scoring="accuracy".'
+
 # Makes the model on a found subset from the training rows and the search on them, and tells whether
 # the subset separates the classes.
 ModelMaker = Callable[[Rows, Search, AnnealingResult], tuple[Any, bool]]
@@ -137,9 +139,10 @@ def score_size(
             try:
                 return float(scorer(model, X[:, result.subset], y, **fold.score_params[which]))
             except (AttributeError, TypeError, ValueError) as error:
+                hint = NO_SUCH_METHOD if isinstance(error, AttributeError) else fold.hint
                 raise ValueError(
                     f"The model of fold {fold.number} at {size} features can't be scored by "
-                    f"{scorer!r}: {error} {fold.hint}"
+                    f"{scorer!r}: {error} {hint}"
                 ) from error
 
         test_score = score(fold.X_test, fold.y_test, "test")

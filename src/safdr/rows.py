@@ -15,6 +15,9 @@ from safdr.moments import FloatArray, IntArray
 from safdr.problem import ClassProblem, RegressionProblem
 from safdr.validation import ALL_ZERO, LARGEST, checked_weight, extremes, shown, validated
 
+# Numbers of so many different values are more often measurements than labels.
+MANY_CLASSES = 20
+
 
 @dataclass(frozen=True, eq=False)
 class ClassRows:
@@ -222,8 +225,18 @@ def _check_classes(rows: ClassRows) -> None:
     if counts.min() < 2:
         raise ValueError(
             f"y holds 1 row of class {shown(rows.classes[counts.argmin()])}; each class needs at "
-            "least 2 rows, or it has no variance."
+            f"least 2 rows, or it has no variance.{_if_measured(rows)}"
         )
+
+
+def _if_measured(rows: ClassRows) -> str:
+    """What to say where labels look like measurements."""
+    if rows.classes.dtype.kind not in "iuf" or len(rows.classes) <= MANY_CLASSES:
+        return ""
+    return (
+        f" With its {len(rows.classes)} values y looks measured: for that there are "
+        "AnnealingRegressorSelector and AnnealingRegressorSelectorCV."
+    )
 
 
 def _check_not_constant(X: Any) -> None:

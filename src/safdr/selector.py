@@ -52,7 +52,9 @@ class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
 
     groups : sequence of sequences of features, or dict of them, default=None
         Features that enter together or not at all, such as the columns of one category. A feature
-        is in one group at most; those in none are on their own.
+        is in one group at most; those in none are on their own. The keys of a dict can be used as
+        names of features in other parameters. (Groups of rows, for a splitter, go to the `fit` of
+        `AnnealingSelectorCV`.)
 
     at_most_one_of : sequence of sequences of features, or dict of them, default=None
         Sets of features of which a subset has one at most, such as versions of one measurement.
@@ -61,13 +63,14 @@ class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
         Whether a group counts as one of `n_features_to_select`, or each of its columns.
 
     feature_cost : array-like of shape (n_features,) or dict, default=None
-        Cost of each feature; a dict gives those that cost something. The criterion of a subset is
-        lowered by `cost_strength` times the cost of its features, and its loss is raised likewise
-        when the winner is chosen: by as much as that step of the criterion was worth to the best
-        model.
+        Cost of each feature; a dict gives those that cost something, a pandas Series goes by its
+        index. The criterion of a subset is lowered by `cost_strength` times the cost of its
+        features, and its loss is raised likewise when the winner is chosen: by as much as that step
+        of the criterion was worth to the best model. A negative cost is a bonus.
 
     cost_strength : float, default=1.0
-        How much of the criterion a unit of cost takes away.
+        How much of the criterion a unit of cost takes away. Look at `criterion_value_` without costs
+        first: a hundredth of it is a mild price for one feature, a tenth a high one.
 
     class_weight : dict or "balanced", default=None
         Weights of the classes, which multiply those of the rows. "balanced" gives each class the

@@ -87,7 +87,8 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _features(self) -> FeatureSpec:
         """The columns that `fit` saw."""
-        return FeatureSpec(self.n_features_in_, getattr(self, "feature_names_in_", None))
+        names = getattr(self, "feature_names_in_", None)
+        return FeatureSpec(self.n_features_in_, names, self.groups)
 
     def _constraints(self) -> Constraints:
         """Which subsets are allowed."""

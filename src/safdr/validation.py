@@ -178,7 +178,8 @@ def warn_if_separated(separated: bool, size: int) -> None:
             "coefficients of an unpenalised logistic model grow without bound, and the values "
             "returned are where the fit stopped. Choose fewer features if there are several, or "
             "pass a penalised estimator, for example estimator=make_pipeline(StandardScaler(), "
-            "LogisticRegression()).",
+            'LogisticRegression()), pick="linear". Where another model predicts in the end, this '
+            "does not matter.",
             SeparationWarning,
             stacklevel=_callers_level(),
         )
