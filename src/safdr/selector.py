@@ -69,8 +69,8 @@ class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
         of the criterion was worth to the best model. A negative cost is a bonus.
 
     cost_strength : float, default=1.0
-        How much of the criterion a unit of cost takes away. Look at `criterion_value_` without costs
-        first: a hundredth of it is a mild price for one feature, a tenth a high one.
+        How much of the criterion a unit of cost takes away. Look at `criterion_value_` without
+        costs first: a hundredth of it is a mild price for one feature, a tenth a high one.
 
     class_weight : dict or "balanced", default=None
         Weights of the classes, which multiply those of the rows. "balanced" gives each class the
