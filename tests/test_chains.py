@@ -484,6 +484,30 @@ def test_random_subsets_hold_no_copies_while_there_is_a_choice(rng, strength, ri
     assert not holds_a_pair(random_subsets(criterion, 6, 300, rng))
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 6, 7, 11])
+def test_the_core_finds_collinear_members_as_cholesky_does(rng, size):
+    A = random_criterion(rng, 14, condition=1e4).A
+    # Three features that are next to copies of others: one clearly, one just so, one not quite.
+    for double, original, own in ((11, 0, 1e-9), (12, 1, 0.9e-5), (13, 2, 1.2e-5)):
+        share = np.sqrt(1 - own)
+        A[double] = A[:, double] = share * A[original]
+        A[double, double] = 1.0
+    A[11, 12] = A[12, 11] = A[0, 1]
+    A[11, 13] = A[13, 11] = A[0, 2]
+    A[12, 13] = A[13, 12] = A[1, 2]
+    criterion = Criterion(A, rng.normal(size=(14, 1)), np.ones(14), 0.0)
+    subsets = np.array([rng.permutation(14)[:size] for _ in range(61)])
+    found = _core.have_collinear(
+        A, criterion.D, subsets.astype(np.int32), collinear_tol=criterion.collinear_tol
+    )
+    expected = [
+        any(own_variance(A, subset[:i], subset[i]) <= criterion.collinear_tol for i in range(size))
+        for subset in subsets
+    ]
+    np.testing.assert_array_equal(found, expected)
+    assert size < 3 or 0 < found.sum() < 61
+
+
 def test_random_subsets_take_copies_where_nothing_else_is_left(rng):
     subsets = random_subsets(fisher(*with_copies(rng)), 8, 50, rng)
     assert (np.diff(subsets, axis=1) > 0).all()

@@ -6,6 +6,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+from safdr.design import distinct_rows, renumbered
 from safdr.logistic import MAX_ITER, LogisticData
 from safdr.moments import within_moments
 
@@ -334,3 +335,16 @@ def test_more_columns_than_rows_do_not_crash():
     fits = fit(X, y, [np.arange(40)])
     assert fits.separated[0]
     assert fits.cross_entropies[0] == 0
+
+
+@given(st.integers(0, 10_000), st.integers(1, 5), st.integers(1, 40))
+def test_rows_and_columns_are_numbered_as_numpy_does(seed, size, n_subsets):
+    # Numbers on both sides of a byte.
+    subsets = np.random.default_rng(seed).integers(250, 260, size=(n_subsets, size))
+    distinct, inverse = distinct_rows(subsets)
+    expected, expected_inverse = np.unique(subsets, axis=0, return_inverse=True)
+    np.testing.assert_array_equal(distinct, expected)
+    np.testing.assert_array_equal(inverse, expected_inverse.ravel())
+    columns, local = renumbered(subsets, 300)
+    np.testing.assert_array_equal(columns, np.unique(subsets))
+    np.testing.assert_array_equal(columns[local], subsets)

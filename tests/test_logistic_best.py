@@ -45,6 +45,21 @@ def test_the_others_are_right_to_a_tenth_of_their_distance(seed):
     assert (np.abs(rough - exact) <= 0.1 * (exact - exact.min()) + 1e-10).all()
 
 
+def test_many_rows_are_fitted_as_well_as_few():
+    # More of them than are summed in single precision at a time.
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3000, 12)) @ (np.eye(12) + 0.3 * rng.normal(size=(12, 12)))
+    y = (X[:, :6] @ rng.normal(size=6) + 3 * rng.logistic(size=3000) > 0).astype(np.int64)
+    data = data_of(X, y)
+    subsets = np.array([np.sort(rng.permutation(12)[:5]) for _ in range(40)])
+    exact = data.fit(subsets).cross_entropies
+    rough = data.fit(subsets, best_only=True)
+    best = np.argmin(rough.cross_entropies)
+    assert exact[best] == exact.min()
+    assert (np.abs(rough.cross_entropies - exact) <= 0.1 * (exact - exact.min()) + 1e-10).all()
+    assert rough.n_iter.max() < 12
+
+
 def cauchy(seed):
     """Where a single row dominates the curvature of a column."""
     rng = np.random.default_rng([seed, 7])

@@ -56,7 +56,8 @@ class Cholesky {
     std::fill(out + q, out + stride, 0.0);
     // Four columns at a time: the triangle first, then what they take from the rows below.
     for (std::int64_t j = 0; j < q; j += kStep) {
-      const double *column = L + j * stride, *c[] = {column, column + stride, column + 2 * stride, column + 3 * stride};
+      const double* column = L + j * stride;
+      const double* c[] = {column, column + stride, column + 2 * stride, column + 3 * stride};
       const double x0 = out[j] * c[0][j];
       const double x1 = (out[j + 1] - c[0][j + 1] * x0) * c[1][j + 1];
       const double x2 = (out[j + 2] - c[0][j + 2] * x0 - c[1][j + 2] * x1) * c[2][j + 2];
@@ -71,7 +72,8 @@ class Cholesky {
       out[j + 3] = x3;
     }
     for (std::int64_t j = stride - kStep; j >= 0; j -= kStep) {
-      const double *column = L + j * stride, *c[] = {column, column + stride, column + 2 * stride, column + 3 * stride};
+      const double* column = L + j * stride;
+      const double* c[] = {column, column + stride, column + 2 * stride, column + 3 * stride};
       Part sum0{}, sum1{}, sum2{}, sum3{};
       for (std::int64_t i = j + kStep; i < stride; i += kWidth) {
         const Part x = at(out + i);

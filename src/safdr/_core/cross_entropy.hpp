@@ -27,8 +27,8 @@ class CrossEntropy {
  public:
   CrossEntropy(const Design& design, std::int64_t q)
       : q(q), stride((q + kStep - 1) / kStep * kStep), gradient(stride), H(stride * stride), design_(design),
-        offsets_(static_cast<std::size_t>(stride)), columns_(static_cast<std::size_t>(stride)), exact_(q), rough_(q),
-        positive_(0.0), total_(0.0) {
+        offsets_(static_cast<std::size_t>(stride)), columns_(static_cast<std::size_t>(stride)), exact_(q),
+        rough_(q), positive_(0.0), total_(0.0) {
     for (std::int64_t n = 0; n < design.n_rows; ++n) {
       const double weight = design.weight ? design.weight[n] : 1.0;
       total_ += weight;

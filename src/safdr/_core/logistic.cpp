@@ -41,9 +41,9 @@ constexpr double kStaleLeft = 1e-4;
 // Once the classes are known to be separated the fit goes on until little is left, for its direction.
 constexpr double kSeparatedEnough = 0.05;
 
-// A Hessian summed in single precision is off by some 1e-6 of its diagonal: a hundredth or so of the smallest
-// curvature, or a few, where the others leave each column this share of its own. A fit that need not be exact makes the
-// same steps with it.
+// A Hessian summed in single precision is off by some 1e-6 of its diagonal: one or a few hundredths of the
+// smallest curvature, where the others leave each column this share of its own. A fit that need not be exact
+// makes the same steps with it.
 constexpr double kWellConditioned = 1e-4;
 
 constexpr int kMaxHalvings = 30;
