@@ -7,6 +7,9 @@ from sklearn.datasets import load_breast_cancer
 
 import reference
 from safdr.annealing.anneal import AnnealingSettings
+from safdr.annealing.objective_chains import ObjectiveChains
+from safdr.annealing.unit_chains import UnitChains
+from safdr.constraints import Constraints
 from safdr.problem import ClassProblem
 from safdr.search import Search
 
@@ -161,3 +164,55 @@ def test_the_number_of_batches_falls_where_they_would_not_fit(two_classes, monke
     search = Search(ClassProblem(*two_classes), settings=AnnealingSettings(), seed=0).prepare(3)
     assert search._batches is not None
     assert len(search._batches[1][0]) == 3
+
+
+# ---- Groups -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wishes", "compiled"),
+    [
+        ({"groups": [[0, 1, 2], [4, 5]]}, True),
+        ({"groups": [[0, 1], [4, 5]], "count": "columns"}, False),
+        ({"groups": [[0, 1], [4, 5]], "count": "columns", "always_include": [0, 4]}, True),
+    ],
+)
+def test_groups_that_count_the_same_are_searched_by_the_compiled_chains(wishes, compiled):
+    X, y = correlated()
+    constraints = Constraints.make(N_FEATURES, **wishes)
+    search = Search(ClassProblem(X, y), settings=QUIET, seed=0, constraints=constraints)
+    space = search._space(6, 1)
+    chains = space.chains(space.random(5, np.random.default_rng(0)), np.random.SeedSequence(0))
+    assert isinstance(chains, UnitChains if compiled else ObjectiveChains)
+
+
+def test_the_best_groups_are_found():
+    X, y = correlated()
+    A, D = reference.matrices(X, y, ridge=1e-6)
+    constraints = Constraints.make(N_FEATURES, groups=[[0, 3, 8], [1, 6], [4, 10]])
+    for size in range(1, 7):
+        every = [constraints.columns_of(row).tolist() for row in constraints.every(size, 1000)]
+        optimum = max(reference.fdr(A, D, subset) for subset in every)
+        for seed in range(5):
+            settings = AnnealingSettings(n_replicas=10, n_batches=1, batch_fraction=1.0)
+            search = Search(
+                ClassProblem(X, y), settings=settings, seed=seed, constraints=constraints
+            )
+            assert search.run(size).criterion_values.max() == pytest.approx(optimum, rel=1e-9)
+
+
+def test_batches_are_large_enough_for_the_columns_of_groups(monkeypatch):
+    X, y = correlated()
+    asked = []
+
+    def batch_share(fraction, n_columns, counts):
+        asked.append(n_columns)
+        return 1.0
+
+    monkeypatch.setattr("safdr.search.batch_share", batch_share)
+    constraints = Constraints.make(N_FEATURES, groups=[[0, 1, 2, 3], [4, 5]])
+    search = Search(
+        ClassProblem(X, y), settings=AnnealingSettings(), seed=0, constraints=constraints
+    )
+    search.prepare(3)
+    assert asked == [7]
