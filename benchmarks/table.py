@@ -125,16 +125,9 @@ TABLES: dict[str, Callable[[Rows], str]] = {
     "quality": quality,
     "tasks": tasks,
     "groups": _plain(
-        "Groups: a search of as many columns on their own, with one pair, and by threes",
-        (
-            "problem",
-            "columns",
-            "alone_s",
-            "one_pair_s",
-            "threes_s",
-            "one_pair_ratio",
-            "threes_ratio",
-        ),
+        "Groups: nine columns on their own, with one pair, and as three groups "
+        "(processor seconds; in brackets as a multiple)",
+        ("problem", "alone_s", "pair", "threes", "pair_by_column"),
     ),
     "sparse": _plain(
         "Sparse rows: 20 000 × 5 000 at 1 %, ten features, a fresh process",
