@@ -4,7 +4,7 @@ from benchmarks.peers.run import Run
 from benchmarks.problem import Fold
 from benchmarks.split import split_time
 from benchmarks.timing import timed
-from safdr import anneal_path
+from safdr import AnnealingResult, anneal_path
 from safdr.paper.models import SubsetModel
 
 
@@ -15,8 +15,15 @@ def run(fold: Fold) -> Run:
             lambda: anneal_path(fold.X, fold.y, fold.sizes, random_state=fold.seed)
         )
     parts["rest"] = seconds.process - sum(parts.values())
-    models = [
-        SubsetModel(r.subset, r.coefficients[r.best], float(r.intercepts[r.best]), r.cross_entropy)
-        for r in results
-    ]
+    models = [_winner(result) for result in results]
     return Run(seconds, models, [result.subsets for result in results], parts)
+
+
+def _winner(result: AnnealingResult) -> SubsetModel:
+    """The model that was chosen, which is a logistic one."""
+    assert result.coefficients is not None
+    assert result.intercepts is not None
+    best = result.best
+    return SubsetModel(
+        result.subset, result.coefficients[best], float(result.intercepts[best]), result.loss
+    )
