@@ -18,6 +18,7 @@ class AlignedBuffer {
   ~AlignedBuffer() { free(data_); }
   AlignedBuffer(const AlignedBuffer&) = delete;
   AlignedBuffer& operator=(const AlignedBuffer&) = delete;
+  void swap(AlignedBuffer& other) noexcept { std::swap(data_, other.data_); }
 
   void swap(AlignedBuffer& other) noexcept { std::swap(data_, other.data_); }
 

@@ -28,7 +28,8 @@ class CrossEntropy {
   CrossEntropy(const Design& design, std::int64_t q)
       : q(q), stride((q + kStep - 1) / kStep * kStep), gradient(stride), H(stride * stride), design_(design),
         offsets_(static_cast<std::size_t>(stride)), columns_(static_cast<std::size_t>(stride)), exact_(q),
-        rough_(q), positive_(0.0), total_(0.0) {
+        rough_(q), last_(design.n_blocks() * kBlock), kept_(design.n_blocks() * kBlock), positive_(0.0),
+        total_(0.0) {
     for (std::int64_t n = 0; n < design.n_rows; ++n) {
       const double weight = design.weight ? design.weight[n] : 1.0;
       total_ += weight;
@@ -58,11 +59,7 @@ class CrossEntropy {
     if constexpr (Kind == Curvature::rough) rough_.clear();
     Evaluation sum{0.0, std::numeric_limits<double>::infinity()};
     for (std::int64_t block = 0; block < design_.n_blocks(); ++block) {
-      const std::int64_t start = block * kBlock, n_here = std::min(kBlock, design_.n_rows - start);
-      const double* Z = design_.Z + block * design_.n_columns * kBlock;
-      for (std::size_t j = 0; j < columns_.size(); ++j) columns_[j] = Z + offsets_[j];
-      // Rows beyond the last are zeros.
-      n_rows_ = (n_here + kStrip - 1) / kStrip * kStrip;
+      const std::int64_t start = block * kBlock, n_here = enter(block, last_.data());
       predict(beta);
       if (design_.weight) {
         take_rows<kWeighted>(start, n_here, sum);
@@ -81,11 +78,32 @@ class CrossEntropy {
     return {sum.loss / total_, sum.min_margin};
   }
 
+  // The point evaluated last is kept, so that its Hessian can be had later.
+  void keep() { last_.swap(kept_); }
+
+  // The Hessian at the point kept: a pass without what the gradient takes.
+  template <Curvature Kind>
+  SAFDR_INLINE void evaluate_kept() {
+    if constexpr (Kind == Curvature::exact) sum_kept(exact_);
+    if constexpr (Kind == Curvature::rough) sum_kept(rough_);
+  }
+
  private:
   typedef Lanes::Part Part;
   static constexpr std::int64_t kWidth = Lanes::kPerPart, kStep = 4, kStrip = 4 * kWidth;
   // Which rows of a block count, and how much.
   static constexpr int kAll = 0, kSome = 1, kWeighted = 2;
+
+  // Goes to a block, whose curvatures are among those given; returns how many rows it has.
+  SAFDR_INLINE std::int64_t enter(std::int64_t block, double* curvatures) {
+    const double* Z = design_.Z + block * design_.n_columns * kBlock;
+    for (std::size_t j = 0; j < columns_.size(); ++j) columns_[j] = Z + offsets_[j];
+    curvature_ = curvatures + block * kBlock;
+    const std::int64_t n_here = std::min(kBlock, design_.n_rows - block * kBlock);
+    // Rows beyond the last are zeros.
+    n_rows_ = (n_here + kStrip - 1) / kStrip * kStrip;
+    return n_here;
+  }
 
   // eta = Z beta, by strips of rows, so that the sums stay in registers: eight of them, or four.
   SAFDR_INLINE void predict(const double* beta) {
@@ -168,9 +186,19 @@ class CrossEntropy {
   template <class Real>
   SAFDR_INLINE void add_hessian(Gram<Real>& gram) {
 #pragma omp simd
-    for (std::int64_t n = 0; n < n_rows_; ++n) curvature_[n] = std::sqrt(curvature_[n]);
-    for (std::int64_t j = 0; j < q; ++j) gram.take(j, curvature_, columns_[static_cast<std::size_t>(j)], n_rows_);
+    for (std::int64_t n = 0; n < n_rows_; ++n) root_[n] = std::sqrt(curvature_[n]);
+    for (std::int64_t j = 0; j < q; ++j) gram.take(j, root_, columns_[static_cast<std::size_t>(j)], n_rows_);
     gram.add(n_rows_);
+  }
+
+  template <class Real>
+  SAFDR_INLINE void sum_kept(Gram<Real>& gram) {
+    gram.clear();
+    for (std::int64_t block = 0; block < design_.n_blocks(); ++block) {
+      enter(block, kept_.data());
+      add_hessian(gram);
+    }
+    gram.write(H.data(), stride, total_);
   }
 
   const Design& design_;
@@ -178,9 +206,11 @@ class CrossEntropy {
   std::vector<const double*> columns_;
   Gram<double> exact_;
   Gram<float> rough_;
+  AlignedBuffer<double> last_, kept_;  // curvatures of all rows, at the point evaluated last and the one kept
+  double* curvature_ = nullptr;        // those of the block at hand
   double positive_, total_;
   std::int64_t n_rows_ = 0;  // of the block at hand, filled up
-  alignas(64) double eta_[kBlock], residual_[kBlock], curvature_[kBlock], y_[kBlock], weight_[kBlock];
+  alignas(64) double eta_[kBlock], residual_[kBlock], root_[kBlock], y_[kBlock], weight_[kBlock];
 };
 
 }  // namespace safdr

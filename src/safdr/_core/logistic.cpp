@@ -60,6 +60,9 @@ SAFDR_CLONES Evaluation evaluate_hessian(CrossEntropy& f, const double* beta) {
   return f.evaluate<Curvature::exact>(beta);
 }
 
+SAFDR_CLONES void hessian_roughly(CrossEntropy& f) { f.evaluate_kept<Curvature::rough>(); }
+SAFDR_CLONES void hessian(CrossEntropy& f) { f.evaluate_kept<Curvature::exact>(); }
+
 SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) {
   double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
@@ -177,10 +180,11 @@ class Fit {
   }
 
  private:
+  bool roughly() const { return options_.tol > kNear && smallest_ > kWellConditioned; }
+
   Evaluation evaluate(const double* beta, bool with_hessian) {
     if (!with_hessian) return evaluate_gradient(f_, beta);
-    const bool rough = options_.tol > kNear && smallest_ > kWellConditioned;
-    return rough ? evaluate_roughly(f_, beta) : evaluate_hessian(f_, beta);
+    return roughly() ? evaluate_roughly(f_, beta) : evaluate_hessian(f_, beta);
   }
 
   // Takes the Hessian of the last pass as that of here.
@@ -203,11 +207,17 @@ class Fit {
       with_hessian = true;
       now_ = evaluate(beta_.data(), with_hessian);
     }
+    f_.keep();
     if (with_hessian) take_hessian();
   }
 
+  // The Hessian of here, where the gradient is known already.
   void refresh() {
-    now_ = evaluate(beta_.data(), true);
+    if (roughly()) {
+      hessian_roughly(f_);
+    } else {
+      hessian(f_);
+    }
     take_hessian();
   }
 
@@ -225,12 +235,14 @@ class Fit {
       if (!(next.loss <= now_.loss)) continue;
       if (!with_hessian) remember();
       std::copy_n(trial_.data(), q_, beta_.data());
+      f_.keep();
       now_ = next;
       fresh_ = false;
       if (full) take_hessian();
       if (with_hessian && !full) refresh();
       return true;
     }
+    std::copy_n(before_.data(), q_, f_.gradient.data());
     return false;
   }
 
