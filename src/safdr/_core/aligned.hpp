@@ -18,7 +18,6 @@ class AlignedBuffer {
   ~AlignedBuffer() { free(data_); }
   AlignedBuffer(const AlignedBuffer&) = delete;
   AlignedBuffer& operator=(const AlignedBuffer&) = delete;
-  void swap(AlignedBuffer& other) noexcept { std::swap(data_, other.data_); }
 
   void swap(AlignedBuffer& other) noexcept { std::swap(data_, other.data_); }
 

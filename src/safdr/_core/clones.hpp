@@ -9,5 +9,11 @@
 #define SAFDR_CLONES
 #endif
 
+// With sanitizers there are no clones, and what is inlined everywhere takes minutes to compile.
+#if defined(SAFDR_SANITIZED)
+#define SAFDR_INLINE inline
+#define SAFDR_INLINE_LAMBDA
+#else
 #define SAFDR_INLINE inline __attribute__((always_inline))
 #define SAFDR_INLINE_LAMBDA __attribute__((always_inline))
+#endif
