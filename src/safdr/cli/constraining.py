@@ -102,7 +102,7 @@ def in_options(message: str, names: Sequence[str], *, fixed: bool) -> str | None
     option_of = {
         "n_features_to_select": size,
         "min_features": "-k",
-        "max_features": "--k-max",
+        "max_features": size,
         "always_include": "--always-include",
         "never_include": "--never-include",
         "at_most_one_of": "--at-most-one-of",
