@@ -31,7 +31,7 @@ struct Criterion {
 // of c larger, relative to c, than that of a number. Where one of them is large, the state is looked at: P times a
 // column of A_SS may be off by so much, over k, since a gain sums k such errors. Gains then are right to 1e-9 of J
 // on long random walks at condition numbers of a million, and to 1e-10 on real data (docs/kernel.md).
-constexpr double kMostInflation = 3000.0, kMostStrain = 1e4, kMostResidual = 2e-9;
+constexpr double kMostInflation = 3000.0, kMostStrain = 1e4, kMostResidual = 1e-9;
 
 // Below this a pivot is rounding error, not variance (features are scaled to variance one).
 constexpr double kSmallestPivot = 1e-13;
