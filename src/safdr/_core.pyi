@@ -30,6 +30,7 @@ def climb(
     size: int,
     n_fixed: int,
     n_usable: int,
+    downhill: bool,
     collinear_tol: float,
     n_threads: int,
     conflicts: NDArray[np.uint8] | None = None,

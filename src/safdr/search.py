@@ -8,6 +8,7 @@ import numpy as np
 
 from safdr.annealing.anneal import AnnealingSettings, anneal
 from safdr.annealing.chains import subset_values
+from safdr.annealing.complement import Complement
 from safdr.annealing.objective_chains import Evaluate
 from safdr.annealing.quadratic_objective import QuadraticObjective
 from safdr.annealing.unit_chains import all_count_the_same
@@ -79,6 +80,7 @@ class Search:
         # The batches of the last share asked for: all sizes share them, unless rows are so few that
         # they cost next to nothing.
         self._batches: tuple[float, CriterionStack] | None = None
+        self._complement: tuple[Constraints, CriterionStack | None, Complement | None] | None = None
 
     def run(
         self,
@@ -156,8 +158,11 @@ class Search:
             return UnitSpace(self._priced(self.objective), 0, constraints, size, n_proposals, False)
         batches = self._batches_for(size)
         if constraints.swaps_alone:
+            complement = self._complement_for(constraints, batches, size)
             return SwapSpace(
-                self.criterion, batches, constraints, size, n_proposals, self.cost, n_threads
+                *(self.criterion, batches, constraints, size, n_proposals, self.cost),
+                complement,
+                n_threads,
             )
         return self._group_space(constraints, batches, size, n_proposals, n_threads)
 
@@ -273,6 +278,22 @@ class Search:
         if known is None or known[0] != share:
             known = self._batches = (share, self._draw_batches(share))
         return known[1]
+
+    def _complement_for(
+        self, constraints: Constraints, batches: CriterionStack | None, size: int
+    ) -> Complement | None:
+        """The criteria turned over, where what is left out is less than what is chosen."""
+        n_usable = constraints.n_features - len(constraints.exclude)
+        limited = constraints.conflicts is not None or self.cost is not None
+        if limited or not 0 < n_usable - size < size:
+            return None
+        # As with batches: all sizes share it, and threads compute the same.
+        known = self._complement
+        if known is None or known[0] is not constraints or known[1] is not batches:
+            usable = np.delete(np.arange(constraints.n_features), constraints.exclude)
+            turned = Complement.make(self.criterion, batches, usable)
+            known = self._complement = (constraints, batches, turned)
+        return known[2]
 
     def _draw_batches(self, share: float) -> CriterionStack:
         rng = np.random.default_rng(np.random.SeedSequence([self.seed]))

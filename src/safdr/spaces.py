@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr.annealing.chains import Chains, SwapChains, random_subsets, subset_values
+from safdr.annealing.complement import Complement
+from safdr.annealing.complement_chains import ComplementChains
 from safdr.annealing.objective_chains import Evaluate, ObjectiveChains, finite_start
 from safdr.annealing.quadratic_objective import QuadraticObjective
 from safdr.annealing.unit_chains import UnitChains
@@ -50,7 +52,7 @@ class Space(Protocol):
 class SwapSpace:
     """Every feature is on its own, and the criterion is quadratic: the compiled chains serve.
 
-    A point is a row of sorted features.
+    A point is a row of sorted features. With a complement, the chains walk over what is left out.
     """
 
     criterion: Criterion
@@ -59,6 +61,7 @@ class SwapSpace:
     size: int
     n_proposals: int
     cost: FloatArray | None
+    complement: Complement | None
     n_threads: int
 
     def random(self, n: int, rng: np.random.Generator) -> IntArray:
@@ -89,8 +92,18 @@ class SwapSpace:
         values = subset_values(self.criterion, points, self.n_threads)
         return values if self.cost is None else values - self.cost[points].sum(axis=1)
 
-    def chains(self, start: IntArray, seed: np.random.SeedSequence) -> SwapChains:
+    def chains(self, start: IntArray, seed: np.random.SeedSequence) -> ClimbingChains:
         """Replicas at the given points."""
+        if self.complement is not None:
+            return ComplementChains(
+                self.criterion,
+                self.complement,
+                start,
+                seed=seed,
+                n_proposals=self.n_proposals,
+                include=self.constraints.include,
+                n_threads=self.n_threads,
+            )
         return SwapChains(
             self.criterion,
             start,

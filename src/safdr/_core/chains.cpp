@@ -198,21 +198,21 @@ SAFDR_CLONES void sweep_often(const CriterionStack& criteria, const Criterion& a
   }
 }
 
-// What the members lose when they go, and the inverse of their place on the diagonal of P.
-SAFDR_INLINE void price_members(const SubsetLanes& state, Lanes* lost, Lanes* inverse_p) {
+// What `sign` times J loses when a member goes, and the inverse of its place on the diagonal of P.
+SAFDR_INLINE void price_members(const SubsetLanes& state, double sign, Lanes* lost, Lanes* inverse_p) {
   for (std::int64_t a = 0; a < state.k; ++a) {
     inverse_p[a] = state.inverse_diagonal(a);
-    lost[a] = state.loss(a) * inverse_p[a];
+    lost[a] = sign * state.loss(a) * inverse_p[a];
   }
 }
 
-// One round over all candidates: each comes in for the member whose place it fills best, if that raises J.
-// False when nothing moved. scratch: two numbers a member.
-SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Group& group,
+// One round over all candidates: each comes in for the member whose place it fills best, if that raises `sign`
+// times J. False when nothing moved. scratch: two numbers a member.
+SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Group& group, double sign,
                               const Flags& active, double tol, Lanes* scratch) {
   bool moved = false;
   Lanes *lost = scratch, *inverse_p = scratch + state.k;
-  price_members(state, lost, inverse_p);
+  price_members(state, sign, lost, inverse_p);
   for (std::int64_t place = replicas.size; place < replicas.n_usable; ++place) {
     std::int64_t b[kLanes], j[kLanes];
     for (int n = 0; n < kLanes; ++n) {
@@ -228,12 +228,12 @@ SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Grou
       Lanes cost = constant(0.0);
       if (replicas.cost != nullptr) cost = swap_cost(replicas.cost, group, a, j);
       const Lanes gained = replicas.cost == nullptr ? most + lost[a] : most + cost + lost[a];
-      Flags better = active & state.gains_more(a, left, inverse_p[a], gained, tol);
+      Flags better = active & state.gains_more(a, left, inverse_p[a], sign, gained, tol);
       if (replicas.conflicts != nullptr) better = better & fits(position, a);
       if (!any(better)) continue;
-      Lanes gain = state.gain(a, left, state.g[a], tol, possible);
-      if (replicas.cost != nullptr) gain -= cost;
-      most = choose(better, gain, most);
+      Lanes rise = sign * state.gain(a, left, state.g[a], tol, possible);
+      if (replicas.cost != nullptr) rise -= cost;
+      most = choose(better, rise, most);
       best = choose(better, broadcast(a), best);
     }
     if (!any(best >= std::int64_t{0})) continue;
@@ -249,12 +249,12 @@ SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Grou
       state.confirm_wear(a);
     }
     if (any(state.worn)) state.build();
-    price_members(state, lost, inverse_p);
+    price_members(state, sign, lost, inverse_p);
   }
   return moved;
 }
 
-SAFDR_CLONES void climb_group(const Criterion& criterion, const Replicas& replicas, Group& group,
+SAFDR_CLONES void climb_group(const Criterion& criterion, const Replicas& replicas, Group& group, double sign,
                               double tol, Lanes* memory, double* values) {
   SubsetLanes state(replicas.size, criterion, group.members.data(), memory);
   state.build();
@@ -266,11 +266,11 @@ SAFDR_CLONES void climb_group(const Criterion& criterion, const Replicas& replic
   };
   Lanes value = value_now();
   Lanes* scratch = memory + SubsetLanes::size(replicas.size, criterion.n_columns);
-  while (climb_round(state, replicas, group, active, tol, scratch)) {
+  while (climb_round(state, replicas, group, sign, active, tol, scratch)) {
     state.build();
     const Lanes before = value;
     value = value_now();
-    active = active & (value > before);
+    active = active & (sign * value > sign * before);
   }
   for (int n = 0; n < group.range.n_lanes; ++n) values[group.range.first + n] = value[n];
 }
@@ -320,13 +320,14 @@ void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Repl
   });
 }
 
-void climb(const Criterion& criterion, const Replicas& replicas, double collinear_tol,
+void climb(const Criterion& criterion, const Replicas& replicas, bool downhill, double collinear_tol,
            std::int64_t n_threads, double* values) {
+  const double sign = downhill ? -1.0 : 1.0;
   run_tasks(groups_of(replicas.n_replicas), n_threads, [&](auto next) {
     AlignedBuffer<Lanes> memory(SubsetLanes::size(replicas.size, criterion.n_columns) + 2 * replicas.size);
     for (std::int64_t i = next(); i >= 0; i = next()) {
       Group group(replicas, criterion.n_features, i);
-      climb_group(criterion, replicas, group, collinear_tol, memory.data(), values);
+      climb_group(criterion, replicas, group, sign, collinear_tol, memory.data(), values);
     }
   });
 }

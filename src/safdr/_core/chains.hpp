@@ -56,8 +56,9 @@ void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Repl
            const double* beta, const std::int64_t* which, std::int64_t n_sweeps, const SweepOptions& options,
            const SweepReport& report);
 
-// Moves each replica uphill until no single swap raises its criterion value, which is written to values.
-void climb(const Criterion& criterion, const Replicas& replicas, double collinear_tol,
+// Moves each replica uphill until no single swap raises its criterion value, which is written to values; or
+// downhill, where nothing costs anything, until none lowers it.
+void climb(const Criterion& criterion, const Replicas& replicas, bool downhill, double collinear_tol,
            std::int64_t n_threads, double* values);
 
 // The criterion value of each subset, from scratch; and, where left is not null (n_subsets x size), the

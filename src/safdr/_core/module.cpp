@@ -82,15 +82,15 @@ auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_
 }
 
 auto climb(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> order, std::int64_t size,
-           std::int64_t n_fixed, std::int64_t n_usable, double collinear_tol, std::int64_t n_threads,
-           Conflicts conflicts, Weights cost) {
+           std::int64_t n_fixed, std::int64_t n_usable, bool downhill, double collinear_tol,
+           std::int64_t n_threads, Conflicts conflicts, Weights cost) {
   const std::size_t n = order.shape(0);
   NewArray<double> values({n});
   const safdr::Replicas replicas{order.data(), nullptr, static_cast<std::int64_t>(n), size, n_fixed,
                                  n_usable, data_of(conflicts), data_of(cost)};
   {
     nb::gil_scoped_release release;
-    safdr::climb(as_criterion(A, D), replicas, collinear_tol, n_threads, values.data.data());
+    safdr::climb(as_criterion(A, D), replicas, downhill, collinear_tol, n_threads, values.data.data());
   }
   return values.release();
 }
@@ -270,7 +270,7 @@ NB_MODULE(_core, m) {
         "which"_a.none(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a,
         "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
   m.def("climb", &climb, "A"_a, "D"_a, "order"_a.noconvert(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a,
-        "collinear_tol"_a, "n_threads"_a, "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
+        "downhill"_a, "collinear_tol"_a, "n_threads"_a, "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
   m.def("count_needless", &count_needless, "A"_a, "D"_a, "starts"_a, "features"_a, nb::kw_only(), "collinear_tol"_a);
   m.def("sweep_units", &sweep_units, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "starts"_a, "features"_a, "needless"_a.none(),
         "order"_a.noconvert(), "streams"_a.noconvert(), "beta"_a, "which"_a.none(), nb::kw_only(), "width"_a, "size"_a,

@@ -193,9 +193,10 @@ struct SubsetLanes {
     return added * inverse_c - lost * inverse_p;
   }
 
-  // Whether replacing the member at a is possible and adds more than `gained`, of which nothing is taken for
-  // what goes with the member; without a division. its_inverse_p is 1 / P_aa; the candidate was looked at with g.
-  SAFDR_INLINE Flags gains_more(std::int64_t a, const Lanes& left, const Lanes& its_inverse_p,
+  // Whether replacing the member at a is possible and adds more than `gained` to `sign` times J, of which nothing
+  // is taken for what goes with the member; without a division. its_inverse_p is 1 / P_aa; the candidate was
+  // looked at with g.
+  SAFDR_INLINE Flags gains_more(std::int64_t a, const Lanes& left, const Lanes& its_inverse_p, double sign,
                                 const Lanes& gained, double tol) const {
     const Lanes its_ratio = g[a] * its_inverse_p, c = left + g[a] * its_ratio;
     Lanes added = constant(0.0);
@@ -203,7 +204,7 @@ struct SubsetLanes {
       const Lanes residual = r[col] + its_ratio * w[col * k + a];
       added += residual * residual;
     }
-    return (c > 0.0) & ~((c <= tol) & (c < 0.5 * own)) & (added > gained * c);
+    return (c > 0.0) & ~((c <= tol) & (c < 0.5 * own)) & (sign * added > gained * c);
   }
 
   SAFDR_INLINE Lanes inverse_diagonal(std::int64_t a) const { return 1.0 / P[triangle(a) + a]; }

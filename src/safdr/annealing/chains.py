@@ -171,10 +171,20 @@ class SwapChains:
         self.drift = max(self.drift, float(drift.max()))
         return values, accepted / self.n_proposals
 
-    def climbed(self) -> tuple[IntArray, FloatArray]:
+    def climbed(self, *, downhill: bool = False) -> tuple[IntArray, FloatArray]:
         """Where each replica would end by going uphill on all rows: subsets and their values.
 
         No swap of one feature raises the value of such a subset. The replicas stay where they are.
+
+        Parameters
+        ----------
+        downhill : bool, default=False
+            Whether to go downhill instead; not with costs.
+
+        Returns
+        -------
+        subsets : ndarray of shape (n_replicas, size)
+        values : ndarray of shape (n_replicas,)
         """
         if not self.can_move:
             return self.subsets, self.values
@@ -186,6 +196,7 @@ class SwapChains:
             size=self.size,
             n_fixed=self._n_fixed,
             n_usable=self._n_usable,
+            downhill=downhill,
             collinear_tol=self.criterion.collinear_tol,
             n_threads=self.n_threads,
             conflicts=self._conflicts,
