@@ -123,6 +123,7 @@ def fit_logistic(
     model: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None = None,
     max_iter: int,
     tol: float,
+    contest: bool,
     n_threads: int,
 ) -> tuple[
     NDArray[np.float64],
@@ -144,6 +145,7 @@ def fit_multinomial(
     max_iter: int,
     tol: float,
     exact: bool,
+    contest: bool,
     n_threads: int,
 ) -> tuple[
     NDArray[np.float64],

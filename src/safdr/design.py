@@ -29,15 +29,15 @@ def distinct_rows(subsets: IntArray) -> tuple[IntArray, IntArray]:
     Returns
     -------
     distinct : ndarray of shape (n_distinct, size)
-        In order.
+        In the order in which they come first.
     inverse : ndarray of shape (n_subsets,)
         Which of them each subset is.
     """
-    # Numbers with the largest byte first are in the order of their bytes.
-    rows = [row.tobytes() for row in subsets.astype(">u4")]
-    found = sorted({row: i for i, row in enumerate(rows)}.items())
-    place = {row: i for i, (row, _) in enumerate(found)}
-    return subsets[[i for _, i in found]], np.array([place[row] for row in rows])
+    places: dict[bytes, int] = {}
+    inverse = np.array([places.setdefault(row.tobytes(), len(places)) for row in subsets])
+    # A subset that is new has a place that no one before it had.
+    new = np.diff(np.maximum.accumulate(inverse), prepend=-1) > 0
+    return subsets[new], inverse
 
 
 def renumbered(subsets: IntArray, n_features: int) -> tuple[IntArray, NDArray[np.int32]]:

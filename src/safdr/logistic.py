@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safdr import _core
 from safdr.checkpoint import no_checkpoint
+from safdr.contest import Fitted, end_contest, in_turn
 from safdr.design import distinct_rows, portions, renumbered, standardised
 from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 
@@ -128,13 +128,12 @@ class LogisticData:
         LogisticFits
         """
         distinct, inverse = distinct_rows(subsets)
-        parts = [
-            self._fit_together(some, best_only, n_threads, checkpoint)
-            for some in portions(distinct, self._X.shape)
-        ]
-        scaled, cross_entropies, separated, converged, _, n_iter = map(
-            np.concatenate, zip(*parts, strict=True)
-        )
+        # One subset is the best.
+        contest = best_only and len(distinct) > 1
+        fit = self._fit_best if contest else self._fit_all
+        parts = (fit(some, n_threads, checkpoint) for some in portions(distinct, self._X.shape))
+        fits = in_turn(parts, len(distinct), contest=contest)
+        scaled, cross_entropies, separated, converged, _, n_iter = fits
         slopes = scaled[:, :-1] / self._scale[distinct]
         intercepts = scaled[:, -1] - np.sum(slopes * self._center[distinct], axis=1)
         return LogisticFits(
@@ -146,50 +145,61 @@ class LogisticData:
             n_iter=n_iter[inverse],
         )
 
-    def _fit_together(
-        self,
-        subsets: IntArray,
-        best_only: bool,
-        n_threads: int,
-        checkpoint: Callable[[], None],
-    ) -> list[NDArray[Any]]:
-        """Fit subsets on columns that are standardised once for all of them."""
+    def _fit_all(
+        self, subsets: IntArray, n_threads: int, checkpoint: Callable[[], None]
+    ) -> Fitted:
+        """Fit each subset to the end, on columns that are standardised once for all of them."""
         columns, local = renumbered(subsets, self._X.shape[1])
         Z = standardised(self._X, self._center, self._scale, columns)
         fit = partial(self._fit, Z, n_threads=n_threads, checkpoint=checkpoint)
+        if not _pays(len(columns), subsets.shape):
+            return fit(local, start=self._discriminant_start(subsets))
+        # The one with the most members in common with the others.
+        central = int(np.argmax(np.bincount(local.ravel())[local].sum(axis=1)))
+        at = slice(central, central + 1)
+        optimum = fit(local[at], start=self._discriminant_start(subsets[at]), tol=ROUGH_TOL)
+        return fit(local, model=self._local_model(Z, local[central], optimum[0][0]))
+
+    def _fit_best(
+        self, subsets: IntArray, n_threads: int, checkpoint: Callable[[], None]
+    ) -> Fitted:
+        """Fit several subsets as far as it takes to know the best, the first one before all others.
+
+        It is also where the others start from.
+        """
+        columns, local = renumbered(subsets, self._X.shape[1])
+        Z = standardised(self._X, self._center, self._scale, columns)
+        fit = partial(self._fit, Z, contest=True, n_threads=n_threads, checkpoint=checkpoint)
+        first = fit(local[:1], start=self._discriminant_start(subsets[:1]), tol=ROUGH_TOL)
+        if first[1][0] == 0.0:
+            return in_turn([first], len(subsets), contest=True)
         model = start = None
         if _pays(len(columns), subsets.shape):
-            model = self._local_model(Z, subsets, local, fit)
+            model = self._local_model(Z, local[0], first[0][0])
         else:
-            start = self._discriminant_start(subsets)
-        if not best_only:
-            return fit(local, start=start, model=model)
-        fits = fit(local, start=start, model=model, tol=ROUGH_TOL)
+            start = self._discriminant_start(subsets[1:])
+        others = fit(local[1:], start=start, model=model, tol=ROUGH_TOL)
+        fits = in_turn([first, others], len(subsets), contest=True)
         coefficients, cross_entropies, _, converged, left, n_iter = fits
-        near = cross_entropies - CONTENDER * left <= cross_entropies.min()
+        converged[:] = False
+        near = cross_entropies - CONTENDER * left <= np.nanmin(cross_entropies)
         # Where the classes are separated completely nothing is left to do.
         contenders = np.flatnonzero(near & (cross_entropies > 0))
-        converged[:] = False
-        if not len(contenders):
-            return fits
-        final = fit(local[contenders], start=coefficients[contenders], model=model)
-        final[-1] += n_iter[contenders]
-        for all_of_them, some in zip(fits, final, strict=True):
-            all_of_them[contenders] = some
+        if len(contenders):
+            final = fit(local[contenders], start=coefficients[contenders], model=model)
+            final[-1] += n_iter[contenders]
+            for all_of_them, some in zip(fits, final, strict=True):
+                all_of_them[contenders] = some
+            end_contest(fits)
         return fits
 
     def _local_model(
-        self, Z: FloatArray, subsets: IntArray, local: NDArray[np.int32], fit: Callable[..., Any]
+        self, Z: FloatArray, subset: NDArray[np.int32], optimum: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The cross-entropy over all columns near the optimum of one subset.
-
-        That subset is the one with the most members in common with the others.
-        """
-        central = int(np.argmax(np.bincount(local.ravel())[local].sum(axis=1)))
-        at = slice(central, central + 1)
+        """The cross-entropy over all columns near the optimum of one subset."""
         coefficients = np.zeros(Z.shape[1])
-        optimum = fit(local[at], start=self._discriminant_start(subsets[at]), tol=ROUGH_TOL)
-        coefficients[[*local[central], -1]] = optimum[0][0]
+        coefficients[subset] = optimum[:-1]
+        coefficients[-1] = optimum[-1]
         return coefficients, *_core.local_model(Z, self._y, self._weight, coefficients)
 
     def _discriminant_start(self, subsets: IntArray) -> FloatArray:
@@ -212,33 +222,32 @@ class LogisticData:
         start: FloatArray | None = None,
         model: tuple[FloatArray, FloatArray, FloatArray] | None = None,
         tol: float = TOL,
+        contest: bool = False,
         n_threads: int,
         checkpoint: Callable[[], None],
-    ) -> list[NDArray[Any]]:
+    ) -> Fitted:
         """Newton's method on each subset, some at a time."""
         # A fit takes some ten passes over the rows.
         operations = 10 * self._X.shape[0] * (subsets.shape[1] + 1) ** 2
         at_once = n_threads * (1 + int(OPERATIONS_AT_ONCE / operations))
-        parts = []
-        for first in range(0, len(subsets), at_once):
+        core = partial(
+            _core.fit_logistic,
+            Z,
+            self._y,
+            self._weight,
+            model=model,
+            max_iter=MAX_ITER,
+            tol=tol,
+            contest=contest,
+            n_threads=n_threads,
+        )
+
+        def fit(some: slice) -> Fitted:
             checkpoint()
-            some = slice(first, first + at_once)
-            parts.append(
-                _core.fit_logistic(
-                    Z,
-                    self._y,
-                    self._weight,
-                    subsets[some],
-                    start=None if start is None else start[some],
-                    model=model,
-                    max_iter=MAX_ITER,
-                    tol=tol,
-                    n_threads=n_threads,
-                )
-            )
-        if len(parts) == 1:
-            return list(parts[0])
-        return [np.concatenate(part) for part in zip(*parts, strict=True)]
+            return list(core(subsets[some], start=None if start is None else start[some]))
+
+        parts = (fit(slice(i, i + at_once)) for i in range(0, len(subsets), at_once))
+        return in_turn(parts, len(subsets), contest=contest)
 
 
 def _pays(n_columns: int, shape: tuple[int, ...]) -> bool:

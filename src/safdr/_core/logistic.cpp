@@ -337,13 +337,15 @@ void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_
                   const FitOptions& options, const Fits& fits) {
   const std::vector<double> side =
       model == nullptr ? std::vector<double>() : right_hand_side(*model, design.n_columns);
+  Contest contest;
   run_tasks(n_subsets, options.n_threads, [&](auto next) {
     Fit fit(design, size, options);
-    for (std::int64_t i = next(); i >= 0; i = next()) {
+    for (std::int64_t i = next(); i >= 0 && !contest.over_before(i); i = next()) {
       const std::int32_t* subset = subsets + i * size;
       fit.start(subset, start == nullptr ? nullptr : start + i * (size + 1), model, side);
       fit.run();
       fit.report(fits, i);
+      if (options.contest && fits.cross_entropy[i] == 0.0) contest.end(i);
     }
   });
 }

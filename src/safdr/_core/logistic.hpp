@@ -39,13 +39,15 @@ void local_model(const Design& design, const double* coefficients, double* gradi
 struct FitOptions {
   std::int64_t max_iter;  // Newton steps
   double tol;             // on half the squared Newton decrement, relative to the loss without features
+  bool contest;           // whether the first subset that separates the classes completely ends it: entries
+                          // after that one mean nothing
   std::int64_t n_threads;
 };
 
 // One entry (coefficients: one row of size + 1, intercept last) a subset.
 struct Fits {
   double* coefficients;
-  double* cross_entropy;  // mean over the weight
+  double* cross_entropy;  // mean over the weight; zero under complete separation
   bool* separated;
   bool* converged;  // false under separation, or where rounding stopped it
   double* left;     // estimate of what the cross-entropy has left to lose

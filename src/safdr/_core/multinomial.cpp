@@ -208,12 +208,14 @@ class Fit {
 
 void fit_multinomial(const ClassDesign& design, const std::int32_t* subsets, std::int64_t n_subsets,
                      std::int64_t size, const ClassOptions& options, const ClassFits& fits) {
+  const std::int64_t numbers = design.n_classes * (size + 1);
+  Contest contest;
   run_tasks(n_subsets, options.n_threads, [&](auto next) {
     Fit fit(design, size, options);
-    const std::int64_t numbers = design.n_classes * (size + 1);
-    for (std::int64_t i = next(); i >= 0; i = next()) {
+    for (std::int64_t i = next(); i >= 0 && !contest.over_before(i); i = next()) {
       fit.run(subsets + i * size, fits.coefficients + i * numbers, fits.left[i], fits.slow_steps[i]);
       fit.report(fits, i);
+      if (options.contest && fits.cross_entropy[i] == 0.0) contest.end(i);
     }
   });
 }

@@ -25,7 +25,9 @@ struct ClassEvaluation {
 struct ClassOptions {
   std::int64_t max_iter;  // Newton steps
   double tol;             // on half the squared Newton decrement, relative to the loss without features
-  bool exact;  // whether partial separation is to be told from an optimum
+  bool exact;    // whether partial separation is to be told from an optimum
+  bool contest;  // whether the first subset that separates the classes completely ends it: entries after that
+                 // one mean nothing
   std::int64_t n_threads;
 };
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -43,5 +44,20 @@ void run_tasks(std::int64_t n_tasks, std::int64_t n_threads, Worker worker) {
     if (error) std::rethrow_exception(error);
   }
 }
+
+// Of tasks that are taken in order, the first one to end a contest: those after it need not be done.
+class Contest {
+ public:
+  bool over_before(std::int64_t task) const { return task > first_.load(std::memory_order_relaxed); }
+
+  void end(std::int64_t task) {
+    std::int64_t first = first_.load(std::memory_order_relaxed);
+    while (task < first && !first_.compare_exchange_weak(first, task, std::memory_order_relaxed)) {
+    }
+  }
+
+ private:
+  std::atomic<std::int64_t> first_{std::numeric_limits<std::int64_t>::max()};
+};
 
 }  // namespace safdr
