@@ -123,6 +123,7 @@ def fit_logistic(
     model: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None = None,
     max_iter: int,
     tol: float,
+    rival: float,
     contest: bool,
     n_threads: int,
 ) -> tuple[

@@ -178,7 +178,8 @@ class LogisticData:
             model = self._local_model(Z, local[0], first[0][0])
         else:
             start = self._discriminant_start(subsets[1:])
-        others = fit(local[1:], start=start, model=model, tol=ROUGH_TOL)
+        rival = first[1][0]
+        others = fit(local[1:], start=start, model=model, tol=ROUGH_TOL, rival=rival)
         fits = in_turn([first, others], len(subsets), contest=True)
         coefficients, cross_entropies, _, converged, left, n_iter = fits
         converged[:] = False
@@ -222,6 +223,7 @@ class LogisticData:
         start: FloatArray | None = None,
         model: tuple[FloatArray, FloatArray, FloatArray] | None = None,
         tol: float = TOL,
+        rival: float = np.inf,
         contest: bool = False,
         n_threads: int,
         checkpoint: Callable[[], None],
@@ -238,6 +240,7 @@ class LogisticData:
             model=model,
             max_iter=MAX_ITER,
             tol=tol,
+            rival=rival,
             contest=contest,
             n_threads=n_threads,
         )

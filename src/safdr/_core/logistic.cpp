@@ -38,6 +38,12 @@ constexpr double kNear = 1e-9;
 // What a last step with such a Hessian may leave, against the square of next to nothing that Newton's does.
 constexpr double kStaleLeft = 1e-4;
 
+// A fit that is worse than a rival by so many times what it has left is given up, where what is left is small
+// against the loss without features, the last step divided it by five or more, and gained about what it promised.
+// A step that gains more has met less curvature than it was made for: so do those from the plateaus of heavy-tailed
+// data, where a row of huge values hides what is left until the steps have freed the others of it.
+constexpr double kHopeless = 1e3, kPlainDecrement = 1e-4, kPlainShrink = 0.2, kPlainGain = 1.2;
+
 // Once the classes are known to be separated the fit goes on until little is left, for its direction.
 constexpr double kSeparatedEnough = 0.05;
 
@@ -123,6 +129,7 @@ class Fit {
     double previous = kInfinity;
     bool newton = false;  // whether the last step was one with the Hessian of its place
     int slow_steps = 0, n_refreshes = 0;
+    gain_ = kInfinity;
     for (n_iter_ = 0;; ++n_iter_) {
       // Every row on its own side proves separation.
       if (now_.min_margin > 0.0 && now_.loss < kSeparatedEnough) return;
@@ -153,13 +160,15 @@ class Fit {
         now_.loss -= left_;
         left_ = 0.0;
       }
-      if (converged_) return;
+      if (converged_ || (plain(shrink) && now_.loss - kHopeless * left_ > options_.rival)) return;
       if ((drifting_ && !(now_.min_margin > 0.0)) || n_iter_ == options_.max_iter) return;
       const bool ending = small && options_.tol < kNear;
       const bool hard = n_refreshes >= (ending ? kMaxRefreshes - 1 : kMaxRefreshes) || n_iter_ >= kMaxStaleSteps;
       newton = fresh_;
+      const double before = now_.loss;
       if (descend(hard && (ending || !fresh_))) {
         newton = newton && full_step_;
+        gain_ = (before - now_.loss) / left_;
         continue;
       }
       if (fresh_) return;
@@ -180,6 +189,11 @@ class Fit {
   }
 
  private:
+  // Whether what is left can be told from the last step, which multiplied the decrement by `shrink`.
+  bool plain(double shrink) const {
+    return left_ <= kPlainDecrement * null_loss_ && shrink < kPlainShrink && gain_ < kPlainGain;
+  }
+
   bool roughly() const { return options_.tol > kNear && smallest_ > kWellConditioned; }
 
   Evaluation evaluate(const double* beta, bool with_hessian) {
@@ -292,6 +306,7 @@ class Fit {
   std::deque<Pair> pairs_;    // the first n_pairs_ since the Hessian at hand was taken
   std::size_t n_pairs_ = 0;
   double log_odds_, null_loss_, left_ = 0.0;
+  double gain_ = 0.0;      // of the last step, in units of what it promised
   double smallest_ = 0.0;  // share of its curvature that the others leave a column, by the last Hessian
   Evaluation now_{};
   bool fresh_ = false, converged_ = false, drifting_ = false, full_step_ = false;

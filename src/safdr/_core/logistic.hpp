@@ -39,6 +39,7 @@ void local_model(const Design& design, const double* coefficients, double* gradi
 struct FitOptions {
   std::int64_t max_iter;  // Newton steps
   double tol;             // on half the squared Newton decrement, relative to the loss without features
+  double rival;           // cross-entropy to beat: fits that can't are given up
   bool contest;           // whether the first subset that separates the classes completely ends it: entries
                           // after that one mean nothing
   std::int64_t n_threads;

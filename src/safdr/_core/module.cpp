@@ -213,7 +213,8 @@ using Model = std::tuple<Vector<const double>, Vector<const double>, Matrix<cons
 auto fit_logistic(Stack<const double> Z, Vector<const double> y, Weights weight,
                   Matrix<const std::int32_t> subsets, std::optional<Matrix<const double>> start,
                   std::optional<Model> model,
-                  std::int64_t max_iter, double tol, bool contest, std::int64_t n_threads) {
+                  std::int64_t max_iter, double tol, double rival, bool contest,
+                  std::int64_t n_threads) {
   const std::size_t n = subsets.shape(0), size = subsets.shape(1);
   NewArray<double> coefficients({n, size + 1}), cross_entropy({n}), left({n});
   NewArray<bool> separated({n}), converged({n});
@@ -224,7 +225,7 @@ auto fit_logistic(Stack<const double> Z, Vector<const double> y, Weights weight,
     nb::gil_scoped_release release;
     safdr::fit_logistic(as_design(Z, y, weight), subsets.data(), static_cast<std::int64_t>(n),
                         static_cast<std::int64_t>(size), start ? start->data() : nullptr,
-                        model ? &local : nullptr, {max_iter, tol, contest, n_threads},
+                        model ? &local : nullptr, {max_iter, tol, rival, contest, n_threads},
                         {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
                          converged.data.data(), left.data.data(), n_iter.data.data()});
   }
@@ -286,8 +287,8 @@ NB_MODULE(_core, m) {
   m.def("standardise", &standardise, "X"_a, "mean"_a, "scale"_a, "columns"_a);
   m.def("local_model", &local_model, "Z"_a, "y"_a, "weight"_a.none(), "coefficients"_a);
   m.def("fit_logistic", &fit_logistic, "Z"_a, "y"_a, "weight"_a.none(), "subsets"_a, nb::kw_only(),
-        "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "contest"_a,
-        "n_threads"_a);
+        "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "rival"_a,
+        "contest"_a, "n_threads"_a);
   m.def("fit_multinomial", &fit_multinomial, "Z"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,
         "left"_a, "slow_steps"_a, nb::kw_only(), "max_iter"_a, "tol"_a, "exact"_a, "contest"_a, "n_threads"_a);
 }
