@@ -25,8 +25,9 @@ ENGINE = {
         *("annealing", "_core", "checkpoint", "constraints", "criterion", "moments", "result")
     },
     "design": {"_core", "moments"},
-    "logistic": {"_core", "checkpoint", "design", "moments"},
-    "multinomial": {"_core", "checkpoint", "design", "moments"},
+    "contest": set(),
+    "logistic": {"_core", "checkpoint", "contest", "design", "moments"},
+    "multinomial": {"_core", "checkpoint", "contest", "design", "moments"},
     "least_squares": {"checkpoint", "moments"},
     "picks": {"checkpoint", "moments"},
     "problem": {

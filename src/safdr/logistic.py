@@ -113,11 +113,13 @@ class LogisticData:
         Parameters
         ----------
         subsets : ndarray of shape (n_subsets, size)
-            Columns of each model.
+            Columns of each model; with `best_only` in order of preference.
         best_only : bool, default=False
             Whether only the subset with the smallest cross-entropy must be fitted to the end. Those
             of the others are then estimates, good to about a tenth of their distance to it, they
-            count as not converged, and partial separation may go unnoticed in them.
+            count as not converged, and partial separation may go unnoticed in them. The first one
+            that separates the classes completely ends the contest: those after it are not fitted,
+            and NaN (unless they are equal to one before).
         n_threads : int, default=1
             Threads over subsets. The answer does not depend on it.
         checkpoint : callable, default=no_checkpoint
@@ -145,9 +147,7 @@ class LogisticData:
             n_iter=n_iter[inverse],
         )
 
-    def _fit_all(
-        self, subsets: IntArray, n_threads: int, checkpoint: Callable[[], None]
-    ) -> Fitted:
+    def _fit_all(self, subsets: IntArray, n_threads: int, checkpoint: Callable[[], None]) -> Fitted:
         """Fit each subset to the end, on columns that are standardised once for all of them."""
         columns, local = renumbered(subsets, self._X.shape[1])
         Z = standardised(self._X, self._center, self._scale, columns)
@@ -171,16 +171,18 @@ class LogisticData:
         Z = standardised(self._X, self._center, self._scale, columns)
         fit = partial(self._fit, Z, contest=True, n_threads=n_threads, checkpoint=checkpoint)
         first = fit(local[:1], start=self._discriminant_start(subsets[:1]), tol=ROUGH_TOL)
-        if first[1][0] == 0.0:
+        rival = first[1][0]
+        if rival == 0.0:
             return in_turn([first], len(subsets), contest=True)
         model = start = None
         if _pays(len(columns), subsets.shape):
             model = self._local_model(Z, local[0], first[0][0])
         else:
             start = self._discriminant_start(subsets[1:])
-        rival = first[1][0]
-        others = fit(local[1:], start=start, model=model, tol=ROUGH_TOL, rival=rival)
-        fits = in_turn([first, others], len(subsets), contest=True)
+        parts = [first]
+        if len(subsets) > 1:
+            parts.append(fit(local[1:], start=start, model=model, tol=ROUGH_TOL, rival=rival))
+        fits = in_turn(parts, len(subsets), contest=True)
         coefficients, cross_entropies, _, converged, left, n_iter = fits
         converged[:] = False
         near = cross_entropies - CONTENDER * left <= np.nanmin(cross_entropies)

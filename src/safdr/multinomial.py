@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from safdr import _core
 from safdr.checkpoint import no_checkpoint
+from safdr.contest import Fitted, end_contest, in_turn
 from safdr.design import distinct_rows, portions, renumbered, standardised
 from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 
@@ -129,12 +130,13 @@ class MultinomialData:
         Parameters
         ----------
         subsets : ndarray of shape (n_subsets, size)
-            Columns of each model.
+            Columns of each model; with `best_only` in order of preference.
         best_only : bool, default=False
             Whether only the subset with the smallest cross-entropy must be fitted to the end. Those
             of the others are then estimates, good to about a tenth of their distance to it, they
             count as not converged, and separation may go unnoticed in them (partial as a rule,
-            complete rarely).
+            complete rarely). The first one that is seen to separate the classes completely ends the
+            contest: those after it are not fitted, and NaN (unless they are equal to one before).
         n_threads : int, default=1
             Threads over subsets. The answer does not depend on it.
         checkpoint : callable, default=no_checkpoint
@@ -145,13 +147,14 @@ class MultinomialData:
         MultinomialFits
         """
         distinct, inverse = distinct_rows(subsets)
-        run = partial(self._run, n_threads=n_threads, checkpoint=checkpoint)
-        parts = [
-            self._fit_together(some, best_only, run) for some in portions(distinct, self._X.shape)
-        ]
-        theta, cross_entropies, separated, converged, _, n_iter = map(
-            np.concatenate, zip(*parts, strict=True)
+        # One subset is the best.
+        contest = best_only and len(distinct) > 1
+        run = partial(self._run, contest=contest, n_threads=n_threads, checkpoint=checkpoint)
+        parts = (
+            self._fit_together(some, contest, run) for some in portions(distinct, self._X.shape)
         )
+        fits = in_turn(parts, len(distinct), contest=contest)
+        theta, cross_entropies, separated, converged, _, n_iter = fits
         coefficients, intercepts = self._original_scale(distinct, theta)
         return MultinomialFits(
             coefficients=coefficients[inverse],
@@ -162,26 +165,34 @@ class MultinomialData:
             n_iter=n_iter[inverse],
         )
 
-    def _fit_together(
-        self, subsets: IntArray, best_only: bool, run: Callable[..., list[NDArray[Any]]]
-    ) -> list[NDArray[Any]]:
-        """Fit subsets on columns that are standardised once for all of them."""
+    def _fit_together(self, subsets: IntArray, contest: bool, run: Callable[..., Fitted]) -> Fitted:
+        """Fit subsets on columns that are standardised once for all of them.
+
+        In a contest the first one is fitted before the others are prepared.
+        """
         columns, local = renumbered(subsets, self._X.shape[1])
         Z = standardised(self._X, self._center, self._scale, columns)
-        start = self._discriminant_start(subsets)
-        fits = run(Z, local, start, exact=False)
+        apart = contest and len(subsets) > 1
+        turns = [slice(0, 1), slice(1, None)] if apart else [slice(None)]
+        parts = (
+            run(Z, local[some], self._discriminant_start(subsets[some]), exact=False)
+            for some in turns
+        )
+        fits = in_turn(parts, len(subsets), contest=contest)
         theta, cross_entropies, _, converged, left, n_iter = fits
         converged[:] = False
         # Where the classes are separated completely nothing is left to do.
         unfinished = cross_entropies > 0
-        if best_only:
-            unfinished &= cross_entropies - CONTENDER * left <= cross_entropies.min()
+        if contest:
+            unfinished &= cross_entropies - CONTENDER * left <= np.nanmin(cross_entropies)
         contenders = np.flatnonzero(unfinished)
         if len(contenders):
             final = run(Z, local[contenders], theta[contenders], exact=True)
             final[-1] += n_iter[contenders]
             for all_of_them, some in zip(fits, final, strict=True):
                 all_of_them[contenders] = some
+            if contest:
+                end_contest(fits)
         return fits
 
     def _run(
@@ -191,9 +202,10 @@ class MultinomialData:
         start: FloatArray,
         *,
         exact: bool,
+        contest: bool,
         n_threads: int,
         checkpoint: Callable[[], None],
-    ) -> list[NDArray[Any]]:
+    ) -> Fitted:
         """Fit each subset, some at a time; where rows are many, some steps at a time."""
         steps_at_once = OPERATIONS_AT_ONCE / (PASSES_A_STEP * len(self._codes) * start[0].size)
         max_iter = int(np.clip(steps_at_once, 1, MAX_ITER))
@@ -206,13 +218,15 @@ class MultinomialData:
             max_iter=max_iter,
             tol=TOL if exact else ROUGH_TOL,
             exact=exact,
+            contest=contest,
             n_threads=n_threads,
         )
-        parts = []
-        for first in range(0, len(subsets), at_once):
-            some = slice(first, first + at_once)
-            parts.append(_to_the_end(core, subsets[some], start[some], checkpoint))
-        return [np.concatenate(part) for part in zip(*parts, strict=True)]
+        firsts = range(0, len(subsets), at_once)
+        parts = (
+            _to_the_end(core, subsets[i : i + at_once], start[i : i + at_once], contest, checkpoint)
+            for i in firsts
+        )
+        return in_turn(parts, len(subsets), contest=contest)
 
     def _discriminant_start(self, subsets: IntArray) -> FloatArray:
         """Coefficients near the linear discriminant, the optimum if the classes were Gaussian."""
@@ -240,8 +254,9 @@ def _to_the_end(
     core: Callable[..., tuple[NDArray[Any], ...]],
     subsets: NDArray[np.int32],
     theta: FloatArray,
+    contest: bool,
     checkpoint: Callable[[], None],
-) -> list[NDArray[Any]]:
+) -> Fitted:
     """Call the core until all fits are finished, or have made MAX_ITER steps."""
     n = len(subsets)
     theta, left = theta.copy(), np.full(n, np.inf)
@@ -258,4 +273,7 @@ def _to_the_end(
         for all_of_them, some in zip(fits, results, strict=True):
             all_of_them[pending] = some
         pending = pending[~finished & (n_iter[pending] < MAX_ITER)]
+        if contest and len(pending):
+            end_contest(fits)
+            pending = pending[~np.isnan(cross_entropies[pending])]
     return fits

@@ -52,7 +52,12 @@ class Pick(Protocol):
         n_threads: int = 1,
         checkpoint: Callable[[], None] = no_checkpoint,
     ) -> Fits:
-        """Fit a model to each subset; to the end only the best, where that is all that counts."""
+        """Fit a model to each subset; to the end only the best, where that is all that counts.
+
+        The subsets then come in order of preference: of those with equal losses the first one is
+        the best. One that no other can beat may end the contest. Those after it are not fitted:
+        their losses and coefficients are NaN, not separated, without iterations.
+        """
 
     def baseline(self) -> float:
         """Loss of the model without features."""
@@ -67,6 +72,30 @@ class PaddedFits:
     coefficients: FloatArray | None
     intercepts: FloatArray | None
     n_iter: IntArray
+
+
+def reordered(fits: Fits, order: IntArray) -> PaddedFits:
+    """Take the models in another order.
+
+    Parameters
+    ----------
+    fits : Fits
+        One model a subset.
+    order : ndarray of shape (n_subsets,)
+        Which of them comes where.
+
+    Returns
+    -------
+    PaddedFits
+    """
+    slopes, offsets = fits.coefficients, fits.intercepts
+    return PaddedFits(
+        losses=fits.losses[order],
+        separated=fits.separated[order],
+        coefficients=None if slopes is None else slopes[order],
+        intercepts=None if offsets is None else offsets[order],
+        n_iter=fits.n_iter[order],
+    )
 
 
 def fit_padded(
@@ -111,17 +140,14 @@ def _joined(parts: dict[int, Fits], lengths: IntArray, longest: int) -> PaddedFi
     """The fits of each length, back in the order of the subsets."""
     order = np.argsort(np.concatenate([np.flatnonzero(lengths == n) for n in parts]))
     fits = list(parts.values())
-    coefficients = intercepts = None
     slopes = [part.coefficients for part in fits if part.coefficients is not None]
     offsets = [part.intercepts for part in fits if part.intercepts is not None]
-    if slopes:
-        padded = [np.pad(s, [(0, 0)] * (s.ndim - 1) + [(0, longest - s.shape[-1])]) for s in slopes]
-        coefficients = np.concatenate(padded)[order]
-        intercepts = np.concatenate(offsets)[order]
-    return PaddedFits(
-        losses=np.concatenate([part.losses for part in fits])[order],
-        separated=np.concatenate([part.separated for part in fits])[order],
-        coefficients=coefficients,
-        intercepts=intercepts,
-        n_iter=np.concatenate([part.n_iter for part in fits])[order],
+    padded = [np.pad(s, [(0, 0)] * (s.ndim - 1) + [(0, longest - s.shape[-1])]) for s in slopes]
+    joined = PaddedFits(
+        losses=np.concatenate([part.losses for part in fits]),
+        separated=np.concatenate([part.separated for part in fits]),
+        coefficients=np.concatenate(padded) if padded else None,
+        intercepts=np.concatenate(offsets) if offsets else None,
+        n_iter=np.concatenate([part.n_iter for part in fits]),
     )
+    return reordered(joined, order)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from safdr.checkpoint import no_checkpoint
 from safdr.constraints import Constraints
 from safdr.criterion import CriterionStack
 from safdr.moments import FloatArray, IntArray
-from safdr.picks import Fits, PaddedFits, Pick, fit_padded
+from safdr.picks import Fits, PaddedFits, Pick, fit_padded, reordered
 from safdr.problem import Problem
 from safdr.result import AnnealingResult, Trace
 from safdr.spaces import ClimbingChains, GroupSpace, Space, SwapSpace, UnitSpace, less_cost
@@ -238,14 +239,14 @@ class Search:
             n = len(subsets)
             none, zeros = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
             return PaddedFits(-values, none, None, None, zeros)
-        return fit_padded(
-            self.pick,
-            subsets,
-            # With costs the winner need not have the smallest loss.
-            best_only=self.cost is None,
-            n_threads=n_threads,
-            checkpoint=checkpoint,
-        )
+        fit = partial(fit_padded, self.pick, n_threads=n_threads, checkpoint=checkpoint)
+        if self.cost is not None:
+            # The winner need not have the smallest loss.
+            return fit(subsets, best_only=False)
+        # Of equal losses the largest value wins: that is the order of preference.
+        order = np.argsort(-values, kind="stable")
+        fits = fit(subsets[order], best_only=True)
+        return reordered(fits, np.argsort(order))
 
     def _penalties(
         self, subsets: IntArray, values: FloatArray, losses: FloatArray, trace: Trace
