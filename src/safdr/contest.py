@@ -55,7 +55,8 @@ def end_contest(fits: Fitted) -> None:
     fits : Fitted
         NaN is written to those after it, and no steps.
     """
-    over = np.flatnonzero(fits[1] == 0.0)
-    if len(over):
-        for some in fits:
-            some[over[0] + 1 :] = np.nan if some.dtype.kind == "f" else 0
+    if fits[1].all():
+        return
+    rest = int(np.argmin(fits[1] != 0.0)) + 1
+    for some in fits:
+        some[rest:] = np.nan if some.dtype.kind == "f" else 0

@@ -33,11 +33,15 @@ def distinct_rows(subsets: IntArray) -> tuple[IntArray, IntArray]:
     inverse : ndarray of shape (n_subsets,)
         Which of them each subset is.
     """
-    places: dict[bytes, int] = {}
-    inverse = np.array([places.setdefault(row.tobytes(), len(places)) for row in subsets])
-    # A subset that is new has a place that no one before it had.
-    new = np.diff(np.maximum.accumulate(inverse), prepend=-1) > 0
-    return subsets[new], inverse
+    n_subsets, size = subsets.shape
+    whole = np.dtype((np.void, size * subsets.itemsize))
+    rows = np.ascontiguousarray(subsets).view(whole).ravel().tolist()
+    places = {row: i for i, row in enumerate(dict.fromkeys(rows))}
+    inverse = np.array([places[row] for row in rows])
+    first = np.empty(len(places), dtype=np.intp)
+    # The last one written stays.
+    first[inverse[::-1]] = np.arange(n_subsets - 1, -1, -1)
+    return subsets[first], inverse
 
 
 def renumbered(subsets: IntArray, n_features: int) -> tuple[IntArray, NDArray[np.int32]]:

@@ -174,18 +174,17 @@ class LogisticData:
         rival = first[1][0]
         if rival == 0.0:
             return in_turn([first], len(subsets), contest=True)
-        model = start = None
-        if _pays(len(columns), subsets.shape):
-            model = self._local_model(Z, local[0], first[0][0])
-        else:
-            start = self._discriminant_start(subsets[1:])
-        parts = [first]
+        parts, model, start = [first], None, None
         if len(subsets) > 1:
+            if _pays(len(columns), subsets.shape):
+                model = self._local_model(Z, local[0], first[0][0])
+            else:
+                start = self._discriminant_start(subsets[1:])
             parts.append(fit(local[1:], start=start, model=model, tol=ROUGH_TOL, rival=rival))
         fits = in_turn(parts, len(subsets), contest=True)
         coefficients, cross_entropies, _, converged, left, n_iter = fits
         converged[:] = False
-        near = cross_entropies - CONTENDER * left <= np.nanmin(cross_entropies)
+        near = cross_entropies - CONTENDER * left <= np.fmin.reduce(cross_entropies)
         # Where the classes are separated completely nothing is left to do.
         contenders = np.flatnonzero(near & (cross_entropies > 0))
         if len(contenders):
@@ -215,7 +214,7 @@ class LogisticData:
         negative, positive = self._means[0][subsets], self._means[1][subsets]
         slopes = np.linalg.solve(pooled, (positive - negative)[..., None])[..., 0]
         intercepts = self._log_odds - 0.5 * np.sum((positive + negative) * slopes, axis=1)
-        return np.column_stack([slopes, intercepts])
+        return np.concatenate([slopes, intercepts[:, None]], axis=1)
 
     def _fit(
         self,

@@ -184,7 +184,7 @@ class MultinomialData:
         # Where the classes are separated completely nothing is left to do.
         unfinished = cross_entropies > 0
         if contest:
-            unfinished &= cross_entropies - CONTENDER * left <= np.nanmin(cross_entropies)
+            unfinished &= cross_entropies - CONTENDER * left <= np.fmin.reduce(cross_entropies)
         contenders = np.flatnonzero(unfinished)
         if len(contenders):
             final = run(Z, local[contenders], theta[contenders], exact=True)

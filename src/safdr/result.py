@@ -62,13 +62,17 @@ class AnnealingResult:
         Loss of the model on each subset. By default of the unpenalised linear one on the training
         rows: the mean cross-entropy (0 where the subset separates the classes completely), or the
         mean squared error. That of the winner is exact (under partial separation to about 1e-5);
-        other cross-entropies are estimates, good to about a tenth of their distance to it. With an
+        other cross-entropies are estimates, good to about a tenth of their distance to it. Where
+        the winner separates the classes completely, candidates with smaller criterion values can't
+        win, and are not fitted: NaN, and so are their coefficients and intercepts (features that
+        have a cost are the exception: then all are fitted). With an
         `estimator` its own loss on held-out rows, with a criterion of yours the negative value.
     loss_name : str
         What the losses are: "cross_entropy", "squared_error", or another name.
     separated : ndarray of shape (n_candidates,), dtype=bool
         Whether the subset separates the classes, completely or in part, so that the unpenalised
-        model has no finite optimum. Certain for the winner; in part, it may go unnoticed in others.
+        model has no finite optimum. Certain for the winner; in part, it may go unnoticed in others,
+        and it is False where no model was fitted.
     coefficients : ndarray of shape (n_candidates, size) or (n_candidates, n_outputs, size), or None
         Coefficients of the linear models, on the original scale of the features: one row for two
         classes or one output, else one for each class or output. None where no such models were
@@ -76,7 +80,7 @@ class AnnealingResult:
     intercepts : ndarray of shape (n_candidates,) or (n_candidates, n_outputs), or None
         Their intercepts.
     n_iter : ndarray of shape (n_candidates,)
-        Iterations that each fit took.
+        Iterations that each fit took; 0 where there was none.
     penalties : ndarray of shape (n_candidates,)
         What the cost of the features adds to the loss when the winner is chosen; zero without cost.
     start_subsets : ndarray of shape (n_replicas, size)

@@ -160,7 +160,7 @@ class ProxyDisplay(Display):
             random_criterion_values=values,
             random_losses=losses,
             annealed_criterion_values=result.criterion_values,
-            annealed_losses=result.losses,
+            annealed_losses=_annealed_losses(selector, X, y, sample_weight, n_jobs),
             best=result.best,
             n_features=int(selector.n_features_),
             criterion_name=criterion_name(selector),
@@ -246,6 +246,19 @@ def _random_subsets(selector: Any, n_random: int, random_state: Any) -> list[Int
     """Uniform draws of what constraints allow; a subset can come more than once."""
     rng = check_random_state(random_state)
     return random_subsets(selector, n_random, np.random.default_rng(rng.randint(2**32, dtype="u8")))
+
+
+def _annealed_losses(
+    selector: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, n_jobs: int | None
+) -> FloatArray:
+    """Losses of the candidates; those that a separating one left without a fit are measured."""
+    result = selector.result_
+    losses: FloatArray = result.losses.copy()
+    missing = np.flatnonzero(np.isnan(losses))
+    if len(missing):
+        subsets = [result.subsets[i][result.subsets[i] >= 0] for i in missing]
+        losses[missing] = _measured(selector, X, y, sample_weight, subsets, n_jobs)[1]
+    return losses
 
 
 def _measured(

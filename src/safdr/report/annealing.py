@@ -43,8 +43,9 @@ def describe_alternatives(estimator: Any, names: list[str]) -> list[dict[str, An
     -------
     list of dict
         `penalty` is what the cost of the features adds to the cross-entropy, and `excess` the sum
-        of both relative to that of the chosen subset, less 1; None where that is 0. `replicas`
-        counts those that ended there: none, where polishing alone found it.
+        of both relative to that of the chosen subset, less 1; None where that is 0: others need not
+        have been fitted then, and their `cross_entropy` is NaN. `replicas` counts those that ended
+        there: none, where polishing alone found it.
     """
     result = estimator.result_
     total = result.cross_entropies + result.penalties

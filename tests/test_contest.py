@@ -1,0 +1,175 @@
+"""Fits in order of preference: complete separation ends the contest, for readers as well."""
+
+import numpy as np
+import pytest
+
+import safdr.design
+from safdr import AnnealingSelector, ProxyDisplay, SelectionReport, _core, evaluate_subsets
+from safdr.contest import end_contest, in_turn
+from safdr.logistic import LogisticData
+from safdr.moments import within_moments
+from safdr.multinomial import MultinomialData
+
+# Columns 0 and 1 separate the classes together, columns 2 and 3 as well.
+SUBSETS = np.array([[4, 5], [0, 4], [5, 6], [0, 1], [2, 3], [4, 5], [0, 1], [2, 6]])
+ENDED = 3
+AFTER = [4, 7]
+
+
+def separable(n_classes, n_rows=120):
+    """Rows of classes that two pairs of columns separate, and no single column."""
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(n_rows, 7))
+    codes = np.arange(n_rows) % n_classes
+    for first in (0, 2):
+        X[:, first + 1] = codes - X[:, first] + 0.1 * rng.uniform(-1, 1, n_rows)
+    return X, codes
+
+
+def data_of(n_classes):
+    X, codes = separable(n_classes)
+    kind = LogisticData if n_classes == 2 else MultinomialData
+    return kind(X, codes, None, within_moments(X, codes, n_classes))
+
+
+def some_fits(losses):
+    n = len(losses)
+    flags = np.ones(n, dtype=bool)
+    return [np.ones((n, 2)), np.array(losses), flags, flags.copy(), np.ones(n), np.full(n, 7)]
+
+
+def test_no_part_after_the_end_is_asked_for():
+    def parts():
+        yield some_fits([0.5, 0.2])
+        yield some_fits([0.3, 0.0, 0.1])
+        raise AssertionError("the contest was over")
+
+    coefficients, losses, separated, _, _, n_iter = in_turn(parts(), 8, contest=True)
+    np.testing.assert_array_equal(losses, [0.5, 0.2, 0.3, 0.0, *[np.nan] * 4])
+    assert np.isnan(coefficients).any(axis=1).tolist() == [False] * 4 + [True] * 4
+    assert not separated[4:].any()
+    assert n_iter.tolist() == [7] * 4 + [0] * 4
+
+
+def test_without_an_end_nothing_is_lost():
+    fits = some_fits([0.5, 0.2])
+    end_contest(fits)
+    assert in_turn([fits, some_fits([0.0, 0.4])], 4, contest=False)[1].tolist() == [
+        *(0.5, 0.2, 0.0, 0.4)
+    ]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_the_first_complete_separation_ends_the_contest(n_classes, n_threads):
+    data = data_of(n_classes)
+    every = data.fit(SUBSETS)
+    assert (every.cross_entropies == 0).tolist() == [False] * 3 + [True] * 2 + [False, True, False]
+    fits = data.fit(SUBSETS, best_only=True, n_threads=n_threads)
+    known = np.setdiff1d(np.arange(len(SUBSETS)), AFTER)
+    assert fits.cross_entropies[ENDED] == 0
+    assert np.isfinite(fits.coefficients[known]).all()
+    assert fits.separated[ENDED]
+    np.testing.assert_allclose(fits.cross_entropies[known], every.cross_entropies[known], rtol=0.1)
+    assert np.isnan(fits.cross_entropies[AFTER]).all()
+    assert np.isnan(fits.coefficients[AFTER]).all()
+    assert np.isnan(fits.intercepts[AFTER]).all()
+    assert not fits.separated[AFTER].any()
+    assert not fits.n_iter[AFTER].any()
+    one = data.fit(SUBSETS, best_only=True)
+    for name in ("coefficients", "intercepts", "cross_entropies", "separated", "n_iter"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(fits, name))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("most", [0, 3 * 120])
+def test_the_end_of_one_portion_is_the_end_of_all(monkeypatch, n_classes, most):
+    data = data_of(n_classes)
+    together = data.fit(SUBSETS, best_only=True)
+    monkeypatch.setattr(safdr.design, "NUMBERS_AT_ONCE", most)
+    apart = data.fit(SUBSETS, best_only=True)
+    np.testing.assert_array_equal(
+        np.isnan(apart.cross_entropies), np.isnan(together.cross_entropies)
+    )
+    assert np.nanargmin(apart.cross_entropies) == ENDED
+
+
+def test_a_contest_may_end_between_the_steps_of_a_fit(monkeypatch):
+    data = data_of(3)
+    at_once = data.fit(SUBSETS, best_only=True)
+    monkeypatch.setattr(safdr.multinomial, "OPERATIONS_AT_ONCE", 1.0)
+    in_steps = data.fit(SUBSETS, best_only=True, n_threads=8)
+    np.testing.assert_array_equal(
+        np.isnan(in_steps.cross_entropies), np.isnan(at_once.cross_entropies)
+    )
+
+
+@pytest.mark.parametrize(("n_classes", "name"), [(2, "fit_logistic"), (3, "fit_multinomial")])
+def test_where_the_preferred_separates_it_is_all_that_is_fitted(monkeypatch, n_classes, name):
+    data, core, fitted = data_of(n_classes), getattr(_core, name), []
+
+    def spy(Z, y, weight, subsets, *args, **how):
+        fitted.append(len(subsets))
+        return core(Z, y, weight, subsets, *args, **how)
+
+    monkeypatch.setattr(_core, name, spy)
+    monkeypatch.setattr(_core, "local_model", None)
+    fits = data.fit(SUBSETS[ENDED:], best_only=True)
+    assert fitted == [1]
+    assert np.isfinite(fits.cross_entropies).tolist() == [True, False, False, True, False]
+
+
+def test_what_cannot_reach_the_preferred_is_given_up_early(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 12))
+    y = (X[:, :6] @ [3.0, -3.0, 2.0, 2.0, -2.0, 2.0] + rng.logistic(size=400) > 0).astype(np.int64)
+    data = LogisticData(X, y, None, within_moments(X, y, 2))
+    others = [np.sort(rng.permutation(12)[:6]) for _ in range(30)]
+    subsets = np.array([np.arange(6), *others])
+    exact = data.fit(subsets).cross_entropies
+    early = data.fit(subsets, best_only=True)
+    core = _core.fit_logistic
+    monkeypatch.setattr(
+        _core, "fit_logistic", lambda *args, **how: core(*args, **{**how, "rival": np.inf})
+    )
+    late = data.fit(subsets, best_only=True)
+    assert early.n_iter[1:].sum() < 0.8 * late.n_iter[1:].sum()
+    for best_only in (early, late):
+        assert np.argmin(best_only.cross_entropies) == 0
+        assert best_only.cross_entropies[0] == pytest.approx(exact[0], rel=1e-9)
+    assert (np.abs(early.cross_entropies - exact) <= 0.01 * (exact - exact.min())).all()
+
+
+@pytest.fixture(scope="module")
+def separated_selector():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 16))
+    y = (X @ rng.normal(size=16) > 0).astype(int)
+    with pytest.warns(UserWarning, match="separate"):
+        selector = AnnealingSelector(12, n_replicas=30, random_state=0).fit(X, y)
+    return selector, X, y
+
+
+def test_the_winner_is_the_preferred_one_of_those_that_separate(separated_selector):
+    selector, X, y = separated_selector
+    result = selector.result_
+    every = evaluate_subsets(X, y, result.subsets).cross_entropies
+    unknown = np.isnan(result.losses)
+    assert unknown.any()
+    assert (every == 0).sum() > 1
+    assert result.best == np.lexsort((-result.criterion_values, every))[0]
+    assert result.criterion_values[unknown].max() <= result.criterion_value
+    priced = AnnealingSelector(12, n_replicas=30, random_state=0, feature_cost=np.ones(16))
+    with pytest.warns(UserWarning, match="separate"):
+        assert np.isfinite(priced.fit(X, y).result_.losses).all()
+
+
+def test_readers_can_live_with_what_was_not_fitted(separated_selector):
+    selector, X, y = separated_selector
+    alternatives = SelectionReport.from_estimator(selector, X, y).to_dict()["alternatives"]
+    assert alternatives[0]["cross_entropy"] == 0
+    assert None in [each["cross_entropy"] for each in alternatives]
+    display = ProxyDisplay.from_estimator(selector, X, y, n_random=30, random_state=0)
+    every = evaluate_subsets(X, y, selector.result_.subsets).cross_entropies
+    np.testing.assert_allclose(display.annealed_losses, every, atol=1e-6)
+    display.plot()
