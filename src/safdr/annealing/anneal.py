@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
 from safdr.annealing.chains import Chains
-from safdr.annealing.schedule import beta_step, has_converged
+from safdr.annealing.schedule import beta_step, has_converged, spread
 from safdr.checkpoint import no_checkpoint
 from safdr.moments import FloatArray
 from safdr.result import Trace
@@ -73,34 +74,38 @@ def anneal(
     n_replicas = len(start)
     step = beta_step(start if spread_sample is None else spread_sample, settings.temperature_step)
     betas: FloatArray = step * np.arange(1.0, settings.max_steps + 1)
-    parts: list[tuple[FloatArray, ...]] = [
-        (np.zeros(1), start[None], np.full((1, n_replicas), np.nan))
-    ]
+    each_beta = np.repeat(betas[:, None], n_replicas, axis=1)
+    values, acceptance = [start[None]], [np.full((1, n_replicas), np.nan)]
     means = _finite_means(start[None])
     origin = means[0] if origin is None else origin
+    n_steps = 0
     converged = False
-    while betas.size and not converged:
+    while n_steps < settings.max_steps and not converged:
         checkpoint()
-        now, betas = betas[: chains.sweeps_at_once], betas[chains.sweeps_at_once :]
+        now = each_beta[n_steps : n_steps + chains.sweeps_at_once]
         which = None
         if settings.batch_draw != "proposal":
-            drawn = rng.integers(chains.n_batches, size=len(now) * n_replicas)
-            which = drawn.reshape(len(now), n_replicas)
-        values, acceptance = chains.sweep(np.repeat(now[:, None], n_replicas, axis=1), which)
-        parts.append((now, values, acceptance))
-        means.extend(_finite_means(values))
+            which = rng.integers(chains.n_batches, size=now.shape)
+        reached, accepted = chains.sweep(now, which)
+        values.append(reached)
+        acceptance.append(accepted)
+        means += _finite_means(reached)
+        n_steps += len(now)
         converged = has_converged(means, settings.tol, settings.n_iter_no_change, origin)
-    beta, values, acceptance = map(np.concatenate, zip(*parts, strict=True))
-    with np.errstate(invalid="ignore"):
-        spread = values.std(axis=1)
-    return Trace(beta, np.array(means), spread, acceptance.mean(axis=1), converged)
+    return Trace(
+        np.concatenate([[0.0], betas[:n_steps]]),
+        np.array(means),
+        spread(np.concatenate(values)),
+        np.concatenate(acceptance).mean(axis=1),
+        converged,
+    )
 
 
 def _finite_means(values: FloatArray) -> list[float]:
     """Mean value of each step over the replicas that have one."""
-    means = values.mean(axis=1)
-    if np.isfinite(means).all():
-        return list(means.tolist())
+    means: list[float] = (np.add.reduce(values, axis=1) / values.shape[1]).tolist()
+    if all(map(isfinite, means)):
+        return means
     finite = np.isfinite(values)
     count = np.maximum(finite.sum(axis=1), 1)
     return list((np.where(finite, values, 0.0).sum(axis=1) / count).tolist())

@@ -349,27 +349,27 @@ def random_subsets(
     free[first] = False
     free[np.asarray(exclude, dtype=np.int64)] = False
     others = np.flatnonzero(free)
-    drawn = np.concatenate(
-        [
-            np.broadcast_to(first, (n_subsets, len(first))),
-            rng.permuted(np.broadcast_to(others, (n_subsets, len(others))), axis=1),
-        ],
-        axis=1,
-    )
+    drawn = rng.permuted(np.broadcast_to(others, (n_subsets, len(others))), axis=1)
+    if first.size:
+        drawn = np.hstack([np.broadcast_to(first, (n_subsets, len(first))), drawn])
     subsets = drawn[:, :size].copy()
-    for i in np.flatnonzero(_have_collinear(criterion, subsets)):
+    for i in _with_collinear(criterion, subsets):
         subsets[i] = _first_independent(criterion, drawn[i], size)
     subsets.sort(axis=1)
     return subsets
 
 
-def _have_collinear(criterion: Criterion, subsets: IntArray) -> NDArray[np.bool_]:
-    """Whether any member is a linear combination of those before it."""
+def _with_collinear(criterion: Criterion, subsets: IntArray) -> IntArray:
+    """Subsets with a member that is a linear combination of those before it."""
     left = np.empty(subsets.shape)
     members = subsets.astype(np.int32)
     _core.subset_values(criterion.A, criterion.D, members, n_threads=1, left=left)
-    variance = np.diagonal(criterion.A)[subsets]
-    return np.asarray(is_collinear(left, variance, criterion.collinear_tol).any(axis=1))
+    doubtful = np.flatnonzero((left <= criterion.collinear_tol).any(axis=1))
+    if not doubtful.size:
+        return doubtful
+    variance = np.diagonal(criterion.A)[subsets[doubtful]]
+    collinear = is_collinear(left[doubtful], variance, criterion.collinear_tol)
+    return doubtful[collinear.any(axis=1)]
 
 
 def is_collinear(own: Any, variance: Any, tol: float) -> Any:

@@ -150,14 +150,30 @@ class Constraints:
         selection[self.unit_of[np.asarray(columns, dtype=np.int64)]] = True
         return selection
 
+    @cached_property
+    def _lengths(self) -> IntArray:
+        """Number of columns of each unit."""
+        return np.array([len(unit) for unit in self.units])
+
+    @cached_property
+    def _counts_columns(self) -> bool:
+        """Whether a unit counts as many as it has columns."""
+        return np.array_equal(self._lengths, self.counts)
+
+    @cached_property
+    def _most_columns(self) -> list[int]:
+        """Columns of the units that are in every subset and of the 0, 1, … longest free ones."""
+        longest_first = np.sort(self._lengths[self.free])[::-1]
+        always = self._lengths[self.include].sum()
+        most: list[int] = np.cumsum([always, *longest_first]).tolist()
+        return most
+
     def max_columns(self, size: int) -> int:
         """A bound on the number of columns of a subset of a given size."""
-        lengths = np.array([len(unit) for unit in self.units])
-        most = int(lengths[self.include].sum())
-        n_free = max(size - int(self.counts[self.include].sum()), 0)
+        n_free = min(max(size - self.smallest, 0), len(self.free))
+        most = self._most_columns[n_free]
         # Where columns are counted this is more than `size`, which then is the bound.
-        most += int(np.sort(lengths[self.free])[::-1][:n_free].sum())
-        return min(most, size) if np.array_equal(lengths, self.counts) else most
+        return min(most, size) if self._counts_columns else most
 
     def allows(self, selection: BoolArray) -> bool:
         """Whether a selection of units keeps to the constraints, whatever it counts."""
