@@ -74,8 +74,8 @@ class Cancellation:
 
         In another process tasks are not ours to stop: whoever started the process ends it.
         """
-        if os.getpid() != self._process:
-            return
         group = _GROUPS.get(self._id)
-        if group is None or group.cancelled:
+        if group is not None and not group.cancelled:
+            return
+        if os.getpid() == self._process:
             raise CancelledError

@@ -89,12 +89,18 @@ def anneal_path(
     constraints = template._constraints()
     wanted = _check_sizes(sizes, template, constraints)
     search = template._search(rows, constraints, seed_from(random_state))
+    if wanted:
+        # Else threads that start together would each compute what all of them share.
+        search.prepare(wanted[0])
+    # Large sizes take longest: first, and one by one, so that all threads end at the same time.
+    order = sorted(range(len(wanted)), key=lambda i: -wanted[i])
     # The core releases the GIL, so threads serve; a joblib.parallel_config still decides.
     with Cancellation() as cancellation:
-        results: list[AnnealingResult] = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_run)(search, size, cancellation) for size in wanted
+        found = Parallel(n_jobs=n_jobs, prefer="threads", batch_size=1)(
+            delayed(_run)(search, wanted[i], cancellation) for i in order
         )
-    return results
+    results = dict(zip(order, found, strict=True))
+    return [results[i] for i in range(len(wanted))]
 
 
 def _run(search: Search, size: int, cancellation: Cancellation) -> AnnealingResult:

@@ -9,7 +9,7 @@ from math import isfinite
 import numpy as np
 
 from safdr.annealing.chains import Chains
-from safdr.annealing.schedule import beta_step, has_converged, spread
+from safdr.annealing.schedule import beta_step, has_converged, spread, steps_ahead
 from safdr.checkpoint import no_checkpoint
 from safdr.moments import FloatArray
 from safdr.result import Trace
@@ -75,6 +75,10 @@ def anneal(
     step = beta_step(start if spread_sample is None else spread_sample, settings.temperature_step)
     betas: FloatArray = step * np.arange(1.0, settings.max_steps + 1)
     each_beta = np.repeat(betas[:, None], n_replicas, axis=1)
+    which = None
+    if settings.batch_draw != "proposal":
+        # For all steps at once: to draw for some takes nearly as long.
+        which = rng.integers(chains.n_batches, size=each_beta.shape)
     values, acceptance = [start[None]], [np.full((1, n_replicas), np.nan)]
     means = _finite_means(start[None])
     origin = means[0] if origin is None else origin
@@ -82,21 +86,19 @@ def anneal(
     converged = False
     while n_steps < settings.max_steps and not converged:
         checkpoint()
-        now = each_beta[n_steps : n_steps + chains.sweeps_at_once]
-        which = None
-        if settings.batch_draw != "proposal":
-            which = rng.integers(chains.n_batches, size=now.shape)
-        reached, accepted = chains.sweep(now, which)
+        ahead = steps_ahead(n_steps, chains.sweeps_at_once, settings.n_iter_no_change)
+        now = slice(n_steps, n_steps + ahead)
+        reached, accepted = chains.sweep(each_beta[now], None if which is None else which[now])
         values.append(reached)
         acceptance.append(accepted)
         means += _finite_means(reached)
-        n_steps += len(now)
+        n_steps += len(reached)
         converged = has_converged(means, settings.tol, settings.n_iter_no_change, origin)
     return Trace(
         np.concatenate([[0.0], betas[:n_steps]]),
         np.array(means),
         spread(np.concatenate(values)),
-        np.concatenate(acceptance).mean(axis=1),
+        np.add.reduce(np.concatenate(acceptance), axis=1) / n_replicas,
         converged,
     )
 

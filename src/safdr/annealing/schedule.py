@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 
 import numpy as np
 
@@ -25,11 +26,13 @@ def beta_step(start_values: FloatArray, temperature_step: float) -> float:
         Positive. Where all values are equal any step does, and their size sets it. Values that are
         not finite do not count.
     """
-    finite = start_values[np.isfinite(start_values)]
-    if not finite.size:
-        return temperature_step
-    deviation = float(spread(finite))
-    size = float(np.abs(finite).max())
+    deviation = float(spread(start_values))
+    if not isfinite(deviation):
+        start_values = start_values[np.isfinite(start_values)]
+        if not start_values.size:
+            return temperature_step
+        deviation = float(spread(start_values))
+    size = float(np.abs(start_values).max())
     if deviation <= 1e-12 * size:
         deviation = size if size > 0 else 1.0
     return temperature_step / deviation
@@ -79,3 +82,24 @@ def has_converged(means: Sequence[float], tol: float, window: int, origin: float
         return False
     now, before = sum(means[-window:]) / window, sum(means[-2 * window : -window]) / window
     return abs(now - before) <= tol * abs(now - origin)
+
+
+def steps_ahead(n_steps: int, at_once: int, window: int) -> int:
+    """Number of steps until the next look at the mean.
+
+    Parameters
+    ----------
+    n_steps : int
+        Steps so far.
+    at_once : int
+        Steps between two looks; one where a step takes long.
+    window : int
+        As `has_converged` takes it.
+
+    Returns
+    -------
+    int
+        At the start twice as many where the first look would come before the mean can settle.
+    """
+    futile = n_steps == 0 and 1 < at_once < 2 * window - 1
+    return 2 * at_once if futile else at_once
