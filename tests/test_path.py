@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from safdr import AnnealingResult, AnnealingSelector, anneal_path
+from safdr.search import Search
 
 QUICK = {"n_replicas": 12, "max_steps": 15}
 ARRAYS = ("subsets", "criterion_values", "cross_entropies", "coefficients", "intercepts")
@@ -36,6 +37,31 @@ def test_the_order_of_the_sizes_does_not_matter(two_classes):
     up = anneal_path(*two_classes, range(1, 9), random_state=0, **QUICK)
     down = anneal_path(*two_classes, range(8, 0, -1), random_state=0, **QUICK)
     assert_same_results(up, down[::-1])
+
+
+def test_large_sizes_come_first_and_results_in_the_order_asked_for(two_classes, monkeypatch):
+    sizes, run = [], Search.run
+
+    def noted(search, size, **how):
+        sizes.append(size)
+        return run(search, size, **how)
+
+    monkeypatch.setattr(Search, "run", noted)
+    results = anneal_path(*two_classes, [4, 1, 12, 4], random_state=0, **QUICK)
+    assert sizes == [12, 4, 4, 1]
+    assert [result.size for result in results] == [4, 1, 12, 4]
+
+
+def test_threads_share_the_batches(two_classes, monkeypatch):
+    shares, draw = [], Search._draw_batches
+
+    def noted(search, share):
+        shares.append(share)
+        return draw(search, share)
+
+    monkeypatch.setattr(Search, "_draw_batches", noted)
+    anneal_path(*two_classes, range(1, 9), random_state=0, n_jobs=2, **QUICK)
+    assert len(shares) == 1
 
 
 @pytest.mark.parametrize("n_jobs", [2, -1])

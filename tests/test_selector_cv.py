@@ -31,6 +31,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from safdr import AnnealingSelector, AnnealingSelectorCV
+from safdr.auc import score_by_roc_auc
 from safdr.validation import seed_from
 
 # Quick settings: what is tested here is not how well they anneal.
@@ -219,6 +220,17 @@ def test_groups_reach_the_splitter(data):
     np.testing.assert_array_equal(
         search.cv_results_["split3_test_score"], by_hand.cv_results_["split3_test_score"]
     )
+
+
+def test_scores_of_the_default_scorer_are_counted_and_others_are_left_alone(data):
+    X, y = data
+    usual = AnnealingSelectorCV(max_features=3, random_state=0, **QUICK).fit(X, y)
+    named = clone(usual).set_params(scoring="roc_auc").fit(X, y)
+    assert usual._fold_scorer() is score_by_roc_auc
+    for other in (named, clone(usual).set_params(estimator=LogisticRegression())):
+        assert other._fold_scorer() is not score_by_roc_auc
+    for name in ("mean_test_score", "std_test_score", "mean_train_score"):
+        np.testing.assert_allclose(usual.cv_results_[name], named.cv_results_[name], atol=1e-14)
 
 
 def test_metadata_routing_reaches_splitter_scorer_and_search(data):
