@@ -108,9 +108,10 @@ def test_a_contest_may_end_between_the_steps_of_a_fit(monkeypatch):
 def test_where_the_preferred_separates_it_is_all_that_is_fitted(monkeypatch, n_classes, name):
     data, core, fitted = data_of(n_classes), getattr(_core, name), []
 
-    def spy(Z, y, weight, subsets, *args, **how):
-        fitted.append(len(subsets))
-        return core(Z, y, weight, subsets, *args, **how)
+    def spy(*args, **how):
+        fits = core(*args, **how)
+        fitted.append(len(fits[0]))
+        return fits
 
     monkeypatch.setattr(_core, name, spy)
     monkeypatch.setattr(_core, "local_model", None)
@@ -137,7 +138,8 @@ def test_what_cannot_reach_the_preferred_is_given_up_early(monkeypatch):
     for best_only in (early, late):
         assert np.argmin(best_only.cross_entropies) == 0
         assert best_only.cross_entropies[0] == pytest.approx(exact[0], rel=1e-9)
-    assert (np.abs(early.cross_entropies - exact) <= 0.01 * (exact - exact.min())).all()
+    off = np.abs(early.cross_entropies - exact)
+    assert (off <= 0.01 * (exact - exact.min()) + 1e-9).all()
 
 
 @pytest.fixture(scope="module")

@@ -107,20 +107,25 @@ def standardise(
     scale: NDArray[np.float64],
     columns: NDArray[np.int32],
 ) -> NDArray[np.float64]: ...
+def to_single(Z: NDArray[np.float64]) -> NDArray[np.float32]: ...
 def local_model(
     Z: NDArray[np.float64],
+    single: NDArray[np.float32],
     y: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
+    columns: NDArray[np.int32],
     coefficients: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def fit_logistic(
     Z: NDArray[np.float64],
+    single: NDArray[np.float32],
     y: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
     subsets: NDArray[np.int32],
     *,
     start: NDArray[np.float64] | None = None,
-    model: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None = None,
+    model: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]
+    | None = None,
     max_iter: int,
     tol: float,
     rival: float,

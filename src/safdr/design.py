@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +16,9 @@ from safdr.moments import FloatArray, IntArray, Rows
 
 # Standardised columns are kept for the fits at hand: those of so many numbers at a time (0.5 GB).
 NUMBERS_AT_ONCE = 64_000_000
+
+# All columns are kept for later fits too, where they have no more numbers than this (24 MB).
+NUMBERS_TO_KEEP = 2_000_000
 
 # Of sparse rows so many columns are dense at a time.
 SPARSE_COLUMNS_AT_ONCE = 64
@@ -44,7 +50,86 @@ def distinct_rows(subsets: IntArray) -> tuple[IntArray, IntArray]:
     return subsets[first], inverse
 
 
-def renumbered(subsets: IntArray, n_features: int) -> tuple[IntArray, NDArray[np.int32]]:
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Columns less their center, over their scale, and a column of ones.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (n_blocks, n_columns + 1, rows of a block)
+        In the order that the compiled fits take.
+    single : ndarray like Z
+        The same in single precision.
+    """
+
+    Z: FloatArray
+
+    @cached_property
+    def single(self) -> NDArray[np.float32]:
+        """Made when asked for."""
+        return _core.to_single(self.Z)
+
+
+class Portion(NamedTuple):
+    """Subsets that are fitted on the same columns."""
+
+    subsets: IntArray
+    design: Design
+    #: The subsets by the numbers of their columns in the design.
+    numbered: NDArray[np.int32]
+
+
+class StandardisedColumns:
+    """The columns of some rows, standardised for the subsets that are to be fitted.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Rows.
+    center, scale : ndarray of shape (n_features,)
+        What is subtracted from the columns, and what they are divided by then.
+    """
+
+    def __init__(self, X: Rows, center: FloatArray, scale: FloatArray) -> None:
+        self._X = X
+        self._center = center
+        self._scale = scale
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is kept can be made anew, and must lie at an address of the core's choice.
+        return {name: value for name, value in vars(self).items() if name != "_all"}
+
+    def portions(self, subsets: IntArray) -> Iterator[Portion]:
+        """Subsets with the columns they need, as many at a time as fit into memory.
+
+        Parameters
+        ----------
+        subsets : ndarray of shape (n_subsets, size)
+            Columns of each model.
+
+        Yields
+        ------
+        Portion
+        """
+        n_rows, n_features = self._X.shape
+        if n_rows * n_features <= NUMBERS_TO_KEEP:
+            yield Portion(subsets, self._all, subsets.astype(np.int32))
+            return
+        for some in portions(subsets, self._X.shape):
+            columns, numbered = renumbered(some, n_features)
+            yield Portion(some, self._design(columns), numbered)
+
+    @cached_property
+    def _all(self) -> Design:
+        return self._design(np.arange(self._X.shape[1]))
+
+    def _design(self, columns: IntArray) -> Design:
+        return Design(standardised(self._X, self._center, self._scale, columns))
+
+
+def renumbered(
+    subsets: NDArray[np.integer[Any]], n_features: int
+) -> tuple[IntArray, NDArray[np.int32]]:
     """The features that occur, in order, and the subsets by their places among them.
 
     Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from safdr import _core
 from safdr.checkpoint import no_checkpoint
 from safdr.contest import Fitted, end_contest, in_turn
-from safdr.design import distinct_rows, portions, renumbered, standardised
+from safdr.design import Design, Portion, StandardisedColumns, distinct_rows, renumbered
 from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
@@ -25,8 +26,14 @@ MAX_ITER = 100
 ROUGH_TOL = 1e-6
 CONTENDER = 10.0
 
+# So far they are fitted in single precision, which is right to this share of the loss without
+# features.
+ROUNDING = 1e-6
+
 # Some tenth of a second, after which Python gets its turn: to see Ctrl-C, or a checkpoint.
 OPERATIONS_AT_ONCE = 3e8
+
+EVERY = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +69,16 @@ class LogisticFits:
         return self.cross_entropies
 
 
+class LocalModel(NamedTuple):
+    """The cross-entropy near some coefficients, to second order."""
+
+    coefficients: FloatArray
+    gradient: FloatArray
+    hessian: FloatArray
+    #: The columns of each subset by their places in the above.
+    places: NDArray[np.int32]
+
+
 class LogisticData:
     """Rows of two classes, to which logistic models on subsets of the columns are fitted.
 
@@ -88,15 +105,17 @@ class LogisticData:
         moments: WithinMoments,
         covariances: Callable[[IntArray], FloatArray] | None = None,
     ) -> None:
-        self._X = X
         self._y = (codes == 1).astype(np.float64)
         self._weight = sample_weight
         self._center, variance = moments.total_variance()
         scale = np.sqrt(variance)
         self._scale = np.where(scale > 0, scale, 1.0)
+        self._columns = StandardisedColumns(X, self._center, self._scale)
         self._means = (moments.mean - self._center) / self._scale
         self._covariances = moments.blocks if covariances is None else covariances
         self._log_odds = float(np.log(moments.weight[1] / moments.weight[0]))
+        share = moments.weight / moments.weight.sum()
+        self._null_loss = -float(share @ np.log(share))
 
     def fit(
         self,
@@ -133,7 +152,7 @@ class LogisticData:
         # One subset is the best.
         contest = best_only and len(distinct) > 1
         fit = self._fit_best if contest else self._fit_all
-        parts = (fit(some, n_threads, checkpoint) for some in portions(distinct, self._X.shape))
+        parts = (fit(some, n_threads, checkpoint) for some in self._columns.portions(distinct))
         fits = in_turn(parts, len(distinct), contest=contest)
         scaled, cross_entropies, separated, converged, _, n_iter = fits
         slopes = scaled[:, :-1] / self._scale[distinct]
@@ -147,48 +166,48 @@ class LogisticData:
             n_iter=n_iter[inverse],
         )
 
-    def _fit_all(self, subsets: IntArray, n_threads: int, checkpoint: Callable[[], None]) -> Fitted:
-        """Fit each subset to the end, on columns that are standardised once for all of them."""
-        columns, local = renumbered(subsets, self._X.shape[1])
-        Z = standardised(self._X, self._center, self._scale, columns)
-        fit = partial(self._fit, Z, n_threads=n_threads, checkpoint=checkpoint)
+    def _fit_all(self, portion: Portion, n_threads: int, checkpoint: Callable[[], None]) -> Fitted:
+        """Fit each subset to the end."""
+        subsets, design, numbered = portion
+        fit = partial(self._fit, portion, n_threads=n_threads, checkpoint=checkpoint)
+        columns, places = renumbered(numbered, design.Z.shape[1])
         if not _pays(len(columns), subsets.shape):
-            return fit(local, start=self._discriminant_start(subsets))
+            return fit(start=self._discriminant_start(subsets))
         # The one with the most members in common with the others.
-        central = int(np.argmax(np.bincount(local.ravel())[local].sum(axis=1)))
+        central = int(np.argmax(np.bincount(places.ravel())[places].sum(axis=1)))
         at = slice(central, central + 1)
-        optimum = fit(local[at], start=self._discriminant_start(subsets[at]), tol=ROUGH_TOL)
-        return fit(local, model=self._local_model(Z, local[central], optimum[0][0]))
+        optimum = fit(at, start=self._discriminant_start(subsets[at]), tol=ROUGH_TOL)
+        return fit(model=self._local_model(design, columns, places, central, optimum[0][0]))
 
-    def _fit_best(
-        self, subsets: IntArray, n_threads: int, checkpoint: Callable[[], None]
-    ) -> Fitted:
+    def _fit_best(self, portion: Portion, n_threads: int, checkpoint: Callable[[], None]) -> Fitted:
         """Fit several subsets as far as it takes to know the best, the first one before all others.
 
         It is also where the others start from.
         """
-        columns, local = renumbered(subsets, self._X.shape[1])
-        Z = standardised(self._X, self._center, self._scale, columns)
-        fit = partial(self._fit, Z, contest=True, n_threads=n_threads, checkpoint=checkpoint)
-        first = fit(local[:1], start=self._discriminant_start(subsets[:1]), tol=ROUGH_TOL)
-        rival = first[1][0]
-        if rival == 0.0:
-            return in_turn([first], len(subsets), contest=True)
-        parts, model, start = [first], None, None
-        if len(subsets) > 1:
+        subsets, design, numbered = portion
+        fit = partial(self._fit, portion, contest=True, n_threads=n_threads, checkpoint=checkpoint)
+        first, others = slice(0, 1), slice(1, None)
+        fits = fit(first, start=self._discriminant_start(subsets[first]), tol=ROUGH_TOL)
+        rival = fits[1][0]
+        model = start = None
+        if rival > 0.0 and len(subsets) > 1:
+            columns, places = renumbered(numbered, design.Z.shape[1])
             if _pays(len(columns), subsets.shape):
-                model = self._local_model(Z, local[0], first[0][0])
+                model = self._local_model(design, columns, places, 0, fits[0][0])
             else:
-                start = self._discriminant_start(subsets[1:])
-            parts.append(fit(local[1:], start=start, model=model, tol=ROUGH_TOL, rival=rival))
-        fits = in_turn(parts, len(subsets), contest=True)
+                start = self._discriminant_start(subsets[others])
+            more = fit(others, start=start, model=model, tol=ROUGH_TOL, rival=rival)
+            fits = in_turn([fits, more], len(subsets), contest=True)
+        else:
+            fits = in_turn([fits], len(subsets), contest=True)
         coefficients, cross_entropies, _, converged, left, n_iter = fits
         converged[:] = False
-        near = cross_entropies - CONTENDER * left <= np.fmin.reduce(cross_entropies)
+        uncertain = CONTENDER * left + ROUNDING * self._null_loss
+        near = cross_entropies - uncertain <= np.fmin.reduce(cross_entropies)
         # Where the classes are separated completely nothing is left to do.
         contenders = np.flatnonzero(near & (cross_entropies > 0))
         if len(contenders):
-            final = fit(local[contenders], start=coefficients[contenders], model=model)
+            final = fit(contenders, start=coefficients[contenders], model=model)
             final[-1] += n_iter[contenders]
             for all_of_them, some in zip(fits, final, strict=True):
                 all_of_them[contenders] = some
@@ -196,13 +215,21 @@ class LogisticData:
         return fits
 
     def _local_model(
-        self, Z: FloatArray, subset: NDArray[np.int32], optimum: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The cross-entropy over all columns near the optimum of one subset."""
-        coefficients = np.zeros(Z.shape[1])
-        coefficients[subset] = optimum[:-1]
+        self,
+        design: Design,
+        columns: IntArray,
+        places: NDArray[np.int32],
+        central: int,
+        optimum: FloatArray,
+    ) -> LocalModel:
+        """The cross-entropy over some columns near the optimum of one subset."""
+        coefficients = np.zeros(len(columns) + 1)
+        coefficients[places[central]] = optimum[:-1]
         coefficients[-1] = optimum[-1]
-        return coefficients, *_core.local_model(Z, self._y, self._weight, coefficients)
+        gradient, hessian = _core.local_model(
+            design.Z, design.single, self._y, self._weight, columns.astype(np.int32), coefficients
+        )
+        return LocalModel(coefficients, gradient, hessian, places)
 
     def _discriminant_start(self, subsets: IntArray) -> FloatArray:
         """Coefficients of Fisher's discriminant, the optimum if the classes were Gaussian."""
@@ -218,27 +245,30 @@ class LogisticData:
 
     def _fit(
         self,
-        Z: FloatArray,
-        subsets: NDArray[np.int32],
+        portion: Portion,
+        which: slice | IntArray = EVERY,
         *,
         start: FloatArray | None = None,
-        model: tuple[FloatArray, FloatArray, FloatArray] | None = None,
+        model: LocalModel | None = None,
         tol: float = TOL,
         rival: float = np.inf,
         contest: bool = False,
         n_threads: int,
         checkpoint: Callable[[], None],
     ) -> Fitted:
-        """Newton's method on each subset, some at a time."""
+        """Newton's method on some of the subsets, a few at a time."""
+        subsets, design = portion.numbered[which], portion.design
+        if model is not None:
+            model = model._replace(places=model.places[which])
         # A fit takes some ten passes over the rows.
-        operations = 10 * self._X.shape[0] * (subsets.shape[1] + 1) ** 2
+        operations = 10 * len(self._y) * (subsets.shape[1] + 1) ** 2
         at_once = n_threads * (1 + int(OPERATIONS_AT_ONCE / operations))
         core = partial(
             _core.fit_logistic,
-            Z,
+            design.Z,
+            design.single,
             self._y,
             self._weight,
-            model=model,
             max_iter=MAX_ITER,
             tol=tol,
             rival=rival,
@@ -248,7 +278,13 @@ class LogisticData:
 
         def fit(some: slice) -> Fitted:
             checkpoint()
-            return list(core(subsets[some], start=None if start is None else start[some]))
+            return list(
+                core(
+                    subsets[some],
+                    start=None if start is None else start[some],
+                    model=None if model is None else (*model[:-1], model.places[some]),
+                )
+            )
 
         parts = (fit(slice(i, i + at_once)) for i in range(0, len(subsets), at_once))
         return in_turn(parts, len(subsets), contest=contest)

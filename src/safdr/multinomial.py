@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from safdr import _core
 from safdr.checkpoint import no_checkpoint
 from safdr.contest import Fitted, end_contest, in_turn
-from safdr.design import distinct_rows, portions, renumbered, standardised
+from safdr.design import Portion, StandardisedColumns, distinct_rows
 from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
@@ -105,13 +105,13 @@ class MultinomialData:
         moments: WithinMoments,
         covariances: Callable[[IntArray], FloatArray] | None = None,
     ) -> None:
-        self._X = X
         self._codes = np.ascontiguousarray(codes, dtype=np.int32)
         self._weight = sample_weight
         self._class_share = moments.weight / moments.weight.sum()
         self._center, variance = moments.total_variance()
         scale = np.sqrt(variance)
         self._scale = np.where(scale > 0, scale, 1.0)
+        self._columns = StandardisedColumns(X, self._center, self._scale)
         self._means = (moments.mean - self._center) / self._scale
         self._covariances = moments.blocks if covariances is None else covariances
 
@@ -151,7 +151,7 @@ class MultinomialData:
         contest = best_only and len(distinct) > 1
         run = partial(self._run, contest=contest, n_threads=n_threads, checkpoint=checkpoint)
         parts = (
-            self._fit_together(some, contest, run) for some in portions(distinct, self._X.shape)
+            self._fit_together(some, contest, run) for some in self._columns.portions(distinct)
         )
         fits = in_turn(parts, len(distinct), contest=contest)
         theta, cross_entropies, separated, converged, _, n_iter = fits
@@ -165,17 +165,13 @@ class MultinomialData:
             n_iter=n_iter[inverse],
         )
 
-    def _fit_together(self, subsets: IntArray, contest: bool, run: Callable[..., Fitted]) -> Fitted:
-        """Fit subsets on columns that are standardised once for all of them.
-
-        In a contest the first one is fitted before the others are prepared.
-        """
-        columns, local = renumbered(subsets, self._X.shape[1])
-        Z = standardised(self._X, self._center, self._scale, columns)
+    def _fit_together(self, portion: Portion, contest: bool, run: Callable[..., Fitted]) -> Fitted:
+        """Fit subsets on the same columns; in a contest the first before the others."""
+        subsets, design, numbered = portion
         apart = contest and len(subsets) > 1
         turns = [slice(0, 1), slice(1, None)] if apart else [slice(None)]
         parts = (
-            run(Z, local[some], self._discriminant_start(subsets[some]), exact=False)
+            run(design.Z, numbered[some], self._discriminant_start(subsets[some]), exact=False)
             for some in turns
         )
         fits = in_turn(parts, len(subsets), contest=contest)
@@ -187,7 +183,7 @@ class MultinomialData:
             unfinished &= cross_entropies - CONTENDER * left <= np.fmin.reduce(cross_entropies)
         contenders = np.flatnonzero(unfinished)
         if len(contenders):
-            final = run(Z, local[contenders], theta[contenders], exact=True)
+            final = run(design.Z, numbered[contenders], theta[contenders], exact=True)
             final[-1] += n_iter[contenders]
             for all_of_them, some in zip(fits, final, strict=True):
                 all_of_them[contenders] = some

@@ -1,10 +1,12 @@
-// The mean cross-entropy of a logistic model on some columns of a design, with its derivatives.
+// The mean cross-entropy of a logistic model on some columns of a design, with its derivatives, in passes over the
+// rows in double or in single precision.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "aligned.hpp"
@@ -20,25 +22,28 @@ struct Evaluation {
   double min_margin;  // smallest (2y - 1) * eta
 };
 
-// What a pass brings beside loss and gradient. A rough Hessian is summed in single precision, in half the time.
-enum class Curvature { none, rough, exact };
-
+// Numbers of a row are Real; sums over more than a block of them, and what comes out, are double.
+template <class Real>
 class CrossEntropy {
  public:
   CrossEntropy(const Design& design, std::int64_t q)
       : q(q), stride((q + kStep - 1) / kStep * kStep), gradient(stride), H(stride * stride), design_(design),
-        offsets_(static_cast<std::size_t>(stride)), columns_(static_cast<std::size_t>(stride)), exact_(q),
-        rough_(q), last_(design.n_blocks() * kBlock), kept_(design.n_blocks() * kBlock), positive_(0.0),
-        total_(0.0) {
+        Z_(design.columns<Real>()), offsets_(static_cast<std::size_t>(stride)),
+        columns_(static_cast<std::size_t>(stride)), exact_(q), rough_(q), last_(design.n_blocks() * kBlock),
+        kept_(design.n_blocks() * kBlock), sign_(design.n_blocks() * kBlock),
+        weight_(design.n_blocks() * kBlock), positive_(0.0), total_(0.0) {
     for (std::int64_t n = 0; n < design.n_rows; ++n) {
       const double weight = design.weight ? design.weight[n] : 1.0;
       total_ += weight;
       positive_ += weight * design.y[n];
+      sign_.data()[n] = static_cast<Real>(2.0 * design.y[n] - 1.0);
+      weight_.data()[n] = static_cast<Real>(weight);
     }
   }
 
   const std::int64_t q, stride;       // coefficients; length of a column of H
-  AlignedBuffer<double> gradient, H;  // at the point evaluated last; H is its lower triangle, by columns
+  AlignedBuffer<double> gradient;     // at the point evaluated last
+  AlignedBuffer<double> H;            // at the point kept: its lower triangle, by columns
 
   double share() const { return positive_ / total_; }
 
@@ -51,52 +56,60 @@ class CrossEntropy {
     }
   }
 
-  // Loss and gradient at beta, and the Hessian if asked for, in one pass.
-  template <Curvature Kind>
+  // Loss and gradient at beta.
   SAFDR_INLINE Evaluation evaluate(const double* beta) {
     std::fill_n(gradient.data(), stride, 0.0);
-    if constexpr (Kind == Curvature::exact) exact_.clear();
-    if constexpr (Kind == Curvature::rough) rough_.clear();
-    Evaluation sum{0.0, std::numeric_limits<double>::infinity()};
+    Sum sum{0.0, std::numeric_limits<Real>::infinity()};
     for (std::int64_t block = 0; block < design_.n_blocks(); ++block) {
       const std::int64_t start = block * kBlock, n_here = enter(block, last_.data());
       predict(beta);
       if (design_.weight) {
-        take_rows<kWeighted>(start, n_here, sum);
+        take_rows<kWeighted>(start, sum);
       } else if (n_here < n_rows_) {
-        take_rows<kSome>(start, n_here, sum);
+        take_rows<kSome>(start, sum);
       } else {
-        take_rows<kAll>(start, n_here, sum);
+        take_rows<kAll>(start, sum);
       }
       add_gradient();
-      if constexpr (Kind == Curvature::exact) add_hessian(exact_);
-      if constexpr (Kind == Curvature::rough) add_hessian(rough_);
     }
     for (std::int64_t i = 0; i < q; ++i) gradient.data()[i] /= total_;
-    if constexpr (Kind == Curvature::exact) exact_.write(H.data(), stride, total_);
-    if constexpr (Kind == Curvature::rough) rough_.write(H.data(), stride, total_);
     return {sum.loss / total_, sum.min_margin};
   }
 
-  // The point evaluated last is kept, so that its Hessian can be had later.
+  // The point evaluated last is kept, so that its Hessian can be had.
   void keep() { last_.swap(kept_); }
 
-  // The Hessian at the point kept: a pass without what the gradient takes.
-  template <Curvature Kind>
-  SAFDR_INLINE void evaluate_kept() {
-    if constexpr (Kind == Curvature::exact) sum_kept(exact_);
-    if constexpr (Kind == Curvature::rough) sum_kept(rough_);
-  }
+  // The Hessian at the point kept, summed in either precision.
+  SAFDR_INLINE void sum_hessian() { sum_up(exact_); }
+  SAFDR_INLINE void sum_hessian_roughly() { sum_up(rough_); }
 
  private:
-  typedef Lanes::Part Part;
-  static constexpr std::int64_t kWidth = Lanes::kPerPart, kStep = 4, kStrip = 4 * kWidth;
+  typedef Real Part __attribute__((vector_size(kRegisterBytes)));
+  // Unsigned integers as wide as a number.
+  typedef std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t> Bits;
+  static constexpr std::int64_t kWidth = kRegisterBytes / sizeof(Real), kStep = 4, kStrip = 4 * kWidth;
+
+  struct Sum {
+    double loss;
+    Real min_margin;
+  };
+
+  static SAFDR_INLINE Part& at(Real* p) { return *reinterpret_cast<Part*>(p); }
+  static SAFDR_INLINE const Part& at(const Real* p) { return *reinterpret_cast<const Part*>(p); }
+
+  static SAFDR_INLINE Real exp_of_minus(Real a) {
+    if constexpr (sizeof(Real) == 8) {
+      return exp_minus<Bits>(a);
+    } else {
+      return exp_minus_single<Bits>(a);
+    }
+  }
   // Which rows of a block count, and how much.
   static constexpr int kAll = 0, kSome = 1, kWeighted = 2;
 
   // Goes to a block, whose curvatures are among those given; returns how many rows it has.
-  SAFDR_INLINE std::int64_t enter(std::int64_t block, double* curvatures) {
-    const double* Z = design_.Z + block * design_.n_columns * kBlock;
+  SAFDR_INLINE std::int64_t enter(std::int64_t block, Real* curvatures) {
+    const Real* Z = Z_ + block * design_.n_columns * kBlock;
     for (std::size_t j = 0; j < columns_.size(); ++j) columns_[j] = Z + offsets_[j];
     curvature_ = curvatures + block * kBlock;
     const std::int64_t n_here = std::min(kBlock, design_.n_rows - block * kBlock);
@@ -116,8 +129,8 @@ class CrossEntropy {
   SAFDR_INLINE void predict_strip(const double* beta, std::int64_t n) {
     Part sum[Parts] = {};
     for (std::int64_t j = 0; j < q; ++j) {
-      const double* z = columns_[static_cast<std::size_t>(j)] + n;
-      const double b = beta[j];
+      const Real* z = columns_[static_cast<std::size_t>(j)] + n;
+      const Real b = static_cast<Real>(beta[j]);
       for (int i = 0; i < Parts; ++i) sum[i] += b * at(z + i * kWidth);
     }
     for (int i = 0; i < Parts; ++i) at(eta_ + n + i * kWidth) = sum[i];
@@ -126,42 +139,34 @@ class CrossEntropy {
   // Residuals and curvatures of a block, and its share of the loss. Without weights the sum of log(1 + t) is
   // the logarithm of the product, which stays below 2^64.
   template <int Rows>
-  SAFDR_INLINE void take_rows(std::int64_t start, std::int64_t n_here, Evaluation& sum) {
-    const double* y = design_.y + start;
-    if (Rows != kAll) {
-      std::copy_n(y, n_here, y_);
-      std::fill(y_ + n_here, y_ + n_rows_, 0.0);
-      y = y_;
-      std::fill_n(weight_, n_here, 1.0);
-      if (Rows == kWeighted) std::copy_n(design_.weight + start, n_here, weight_);
-      std::fill(weight_ + n_here, weight_ + n_rows_, 0.0);
-    }
-    double loss = 0.0, product = 1.0, min_margin = sum.min_margin;
+  SAFDR_INLINE void take_rows(std::int64_t start, Sum& sum) {
+    const Real *signs = sign_.data() + start, *weights = weight_.data() + start;
+    Real loss = 0, product = 1, min_margin = sum.min_margin;
 #pragma omp simd reduction(+ : loss) reduction(* : product) reduction(min : min_margin)
     for (std::int64_t n = 0; n < n_rows_; ++n) {
-      const double sign = 2.0 * y[n] - 1.0, margin = sign * eta_[n];
-      const double t = exp_minus<std::uint64_t>(std::abs(margin));
-      const double larger = 1.0 / (1.0 + t), smaller = t * larger;
+      const Real sign = signs[n], margin = sign * eta_[n];
+      const Real t = exp_of_minus(std::abs(margin));
+      const Real larger = 1 / (1 + t), smaller = t * larger;
       // The probability of the other class.
-      const double wrong = margin < 0.0 ? larger : smaller;
-      const double linear = margin < 0.0 ? -margin : 0.0;
+      const Real wrong = margin < 0 ? larger : smaller;
+      const Real linear = margin < 0 ? -margin : 0;
       if (Rows == kAll) {
         loss += linear;
-        product *= 1.0 + t;
+        product *= 1 + t;
         residual_[n] = -sign * wrong;
         curvature_[n] = larger * smaller;
         min_margin = margin < min_margin ? margin : min_margin;
       } else {
-        const double weight = weight_[n];
-        loss += weight * (Rows == kWeighted ? log1p_unit(t) + linear : linear);
-        if (Rows == kSome) product *= 1.0 + weight * t;
+        const Real weight = weights[n];
+        loss += weight * (Rows == kWeighted ? static_cast<Real>(log1p_unit(t)) + linear : linear);
+        if (Rows == kSome) product *= 1 + weight * t;
         residual_[n] = -sign * weight * wrong;
         curvature_[n] = weight * larger * smaller;
-        const double counted = weight > 0.0 ? margin : std::numeric_limits<double>::infinity();
+        const Real counted = weight > 0 ? margin : std::numeric_limits<Real>::infinity();
         min_margin = counted < min_margin ? counted : min_margin;
       }
     }
-    sum.loss += loss + (Rows == kWeighted ? 0.0 : std::log(product));
+    sum.loss += loss + (Rows == kWeighted ? 0.0 : std::log(static_cast<double>(product)));
     sum.min_margin = min_margin;
   }
 
@@ -173,26 +178,32 @@ class CrossEntropy {
 
   template <int Columns>
   SAFDR_INLINE void add_slopes(std::int64_t j) {
-    const double* const* z = columns_.data() + j;
+    const Real* const* z = columns_.data() + j;
     Part sum[Columns] = {};
     for (std::int64_t n = 0; n < n_rows_; n += kWidth) {
       const Part residual = at(residual_ + n);
       for (int i = 0; i < Columns; ++i) sum[i] += residual * at(z[i] + n);
     }
-    for (int i = 0; i < Columns; ++i) gradient.data()[j + i] += sum_of(sum[i]);
+    for (int i = 0; i < Columns; ++i) gradient.data()[j + i] += total_of(sum[i]);
+  }
+
+  static SAFDR_INLINE double total_of(const Part& part) {
+    Real total = 0;
+    for (int n = 0; n < kWidth; ++n) total += part[n];
+    return static_cast<double>(total);
   }
 
   // H is V'V with V = sqrt(curvature) z: one matrix to read, so that a block of it stays near.
-  template <class Real>
-  SAFDR_INLINE void add_hessian(Gram<Real>& gram) {
+  template <class Precision>
+  SAFDR_INLINE void add_hessian(Gram<Precision>& gram) {
 #pragma omp simd
     for (std::int64_t n = 0; n < n_rows_; ++n) root_[n] = std::sqrt(curvature_[n]);
     for (std::int64_t j = 0; j < q; ++j) gram.take(j, root_, columns_[static_cast<std::size_t>(j)], n_rows_);
     gram.add(n_rows_);
   }
 
-  template <class Real>
-  SAFDR_INLINE void sum_kept(Gram<Real>& gram) {
+  template <class Precision>
+  SAFDR_INLINE void sum_up(Gram<Precision>& gram) {
     gram.clear();
     for (std::int64_t block = 0; block < design_.n_blocks(); ++block) {
       enter(block, kept_.data());
@@ -202,15 +213,17 @@ class CrossEntropy {
   }
 
   const Design& design_;
+  const Real* Z_;
   std::vector<std::int64_t> offsets_;
-  std::vector<const double*> columns_;
+  std::vector<const Real*> columns_;
   Gram<double> exact_;
   Gram<float> rough_;
-  AlignedBuffer<double> last_, kept_;  // curvatures of all rows, at the point evaluated last and the one kept
-  double* curvature_ = nullptr;        // those of the block at hand
+  AlignedBuffer<Real> last_, kept_;    // curvatures of all rows, at the point evaluated last and the one kept
+  AlignedBuffer<Real> sign_, weight_;  // of all rows: 2y - 1, zero beyond the last
+  Real* curvature_ = nullptr;          // those of the block at hand
   double positive_, total_;
   std::int64_t n_rows_ = 0;  // of the block at hand, filled up
-  alignas(64) double eta_[kBlock], residual_[kBlock], root_[kBlock], y_[kBlock], weight_[kBlock];
+  alignas(64) Real eta_[kBlock], residual_[kBlock], root_[kBlock];
 };
 
 }  // namespace safdr

@@ -24,11 +24,15 @@ class Gram {
   }
 
   // Column j of the block at hand becomes factor times z.
-  SAFDR_INLINE void take(std::int64_t j, const double* factor, const double* z, std::int64_t n_rows) {
-    typedef Real Converted __attribute__((vector_size(sizeof(Real) * Lanes::kPerPart)));
+  template <class Given>
+  SAFDR_INLINE void take(std::int64_t j, const Given* factor, const Given* z, std::int64_t n_rows) {
+    constexpr std::int64_t width = kRegisterBytes / std::max(sizeof(Given), sizeof(Real));
+    typedef Given From __attribute__((vector_size(sizeof(Given) * width)));
+    typedef Real To __attribute__((vector_size(sizeof(Real) * width)));
     Real* v = V_.data() + j * kBlock;
-    for (std::int64_t n = 0; n < n_rows; n += Lanes::kPerPart) {
-      *reinterpret_cast<Converted*>(v + n) = __builtin_convertvector(at(factor + n) * at(z + n), Converted);
+    for (std::int64_t n = 0; n < n_rows; n += width) {
+      const From product = *reinterpret_cast<const From*>(factor + n) * *reinterpret_cast<const From*>(z + n);
+      *reinterpret_cast<To*>(v + n) = __builtin_convertvector(product, To);
     }
   }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <deque>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "aligned.hpp"
@@ -56,18 +55,14 @@ constexpr int kMaxHalvings = 30;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-SAFDR_CLONES Evaluation evaluate_gradient(CrossEntropy& f, const double* beta) {
-  return f.evaluate<Curvature::none>(beta);
-}
-SAFDR_CLONES Evaluation evaluate_roughly(CrossEntropy& f, const double* beta) {
-  return f.evaluate<Curvature::rough>(beta);
-}
-SAFDR_CLONES Evaluation evaluate_hessian(CrossEntropy& f, const double* beta) {
-  return f.evaluate<Curvature::exact>(beta);
-}
+typedef CrossEntropy<double> Exact;
+typedef CrossEntropy<float> Single;
 
-SAFDR_CLONES void hessian_roughly(CrossEntropy& f) { f.evaluate_kept<Curvature::rough>(); }
-SAFDR_CLONES void hessian(CrossEntropy& f) { f.evaluate_kept<Curvature::exact>(); }
+SAFDR_CLONES Evaluation evaluate(Exact& f, const double* beta) { return f.evaluate(beta); }
+SAFDR_CLONES Evaluation evaluate(Single& f, const double* beta) { return f.evaluate(beta); }
+SAFDR_CLONES void sum_hessian(Exact& f) { f.sum_hessian(); }
+SAFDR_CLONES void sum_hessian(Single& f) { f.sum_hessian(); }
+SAFDR_CLONES void sum_hessian_roughly(Single& f) { f.sum_hessian_roughly(); }
 
 SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) {
   double sum = 0.0;
@@ -84,39 +79,42 @@ SAFDR_CLONES void solve(const double* L, std::int64_t q, std::int64_t stride, co
 }
 
 // The model's optimum for a subset S solves H_SS beta_S = (H b - g)_S: the right-hand side, of all columns.
-std::vector<double> right_hand_side(const LocalModel& model, std::int64_t n_columns) {
-  std::vector<double> side(static_cast<std::size_t>(n_columns));
-  for (std::int64_t i = 0; i < n_columns; ++i) {
-    side[static_cast<std::size_t>(i)] =
-        dot(model.hessian + i * n_columns, model.coefficients, n_columns) - model.gradient[i];
+std::vector<double> right_hand_side(const LocalModel& model) {
+  const std::int64_t n = model.n_columns;
+  std::vector<double> side(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) {
+    side[static_cast<std::size_t>(i)] = dot(model.hessian + i * n, model.coefficients, n) - model.gradient[i];
   }
   return side;
 }
 
 // A fit under way. L is the Cholesky factor of the Hessian here, or of one that is near enough.
+template <class Real>
 class Fit {
+  static constexpr bool kSingle = sizeof(Real) < sizeof(double);
+
  public:
   Fit(const Design& design, std::int64_t size, const FitOptions& options)
-      : options_(options), f_(design, size + 1), q_(f_.q), L_(f_.stride * f_.stride), beta_(f_.stride),
+      : options_(options), design_(design), f_(design, size + 1), q_(f_.q), L_(f_.stride * f_.stride), beta_(f_.stride),
         trial_(f_.stride), step_(f_.stride), before_(f_.stride), scratch_(f_.stride) {
     const double share = f_.share();
     log_odds_ = std::log(share / (1.0 - share));
     null_loss_ = -share * std::log(share) - (1.0 - share) * std::log(1.0 - share);
   }
 
-  // From the given coefficients, or the optimum of the model for these columns, of which `side` is the
-  // right-hand side.
+  // From the given coefficients, or the optimum of the model for these columns, which are at the given places in
+  // it, and of which `side` is the right-hand side.
   void start(const std::int32_t* subset, const double* coefficients, const LocalModel* model,
-             const std::vector<double>& side) {
+             const std::int32_t* places, const std::vector<double>& side) {
     f_.take_columns(subset);
+    subset_ = subset;
     smallest_ = 0.0;
     if (model != nullptr) {
-      const auto n_columns = static_cast<std::int64_t>(side.size());
-      const auto column = [&](std::int64_t i) { return i + 1 < q_ ? subset[i] : n_columns - 1; };
+      const auto place = [&](std::int64_t i) { return i + 1 < q_ ? places[i] : model->n_columns - 1; };
       for (std::int64_t j = 0; j < q_; ++j) {
-        const double* row = model->hessian + column(j) * n_columns;
-        for (std::int64_t i = j; i < q_; ++i) L_.data()[j * f_.stride + i] = row[column(i)];
-        step_.data()[j] = side[static_cast<std::size_t>(column(j))];
+        const double* row = model->hessian + place(j) * model->n_columns;
+        for (std::int64_t i = j; i < q_; ++i) L_.data()[j * f_.stride + i] = row[place(i)];
+        step_.data()[j] = side[static_cast<std::size_t>(place(j))];
       }
       smallest_ = factorise(L_.data(), q_, f_.stride);
       if (coefficients == nullptr) solve(L_.data(), q_, f_.stride, step_.data(), beta_.data());
@@ -132,6 +130,7 @@ class Fit {
     gain_ = kInfinity;
     for (n_iter_ = 0;; ++n_iter_) {
       // Every row on its own side proves separation.
+      if (now_.min_margin > 0.0) confirm_separation();
       if (now_.min_margin > 0.0 && now_.loss < kSeparatedEnough) return;
       double decrement = newton_step();
       const double most = (n_refreshes >= kMaxRefreshes ? kHardShrink : kStaleShrink) * previous;
@@ -194,15 +193,26 @@ class Fit {
     return left_ <= kPlainDecrement * null_loss_ && shrink < kPlainShrink && gain_ < kPlainGain;
   }
 
-  bool roughly() const { return options_.tol > kNear && smallest_ > kWellConditioned; }
-
-  Evaluation evaluate(const double* beta, bool with_hessian) {
-    if (!with_hessian) return evaluate_gradient(f_, beta);
-    return roughly() ? evaluate_roughly(f_, beta) : evaluate_hessian(f_, beta);
+  // Rounding may have made the sign of a margin: it is looked up in double precision.
+  void confirm_separation() {
+    if constexpr (kSingle) {
+      Exact exact(design_, q_);
+      exact.take_columns(subset_);
+      now_.min_margin = std::min(now_.min_margin, evaluate(exact, beta_.data()).min_margin);
+    }
   }
 
-  // Takes the Hessian of the last pass as that of here.
-  void take_hessian() {
+  // The Hessian of here, where the gradient is known already.
+  void refresh() {
+    if constexpr (kSingle) {
+      if (smallest_ > kWellConditioned) {
+        sum_hessian_roughly(f_);
+      } else {
+        sum_hessian(f_);
+      }
+    } else {
+      sum_hessian(f_);
+    }
     std::copy_n(f_.H.data(), f_.stride * f_.stride, L_.data());
     smallest_ = factorise(L_.data(), q_, f_.stride);
     n_pairs_ = 0;
@@ -213,26 +223,16 @@ class Fit {
     converged_ = drifting_ = fresh_ = false;
     left_ = 0.0;
     n_pairs_ = 0;
-    now_ = evaluate(beta_.data(), with_hessian);
+    now_ = evaluate(f_, beta_.data());
     if (!(now_.loss <= null_loss_)) {
       // Worse than no features at all: not a start.
       std::fill_n(beta_.data(), q_, 0.0);
       beta_.data()[q_ - 1] = log_odds_;
       with_hessian = true;
-      now_ = evaluate(beta_.data(), with_hessian);
+      now_ = evaluate(f_, beta_.data());
     }
     f_.keep();
-    if (with_hessian) take_hessian();
-  }
-
-  // The Hessian of here, where the gradient is known already.
-  void refresh() {
-    if (roughly()) {
-      hessian_roughly(f_);
-    } else {
-      hessian(f_);
-    }
-    take_hessian();
+    if (with_hessian) refresh();
   }
 
   // Follows the step. A fresh one is halved until the loss does not rise; a stale one is followed as it is,
@@ -242,18 +242,15 @@ class Fit {
     double fraction = 1.0;
     for (int halving = 0; halving <= (fresh_ ? kMaxHalvings : 0); ++halving, fraction *= 0.5) {
       for (std::int64_t i = 0; i < q_; ++i) trial_.data()[i] = beta_.data()[i] - fraction * step_.data()[i];
-      // A step that may be refused is not worth a Hessian.
-      full_step_ = halving == 0;
-      const bool full = with_hessian && full_step_;
-      const Evaluation next = evaluate(trial_.data(), full);
+      const Evaluation next = evaluate(f_, trial_.data());
       if (!(next.loss <= now_.loss)) continue;
+      full_step_ = halving == 0;
       if (!with_hessian) remember();
       std::copy_n(trial_.data(), q_, beta_.data());
       f_.keep();
       now_ = next;
       fresh_ = false;
-      if (full) take_hessian();
-      if (with_hessian && !full) refresh();
+      if (with_hessian) refresh();
       return true;
     }
     std::copy_n(before_.data(), q_, f_.gradient.data());
@@ -300,7 +297,8 @@ class Fit {
   }
 
   const FitOptions& options_;
-  CrossEntropy f_;
+  const Design& design_;
+  CrossEntropy<Real> f_;
   const std::int64_t q_;
   AlignedBuffer<double> L_, beta_, trial_, step_, before_, scratch_;
   std::deque<Pair> pairs_;    // the first n_pairs_ since the Hessian at hand was taken
@@ -309,9 +307,28 @@ class Fit {
   double gain_ = 0.0;      // of the last step, in units of what it promised
   double smallest_ = 0.0;  // share of its curvature that the others leave a column, by the last Hessian
   Evaluation now_{};
+  const std::int32_t* subset_ = nullptr;
   bool fresh_ = false, converged_ = false, drifting_ = false, full_step_ = false;
   std::int64_t n_iter_ = 0;
 };
+
+template <class Real>
+void fit_each(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
+              const double* start, const LocalModel* model, const std::int32_t* places, const FitOptions& options,
+              const Fits& fits) {
+  const std::vector<double> side = model == nullptr ? std::vector<double>() : right_hand_side(*model);
+  Contest contest;
+  run_tasks(n_subsets, options.n_threads, [&](auto next) {
+    Fit<Real> fit(design, size, options);
+    for (std::int64_t i = next(); i >= 0 && !contest.over_before(i); i = next()) {
+      fit.start(subsets + i * size, start == nullptr ? nullptr : start + i * (size + 1), model,
+                model == nullptr ? nullptr : places + i * size, side);
+      fit.run();
+      fit.report(fits, i);
+      if (options.contest && fits.cross_entropy[i] == 0.0) contest.end(i);
+    }
+  });
+}
 
 }  // namespace
 
@@ -332,37 +349,29 @@ void standardise(const double* X, std::int64_t row_stride, std::int64_t column_s
   }
 }
 
-void local_model(const Design& design, const double* coefficients, double* gradient, double* hessian) {
-  const std::int64_t n = design.n_columns;
-  CrossEntropy f(design, n);
-  std::vector<std::int32_t> all(static_cast<std::size_t>(n));
-  std::iota(all.begin(), all.end(), 0);
-  f.take_columns(all.data());
-  evaluate_hessian(f, coefficients);
-  std::copy_n(f.gradient.data(), n, gradient);
-  for (std::int64_t i = 0; i < n; ++i) {
+void local_model(const Design& design, const std::int32_t* columns, std::int64_t n_columns,
+                 const double* coefficients, double* gradient, double* hessian) {
+  Exact f(design, n_columns);
+  f.take_columns(columns);
+  evaluate(f, coefficients);
+  f.keep();
+  sum_hessian(f);
+  std::copy_n(f.gradient.data(), n_columns, gradient);
+  for (std::int64_t i = 0; i < n_columns; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
-      hessian[i * n + j] = hessian[j * n + i] = f.H.data()[j * f.stride + i];
+      hessian[i * n_columns + j] = hessian[j * n_columns + i] = f.H.data()[j * f.stride + i];
     }
   }
 }
 
 void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets,
-                  std::int64_t size, const double* start, const LocalModel* model,
+                  std::int64_t size, const double* start, const LocalModel* model, const std::int32_t* places,
                   const FitOptions& options, const Fits& fits) {
-  const std::vector<double> side =
-      model == nullptr ? std::vector<double>() : right_hand_side(*model, design.n_columns);
-  Contest contest;
-  run_tasks(n_subsets, options.n_threads, [&](auto next) {
-    Fit fit(design, size, options);
-    for (std::int64_t i = next(); i >= 0 && !contest.over_before(i); i = next()) {
-      const std::int32_t* subset = subsets + i * size;
-      fit.start(subset, start == nullptr ? nullptr : start + i * (size + 1), model, side);
-      fit.run();
-      fit.report(fits, i);
-      if (options.contest && fits.cross_entropy[i] == 0.0) contest.end(i);
-    }
-  });
+  if (options.tol > kNear) {
+    fit_each<float>(design, subsets, n_subsets, size, start, model, places, options, fits);
+  } else {
+    fit_each<double>(design, subsets, n_subsets, size, start, model, places, options, fits);
+  }
 }
 
 }  // namespace safdr

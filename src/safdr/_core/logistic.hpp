@@ -12,11 +12,21 @@ constexpr std::int64_t kBlock = 64;
 // zeros; on a cache-line boundary. The last column is constant one.
 struct Design {
   const double* Z;
+  const float* single;  // the same in single precision
   std::int64_t n_rows, n_columns;
   const double* y;       // 0 or 1
   const double* weight;  // positive; null means one
 
   std::int64_t n_blocks() const { return (n_rows + kBlock - 1) / kBlock; }
+
+  template <class Real>
+  const Real* columns() const {
+    if constexpr (sizeof(Real) == sizeof(double)) {
+      return Z;
+    } else {
+      return single;
+    }
+  }
 };
 
 // Rows of X by element strides, so that either memory order serves. Writes (x - mean) / scale of the given
@@ -26,19 +36,23 @@ void standardise(const double* X, std::int64_t row_stride, std::int64_t column_s
                  const double* mean, const double* scale, const std::int32_t* columns,
                  std::int64_t n_columns, double* Z);
 
-// The mean cross-entropy near coefficients of all columns: its gradient and Hessian there (n_columns, and
-// n_columns x n_columns in row-major order).
+// The mean cross-entropy near coefficients of some columns, the constant one last: its gradient and Hessian there
+// (n_columns, and n_columns x n_columns in row-major order).
 struct LocalModel {
+  std::int64_t n_columns;
   const double* coefficients;
   const double* gradient;
   const double* hessian;
 };
 
-void local_model(const Design& design, const double* coefficients, double* gradient, double* hessian);
+// columns are all but the constant one, by their numbers in the design.
+void local_model(const Design& design, const std::int32_t* columns, std::int64_t n_columns,
+                 const double* coefficients, double* gradient, double* hessian);
 
 struct FitOptions {
   std::int64_t max_iter;  // Newton steps
   double tol;             // on half the squared Newton decrement, relative to the loss without features
+                          // (the passes of fits that need not be exact, above 1e-9, are in single precision)
   double rival;           // cross-entropy to beat: fits that can't are given up
   bool contest;           // whether the first subset that separates the classes completely ends it: entries
                           // after that one mean nothing
@@ -56,10 +70,10 @@ struct Fits {
 };
 
 // Fits each subset of the columns, from the given coefficients (one row a subset, as in Fits), or from the
-// optimum of the model for the subset; one of them may be null. The Hessian of the model is used as long as it
-// serves.
+// optimum of the model for the subset, whose columns are at the given places in it; start, or model and places, may be
+// null. The Hessian of the model is used as long as it serves.
 void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets,
-                  std::int64_t size, const double* start, const LocalModel* model,
+                  std::int64_t size, const double* start, const LocalModel* model, const std::int32_t* places,
                   const FitOptions& options, const Fits& fits);
 
 }  // namespace safdr

@@ -187,45 +187,65 @@ auto standardise(AnyMatrix X, Vector<const double> mean, Vector<const double> sc
   return Z.release();
 }
 
-void check_design(const Stack<const double>& Z) {
-  if (reinterpret_cast<std::uintptr_t>(Z.data()) % 64 != 0) throw nb::value_error("Z must come from standardise().");
+auto to_single(Stack<const double> Z) {
+  NewArray<float> single({Z.shape(0), Z.shape(1), Z.shape(2)});
+  {
+    nb::gil_scoped_release release;
+    std::copy_n(Z.data(), Z.size(), single.data.data());
+  }
+  return single.release();
 }
 
-safdr::Design as_design(const Stack<const double>& Z, const Vector<const double>& y, const Weights& weight) {
+template <class Real>
+void check_design(const Stack<const Real>& Z) {
+  if (reinterpret_cast<std::uintptr_t>(Z.data()) % 64 != 0) {
+    throw nb::value_error("Z must come from standardise() or to_single().");
+  }
+}
+
+safdr::Design as_design(const Stack<const double>& Z, const Stack<const float>& single, const Vector<const double>& y,
+                        const Weights& weight) {
   check_design(Z);
-  return {Z.data(), static_cast<std::int64_t>(y.shape(0)), static_cast<std::int64_t>(Z.shape(1)), y.data(),
-          weight ? weight->data() : nullptr};
+  check_design(single);
+  return {Z.data(), single.data(), static_cast<std::int64_t>(y.shape(0)), static_cast<std::int64_t>(Z.shape(1)),
+          y.data(), data_of(weight)};
 }
 
-auto local_model(Stack<const double> Z, Vector<const double> y, Weights weight,
-                 Vector<const double> coefficients) {
-  const std::size_t n = Z.shape(1);
+auto local_model(Stack<const double> Z, Stack<const float> single, Vector<const double> y, Weights weight,
+                 Vector<const std::int32_t> columns, Vector<const double> coefficients) {
+  const std::size_t n = columns.shape(0) + 1;
   NewArray<double> gradient({n}), hessian({n, n});
   {
     nb::gil_scoped_release release;
-    safdr::local_model(as_design(Z, y, weight), coefficients.data(), gradient.data.data(), hessian.data.data());
+    safdr::local_model(as_design(Z, single, y, weight), columns.data(), static_cast<std::int64_t>(n),
+                       coefficients.data(), gradient.data.data(), hessian.data.data());
   }
   return nb::make_tuple(gradient.release(), hessian.release());
 }
 
-using Model = std::tuple<Vector<const double>, Vector<const double>, Matrix<const double>>;
+// Coefficients, gradient, Hessian, and the places of each subset.
+using Model = std::tuple<Vector<const double>, Vector<const double>, Matrix<const double>, Matrix<const std::int32_t>>;
 
-auto fit_logistic(Stack<const double> Z, Vector<const double> y, Weights weight,
+auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const double> y, Weights weight,
                   Matrix<const std::int32_t> subsets, std::optional<Matrix<const double>> start,
-                  std::optional<Model> model,
-                  std::int64_t max_iter, double tol, double rival, bool contest,
+                  std::optional<Model> model, std::int64_t max_iter, double tol, double rival, bool contest,
                   std::int64_t n_threads) {
   const std::size_t n = subsets.shape(0), size = subsets.shape(1);
   NewArray<double> coefficients({n, size + 1}), cross_entropy({n}), left({n});
   NewArray<bool> separated({n}), converged({n});
   NewArray<std::int64_t> n_iter({n});
   safdr::LocalModel local{};
-  if (model) local = {std::get<0>(*model).data(), std::get<1>(*model).data(), std::get<2>(*model).data()};
+  const std::int32_t* places = nullptr;
+  if (model) {
+    const auto& [at, gradient, hessian, its_places] = *model;
+    local = {static_cast<std::int64_t>(at.shape(0)), at.data(), gradient.data(), hessian.data()};
+    places = its_places.data();
+  }
   {
     nb::gil_scoped_release release;
-    safdr::fit_logistic(as_design(Z, y, weight), subsets.data(), static_cast<std::int64_t>(n),
-                        static_cast<std::int64_t>(size), start ? start->data() : nullptr,
-                        model ? &local : nullptr, {max_iter, tol, rival, contest, n_threads},
+    safdr::fit_logistic(as_design(Z, single, y, weight), subsets.data(), static_cast<std::int64_t>(n),
+                        static_cast<std::int64_t>(size), data_of(start), model ? &local : nullptr, places,
+                        {max_iter, tol, rival, contest, n_threads},
                         {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
                          converged.data.data(), left.data.data(), n_iter.data.data()});
   }
@@ -285,8 +305,9 @@ NB_MODULE(_core, m) {
   m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(),
         "collinear_tol"_a);
   m.def("standardise", &standardise, "X"_a, "mean"_a, "scale"_a, "columns"_a);
-  m.def("local_model", &local_model, "Z"_a, "y"_a, "weight"_a.none(), "coefficients"_a);
-  m.def("fit_logistic", &fit_logistic, "Z"_a, "y"_a, "weight"_a.none(), "subsets"_a, nb::kw_only(),
+  m.def("to_single", &to_single, "Z"_a);
+  m.def("local_model", &local_model, "Z"_a, "single"_a, "y"_a, "weight"_a.none(), "columns"_a, "coefficients"_a);
+  m.def("fit_logistic", &fit_logistic, "Z"_a, "single"_a, "y"_a, "weight"_a.none(), "subsets"_a, nb::kw_only(),
         "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "rival"_a,
         "contest"_a, "n_threads"_a);
   m.def("fit_multinomial", &fit_multinomial, "Z"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,

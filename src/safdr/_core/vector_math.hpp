@@ -30,6 +30,19 @@ SAFDR_INLINE Real exp_minus(Real a) {
   return p * std::bit_cast<Real>(exponent);
 }
 
+// The same in single precision, to 1e-7: below exp(-87) it stays there.
+template <class Bits, class Real>
+SAFDR_INLINE Real exp_minus_single(Real a) {
+  constexpr float kLog2e = 1.44269504f, kLn2High = 0x1.62e4p-1f, kLn2Low = 0x1.7f7d1cp-20f, kShift = 0x1.8p23f;
+  const Real x = a > 87.0f ? Real{} - 87.0f : -a;
+  const Real shifted = x * kLog2e + kShift;
+  const Real n = shifted - kShift;
+  const Real r = (x - n * kLn2High) - n * kLn2Low, r2 = r * r;
+  const Real p = (1.0f + r) + r2 * ((0.5f + r * (1.0f / 6)) + r2 * ((1.0f / 24 + r * (1.0f / 120)) + r2 * (1.0f / 720)));
+  const Bits exponent = (std::bit_cast<Bits>(shifted) + 127) << 23;
+  return p * std::bit_cast<Real>(exponent);
+}
+
 // log(1 + t) for 0 <= t <= 1, as 2 atanh(t / (2 + t)): s^2 <= 1/9, so 16 terms leave less than 1e-16.
 SAFDR_INLINE double log1p_unit(double t) {
   const double s = t / (2.0 + t), z = s * s;
