@@ -20,6 +20,9 @@ NUMBERS_AT_ONCE = 64_000_000
 # All columns are kept for later fits too, where they have no more numbers than this (24 MB).
 NUMBERS_TO_KEEP = 2_000_000
 
+# Rows that are looked at for where the middle of a column is.
+ROWS_FOR_MEDIAN = 256
+
 # Of sparse rows so many columns are dense at a time.
 SPARSE_COLUMNS_AT_ONCE = 64
 
@@ -77,6 +80,25 @@ class Portion(NamedTuple):
     design: Design
     #: The subsets by the numbers of their columns in the design.
     numbered: NDArray[np.int32]
+
+
+def middle(X: Rows) -> FloatArray:
+    """About the median of each column, which is where most of its values are.
+
+    A mean may be far off, by one value of a billion beside ones. Less that mean, all the others
+    would be nearly the same number, and what tells them apart lost to rounding.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Rows; some hundreds of them, evenly spaced, are looked at.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+    """
+    some = X[:: -(-X.shape[0] // ROWS_FOR_MEDIAN)]
+    return np.median(some.toarray() if issparse(some) else some, axis=0)
 
 
 class StandardisedColumns:

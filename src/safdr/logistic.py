@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from safdr import _core
 from safdr.checkpoint import no_checkpoint
 from safdr.contest import Fitted, end_contest, in_turn
-from safdr.design import Design, Portion, StandardisedColumns, distinct_rows, renumbered
+from safdr.design import Design, Portion, StandardisedColumns, distinct_rows, middle, renumbered
 from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
@@ -107,8 +107,8 @@ class LogisticData:
     ) -> None:
         self._y = (codes == 1).astype(np.float64)
         self._weight = sample_weight
-        self._center, variance = moments.total_variance()
-        scale = np.sqrt(variance)
+        self._center = middle(X)
+        scale = np.sqrt(moments.total_variance()[1])
         self._scale = np.where(scale > 0, scale, 1.0)
         self._columns = StandardisedColumns(X, self._center, self._scale)
         self._means = (moments.mean - self._center) / self._scale
