@@ -12,7 +12,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 CORE := CMakeLists.txt pyproject.toml $(wildcard src/safdr/_core/*)
 KERNEL_TESTS := $(addsuffix .py,$(addprefix tests/test_,chains chains_limits chain_objectives unit_chains climb anneal \
-    logistic logistic_best multinomial multinomial_best))
+    logistic logistic_best multinomial multinomial_best contest))
 
 .PHONY: demo test lint sanitize bench kernel-count kernel-renew clean
 

@@ -37,9 +37,9 @@ constexpr double kNear = 1e-9;
 // What a last step with such a Hessian may leave, against the square of next to nothing that Newton's does.
 constexpr double kStaleLeft = 1e-4;
 
-// A fit that is worse than a rival by so many times what it has left is given up, where what is left is small
-// against the loss without features, the last step divided it by five or more, and gained about what it promised.
-// A step that gains more has met less curvature than it was made for: so do those from the plateaus of heavy-tailed
+// A fit that is worse than a rival by so many times what it has left is given up, where that is small against
+// the loss without features, the last step divided it by five or more, and gained about what it promised. One
+// that gains more has met less curvature than it was made for: so do those on the plateaus of heavy-tailed
 // data, where a row of huge values hides what is left until the steps have freed the others of it.
 constexpr double kHopeless = 1e3, kPlainDecrement = 1e-4, kPlainShrink = 0.2, kPlainGain = 1.2;
 
