@@ -45,7 +45,7 @@ struct LocalModel {
   const double* hessian;
 };
 
-// columns are all but the constant one, by their numbers in the design.
+// columns are all but the constant one, by their numbers in the design. In single precision: it is where fits start.
 void local_model(const Design& design, const std::int32_t* columns, std::int64_t n_columns,
                  const double* coefficients, double* gradient, double* hessian);
 
