@@ -31,13 +31,22 @@ def sweep() -> None:
 
 
 def fit() -> None:
-    """Fit logistic models to random subsets of each size."""
+    """Fit logistic models to random subsets of each size, to the end."""
+    _fit_subsets(best_only=False)
+
+
+def pick() -> None:
+    """Fit them as far as it takes to know the best, as a search does."""
+    _fit_subsets(best_only=True)
+
+
+def _fit_subsets(*, best_only: bool) -> None:
     X, codes = _rows()
     moments: WithinMoments = within_moments(X, codes, 2)
     rng = np.random.default_rng(3)
     for size in SIZES:
         subsets = np.array([np.sort(rng.permutation(N_FEATURES)[:size]) for _ in range(N_REPLICAS)])
-        LogisticData(X, codes, None, moments).fit(subsets)
+        LogisticData(X, codes, None, moments).fit(subsets, best_only=best_only)
 
 
 def _rows() -> tuple[FloatArray, IntArray]:
@@ -49,7 +58,7 @@ def _rows() -> tuple[FloatArray, IntArray]:
     return X, (score + rng.logistic(size=N_ROWS) > 0).astype(np.int64)
 
 
-JOBS = {"sweep": sweep, "fit": fit}
+JOBS = {"sweep": sweep, "fit": fit, "pick": pick}
 
 if __name__ == "__main__":
     JOBS[sys.argv[1]]()
