@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import reference
-from safdr.annealing.anneal import AnnealingSettings, anneal
+from safdr.annealing.anneal import AnnealingSettings, _Draws, anneal
 from safdr.annealing.chains import SwapChains, random_subsets
 from safdr.criterion import Criterion, fisher_criterion
 from safdr.moments import within_moments
@@ -72,6 +72,13 @@ def test_a_batch_is_drawn_for_each_replica_at_each_step(rng):
     for batch in chains.batches:
         assert set(batch.tolist()) == {0, 1, 2, 3}
     assert not np.array_equal(chains.batches[0], chains.batches[1])
+
+
+def test_batches_are_the_same_however_many_steps_are_drawn_at_once():
+    draws = _Draws(np.random.default_rng(0), 5, 7)
+    parts = [draws.take(n) for n in (10, 5, 200, 1, 130)]
+    expected = np.random.default_rng(0).integers(5, size=(346, 7))
+    np.testing.assert_array_equal(np.concatenate(parts), expected)
 
 
 def test_a_batch_may_be_drawn_for_each_proposal(rng):

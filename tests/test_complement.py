@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from plain_chains import N_FEATURES, small_criterion
-from safdr import AnnealingSelector
+from safdr import AnnealingRegressorSelector, AnnealingSelector
 from safdr.annealing.anneal import AnnealingSettings
 from safdr.annealing.chains import SwapChains, random_subsets, subset_values
 from safdr.annealing.complement import Complement
@@ -242,6 +242,18 @@ def test_the_best_of_all_is_found_either_way(rng):
         np.testing.assert_allclose(
             result.criterion_values, subset_values(problem.criterion, result.subsets), rtol=1e-9
         )
+
+
+def test_nothing_to_tell_the_classes_apart_is_no_error():
+    """In a full factorial design the class of an exclusive or has equal means everywhere."""
+    X = np.array(list(itertools.product([-1.0, 1.0], repeat=4)) * 4)
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    for size in (1, 3):
+        result = AnnealingSelector(size, random_state=0).fit(X, y).result_
+        np.testing.assert_allclose(result.criterion_values, 0.0, atol=1e-12)
+        assert result.drift < 1e-6
+    product = X[:, 0] * X[:, 1]
+    assert AnnealingRegressorSelector(3, random_state=0).fit(X, product).result_.drift < 1e-6
 
 
 def test_a_copied_column_never_joins_its_original(rng):

@@ -5,7 +5,7 @@ import pytest
 
 import safdr.design
 from safdr import AnnealingSelector, ProxyDisplay, SelectionReport, _core, evaluate_subsets
-from safdr.contest import end_contest, in_turn
+from safdr.contest import end_contest, fit_contenders, in_turn
 from safdr.logistic import LogisticData
 from safdr.moments import within_moments
 from safdr.multinomial import MultinomialData
@@ -86,8 +86,9 @@ def test_the_first_complete_separation_ends_the_contest(n_classes, n_threads):
 def test_the_end_of_one_portion_is_the_end_of_all(monkeypatch, n_classes, most):
     data = data_of(n_classes)
     together = data.fit(SUBSETS, best_only=True)
+    monkeypatch.setattr(safdr.design, "NUMBERS_TO_KEEP", 0)
     monkeypatch.setattr(safdr.design, "NUMBERS_AT_ONCE", most)
-    apart = data.fit(SUBSETS, best_only=True)
+    apart = data_of(n_classes).fit(SUBSETS, best_only=True)
     np.testing.assert_array_equal(
         np.isnan(apart.cross_entropies), np.isnan(together.cross_entropies)
     )
@@ -140,6 +141,49 @@ def test_what_cannot_reach_the_preferred_is_given_up_early(monkeypatch):
         assert best_only.cross_entropies[0] == pytest.approx(exact[0], rel=1e-9)
     off = np.abs(early.cross_entropies - exact)
     assert (off <= 0.01 * (exact - exact.min()) + 1e-9).all()
+
+
+def test_the_winner_is_always_one_that_was_finished():
+    """Single precision flatters fits of a rare class by more than they differ."""
+    rng = np.random.default_rng(0)
+    n, n_rare = 50_000, 10
+    for _ in range(6):
+        y = np.zeros(n, dtype=np.int64)
+        y[rng.permutation(n)[:n_rare]] = 1
+        hidden = rng.normal(size=n) + y
+        X = np.c_[rng.normal(size=n), hidden[:, None] + 3e-3 * rng.normal(size=(n, 12))]
+        data = LogisticData(X, y, None, within_moments(X, y, 2))
+        subsets = np.array([[0, i] for i in range(1, 13)])
+        picked = data.fit(subsets, best_only=True)
+        best = np.argmin(picked.cross_entropies)
+        assert picked.converged[best]
+        exact = data.fit(subsets).cross_entropies
+        assert exact[best] == pytest.approx(exact.min(), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_off", [0, 1, 4])
+def test_contenders_go_on_until_the_best_is_one_that_was_finished(n_off):
+    """Estimates that were too low by the same amount give way to each other one by one."""
+    true = np.array([0.5, 0.51, 0.52, 0.53, 0.9])
+    rough = true.copy()
+    rough[:n_off] -= 0.015
+    zeros = np.zeros(5)
+    fits = [true[:, None].copy(), rough, zeros > 0, zeros > 0, zeros + 1e-4, zeros.astype(int)]
+    asked = []
+
+    def finish(some):
+        asked.append(some.tolist())
+        n = len(some)
+        done = np.ones(n, dtype=bool)
+        return [true[some, None], true[some], ~done, done, np.zeros(n), np.ones(n, dtype=int)]
+
+    fit_contenders(fits, finish)
+    assert np.argmin(fits[1]) == 0
+    assert fits[3][0]
+    assert not fits[3][4]
+    assert asked == {0: [[0]], 1: [[0]], 4: [[0], [1]]}[n_off]
+    finished = {i for some in asked for i in some}
+    assert fits[-1].tolist() == [int(i in finished) for i in range(5)]
 
 
 @pytest.fixture(scope="module")

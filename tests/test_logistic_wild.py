@@ -1,5 +1,9 @@
 """Values of a billion beside ones, as some financial ratios have them."""
 
+import copy
+import itertools
+import pickle
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -41,10 +45,62 @@ def test_no_cross_entropy_is_below_what_the_coefficients_reach(best_only, tol):
         assert off[np.argmin(fits.cross_entropies)] < 1e-7
 
 
+def moments_of(X):
+    return X.mean(axis=0), X.std(axis=0)
+
+
 def test_columns_are_centred_where_most_of_their_values_are(rng):
     X = rng.normal(size=(1000, 5)) + np.arange(5.0)
     X[::50, 1] = 1e12
     X[:, 2] = (X[:, 2] > 5).astype(float)
-    np.testing.assert_allclose(middle(X), [0, 1, 0, 3, 4], atol=0.3)
-    np.testing.assert_array_equal(middle(csr_array(X)), middle(X))
-    np.testing.assert_array_equal(middle(X[:3]), np.median(X[:3], axis=0))
+    np.testing.assert_allclose(middle(X, *moments_of(X)), [0, 1, 0, 3, 4], atol=0.3)
+    np.testing.assert_array_equal(middle(csr_array(X), *moments_of(X)), middle(X, *moments_of(X)))
+    few = X[:3]
+    np.testing.assert_array_equal(middle(few, *moments_of(few)), np.median(few, axis=0))
+
+
+@pytest.mark.parametrize("far", [1e6, 1e12, 1e60])
+def test_rows_that_hardly_count_do_not_set_the_center(far):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 6))
+    y = (X[:, 0] + 0.7 * X[:, 1] + rng.logistic(size=600) > 0).astype(np.int64)
+    weight = np.ones(600)
+    weight[:400] = 1e-2 / far**2
+    wide = X.copy()
+    wide[:400] += far
+    subsets = np.array([np.sort(rng.permutation(6)[:3]) for _ in range(12)])
+    near = X[400:], y[400:]
+    expected = LogisticData(*near, None, within_moments(*near, 2)).fit(subsets)
+    for best_only in (False, True):
+        fits = LogisticData(wide, y, weight, within_moments(wide, y, 2, weight)).fit(
+            subsets, best_only=best_only
+        )
+        best = np.argmin(expected.cross_entropies)
+        assert np.argmin(fits.cross_entropies) == best
+        assert fits.cross_entropies[best] == pytest.approx(expected.cross_entropies[best], abs=1e-3)
+        assert np.isfinite(fits.cross_entropies).all()
+
+
+@pytest.mark.parametrize("apart", [1e-3, 1e-4, 1e-5])
+def test_the_difference_of_two_nearly_equal_columns_is_found(apart):
+    """What tells the classes apart is hidden in the last digits of a column."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1000, 8))
+    hidden = rng.normal(size=1000)
+    X[:, 1] = X[:, 0] + apart * hidden
+    y = (1.5 * hidden + X[:, 4] + rng.logistic(size=1000) > 0).astype(np.int64)
+    plain = X.copy()
+    plain[:, 1] = hidden
+    subsets = np.array([s for s in itertools.combinations(range(8), 5) if s[:2] == (0, 1)])
+    found = LogisticData(X, y, None, within_moments(X, y, 2)).fit(subsets)
+    expected = LogisticData(plain, y, None, within_moments(plain, y, 2)).fit(subsets)
+    np.testing.assert_allclose(found.cross_entropies, expected.cross_entropies, rtol=1e-9)
+
+
+@pytest.mark.parametrize("copier", [copy.deepcopy, lambda data: pickle.loads(pickle.dumps(data))])
+def test_a_copy_makes_its_columns_anew(copier):
+    X, y, subsets = wild(0)
+    data = LogisticData(X, y, None, within_moments(X, y, 2))
+    fits = data.fit(subsets)
+    np.testing.assert_array_equal(copier(data).fit(subsets).coefficients, fits.coefficients)
+    assert len(pickle.dumps(data)) < 2 * X.nbytes

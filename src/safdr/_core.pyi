@@ -103,7 +103,7 @@ def walk(
 ) -> tuple[NDArray[np.float64], float]: ...
 def standardise(
     X: NDArray[np.float64],
-    mean: NDArray[np.float64],
+    center: NDArray[np.float64],
     scale: NDArray[np.float64],
     columns: NDArray[np.int32],
 ) -> NDArray[np.float64]: ...
@@ -128,6 +128,7 @@ def fit_logistic(
     | None = None,
     max_iter: int,
     tol: float,
+    exact: bool,
     rival: float,
     contest: bool,
     n_threads: int,

@@ -1,12 +1,17 @@
-"""Fits in order of preference: the first that separates the classes completely ends the contest."""
+"""Fits in order of preference: who goes on to the end, and when the contest is over."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from safdr.moments import IntArray
+
+# A fit may be the best whose distance to it is less than so many times what it has left.
+CONTENDER = 10.0
 
 # One entry a subset: coefficients, cross-entropies, whether separated, whether converged, what is
 # left, steps.
@@ -43,6 +48,54 @@ def in_turn(parts: Iterable[Fitted], n_subsets: int, *, contest: bool) -> Fitted
     if contest:
         end_contest(fits)
     return fits
+
+
+def fit_contenders(
+    fits: Fitted, finish: Callable[[IntArray], Fitted], rounding: float = 0.0
+) -> None:
+    """Fit to the end those that may be the best, until the best is one that was.
+
+    Parameters
+    ----------
+    fits : Fitted
+        As far as they have come; what is known at the end is written there.
+    finish : callable
+        Fits the subsets of some numbers to the end.
+    rounding : float, default=0.0
+        What the cross-entropies may be off by, apart from what is left.
+    """
+    _, cross_entropies, _, _, left, _ = fits
+    finished = np.zeros(len(left), dtype=bool)
+    while True:
+        least = cross_entropies - np.where(finished, 0.0, CONTENDER * left + rounding)
+        # Where the classes are separated completely nothing is left to do.
+        hopeful = (least <= np.fmin.reduce(cross_entropies)) & (cross_entropies > 0)
+        contenders = np.flatnonzero(hopeful & ~finished)
+        if not len(contenders):
+            return
+        carry_on(fits, contenders, finish)
+        finished[contenders] = True
+        end_contest(fits)
+
+
+def carry_on(fits: Fitted, numbers: IntArray, finish: Callable[[IntArray], Fitted]) -> None:
+    """Fit some of the subsets to the end, and write what is known then.
+
+    Parameters
+    ----------
+    fits : Fitted
+        Of all subsets.
+    numbers : ndarray of int
+        Which of them go on; there may be none.
+    finish : callable
+        As in `fit_contenders`.
+    """
+    if not len(numbers):
+        return
+    final = finish(numbers)
+    final[-1] += fits[-1][numbers]  # steps
+    for all_of_them, some in zip(fits, final, strict=True):
+        all_of_them[numbers] = some
 
 
 def end_contest(fits: Fitted) -> None:

@@ -324,7 +324,7 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
                 test,
                 usable=self._usable,
                 make_search=lambda train_rows: self._search(train_rows, constraints, seed).prepare(
-                    sizes[0]
+                    sizes[-1]
                 ),
                 hint=self._fold_hint,
                 score_params={
@@ -363,8 +363,9 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
         how: dict[str, Any] = {
             "n_jobs": self.n_jobs,
             "prefer": "threads" if own else "processes",
-            # Larger batches leave one thread idle at the end; handing over costs next to nothing.
-            "batch_size": 1,
+            # Larger batches leave one thread idle at the end. To another process a fold is sent
+            # with each of them.
+            "batch_size": 1 if own else "auto",
         }
         try:
             parallel = Parallel(**how, return_as="generator")

@@ -17,11 +17,15 @@ from safdr.moments import FloatArray, IntArray, Rows
 # Standardised columns are kept for the fits at hand: those of so many numbers at a time (0.5 GB).
 NUMBERS_AT_ONCE = 64_000_000
 
+# Rows that the core handles at a time; the last ones are filled up.
+BLOCK = 64
+
 # All columns are kept for later fits too, where they have no more numbers than this (24 MB).
 NUMBERS_TO_KEEP = 2_000_000
 
-# Rows that are looked at for where the middle of a column is.
+# Rows that are looked at for where the middle of a column is, and how far it may be off the mean.
 ROWS_FOR_MEDIAN = 256
+MOST_DEVIATIONS = 3.0
 
 # Of sparse rows so many columns are dense at a time.
 SPARSE_COLUMNS_AT_ONCE = 64
@@ -82,7 +86,7 @@ class Portion(NamedTuple):
     numbered: NDArray[np.int32]
 
 
-def middle(X: Rows) -> FloatArray:
+def middle(X: Rows, mean: FloatArray, scale: FloatArray) -> FloatArray:
     """About the median of each column, which is where most of its values are.
 
     A mean may be far off, by one value of a billion beside ones. Less that mean, all the others
@@ -92,13 +96,17 @@ def middle(X: Rows) -> FloatArray:
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
         Rows; some hundreds of them, evenly spaced, are looked at.
+    mean, scale : ndarray of shape (n_features,)
+        Weighted means and standard deviations. A median is less than one deviation off the mean;
+        one that is several off is of rows that hardly count.
 
     Returns
     -------
     ndarray of shape (n_features,)
     """
     some = X[:: -(-X.shape[0] // ROWS_FOR_MEDIAN)]
-    return np.median(some.toarray() if issparse(some) else some, axis=0)
+    median = np.median(some.toarray() if issparse(some) else some, axis=0)
+    return np.where(np.abs(median - mean) <= MOST_DEVIATIONS * scale, median, mean)
 
 
 class StandardisedColumns:
@@ -134,7 +142,8 @@ class StandardisedColumns:
         Portion
         """
         n_rows, n_features = self._X.shape
-        if n_rows * n_features <= NUMBERS_TO_KEEP:
+        filled_up = -(-n_rows // BLOCK) * BLOCK
+        if filled_up * n_features <= NUMBERS_TO_KEEP:
             yield Portion(subsets, self._all, subsets.astype(np.int32))
             return
         for some in portions(subsets, self._X.shape):

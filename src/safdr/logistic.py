@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from safdr import _core
 from safdr.checkpoint import no_checkpoint
-from safdr.contest import Fitted, end_contest, in_turn
+from safdr.contest import Fitted, fit_contenders, in_turn
 from safdr.design import Design, Portion, StandardisedColumns, distinct_rows, middle, renumbered
 from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 
@@ -21,14 +21,13 @@ from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 TOL = 1e-11
 MAX_ITER = 100
 
-# When only the best is wanted, all are fitted this far, and those go on whose distance to the best
-# is less than so many times what they have left.
+# When only the best is wanted, all are fitted this far, and those go on that may be the best.
 ROUGH_TOL = 1e-6
-CONTENDER = 10.0
 
 # So far they are fitted in single precision, which is right to this share of the loss without
-# features.
+# features, and where that is small, since one class is rare, to this much.
 ROUNDING = 1e-6
+LEAST_ROUNDING = 1e-7
 
 # Some tenth of a second, after which Python gets its turn: to see Ctrl-C, or a checkpoint.
 OPERATIONS_AT_ONCE = 3e8
@@ -107,9 +106,10 @@ class LogisticData:
     ) -> None:
         self._y = (codes == 1).astype(np.float64)
         self._weight = sample_weight
-        self._center = middle(X)
-        scale = np.sqrt(moments.total_variance()[1])
+        mean, variance = moments.total_variance()
+        scale = np.sqrt(variance)
         self._scale = np.where(scale > 0, scale, 1.0)
+        self._center = middle(X, mean, self._scale)
         self._columns = StandardisedColumns(X, self._center, self._scale)
         self._means = (moments.mean - self._center) / self._scale
         self._covariances = moments.blocks if covariances is None else covariances
@@ -176,7 +176,7 @@ class LogisticData:
         # The one with the most members in common with the others.
         central = int(np.argmax(np.bincount(places.ravel())[places].sum(axis=1)))
         at = slice(central, central + 1)
-        optimum = fit(at, start=self._discriminant_start(subsets[at]), tol=ROUGH_TOL)
+        optimum = fit(at, start=self._discriminant_start(subsets[at]), exact=False)
         return fit(model=self._local_model(design, columns, places, central, optimum[0][0]))
 
     def _fit_best(self, portion: Portion, n_threads: int, checkpoint: Callable[[], None]) -> Fitted:
@@ -187,7 +187,7 @@ class LogisticData:
         subsets, design, numbered = portion
         fit = partial(self._fit, portion, contest=True, n_threads=n_threads, checkpoint=checkpoint)
         first, others = slice(0, 1), slice(1, None)
-        fits = fit(first, start=self._discriminant_start(subsets[first]), tol=ROUGH_TOL)
+        fits = fit(first, start=self._discriminant_start(subsets[first]), exact=False)
         rival = fits[1][0]
         model = start = None
         if rival > 0.0 and len(subsets) > 1:
@@ -196,22 +196,16 @@ class LogisticData:
                 model = self._local_model(design, columns, places, 0, fits[0][0])
             else:
                 start = self._discriminant_start(subsets[others])
-            more = fit(others, start=start, model=model, tol=ROUGH_TOL, rival=rival)
+            more = fit(others, start=start, model=model, exact=False, rival=rival)
             fits = in_turn([fits, more], len(subsets), contest=True)
         else:
             fits = in_turn([fits], len(subsets), contest=True)
-        coefficients, cross_entropies, _, converged, left, n_iter = fits
-        converged[:] = False
-        uncertain = CONTENDER * left + ROUNDING * self._null_loss
-        near = cross_entropies - uncertain <= np.fmin.reduce(cross_entropies)
-        # Where the classes are separated completely nothing is left to do.
-        contenders = np.flatnonzero(near & (cross_entropies > 0))
-        if len(contenders):
-            final = fit(contenders, start=coefficients[contenders], model=model)
-            final[-1] += n_iter[contenders]
-            for all_of_them, some in zip(fits, final, strict=True):
-                all_of_them[contenders] = some
-            end_contest(fits)
+        fits[3][:] = False  # converged
+        fit_contenders(
+            fits,
+            lambda some: fit(some, start=fits[0][some], model=model),
+            rounding=ROUNDING * self._null_loss + LEAST_ROUNDING,
+        )
         return fits
 
     def _local_model(
@@ -250,7 +244,7 @@ class LogisticData:
         *,
         start: FloatArray | None = None,
         model: LocalModel | None = None,
-        tol: float = TOL,
+        exact: bool = True,
         rival: float = np.inf,
         contest: bool = False,
         n_threads: int,
@@ -270,7 +264,8 @@ class LogisticData:
             self._y,
             self._weight,
             max_iter=MAX_ITER,
-            tol=tol,
+            tol=TOL if exact else ROUGH_TOL,
+            exact=exact,
             rival=rival,
             contest=contest,
             n_threads=n_threads,

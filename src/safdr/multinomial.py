@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from safdr import _core
 from safdr.checkpoint import no_checkpoint
-from safdr.contest import Fitted, end_contest, in_turn
+from safdr.contest import Fitted, carry_on, end_contest, fit_contenders, in_turn
 from safdr.design import Portion, StandardisedColumns, distinct_rows
 from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 
@@ -21,10 +21,8 @@ from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 TOL = 1e-11
 MAX_ITER = 100
 
-# All are fitted this far first. When only the best is wanted, those go on whose distance to the
-# best is less than so many times what they have left.
+# All are fitted this far first. When only the best is wanted, those go on that may be the best.
 ROUGH_TOL = 1e-6
-CONTENDER = 10.0
 
 # Share of the discriminant to start at: where features separate most rows it is so sure of itself
 # that a step from there overshoots. Half of it, or all, took a tenth more steps.
@@ -175,20 +173,17 @@ class MultinomialData:
             for some in turns
         )
         fits = in_turn(parts, len(subsets), contest=contest)
-        theta, cross_entropies, _, converged, left, n_iter = fits
+        theta, cross_entropies, _, converged, _, _ = fits
         converged[:] = False
-        # Where the classes are separated completely nothing is left to do.
-        unfinished = cross_entropies > 0
+
+        def finish(some: IntArray) -> Fitted:
+            return run(design.Z, numbered[some], theta[some], exact=True)
+
         if contest:
-            unfinished &= cross_entropies - CONTENDER * left <= np.fmin.reduce(cross_entropies)
-        contenders = np.flatnonzero(unfinished)
-        if len(contenders):
-            final = run(design.Z, numbered[contenders], theta[contenders], exact=True)
-            final[-1] += n_iter[contenders]
-            for all_of_them, some in zip(fits, final, strict=True):
-                all_of_them[contenders] = some
-            if contest:
-                end_contest(fits)
+            fit_contenders(fits, finish)
+        else:
+            # Where the classes are separated completely nothing is left to do.
+            carry_on(fits, np.flatnonzero(cross_entropies > 0), finish)
         return fits
 
     def _run(

@@ -91,7 +91,7 @@ def anneal_path(
     search = template._search(rows, constraints, seed_from(random_state))
     if wanted:
         # Else threads that start together would each compute what all of them share.
-        search.prepare(wanted[0])
+        search.prepare(max(wanted))
     # Large sizes take longest: first, and one by one, so that all threads end at the same time.
     order = sorted(range(len(wanted)), key=lambda i: -wanted[i])
     # The core releases the GIL, so threads serve; a joblib.parallel_config still decides.

@@ -62,11 +62,12 @@ class AnnealingResult:
         Loss of the model on each subset. By default of the unpenalised linear one on the training
         rows: the mean cross-entropy (0 where the subset separates the classes completely), or the
         mean squared error. That of the winner is exact (under partial separation to about 1e-5);
-        other cross-entropies are estimates, good to about a tenth of their distance to it. Where
-        the winner separates the classes completely, candidates with smaller criterion values can't
-        win, and are not fitted: NaN, and so are their coefficients and intercepts (features that
-        have a cost are the exception: then all are fitted). With an
-        `estimator` its own loss on held-out rows, with a criterion of yours the negative value.
+        other cross-entropies are estimates, good to about a tenth of their distance to it (values
+        of billions beside ones may hide more). Where the winner separates the classes completely,
+        candidates with smaller criterion values can't win, and are not fitted: NaN, and so are
+        their coefficients and intercepts (features that have a cost are the exception: then all are
+        fitted). With an `estimator` its own loss on held-out rows, with a criterion of yours the
+        negative value.
     loss_name : str
         What the losses are: "cross_entropy", "squared_error", or another name.
     separated : ndarray of shape (n_candidates,), dtype=bool

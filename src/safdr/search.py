@@ -148,7 +148,7 @@ class Search:
     def prepare(self, size: int) -> Search:
         """Compute ahead what a search at this size shares with others, and return itself."""
         if self.objective is None:
-            self._batches_for(size)
+            self._space(size, 1)
         if self.pick is None:
             # For the final model; threads that came to it at the same time would spoil it.
             _ = self.problem.pick
@@ -162,11 +162,15 @@ class Search:
             return UnitSpace(self._priced(self.objective), 0, constraints, size, n_proposals, False)
         batches = self._batches_for(size)
         if constraints.swaps_alone:
-            complement = self._complement_for(constraints, batches, size)
             return SwapSpace(
-                *(self.criterion, batches, constraints, size, n_proposals, self.cost),
-                complement,
-                n_threads,
+                criterion=self.criterion,
+                batches=batches,
+                constraints=constraints,
+                size=size,
+                n_proposals=n_proposals,
+                cost=self.cost,
+                complement=self._complement_for(constraints, batches, size),
+                n_threads=n_threads,
             )
         return self._group_space(constraints, batches, size, n_proposals, n_threads)
 

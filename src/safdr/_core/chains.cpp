@@ -18,12 +18,16 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // another one's waits; each is updated only where one of its own four accepts.
 constexpr std::int64_t kTeam = 2;
 
+// Drift is told relative to the value, or to this, where no class differs from another and values are rounding.
+constexpr double kLeastValue = 1e-9;
+
 // Builds the state anew, and notes by how much its value had drifted, relative to itself.
 SAFDR_INLINE void rebuild(SubsetLanes& state, const Flags& count, Lanes& worst) {
   const Lanes incremental = state.value;
   state.build();
   const Lanes size = absolute(state.value);
-  const Lanes drift = absolute(incremental - state.value) / choose(size > 1e-300, size, constant(1e-300));
+  const Lanes drift =
+      absolute(incremental - state.value) / choose(size > kLeastValue, size, constant(kLeastValue));
   worst = choose(count & (drift > worst), drift, worst);
 }
 

@@ -29,7 +29,8 @@ class CrossEntropy {
   CrossEntropy(const Design& design, std::int64_t q)
       : q(q), stride((q + kStep - 1) / kStep * kStep), gradient(stride), H(stride * stride), design_(design),
         Z_(design.columns<Real>()), offsets_(static_cast<std::size_t>(stride)),
-        columns_(static_cast<std::size_t>(stride)), exact_(q), rough_(q), last_(design.n_blocks() * kBlock),
+        columns_(static_cast<std::size_t>(stride)), exact_(q),
+        rough_(kSingle ? q : 0), last_(design.n_blocks() * kBlock),
         kept_(design.n_blocks() * kBlock), sign_(design.n_blocks() * kBlock),
         weight_(design.n_blocks() * kBlock), positive_(0.0), total_(0.0) {
     for (std::int64_t n = 0; n < design.n_rows; ++n) {
@@ -104,6 +105,7 @@ class CrossEntropy {
       return exp_minus_single<Bits>(a);
     }
   }
+  static constexpr bool kSingle = sizeof(Real) < sizeof(double);
   // Which rows of a block count, and how much.
   static constexpr int kAll = 0, kSome = 1, kWeighted = 2;
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "aligned.hpp"
@@ -161,7 +162,7 @@ class Fit {
       }
       if (converged_ || (plain(shrink) && now_.loss - kHopeless * left_ > options_.rival)) return;
       if ((drifting_ && !(now_.min_margin > 0.0)) || n_iter_ == options_.max_iter) return;
-      const bool ending = small && options_.tol < kNear;
+      const bool ending = small && options_.exact;
       const bool hard = n_refreshes >= (ending ? kMaxRefreshes - 1 : kMaxRefreshes) || n_iter_ >= kMaxStaleSteps;
       newton = fresh_;
       const double before = now_.loss;
@@ -196,9 +197,9 @@ class Fit {
   // Rounding may have made the sign of a margin: it is looked up in double precision.
   void confirm_separation() {
     if constexpr (kSingle) {
-      Exact exact(design_, q_);
-      exact.take_columns(subset_);
-      now_.min_margin = std::min(now_.min_margin, evaluate(exact, beta_.data()).min_margin);
+      if (!exact_) exact_.emplace(design_, q_);
+      exact_->take_columns(subset_);
+      now_.min_margin = std::min(now_.min_margin, evaluate(*exact_, beta_.data()).min_margin);
     }
   }
 
@@ -299,6 +300,7 @@ class Fit {
   const FitOptions& options_;
   const Design& design_;
   CrossEntropy<Real> f_;
+  std::optional<Exact> exact_;  // made when it is needed
   const std::int64_t q_;
   AlignedBuffer<double> L_, beta_, trial_, step_, before_, scratch_;
   std::deque<Pair> pairs_;    // the first n_pairs_ since the Hessian at hand was taken
@@ -333,7 +335,7 @@ void fit_each(const Design& design, const std::int32_t* subsets, std::int64_t n_
 }  // namespace
 
 void standardise(const double* X, std::int64_t row_stride, std::int64_t column_stride, std::int64_t n_rows,
-                 const double* mean, const double* scale, const std::int32_t* columns,
+                 const double* center, const double* scale, const std::int32_t* columns,
                  std::int64_t n_columns, double* Z) {
   for (std::int64_t start = 0; start < n_rows; start += kBlock, Z += (n_columns + 1) * kBlock) {
     const std::int64_t n_here = std::min(kBlock, n_rows - start);
@@ -341,9 +343,9 @@ void standardise(const double* X, std::int64_t row_stride, std::int64_t column_s
     for (std::int64_t j = 0; j < n_columns; ++j) {
       const std::int64_t column = columns[j];
       const double* in = X + start * row_stride + column * column_stride;
-      const double center = mean[column], factor = 1.0 / scale[column];
+      const double middle = center[column], factor = 1.0 / scale[column];
       double* out = Z + j * kBlock;
-      for (std::int64_t n = 0; n < n_here; ++n) out[n] = (in[n * row_stride] - center) * factor;
+      for (std::int64_t n = 0; n < n_here; ++n) out[n] = (in[n * row_stride] - middle) * factor;
     }
     std::fill_n(Z + n_columns * kBlock, n_here, 1.0);
   }
@@ -351,11 +353,11 @@ void standardise(const double* X, std::int64_t row_stride, std::int64_t column_s
 
 void local_model(const Design& design, const std::int32_t* columns, std::int64_t n_columns,
                  const double* coefficients, double* gradient, double* hessian) {
-  Single f(design, n_columns);
+  Exact f(design, n_columns);
   f.take_columns(columns);
   evaluate(f, coefficients);
   f.keep();
-  sum_hessian_roughly(f);
+  sum_hessian(f);
   std::copy_n(f.gradient.data(), n_columns, gradient);
   for (std::int64_t i = 0; i < n_columns; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
@@ -367,10 +369,10 @@ void local_model(const Design& design, const std::int32_t* columns, std::int64_t
 void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets,
                   std::int64_t size, const double* start, const LocalModel* model, const std::int32_t* places,
                   const FitOptions& options, const Fits& fits) {
-  if (options.tol > kNear) {
-    fit_each<float>(design, subsets, n_subsets, size, start, model, places, options, fits);
-  } else {
+  if (options.exact) {
     fit_each<double>(design, subsets, n_subsets, size, start, model, places, options, fits);
+  } else {
+    fit_each<float>(design, subsets, n_subsets, size, start, model, places, options, fits);
   }
 }
 

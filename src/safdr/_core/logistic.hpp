@@ -29,11 +29,11 @@ struct Design {
   }
 };
 
-// Rows of X by element strides, so that either memory order serves. Writes (x - mean) / scale of the given
+// Rows of X by element strides, so that either memory order serves. Writes (x - center) / scale of the given
 // columns, and a column of ones, in the order of Design: the optimum is the same, the Hessian is better
 // conditioned.
 void standardise(const double* X, std::int64_t row_stride, std::int64_t column_stride, std::int64_t n_rows,
-                 const double* mean, const double* scale, const std::int32_t* columns,
+                 const double* center, const double* scale, const std::int32_t* columns,
                  std::int64_t n_columns, double* Z);
 
 // The mean cross-entropy near coefficients of some columns, the constant one last: its gradient and Hessian there
@@ -45,14 +45,15 @@ struct LocalModel {
   const double* hessian;
 };
 
-// columns are all but the constant one, by their numbers in the design. In single precision: it is where fits start.
+// columns are all but the constant one, by their numbers in the design.
 void local_model(const Design& design, const std::int32_t* columns, std::int64_t n_columns,
                  const double* coefficients, double* gradient, double* hessian);
 
 struct FitOptions {
   std::int64_t max_iter;  // Newton steps
   double tol;             // on half the squared Newton decrement, relative to the loss without features
-                          // (the passes of fits that need not be exact, above 1e-9, are in single precision)
+  bool exact;             // whether an optimum is to be told from partial separation; else passes over the rows are
+                          // in single precision
   double rival;           // cross-entropy to beat: fits that can't are given up
   bool contest;           // whether the first subset that separates the classes completely ends it: entries
                           // after that one mean nothing

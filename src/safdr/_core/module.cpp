@@ -175,23 +175,28 @@ auto walk(Matrix<const double> A, Matrix<const double> D, Vector<const std::int3
 
 using AnyMatrix = nb::ndarray<const double, nb::numpy, nb::ndim<2>, nb::device::cpu>;
 
-auto standardise(AnyMatrix X, Vector<const double> mean, Vector<const double> scale,
+auto standardise(AnyMatrix X, Vector<const double> center, Vector<const double> scale,
                  Vector<const std::int32_t> columns) {
   const std::size_t n_rows = X.shape(0), n_columns = columns.shape(0), block = safdr::kBlock;
   NewArray<double> Z({(n_rows + block - 1) / block, n_columns + 1, block});
   {
     nb::gil_scoped_release release;
-    safdr::standardise(X.data(), X.stride(0), X.stride(1), static_cast<std::int64_t>(n_rows), mean.data(),
+    safdr::standardise(X.data(), X.stride(0), X.stride(1), static_cast<std::int64_t>(n_rows), center.data(),
                        scale.data(), columns.data(), static_cast<std::int64_t>(n_columns), Z.data.data());
   }
   return Z.release();
 }
 
+// Squares of it can still be summed up. Rows of next to no weight may lie farther off.
+constexpr double kLargest = 1e15;
+
 auto to_single(Stack<const double> Z) {
   NewArray<float> single({Z.shape(0), Z.shape(1), Z.shape(2)});
   {
     nb::gil_scoped_release release;
-    std::copy_n(Z.data(), Z.size(), single.data.data());
+    std::transform(Z.data(), Z.data() + Z.size(), single.data.data(), [](double z) {
+      return static_cast<float>(std::clamp(z, -kLargest, kLargest));
+    });
   }
   return single.release();
 }
@@ -228,7 +233,7 @@ using Model = std::tuple<Vector<const double>, Vector<const double>, Matrix<cons
 
 auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const double> y, Weights weight,
                   Matrix<const std::int32_t> subsets, std::optional<Matrix<const double>> start,
-                  std::optional<Model> model, std::int64_t max_iter, double tol, double rival, bool contest,
+                  std::optional<Model> model, std::int64_t max_iter, double tol, bool exact, double rival, bool contest,
                   std::int64_t n_threads) {
   const std::size_t n = subsets.shape(0), size = subsets.shape(1);
   NewArray<double> coefficients({n, size + 1}), cross_entropy({n}), left({n});
@@ -245,7 +250,7 @@ auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const
     nb::gil_scoped_release release;
     safdr::fit_logistic(as_design(Z, single, y, weight), subsets.data(), static_cast<std::int64_t>(n),
                         static_cast<std::int64_t>(size), data_of(start), model ? &local : nullptr, places,
-                        {max_iter, tol, rival, contest, n_threads},
+                        {max_iter, tol, exact, rival, contest, n_threads},
                         {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
                          converged.data.data(), left.data.data(), n_iter.data.data()});
   }
@@ -304,11 +309,11 @@ NB_MODULE(_core, m) {
         "left"_a.noconvert().none() = nb::none());
   m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(),
         "collinear_tol"_a);
-  m.def("standardise", &standardise, "X"_a, "mean"_a, "scale"_a, "columns"_a);
+  m.def("standardise", &standardise, "X"_a, "center"_a, "scale"_a, "columns"_a);
   m.def("to_single", &to_single, "Z"_a);
   m.def("local_model", &local_model, "Z"_a, "single"_a, "y"_a, "weight"_a.none(), "columns"_a, "coefficients"_a);
   m.def("fit_logistic", &fit_logistic, "Z"_a, "single"_a, "y"_a, "weight"_a.none(), "subsets"_a, nb::kw_only(),
-        "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "rival"_a,
+        "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "exact"_a, "rival"_a,
         "contest"_a, "n_threads"_a);
   m.def("fit_multinomial", &fit_multinomial, "Z"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,
         "left"_a, "slow_steps"_a, nb::kw_only(), "max_iter"_a, "tol"_a, "exact"_a, "contest"_a, "n_threads"_a);

@@ -38,7 +38,8 @@ SAFDR_INLINE Real exp_minus_single(Real a) {
   const Real shifted = x * kLog2e + kShift;
   const Real n = shifted - kShift;
   const Real r = (x - n * kLn2High) - n * kLn2Low, r2 = r * r;
-  const Real p = (1.0f + r) + r2 * ((0.5f + r * (1.0f / 6)) + r2 * ((1.0f / 24 + r * (1.0f / 120)) + r2 * (1.0f / 720)));
+  const Real p23 = 0.5f + r * (1.0f / 6), p45 = 1.0f / 24 + r * (1.0f / 120);
+  const Real p = (1.0f + r) + r2 * (p23 + r2 * (p45 + r2 * (1.0f / 720)));
   const Bits exponent = (std::bit_cast<Bits>(shifted) + 127) << 23;
   return p * std::bit_cast<Real>(exponent);
 }

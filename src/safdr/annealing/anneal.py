@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from safdr.annealing.chains import Chains
 from safdr.annealing.schedule import beta_step, has_converged, spread, steps_ahead
 from safdr.checkpoint import no_checkpoint
-from safdr.moments import FloatArray
+from safdr.moments import FloatArray, IntArray
 from safdr.result import Trace
 
 
@@ -74,11 +75,10 @@ def anneal(
     n_replicas = len(start)
     step = beta_step(start if spread_sample is None else spread_sample, settings.temperature_step)
     betas: FloatArray = step * np.arange(1.0, settings.max_steps + 1)
-    each_beta = np.repeat(betas[:, None], n_replicas, axis=1)
+    each_beta = np.broadcast_to(betas[:, None], (len(betas), n_replicas))
     which = None
     if settings.batch_draw != "proposal":
-        # For all steps at once: to draw for some takes nearly as long.
-        which = rng.integers(chains.n_batches, size=each_beta.shape)
+        which = _Draws(rng, chains.n_batches, n_replicas)
     values, acceptance = [start[None]], [np.full((1, n_replicas), np.nan)]
     means = _finite_means(start[None])
     origin = means[0] if origin is None else origin
@@ -88,7 +88,8 @@ def anneal(
         checkpoint()
         ahead = steps_ahead(n_steps, chains.sweeps_at_once, settings.n_iter_no_change)
         now = slice(n_steps, n_steps + ahead)
-        reached, accepted = chains.sweep(each_beta[now], None if which is None else which[now])
+        beta = each_beta[now]
+        reached, accepted = chains.sweep(beta, None if which is None else which.take(len(beta)))
         values.append(reached)
         acceptance.append(accepted)
         means += _finite_means(reached)
@@ -101,6 +102,23 @@ def anneal(
         np.add.reduce(np.concatenate(acceptance), axis=1) / n_replicas,
         converged,
     )
+
+
+class _Draws:
+    """The batch of each replica at each step, drawn for many steps ahead, which takes no longer."""
+
+    AHEAD = 100
+
+    def __init__(self, rng: np.random.Generator, n_batches: int, n_replicas: int) -> None:
+        self._draw = partial(rng.integers, n_batches, size=(self.AHEAD, n_replicas))
+        self._drawn: IntArray = np.empty((0, n_replicas), dtype=np.int64)
+
+    def take(self, n_steps: int) -> IntArray:
+        """Those of the next steps."""
+        while len(self._drawn) < n_steps:
+            self._drawn = np.concatenate([self._drawn, self._draw()])
+        now, self._drawn = self._drawn[:n_steps], self._drawn[n_steps:]
+        return now
 
 
 def _finite_means(values: FloatArray) -> list[float]:

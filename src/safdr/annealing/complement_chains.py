@@ -11,6 +11,10 @@ from safdr.annealing.complement import Complement
 from safdr.criterion import Criterion
 from safdr.moments import FloatArray, IntArray
 
+# Drift is told relative to no less than this share of the value of all features.
+LEAST_VALUE = 1e-6
+TINY = float(np.finfo(np.float64).tiny)
+
 
 class ComplementChains:
     """Like `SwapChains`, and with the same distribution, at the cost of the smaller side.
@@ -89,8 +93,10 @@ class ComplementChains:
         values = self._complement.whole - lost
         self._values = None
         self._smallest = min(self._smallest, float(values.min()))
-        # A bound: what was lost, of which this was a share, is less than the value of all.
-        self.drift = self._left_out.drift * self._complement.whole / self._smallest
+        # A bound: what was lost, of which this was a share, is less than the value of all. Where no
+        # class differs from another, values of nothing have no digits to lose.
+        whole = self._complement.whole
+        self.drift = self._left_out.drift * whole / max(self._smallest, LEAST_VALUE * whole, TINY)
         return values, acceptance
 
     def climbed(self) -> tuple[IntArray, FloatArray]:
