@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from safdr.cancellation import Cancellation
 from safdr.moments import IntArray
@@ -137,7 +138,8 @@ def score_size(
 
         def score(X: Any, y: NDArray[Any], which: str) -> float:
             try:
-                return float(scorer(model, X[:, result.subset], y, **fold.score_params[which]))
+                chosen = X[:, result.subset] if issparse(X) else X.take(result.subset, axis=1)
+                return float(scorer(model, chosen, y, **fold.score_params[which]))
             except (AttributeError, TypeError, ValueError) as error:
                 hint = NO_SUCH_METHOD if isinstance(error, AttributeError) else fold.hint
                 raise ValueError(
