@@ -25,7 +25,7 @@ ENGINE = {
         *("annealing", "_core", "checkpoint", "constraints", "criterion", "moments", "result")
     },
     "design": {"_core", "moments"},
-    "contest": set(),
+    "contest": {"moments"},
     "logistic": {"_core", "checkpoint", "contest", "design", "moments"},
     "multinomial": {"_core", "checkpoint", "contest", "design", "moments"},
     "least_squares": {"checkpoint", "moments"},

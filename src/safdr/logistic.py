@@ -30,7 +30,7 @@ ROUNDING = 1e-6
 LEAST_ROUNDING = 1e-7
 
 # Some tenth of a second, after which Python gets its turn: to see Ctrl-C, or a checkpoint.
-OPERATIONS_AT_ONCE = 3e8
+OPERATIONS_AT_ONCE = 1e9
 
 EVERY = slice(None)
 
