@@ -353,11 +353,15 @@ void standardise(const double* X, std::int64_t row_stride, std::int64_t column_s
 
 void local_model(const Design& design, const std::int32_t* columns, std::int64_t n_columns,
                  const double* coefficients, double* gradient, double* hessian) {
-  Exact f(design, n_columns);
+  Single f(design, n_columns);
   f.take_columns(columns);
   evaluate(f, coefficients);
   f.keep();
-  sum_hessian(f);
+  sum_hessian_roughly(f);
+  AlignedBuffer<double> L(f.stride * f.stride);
+  std::copy_n(f.H.data(), f.stride * f.stride, L.data());
+  // What nearly equal columns differ by would be lost in it, and fits that start from it would never see it.
+  if (!(factorise(L.data(), n_columns, f.stride) > kWellConditioned)) sum_hessian(f);
   std::copy_n(f.gradient.data(), n_columns, gradient);
   for (std::int64_t i = 0; i < n_columns; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
