@@ -188,7 +188,7 @@ class LogisticData:
         fit = partial(self._fit, portion, contest=True, n_threads=n_threads, checkpoint=checkpoint)
         first, others = slice(0, 1), slice(1, None)
         fits = fit(first, start=self._discriminant_start(subsets[first]), exact=False)
-        rival = fits[1][0]
+        parts, rival = [fits], fits[1][0]
         model = start = None
         if rival > 0.0 and len(subsets) > 1:
             columns, places = renumbered(numbered, design.Z.shape[1])
@@ -196,10 +196,8 @@ class LogisticData:
                 model = self._local_model(design, columns, places, 0, fits[0][0])
             else:
                 start = self._discriminant_start(subsets[others])
-            more = fit(others, start=start, model=model, exact=False, rival=rival)
-            fits = in_turn([fits, more], len(subsets), contest=True)
-        else:
-            fits = in_turn([fits], len(subsets), contest=True)
+            parts.append(fit(others, start=start, model=model, exact=False, rival=rival))
+        fits = in_turn(parts, len(subsets), contest=True)
         fits[3][:] = False  # converged
         fit_contenders(
             fits,

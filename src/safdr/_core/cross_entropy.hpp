@@ -85,18 +85,15 @@ class CrossEntropy {
   SAFDR_INLINE void sum_hessian_roughly() { sum_up(rough_); }
 
  private:
-  typedef Real Part __attribute__((vector_size(kRegisterBytes)));
+  typedef typename Register<Real>::Part Part;
   // Unsigned integers as wide as a number.
   typedef std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t> Bits;
-  static constexpr std::int64_t kWidth = kRegisterBytes / sizeof(Real), kStep = 4, kStrip = 4 * kWidth;
+  static constexpr std::int64_t kWidth = Register<Real>::kWidth, kStep = 4, kStrip = 4 * kWidth;
 
   struct Sum {
     double loss;
     Real min_margin;
   };
-
-  static SAFDR_INLINE Part& at(Real* p) { return *reinterpret_cast<Part*>(p); }
-  static SAFDR_INLINE const Part& at(const Real* p) { return *reinterpret_cast<const Part*>(p); }
 
   static SAFDR_INLINE Real exp_of_minus(Real a) {
     if constexpr (sizeof(Real) == 8) {
@@ -186,13 +183,7 @@ class CrossEntropy {
       const Part residual = at(residual_ + n);
       for (int i = 0; i < Columns; ++i) sum[i] += residual * at(z[i] + n);
     }
-    for (int i = 0; i < Columns; ++i) gradient.data()[j + i] += total_of(sum[i]);
-  }
-
-  static SAFDR_INLINE double total_of(const Part& part) {
-    Real total = 0;
-    for (int n = 0; n < kWidth; ++n) total += part[n];
-    return static_cast<double>(total);
+    for (int i = 0; i < Columns; ++i) gradient.data()[j + i] += static_cast<double>(sum_of(sum[i]));
   }
 
   // H is V'V with V = sqrt(curvature) z: one matrix to read, so that a block of it stays near.

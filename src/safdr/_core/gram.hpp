@@ -63,43 +63,39 @@ class Gram {
   }
 
  private:
-  typedef Real Part __attribute__((vector_size(kRegisterBytes)));
-  static constexpr std::int64_t kWidth = kRegisterBytes / sizeof(Real);
+  typedef typename Register<Real>::Part Part;
+  static constexpr std::int64_t kWidth = Register<Real>::kWidth;
   // Nine sums run side by side, enough to keep two units busy that take four cycles a sum, and few enough for
   // sixteen registers.
   static constexpr std::int64_t kTile = 3;
   // In single precision a sum of more terms than this many blocks have would lose digits.
   static constexpr std::int64_t kBlocksAtOnce = 16;
 
-  static SAFDR_INLINE Part& part(Real* p) { return *reinterpret_cast<Part*>(p); }
-  static SAFDR_INLINE const Part& part(const Real* p) { return *reinterpret_cast<const Part*>(p); }
-
   // The sums stay vectors from block to block.
   SAFDR_INLINE void add_tile(const Real* rows, const Real* columns, std::int64_t n_rows, Real* sums) {
     Part sum[kTile][kTile];
     each<kTile>([&](auto r) SAFDR_INLINE_LAMBDA {
-      each<kTile>([&](auto c) SAFDR_INLINE_LAMBDA { sum[r][c] = part(sums + (r * kTile + c) * kWidth); });
+      each<kTile>([&](auto c) SAFDR_INLINE_LAMBDA { sum[r][c] = at(sums + (r * kTile + c) * kWidth); });
     });
     for (std::int64_t n = 0; n < n_rows; n += kWidth) {
-      const Part c0 = part(columns + n), c1 = part(columns + kBlock + n), c2 = part(columns + 2 * kBlock + n);
+      const Part c0 = at(columns + n), c1 = at(columns + kBlock + n), c2 = at(columns + 2 * kBlock + n);
       each<kTile>([&](auto r) SAFDR_INLINE_LAMBDA {
-        const Part factor = part(rows + r * kBlock + n);
+        const Part factor = at(rows + r * kBlock + n);
         sum[r][0] += factor * c0;
         sum[r][1] += factor * c1;
         sum[r][2] += factor * c2;
       });
     }
     each<kTile>([&](auto r) SAFDR_INLINE_LAMBDA {
-      each<kTile>([&](auto c) SAFDR_INLINE_LAMBDA { part(sums + (r * kTile + c) * kWidth) = sum[r][c]; });
+      each<kTile>([&](auto c) SAFDR_INLINE_LAMBDA { at(sums + (r * kTile + c) * kWidth) = sum[r][c]; });
     });
   }
 
   SAFDR_INLINE void flush() {
     for (std::int64_t i = 0; i < n_sums_; ++i) {
-      Real *sum = sums_.data() + i * kWidth, total = 0;
-      for (std::int64_t lane = 0; lane < kWidth; ++lane) total += sum[lane];
-      totals_.data()[i] += static_cast<double>(total);
-      part(sum) = Part{};
+      Part& sum = at(sums_.data() + i * kWidth);
+      totals_.data()[i] += static_cast<double>(sum_of(sum));
+      sum = Part{};
     }
   }
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "clones.hpp"
@@ -153,13 +154,28 @@ SAFDR_INLINE void each(Body body) {
   all(std::make_integer_sequence<int, N>{});
 }
 
-// The vector at an aligned place, and the sum of its numbers.
-SAFDR_INLINE Lanes::Part& at(double* p) { return *reinterpret_cast<Lanes::Part*>(p); }
-SAFDR_INLINE const Lanes::Part& at(const double* p) { return *reinterpret_cast<const Lanes::Part*>(p); }
+// As many numbers as a register holds.
+template <class Real>
+struct Register {
+  typedef Real Part __attribute__((vector_size(kRegisterBytes)));
+  static constexpr std::int64_t kWidth = kRegisterBytes / sizeof(Real);
+};
 
-SAFDR_INLINE double sum_of(const Lanes::Part& part) {
-  double total = 0.0;
-  for (int n = 0; n < Lanes::kPerPart; ++n) total += part[n];
+// The vector at an aligned place, and the sum of its numbers.
+template <class Real>
+SAFDR_INLINE typename Register<Real>::Part& at(Real* p) {
+  return *reinterpret_cast<typename Register<Real>::Part*>(p);
+}
+
+template <class Real>
+SAFDR_INLINE const typename Register<Real>::Part& at(const Real* p) {
+  return *reinterpret_cast<const typename Register<Real>::Part*>(p);
+}
+
+template <class Part>
+SAFDR_INLINE auto sum_of(const Part& part) {
+  std::remove_cvref_t<decltype(part[0])> total = 0;
+  for (std::size_t n = 0; n < sizeof(part) / sizeof(total); ++n) total += part[n];
   return total;
 }
 

@@ -136,15 +136,6 @@ class SoftmaxLoss {
   static constexpr std::int64_t kWidth = Lanes::kPerPart, kTile = 4, kHalf = 2;
 
   static std::int64_t whole_tiles(std::int64_t n) { return (n + kTile - 1) / kTile * kTile; }
-  static SAFDR_INLINE Part& at(double* p) { return *reinterpret_cast<Part*>(p); }
-  static SAFDR_INLINE const Part& at(const double* p) { return *reinterpret_cast<const Part*>(p); }
-
-  static SAFDR_INLINE double sum_of(const Part& part) {
-    double total = 0.0;
-    for (std::int64_t lane = 0; lane < kWidth; ++lane) total += part[lane];
-    return total;
-  }
-
   // Rows beyond the last have no weight.
   SAFDR_INLINE void take_block(std::int64_t block) {
     const double* Z = design_.Z + block * design_.n_columns * kBlock;
