@@ -164,6 +164,25 @@ def test_a_target_of_several_values_offers_one_against_the_rest(select, write, c
     }
 
 
+def test_without_a_target_any_types_of_columns_are_looked_through(select, write, columns):
+    n = len(columns["late"])
+    columns |= {
+        "colour": pa.array(columns["colour"]).dictionary_encode(),
+        "nothing": pa.nulls(n),
+        "list": [[1], [2]] * (n // 2),
+        "struct": [{"a": 1}, {"a": 2}] * (n // 2),
+        "view": pa.array(["a", "b"] * (n // 2), pa.string_view()),
+    }
+    error = select(write(columns), code=2).err
+    assert "Columns with two values are 'view', 'colour', 'late'." in error
+
+
+def test_a_target_of_lists_is_named_with_its_type(select, write, columns):
+    columns["list"] = [[1], [2]] * (len(columns["late"]) // 2)
+    error = select(write(columns), "-t", "list", code=1).err
+    assert "The target 'list' can't be read: neither numbers nor text (list)." in error
+
+
 def test_the_positive_class_turns_the_signs(select, write, columns):
     path = write(columns)
     one = select(path, "-t", "late", "-k", 2, "--json").json

@@ -23,6 +23,7 @@ from safdr.cli.options import (
 )
 from safdr.cli.progress import SearchProgress
 from safdr.cli.writing import to_json, write_results
+from safdr.export.errors import ExportError
 from safdr.table.leaks import pure_levels
 from safdr.table.prepare import Choices, Prepared, prepare
 
@@ -72,8 +73,11 @@ def run(
     asked = {**_given(asdict(choices)), **constraining.settings}
     seconds = time.perf_counter() - started
     report = _report(file, estimator, prepared, notes, asked, seconds, fixed=fixed)
-    written = write_results(results, report, prepared, estimator, _table_name(file))
+    written, failed = write_results(results, report, prepared, estimator, _table_name(file))
     _print(results, report, written)
+    if failed:
+        texts = [f"{str(path)!r} is not written: {error}" for path, error in failed.items()]
+        raise ExportError("\n".join(texts)) from next(iter(failed.values()))
 
 
 def _table_name(file: str | None) -> str:
@@ -110,8 +114,10 @@ def _which_target(table: pa.Table) -> str:
     import pyarrow.compute as pc
 
     from safdr.table.errors import named
+    from safdr.table.plain import plain
 
-    pairs = zip(table.column_names, table.columns, strict=True)
+    readable, _ = plain(table)
+    pairs = zip(readable.column_names, readable.columns, strict=True)
     two = [name for name, column in pairs if pc.count_distinct(column).as_py() == 2]
     if two:
         # A target often says so, and mostly comes last.

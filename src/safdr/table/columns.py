@@ -37,39 +37,6 @@ class LeftOut:
     reason: str
 
 
-def plain(table: pa.Table) -> pa.Table:
-    """One way to be missing, and no dictionaries.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        As read.
-
-    Returns
-    -------
-    pyarrow.Table
-        Not-a-number and infinity are missing values, categories are their values.
-    """
-    for i, name in enumerate(table.column_names):
-        column = _plain_column(table.column(i))
-        if column is not table.column(i):
-            table = table.set_column(i, name, column)
-    return table
-
-
-def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_floating(column.type):
-        finite = pc.is_finite(column)
-        if not pc.all(finite, min_count=0).as_py():
-            column = pc.if_else(finite, column, pa.scalar(None, column.type))
-    return column
-
-
 def sort_columns(
     table: pa.Table, names: Iterable[str], keep: Iterable[str] = ()
 ) -> tuple[dict[str, Kind], list[LeftOut]]:
@@ -78,7 +45,7 @@ def sort_columns(
     Parameters
     ----------
     table : pyarrow.Table
-        From `plain`.
+        Of plain columns.
     names : iterable of str
         Columns to look at.
     keep : iterable of str, default=()
@@ -135,7 +102,7 @@ def _kind(kind: Any) -> Kind | None:
         return "boolean"
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         return "number"
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+    if types.is_string(kind) or types.is_large_string(kind):
         return "text"
     return None
 
@@ -153,6 +120,10 @@ def _unusable(column: pa.ChunkedArray, kind: Kind | None) -> str | None:
         return f"neither numbers nor text ({column.type})"
     if pc.count_distinct(column).as_py() == 1:
         return "one value only"
+    if kind == "number":
+        ends = pc.min_max(column.cast("float64", safe=False)).as_py()
+        if ends["min"] == ends["max"]:
+            return "one value only in double precision, which models compute in"
     return None
 
 

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.columns import Kind, LeftOut, code_example, plain, sort_columns
+from safdr.table.columns import Kind, LeftOut, code_example, sort_columns
 from safdr.table.errors import (
     ClassLostError,
     ColumnUseError,
     MissingValuesError,
     OneClassError,
     TableError,
+    TargetError,
     UnknownColumnError,
     counted,
 )
 from safdr.table.missing import Way, complete_rows, look_for_missing, warnings_about
+from safdr.table.plain import plain
 from safdr.table.reading import check_names
 from safdr.table.recipe import FloatArray, Recipe, learn_recipe
 from safdr.table.target import Target, read_target
@@ -127,8 +129,10 @@ def prepare(table: pa.Table, choices: Choices) -> Prepared:
     ['colour = red', 'x']
     """
     _check_columns(table, choices)
-    table, target, notes = _with_target(plain(table), choices)
-    kinds, left_out = _usable(table, choices)
+    table, unreadable = plain(table)
+    _check_readable(unreadable, choices)
+    table, target, notes = _with_target(table, choices)
+    kinds, left_out = _usable(table, unreadable, choices)
     table, target, kinds, more_out, warnings = _without_gaps(table, target, kinds, choices)
     train, test = _split(target, choices)
     recipe, uncoded = learn_recipe(table.take(train), kinds, fill=choices.missing == "median")
@@ -160,6 +164,16 @@ def _check_columns(table: pa.Table, choices: Choices) -> None:
         raise ColumnUseError(f"The column {name!r} is to be used and to be left out.")
 
 
+def _check_readable(unreadable: Sequence[LeftOut], choices: Choices) -> None:
+    """Refuse a target that no classes can be read from."""
+    for each in unreadable:
+        if each.column == choices.target:
+            raise TargetError(
+                f"The target {each.column!r} can't be read: {each.reason}. Make it numbers, text "
+                "or booleans, or predict another column."
+            )
+
+
 def _with_target(table: pa.Table, choices: Choices) -> tuple[pa.Table, Target, list[str]]:
     """The rows whose target is known."""
     known = complete_rows(table, [choices.target])
@@ -177,12 +191,15 @@ def _with_target(table: pa.Table, choices: Choices) -> tuple[pa.Table, Target, l
     return table, target, notes
 
 
-def _usable(table: pa.Table, choices: Choices) -> tuple[dict[str, Kind], list[LeftOut]]:
+def _usable(
+    table: pa.Table, unreadable: Sequence[LeftOut], choices: Choices
+) -> tuple[dict[str, Kind], list[LeftOut]]:
     """The columns that can be features, and why not the others."""
     asked = {**dict.fromkeys(choices.drop, "dropped on request")}
     asked.update(dict.fromkeys(choices.identifiers, "an identifier, as you said"))
     candidates = [n for n in table.column_names if n != choices.target and n not in asked]
     kinds, left_out = sort_columns(table, candidates, choices.keep)
+    left_out = [*(each for each in unreadable if each.column not in asked), *left_out]
     for each in left_out:
         if each.column in choices.keep:
             raise ColumnUseError(f"The column {each.column!r} can't be kept: {each.reason}.")

@@ -82,17 +82,20 @@ def read_target(column: pa.ChunkedArray, name: str, positive: str | None) -> Tar
     -------
     Target
     """
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    values = sorted(pc.unique(column).to_pylist())
+    if pa.types.is_floating(column.type):
+        # Or -0 would be a class beside 0.
+        column = pc.add(column, pa.scalar(0, column.type))
+    values, labels = _classes(column, name)
     if len(values) > MAX_CLASSES:
-        first = ", ".join(label_text(value) for value in values[:5])
+        first = ", ".join(labels[:5])
         raise TargetError(
             f"The target {name!r} has {len(values):,} values ({first}, …). A target has two, or up "
             f"to {MAX_CLASSES} of which one is set against the rest. To predict a quantity, cut it "
             "into two classes first."
         )
-    labels = [label_text(value) for value in values]
     if len(values) < 2:
         raise OneClassError(
             f"The target {name!r} has one value only, {labels[0]!r}: nothing can be told apart."
@@ -102,6 +105,23 @@ def read_target(column: pa.ChunkedArray, name: str, positive: str | None) -> Tar
     rest = [label for i, label in enumerate(labels) if i != chosen]
     negative = rest[0] if len(rest) == 1 else f"not {shown(labels[chosen])}"
     return Target(name, negative, labels[chosen], is_positive)
+
+
+def _classes(column: pa.ChunkedArray, name: str) -> tuple[list[pa.Scalar], list[str]]:
+    """The different values in their order, as Arrow has them and as labels."""
+    import pyarrow.compute as pc
+
+    unique = list(pc.unique(column))
+    try:
+        values = [value.as_py() for value in unique]
+    except (ValueError, OverflowError):
+        # Years that Python has not, or a zone of time that nobody knows.
+        raise TargetError(
+            f"The target {name!r} holds values of type {column.type} that can't be shown as dates. "
+            "Make it numbers, text or booleans first."
+        ) from None
+    order = sorted(range(len(values)), key=values.__getitem__)
+    return [unique[i] for i in order], [label_text(values[i]) for i in order]
 
 
 def _chosen(name: str, labels: Sequence[str], positive: str | None, column: pa.ChunkedArray) -> int:
