@@ -245,19 +245,14 @@ def _claim(content: Mapping[str, Any]) -> Markup:
     size, total = content["size"], content["n_features"]
     chosen, largest = size["chosen"], size["largest"]
     count = f"{spelled(chosen)} of {counted(total, 'feature')}"
-    if largest is None and chosen < total:
-        best = "best single feature" if chosen == 1 else f"best {chosen}"
-        return Markup("The {} of {} found to {}").format(
-            best, counted(total, "feature"), _task(content, False)
-        )
     if _no_better_than_chance(content):
-        return Markup(
-            "No set of up to {} could be shown to {} better than guessing; chosen"
-        ).format(counted(largest, "feature"), _task(content, False))
+        return _no_claim(content)
+    if largest is None and chosen < total:
+        return _best_of_its_size(content)
     task = _task(content, chosen == 1)
     if chosen == total:
-        everything = "The only feature" if total == 1 else f"All {total} features together"
-        return Markup("{} {}{}").format(everything, task, " best" if largest and total > 1 else "")
+        best = " best" if largest and total > 1 else ""
+        return Markup("{} {}{}").format(_everything(total), task, best)
     if chosen == largest:
         return Markup("{}, the most that were tried, {} best").format(count, task)
     if size["rule"] in ("one_sd", "one_se"):
@@ -265,6 +260,32 @@ def _claim(content: Mapping[str, Any]) -> Markup:
     if size["rule"] == "best":
         return Markup("{} {} best").format(count, task)
     return Markup("{} {}, chosen by the rule {}").format(count, task, inline(size["rule"]))
+
+
+def _no_claim(content: Mapping[str, Any]) -> Markup:
+    """What to say of features that may be worth nothing; a given number of them was no choice."""
+    size, total = content["size"], content["n_features"]
+    task = _task(content, False)
+    if size["largest"] is not None:
+        most = counted(size["largest"], "feature")
+        text = "No set of up to {} could be shown to {} better than guessing; chosen"
+        return Markup(text).format(most, task)
+    if size["chosen"] == total:
+        text = "{} could not be shown to {} better than guessing"
+        return Markup(text).format(_everything(total), task)
+    text = "{} could not be shown to do so better than guessing"
+    return Markup(text).format(_best_of_its_size(content))
+
+
+def _best_of_its_size(content: Mapping[str, Any]) -> Markup:
+    """What a given number of features is."""
+    chosen, total = content["size"]["chosen"], counted(content["n_features"], "feature")
+    best = "best single feature" if chosen == 1 else f"best {chosen}"
+    return Markup("The {} of {} found to {}").format(best, total, _task(content, False))
+
+
+def _everything(total: int) -> str:
+    return "The only feature" if total == 1 else f"All {total} features together"
 
 
 def _task(content: Mapping[str, Any], singular: bool) -> Markup:

@@ -23,7 +23,7 @@ def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], wid
     Parameters
     ----------
     content : mapping
-        Of a report, with at least two subsets whose excess is a number.
+        Of a report, with at least two subsets; the excess of the chosen one must be a number.
     labels : mapping
         From the index of a feature to its label, from `unit_labels_of`.
     width : int
@@ -41,7 +41,7 @@ def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], wid
     names = column_width((short for short, _ in differences), room, FONT)
     row, left = (40, 0.0) if narrow else (24, names + GAP)
     sheet = Sheet(width, row * len(subsets) + 4, _spoken(subsets))
-    largest = max(each["excess"] for each in subsets)
+    largest = max(each["excess"] or 0.0 for each in subsets)
     scale = Scale(0.0, largest or 1.0, left, width - NUMBER)
     sheet.line(left + 0.5, 0, left + 0.5, row * len(subsets), "axis")
     for i, (each, (short, full)) in enumerate(zip(subsets, differences, strict=True)):
@@ -103,10 +103,11 @@ def _some_of(names: list[str], room: float) -> str:
     return head + fit(names[0], room - text_width(head + ", …", FONT), FONT) + ", …"
 
 
-def _draw_bar(sheet: Sheet, group: Element, share: float, scale: Scale, top: float) -> None:
+def _draw_bar(sheet: Sheet, group: Element, share: float | None, scale: Scale, top: float) -> None:
     """One bar, with its number at the end; nothing is still two pixels, to be seen."""
-    length = max(scale(share) - scale.start, 2.0)
-    sheet.rect(scale.start, top, length, BAR, "worse", within=group, rx=2)
+    length = 0.0 if share is None else max(scale(share) - scale.start, 2.0)
+    if share is not None:
+        sheet.rect(scale.start, top, length, BAR, "worse", within=group, rx=2)
     sheet.text(scale.start + length + 6, top + BAR - 2, excess(share), "value", within=group)
 
 

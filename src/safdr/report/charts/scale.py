@@ -56,7 +56,7 @@ def padded(values: Iterable[float], share: float = 0.06) -> tuple[float, float]:
     Parameters
     ----------
     values : iterable of float
-        The numbers.
+        The numbers; where there are none, any range serves.
     share : float, default=0.06
         Margin on either side, as a share of the range.
 
@@ -65,7 +65,7 @@ def padded(values: Iterable[float], share: float = 0.06) -> tuple[float, float]:
     tuple of float
     """
     known = list(values)
-    low, high = min(known), max(known)
+    low, high = min(known, default=0.0), max(known, default=0.0)
     margin = (high - low) * share or abs(high) * share or 1.0
     return low - margin, high + margin
 

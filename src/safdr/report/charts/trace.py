@@ -39,16 +39,18 @@ def draw_trace(content: Mapping[str, Any], labels: Mapping[int, str], width: int
     steps = list(range(len(trace["beta"])))
     sheet = Sheet(width, HEAD + UPPER + BETWEEN + LOWER + FOOT, _spoken(trace))
     x = Scale(0, steps[-1], LEFT, width - RIGHT)
-    low = [m - s for m, s in zip(trace["mean"], trace["std"], strict=True)]
-    high = [m + s for m, s in zip(trace["mean"], trace["std"], strict=True)]
+    # Where the criterion has no finite mean there is nothing to draw.
+    known = [i for i in steps if None not in (trace["mean"][i], trace["std"][i])]
+    low = [trace["mean"][i] - trace["std"][i] for i in known]
+    high = [trace["mean"][i] + trace["std"][i] for i in known]
     upper = Scale(*padded([*low, *high]), HEAD + UPPER, HEAD)
     lower = Scale(0.0, 1.0, HEAD + UPPER + BETWEEN + LOWER, HEAD + UPPER + BETWEEN)
     _draw_grid(sheet, upper, width)
     _draw_shares(sheet, lower, width)
-    band = [(x(i), upper(v)) for i, v in enumerate(high)]
-    band += [(x(i), upper(low[i])) for i in reversed(steps)]
+    band = [(x(i), upper(v)) for i, v in zip(known, high, strict=True)]
+    band += [(x(i), upper(v)) for i, v in zip(known[::-1], low[::-1], strict=True)]
     sheet.add("polygon", "band", points=" ".join(f"{a:.1f},{b:.1f}" for a, b in band))
-    sheet.polyline([(x(i), upper(v)) for i, v in enumerate(trace["mean"])], "curve")
+    sheet.polyline([(x(i), upper(trace["mean"][i])) for i in known], "curve")
     accepted = [(x(i), lower(v)) for i, v in enumerate(trace["acceptance"]) if v is not None]
     sheet.polyline(accepted, "curve second")
     _draw_time(sheet, x, trace, lower.start, width)
