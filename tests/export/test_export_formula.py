@@ -32,7 +32,7 @@ HOSTILE = [
     '"; DROP TABLE "loans"; --',
     "'); import os; os._exit(7) #",
     "{target} %s {0}",
-    "back\\slash\\",
+    "back\\slash",
     "new\nline -- comment\n; SELECT 1",
     '"""',
     "emoji 🦊 and ünïcode",
@@ -123,9 +123,14 @@ def test_the_python_file_scores_a_csv_file(tmp_path):
     writer.writeheader()
     writer.writerows(table.to_pylist())
     printed = run([sys.executable, "-I", "score.py"], tmp_path, text.getvalue())
-    np.testing.assert_allclose(
-        [float(line) for line in printed.split()], formula.probability(table), atol=1e-9
-    )
+    np.testing.assert_allclose(probabilities(printed), formula.probability(table), atol=1e-9)
+
+
+def probabilities(printed, delimiter=","):
+    """The last column, decimal commas as points."""
+    names, *rows = csv.reader(io.StringIO(printed, newline=""), delimiter=delimiter)
+    assert names[-2:] == ["log_odds", "probability"]
+    return [float(row[-1].replace(",", ".")) for row in rows]
 
 
 @pytest.fixture
@@ -153,7 +158,8 @@ def score(tmp_path):
     ],
 )
 def test_the_python_file_reads_the_csv_files_that_the_model_came_from(score, tmp_path, text):
-    found = [float(line) for line in run(score, tmp_path, text).split()]
+    delimiter = next(each for each in ",;\t|" if each in text.splitlines()[0])
+    found = probabilities(run(score, tmp_path, text), delimiter)
     np.testing.assert_allclose(found, expit([0.1 + 1.5 - 1.5 + 2, 0.1 + 2 - 1.25]), atol=1e-12)
 
 
@@ -163,7 +169,7 @@ def test_the_python_file_reads_the_csv_files_that_the_model_came_from(score, tmp
         ("a;c;t\n1;2;x\n", "The file has no column 'b'. It has: 'a', 'c', 't'."),
         ("", "The file has no column 'a', 'b', 't'. It has: none."),
         ("a,b,t\n1,2,x\n,2,x\n", "Row 2: 'a' has no value."),
-        ("a,b,t\n1,2,x\nmany,2,x\n", "Row 2: could not convert string to float: 'many'."),
+        ("a,b,t\n1,2,x\nmany,2,x\n", "Row 2: 'a' must be a number; got 'many'."),
     ],
 )
 def test_the_python_file_says_what_a_csv_file_lacks(score, tmp_path, text, message):

@@ -281,14 +281,6 @@ def test_a_file_that_is_there_is_replaced_only_by_force(select, table, tmp_path)
     assert json.loads(out.read_text())["features"]
 
 
-def test_a_failed_export_leaves_no_file(select, write, columns, tmp_path):
-    columns["height\0"] = columns.pop("height")
-    options = ["--out", tmp_path / "r.json", "--export", tmp_path / "m.sql"]
-    error = select(write(columns), "-t", "late", "-k", 4, *options, code=1).err
-    assert "zero character" in error
-    assert [path.name for path in tmp_path.iterdir()] == ["loans.parquet"]
-
-
 def test_no_result_replaces_the_table(select, table):
     before = table.read_bytes()
     error = select(table, "-t", "late", "--out", table, "--force", code=2).err

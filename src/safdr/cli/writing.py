@@ -1,4 +1,4 @@
-"""Files with the result; all are made before the first is written."""
+"""Files with the result; all that can be made are made before the first is written."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from safdr.atomic import write_atomically
 from safdr.cli.options import ResultOptions
+from safdr.export.errors import ExportError
 from safdr.table.prepare import Prepared
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ def write_results(
     prepared: Prepared,
     estimator: AnnealingSelectorCV,
     table_name: str,
-) -> list[Path]:
-    """Write what was asked for; a failure to make one file leaves none.
+) -> tuple[list[Path], dict[Path, ExportError]]:
+    """Write what was asked for; an export that can't be made takes nothing else with it.
 
     Parameters
     ----------
@@ -38,19 +39,25 @@ def write_results(
 
     Returns
     -------
-    list of Path
+    written : list of Path
         Files that were written.
+    failed : dict
+        Exports that were not, and why.
     """
     made: dict[Path, bytes] = {}
+    failed: dict[Path, ExportError] = {}
     for path in results.export or []:
-        made[path] = _export(path, prepared, estimator, table_name)
+        try:
+            made[path] = _export(path, prepared, estimator, table_name)
+        except ExportError as error:
+            failed[path] = error
     if results.report is not None:
         made[results.report] = report.to_html().encode()
     if results.out is not None:
         made[results.out] = to_json(report).encode()
     for path, content in made.items():
         write_atomically(path, content)
-    return list(made)
+    return list(made), failed
 
 
 def _export(

@@ -72,6 +72,13 @@ class Formula:
             total += term.coefficient * term.feature.values(table)
         return total
 
+    def magnitude(self, table: pa.Table) -> FloatArray:
+        """The sum of the sizes of all terms of each row, which says how far its sum is rounded."""
+        total = np.full(table.num_rows, abs(self.intercept))
+        for term in self.terms:
+            total += np.abs(term.coefficient * term.feature.values(table))
+        return total
+
     def probability(self, table: pa.Table) -> FloatArray:
         """The probability of the positive class of each row of a table."""
         return np.asarray(expit(self.log_odds(table)))

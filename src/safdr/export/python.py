@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from safdr.export.formula import Formula
-from safdr.table.recipe import FloatArray
+from safdr.table.recipe import Feature, FloatArray
 from safdr.table.text import MISSING_TEXTS
 
 if TYPE_CHECKING:
@@ -21,10 +21,17 @@ TEMPLATE = '''\
     from {module} import probability
     probability({{"column": value, ...}})
 
-or, for all rows of a CSV file:  python {module}.py < rows.csv
+scores one row. Numbers may be text, as in a CSV file; None, NaN and infinity are missing values.
+
+    python {module}.py < rows.csv > scored.csv
+
+scores a CSV file (of gzip, too): all its columns, then log_odds and probability, with an underscore
+more where it has such a column. The separator and the decimal mark are those of the file, the text
+is UTF-8. A row that can't be scored is named, and nothing is printed.
 """
 
 import csv
+import gzip
 import io
 import math
 import os
@@ -34,47 +41,83 @@ import sys
 TARGET = {target}
 CLASSES = ({negative}, {positive})  # the probability is that of the second
 INTERCEPT = {intercept}
-# Column, coefficient, level of a text column (None: the number itself), and what the term is where
-# the value is missing (None: it must be there).
+# Column, coefficient, level of a text column (None: the number itself; True: 1 for true), and what
+# the feature is where the value is missing (None: it must be there).
 TERMS = [
 {terms}
 ]
+NUMBER = re.compile(
+    r"[ \\t]*[-+]?((\\d+\\.?\\d*|\\.\\d+)(e[-+]?\\d+)?|nan|inf|infinity)[ \\t]*",
+    re.ASCII | re.IGNORECASE,
+)
+TRUTHS = {{"true": 1, "True": 1, "TRUE": 1, "false": 0, "False": 0, "FALSE": 0}}
 
 
 def log_odds(row):
     """Log-odds of CLASSES[1] for a row, a mapping from column to value."""
-    terms = (c * _feature(row, column, level, fill) for column, c, level, fill in TERMS)
-    return math.fsum([INTERCEPT, *terms])
+    terms = [c * _feature(row, column, level, fill) for column, c, level, fill in TERMS]
+    try:
+        return math.fsum([INTERCEPT, *terms])
+    except (OverflowError, ValueError):  # beyond the largest number
+        return sum(terms, INTERCEPT)
 
 
 def probability(row):
     """Probability of CLASSES[1] for a row, a mapping from column to value."""
-    z = log_odds(row)
+    return _logistic(log_odds(row))
+
+
+def _logistic(z):
     return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
 
 
 def _feature(row, column, level, fill):
-    try:
-        value = row[column]
-    except KeyError:
-        value = None
-    if _is_missing(value):
+    value = _value(row, column)
+    if isinstance(value, str) and level is True:
+        value = TRUTHS.get(value, value)
+    if value is not None:
+        value = _same(column, value, level) if isinstance(level, str) else _number(column, value)
+    if value is None:
         if fill is None:
             raise ValueError(f"{{column!r}} has no value")
         return fill
-    if level is not None:
-        return float(value == level)
-    return _number(value)
+    if level is True and value not in (0, 1):
+        raise ValueError(f"{{column!r}} must be true or false; got {{row[column]!r}}")
+    return value
 
 
-def _is_missing(value):
-    return value is None or value == "" or value != value
+def _value(row, column):
+    """What a row has in a column; None where it is missing."""
+    try:
+        value = row[column]
+    except (KeyError, IndexError):
+        return None
+    if hasattr(value, "__len__") and not isinstance(value, (str, bytes)):
+        raise TypeError(
+            f"{{column!r}} holds a {{type(value).__name__}}, not one value. Score row by row; "
+            'those of a data frame are frame.to_dict("records")'
+        )
+    is_missing = value is None or type(value).__name__ == "NAType" or value != value
+    return None if is_missing else value
 
 
-def _number(value):
-    if isinstance(value, str) and value.lower() in ("true", "false"):
-        return float(value.lower() == "true")
-    return float(value)
+def _same(column, value, level):
+    if not isinstance(value, str):
+        raise ValueError(f"{{column!r}} must be text; got {{value!r}}")
+    return float(value == level)
+
+
+def _number(column, value):
+    """A float, from text as it is read for the model; None where it is missing."""
+    if value == "":
+        return None
+    try:
+        if isinstance(value, str) and not NUMBER.fullmatch(value):
+            raise ValueError
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{{column!r}} must be a number; got {{value!r}}") from None
+    return number if math.isfinite(number) else None
 
 
 # The rest reads CSV files, as they were read for the model.
@@ -82,57 +125,100 @@ MISSING = {missing}
 
 
 def main():
-    """Print the probability of each row of the CSV file on standard input."""
-    try:
-        for i, row in enumerate(_rows(_decoded(sys.stdin.buffer.read())), start=1):
-            try:
-                print(probability(row))
-            except ValueError as error:
-                sys.exit(f"Row {{i}}: {{error}}.")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader, such as head, has seen enough. What is left to flush must go somewhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Print the CSV file on standard input with two more columns: log-odds and probability."""
+    # The default is a limit of 131,072 characters a value.
+    csv.field_size_limit(2**31 - 1)
+    text = _decoded(sys.stdin.buffer.read())
+    names, delimiter = _header(text)
+    rows = _rows(text, delimiter, len(names))
+    mark = "," if delimiter != "," and _has_decimal_commas(names, rows) else "."
+    table = [[*names, *_added(names)]]
+    for i, row in enumerate(rows, start=1):
+        try:
+            z = log_odds(_mapping(names, row, mark))
+        except ValueError as error:
+            sys.exit(f"Row {{i}}: {{error}}.")
+        table.append([*row, *(repr(x).replace(".", mark) for x in (z, _logistic(z)))])
+    _print(table, delimiter)
 
 
 def _decoded(data):
+    if data.startswith(b"\\x1f\\x8b"):
+        data = gzip.decompress(data)
     if data.startswith((b"\\xff\\xfe", b"\\xfe\\xff")):
-        return data.decode("utf-16")
+        return data.decode("utf-16", errors="replace")
+    if data.startswith(b"\\xef\\xbb\\xbf"):
+        data = data[3:]
+    if b"\\0" in data[:65536]:
+        sys.exit("Standard input is no text: it holds zero bytes. Pass a CSV file.")
     try:
-        return data.decode("utf-8-sig")
+        return data.decode()
     except UnicodeDecodeError:
         return data.decode("cp1252", errors="replace")
 
 
-def _rows(text):
-    """Rows as mappings: values that say "missing" are None, decimal commas are points."""
-    delimiter = _delimiter(text)
-    rows = list(csv.DictReader(io.StringIO(text), delimiter=delimiter))
-    for row in rows:
-        row.update({{column: None for column, *_ in TERMS if row[column] in MISSING}})
-    numbers = {{column for column, _, level, _ in TERMS if level is None}}
-    if delimiter != "," and _has_decimal_commas(rows, numbers):
-        for row in rows:
-            row.update({{c: row[c].replace(",", ".") for c in numbers if row[c] is not None}})
-    return rows
+def _reader(text, delimiter):
+    # Lines end in any way, and line ends within quotes stay as they are.
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
 
 
-def _delimiter(text):
-    """What separates the names of the first line so that all columns of TERMS are there."""
-    names = {{d: next(csv.reader(io.StringIO(text), delimiter=d), []) for d in ",;\\t|"}}
+def _header(text):
+    """The names of the first line, and what separates them: all columns of TERMS must be there."""
+    names = {{d: next(_reader(text, d), []) for d in ",;\\t|"}}
     wanted = dict.fromkeys(column for column, *_ in TERMS)
     best = max(names, key=lambda d: (sum(c in names[d] for c in wanted), len(names[d])))
     missing = [column for column in wanted if column not in names[best]]
     if missing:
         there = ", ".join(map(repr, names[best])) or "none"
         sys.exit(f"The file has no column {{', '.join(map(repr, missing))}}. It has: {{there}}.")
-    return best
+    twice = [column for column in wanted if names[best].count(column) > 1]
+    if twice:
+        sys.exit(f"The file has more than one column {{', '.join(map(repr, twice))}}.")
+    return names[best], best
 
 
-def _has_decimal_commas(rows, columns):
-    values = [row[column] for row in rows for column in columns if row[column] is not None]
-    commas = any(re.fullmatch(r"\\s*[-+]?\\d+,\\d+\\s*", value) for value in values)
-    return commas and not any("." in value for value in values)
+def _rows(text, delimiter, n_columns):
+    """All rows but the names; empty lines are none."""
+    rows = [row for row in _reader(text, delimiter) if row][1:]
+    for i, row in enumerate(rows, start=1):
+        if len(row) != n_columns:
+            sys.exit(f"Row {{i}} has {{len(row)}} values for {{n_columns}} columns.")
+    return rows
+
+
+def _has_decimal_commas(names, rows):
+    places = [names.index(column) for column, _, level, _ in TERMS if not isinstance(level, str)]
+    values = [row[place] for row in rows for place in places]
+    return any("," in value for value in values) and not any("." in value for value in values)
+
+
+def _mapping(names, row, mark):
+    """The columns of TERMS: values that say "missing" are None, decimal commas are points."""
+    found = dict(zip(names, row))
+    mapping = {{}}
+    for column, _, level, _ in TERMS:
+        value = None if found[column] in MISSING else found[column]
+        is_number = value is not None and not isinstance(level, str)
+        mapping[column] = value.replace(mark, ".") if is_number else value
+    return mapping
+
+
+def _added(names):
+    taken = {{name.casefold() for name in names}}
+    for name in ("log_odds", "probability"):
+        while name in taken:
+            name += "_"
+        yield name
+
+
+def _print(table, delimiter):
+    try:
+        sys.stdout.reconfigure(encoding="utf-8", newline="")
+        csv.writer(sys.stdout, delimiter=delimiter, lineterminator="\\n").writerows(table)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader, such as head, has seen enough. What is left to flush must go somewhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":
@@ -157,7 +243,7 @@ def to_python(formula: Formula, module: str = "model") -> str:
         Its content: plain ASCII, whatever names the table has.
     """
     terms = [
-        f"    ({term.feature.column!a}, {term.coefficient!r}, {term.feature.level!a}, "
+        f"    ({term.feature.column!a}, {term.coefficient!r}, {_level(term.feature)}, "
         f"{term.feature.fill!r}),"
         for term in formula.terms
     ]
@@ -170,6 +256,11 @@ def to_python(formula: Formula, module: str = "model") -> str:
         terms="\n".join(terms),
         missing=_missing_lines(),
     )
+
+
+def _level(feature: Feature) -> str:
+    """What the value is compared with, as code."""
+    return "True" if feature.kind == "boolean" else ascii(feature.level)
 
 
 def _missing_lines() -> str:

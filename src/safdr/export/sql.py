@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +21,16 @@ if TYPE_CHECKING:
 ADDED = ("log_odds", "probability")
 # Beyond this exp() leaves the range of doubles, which some databases call an error.
 LARGEST_EXPONENT = 700
+# What is larger in size is infinite, or not a number, which some databases hold to be the largest.
+LARGEST = repr(sys.float_info.max)
+# Databases limit how deep an expression is (1000 in SQLite and DuckDB); a sum is as deep as long.
+LONGEST_SUM = 100
+# A quoted text that holds this ends elsewhere where the backslash escapes, as in ClickHouse.
+ESCAPED_QUOTE = re.compile(r'(?<!\\)(\\\\)*\\("|\Z)')
+# One backslash, whether or not the database reads two in quotes as one.
+BACKSLASH = "SUBSTR('\\\\', 1, 1)"
+# One that the text does not have stands for a backslash in it.
+STAND_INS = "/|~#^" + "".join(map(chr, range(0xE000, 0xF8FF)))
 ABOUT_TEXT = "-- Text that the model never saw counts as the commonest value.\n"
 TEMPLATE = """\
 -- Log-odds and probability that {target} is {positive} and not {negative}.
@@ -26,9 +38,10 @@ TEMPLATE = """\
 {about_text}SELECT
   scored.*,
   CASE
-    WHEN {log_odds} > {limit} THEN 1.0e0
-    WHEN {log_odds} < -{limit} THEN 0.0e0
-    ELSE 1.0e0 / (1.0e0 + EXP(-{log_odds}))
+    WHEN scored.{log_odds} BETWEEN -{limit} AND {limit}
+      THEN 1.0e0 / (1.0e0 + EXP(-scored.{log_odds}))
+    WHEN scored.{log_odds} BETWEEN {limit} AND {largest} THEN 1.0e0
+    WHEN scored.{log_odds} BETWEEN -{largest} AND -{limit} THEN 0.0e0
   END AS {probability}
 FROM (
   SELECT
@@ -56,6 +69,8 @@ def to_sql(formula: Formula, columns: set[str]) -> str:
     str
         A SELECT that adds two columns, log-odds and probability.
     """
+    columns = columns | set(formula.columns)
+    _check_case(formula, columns)
     added = [unused_name(name, columns) for name in ADDED]
     has_text = any(term.feature.kind == "level" for term in formula.terms)
     return TEMPLATE.format(
@@ -69,8 +84,9 @@ def to_sql(formula: Formula, columns: set[str]) -> str:
         log_odds=_identifier(added[0]),
         probability=_identifier(added[1]),
         limit=LARGEST_EXPONENT,
+        largest=LARGEST,
         intercept=_number(formula.intercept),
-        terms="\n".join(f"    + {_term(term)}" for term in formula.terms),
+        terms=_sum([_term(term) for term in formula.terms]),
         table=_identifier(formula.table),
     )
 
@@ -125,26 +141,64 @@ def _term(term: Term) -> str:
 
 def _value(feature: Feature) -> str:
     """The feature of a row; unknown where the column is, unless there is something to fill in."""
-    column = _identifier(feature.column)
+    # Without the table SQLite takes the name of a column that is not there for a text.
+    column = f"rows_to_score.{_identifier(feature.column)}"
     if feature.kind == "number":
         number = f"CAST({column} AS DOUBLE PRECISION)"
-        return number if feature.fill is None else f"COALESCE({number}, {_number(feature.fill)})"
+        if feature.fill is None:
+            return number
+        return (
+            f"CASE WHEN ABS({number}) <= {LARGEST} THEN {number} ELSE {_number(feature.fill)} END"
+        )
     unknown = "NULL" if feature.fill is None else _number(feature.fill)
     test = column if feature.level is None else f"{column} = {_string(feature.level)}"
     return f"CASE WHEN {column} IS NULL THEN {unknown} WHEN {test} THEN 1.0e0 ELSE 0.0e0 END"
 
 
+def _sum(terms: list[str]) -> str:
+    """All terms added, a line each; very many in brackets, some at a time."""
+    if len(terms) <= LONGEST_SUM:
+        return "\n".join(f"    + {term}" for term in terms)
+    parts = [terms[i : i + LONGEST_SUM] for i in range(0, len(terms), LONGEST_SUM)]
+    return _sum([f"(\n    0.0e0\n{_sum(part)}\n    )" for part in parts])
+
+
+def _check_case(formula: Formula, columns: set[str]) -> None:
+    """Refuse columns that databases would take for each other."""
+    for name in formula.columns:
+        for other in sorted(columns - {name}):
+            if other.casefold() == name.casefold():
+                raise ExportError(
+                    f"The columns {name!r} and {other!r} differ by case only, and most databases "
+                    "don't tell them apart. Rename one of them."
+                )
+
+
 def _identifier(name: str) -> str:
-    return '"' + _without_zero(name).replace('"', '""') + '"'
+    if ESCAPED_QUOTE.search(name):
+        raise ExportError(
+            f"SQL has no safe way to write the name {name!r}: with a backslash before a quote, or "
+            "at the end, it ends elsewhere in databases where the backslash escapes. Rename it."
+        )
+    return '"' + _writable(name).replace('"', '""') + '"'
 
 
 def _string(text: str) -> str:
-    return "'" + _without_zero(text).replace("'", "''") + "'"
+    """A literal that is the same text whether or not the database has backslash escapes."""
+    quoted = "'" + _writable(text).replace("'", "''") + "'"
+    if "\\" not in text:
+        return quoted
+    stand_in = next(each for each in STAND_INS if each not in text)
+    replaced = quoted.replace("\\", stand_in)
+    return f"REPLACE({replaced}, '{stand_in}', {BACKSLASH})"
 
 
-def _without_zero(text: str) -> str:
+def _writable(text: str) -> str:
+    """The text, if a file can hold it."""
     if "\0" in text:
         raise ExportError(f"SQL has no way to write the zero character in {text!r}.")
+    if any("\ud800" <= each <= "\udfff" for each in text):
+        raise ExportError(f"SQL has no way to write half a character (a surrogate) in {text!r}.")
     return text
 
 
