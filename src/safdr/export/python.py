@@ -212,9 +212,15 @@ def _added(names):
 
 
 def _print(table, delimiter):
+    # Of the two characters that end a line the writer by itself quotes only the one it uses.
+    has_returns = any("\\r" in value for row in table for value in row)
+    quoting = csv.QUOTE_ALL if has_returns else csv.QUOTE_MINIMAL
     try:
         sys.stdout.reconfigure(encoding="utf-8", newline="")
-        csv.writer(sys.stdout, delimiter=delimiter, lineterminator="\\n").writerows(table)
+        writer = csv.writer(
+            sys.stdout, delimiter=delimiter, lineterminator="\\n", quoting=quoting
+        )
+        writer.writerows(table)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader, such as head, has seen enough. What is left to flush must go somewhere.
