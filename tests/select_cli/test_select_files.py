@@ -3,8 +3,10 @@
 import csv
 import gzip
 import io
+import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 pa = pytest.importorskip("pyarrow")
@@ -33,7 +35,7 @@ def arrow_bytes(columns, kind):
     if kind == "parquet":
         pq.write_table(table, sink)
     elif kind == "feather":
-        feather.write_feather(table, sink)
+        feather.write_feather(table, sink, compression="uncompressed")
     else:
         make = ipc.new_stream if kind == "stream" else ipc.new_file
         with make(sink, table.schema) as writer:
@@ -122,6 +124,7 @@ BAD = {
     "ragged.csv": (b"a,late\n1,0\n1,2,3\n", "Expected 2 columns, got 3"),
     "false.parquet": (b"a,b\n1,2\n", "not what its name says"),
     "book.csv": (b"PK\x03\x04rest", "Excel file. Save the sheet as CSV"),
+    "old.feather": (b"FEA1\0\0\0\0FEA1", "old version 1. Save it as version 2, or as Parquet"),
     "image.csv": (b"\x89PNG\0\0\0\0", "is no text"),
     "cut.csv.gz": (gzip.compress(b"a,b\n1,2\n" * 50)[:-12], "damaged gzip"),
 }
@@ -146,6 +149,42 @@ def test_a_truncated_file_is_an_error(select, tmp_path, columns, kind, share):
     error = select(path, "-t", "late", code=1).err
     assert "can't be read" in error
     assert "cut short or damaged" in error
+
+
+@pytest.mark.parametrize("kind", ["feather", "file", "stream"])
+def test_text_that_points_outside_of_a_damaged_file_is_an_error(tmp_path, columns, kind):
+    # In a process of its own, which a segmentation fault would end.
+    whole = arrow_bytes(columns, kind)
+    lengths = np.cumsum([0, *map(len, columns["colour"])]).astype("<i4")
+    start = whole.index(lengths.tobytes())
+    lengths[10:] += 2**28
+    path = tmp_path / "damaged.arrow"
+    path.write_bytes(whole[:start] + lengths.tobytes() + whole[start + lengths.nbytes :])
+    ran = subprocess.run(
+        [sys.executable, "-c", "from safdr.cli import main; main()", "select", path, "-t", "late"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1, ran.stderr
+    assert "damaged.arrow can't be read" in ran.stderr
+    assert "cut short or damaged" in ran.stderr
+
+
+@pytest.mark.parametrize("kind", ["feather", "parquet"])
+def test_text_that_is_no_text_is_an_error(select, tmp_path, columns, kind):
+    columns["colour"] = pa.array([b"\xff\xfe"] * len(columns["late"])).view(pa.string())
+    path = tmp_path / f"bytes.{kind}"
+    path.write_bytes(arrow_bytes(columns, kind))
+    error = select(path, "-t", "late", code=1).err
+    assert f"bytes.{kind} can't be read" in error
+
+
+def test_a_column_name_that_is_no_text_is_an_error(select, tmp_path, columns):
+    path = tmp_path / "names.feather"
+    path.write_bytes(arrow_bytes(columns, "feather").replace(b"noise", b"\xffoise"))
+    error = select(path, "-t", "late", code=1).err
+    assert "names.feather can't be read" in error
 
 
 def test_a_file_of_one_column_has_nothing_to_choose_from(select, tmp_path):

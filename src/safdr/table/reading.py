@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 
 # First bytes of files: a name may lie.
-PARQUET, ARROW, FEATHER_1 = b"PAR1", b"ARROW1", b"FEA1"
+PARQUET, ARROW = b"PAR1", b"ARROW1"
 ARROW_STREAM = b"\xff\xff\xff\xff"
 NOT_TABLES = {
     b"PK\x03\x04": "a zip or Excel file. Save the sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an old Excel file. Save the sheet as CSV",
     b"%PDF": "a PDF file",
+    # What is wrong in one is not found out before it crashes the program.
+    b"FEA1": "a Feather file of the old version 1. Save it as version 2, or as Parquet",
     b"BZh": "a bzip2 file. Unpack it",
     b"\xfd7zXZ": "an xz file. Unpack it",
     b"\x28\xb5\x2f\xfd": "a zstd file. Unpack it",
@@ -59,7 +61,11 @@ def read_table(source: str | Path) -> pa.Table:
             raise UnreadableError(f"{name} is {what}.")
     try:
         table = _parse(arrow, name, head, content)
-    except (arrow.ArrowException, OSError, EOFError) as error:
+        # Or text of a damaged file would be read from anywhere in memory.
+        table.validate(full=True)
+        # Names are not validated; to ask for them decodes them.
+        _ = table.column_names
+    except (arrow.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         raise UnreadableError(
             f"{name} can't be read: {_one_line(error)}. It is cut short or damaged."
         ) from None
@@ -114,7 +120,7 @@ def _parse(arrow: Any, name: str, head: bytes, content: Any) -> pa.Table:
     if head.startswith(PARQUET):
         # Unlike read_table it reads columns that share a name, which are told later.
         return arrow.parquet.ParquetFile(arrow.BufferReader(content)).read()
-    if head.startswith((ARROW, FEATHER_1)):
+    if head.startswith(ARROW):
         return arrow.feather.read_table(arrow.BufferReader(content))
     if head.startswith(ARROW_STREAM):
         return arrow.ipc.open_stream(arrow.BufferReader(content)).read_all()
