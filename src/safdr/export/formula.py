@@ -84,6 +84,23 @@ class Formula:
         return np.asarray(expit(self.log_odds(table)))
 
 
+def whole_text(text: str) -> str:
+    """The text, if UTF-8 can hold it; the name of a file may be of other bytes.
+
+    Parameters
+    ----------
+    text : str
+        A name or a level.
+
+    Returns
+    -------
+    str
+    """
+    if any("\ud800" <= each <= "\udfff" for each in text):
+        raise ExportError(f"There is no way to write half a character (a surrogate) in {text!r}.")
+    return text
+
+
 def unused_name(wanted: str, taken: set[str]) -> str:
     """A name that no column has, compared as databases do: without regard to case.
 

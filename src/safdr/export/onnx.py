@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from safdr.export.errors import ExportError
-from safdr.export.formula import Formula, Term, unused_name
+from safdr.export.formula import Formula, Term, unused_name, whole_text
 from safdr.table.recipe import FloatArray
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def to_onnx(formula: Formula) -> bytes:
         with an underscore more where a column has that name.
     """
     onnx = require_onnx()
+    _check(formula)
     graph = _Graph(onnx, formula)
     model = onnx.helper.make_model(
         graph.make(),
@@ -66,6 +68,21 @@ def to_onnx(formula: Formula) -> bytes:
     onnx.helper.set_model_props(model, {"target": formula.target, "classes": classes})
     onnx.checker.check_model(model, full_check=True)
     return bytes(model.SerializeToString())
+
+
+def _check(formula: Formula) -> None:
+    """Refuse what a graph can't hold."""
+    if not formula.terms:
+        raise ExportError("The model has no features, and a graph needs an input.")
+    whole_text(formula.target)
+    for feature in (term.feature for term in formula.terms):
+        whole_text(feature.column)
+        whole_text(feature.level or "")
+        if feature.level == "" and feature.fill is not None:
+            raise ExportError(
+                f"The column {feature.column!r} has both empty and missing text, and ONNX has no "
+                "missing text but the empty one. Give the empty text a word of its own."
+            )
 
 
 def run_onnx(content: bytes, table: pa.Table) -> FloatArray:
@@ -170,11 +187,12 @@ class _Graph:
             level = self._constant(np.array([[feature.level]], dtype=object))
             same = self._node("Equal", [feature.column, level])
             return self._node("Cast", [same], to=self.onnx.TensorProto.DOUBLE)
-        if feature.fill is None:
-            return feature.column
-        missing = self._node("IsNaN", [feature.column])
-        filling = self._constant(np.array([[feature.fill]]))
-        return self._node("Where", [missing, filling, feature.column])
+        # Not a number and infinity are missing values, as in the table that the model came from.
+        size = self._node("Abs", [feature.column])
+        largest = self._constant(np.array([[sys.float_info.max]]))
+        known = self._node("LessOrEqual", [size, largest])
+        filling = self._constant(np.array([[np.nan if feature.fill is None else feature.fill]]))
+        return self._node("Where", [known, feature.column, filling])
 
     def _constant(self, values: Any) -> str:
         name = self._name()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from safdr.export.errors import ExportError
-from safdr.export.formula import Formula, Term, unused_name
+from safdr.export.formula import Formula, Term, unused_name, whole_text
 from safdr.table.recipe import Feature, FloatArray
 
 if TYPE_CHECKING:
@@ -197,9 +197,7 @@ def _writable(text: str) -> str:
     """The text, if a file can hold it."""
     if "\0" in text:
         raise ExportError(f"SQL has no way to write the zero character in {text!r}.")
-    if any("\ud800" <= each <= "\udfff" for each in text):
-        raise ExportError(f"SQL has no way to write half a character (a surrogate) in {text!r}.")
-    return text
+    return whole_text(text)
 
 
 def _number(value: float) -> str:

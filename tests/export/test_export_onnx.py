@@ -1,0 +1,52 @@
+"""Graphs on rows that have no number, and models that a graph can't hold."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+pa = pytest.importorskip("pyarrow")
+
+from safdr.export.errors import ExportError
+from safdr.export.formula import Formula, Term
+from safdr.export.onnx import run_onnx, to_onnx
+from safdr.table.recipe import Feature
+
+
+def make_formula(*features):
+    terms = tuple(Term(feature, 2.0) for feature in features)
+    return Formula(terms, 0.5, "late", "no", "yes", "rows")
+
+
+def run_in_runtime(content, table):
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    feeds = {
+        each.name: table.column(each.name).to_numpy()[:, None] for each in session.get_inputs()
+    }
+    return np.hstack(session.run(None, feeds))
+
+
+@pytest.mark.parametrize("run", [run_onnx, run_in_runtime])
+@pytest.mark.parametrize("kind", ["number", "boolean"])
+@pytest.mark.parametrize("fill", [None, 1.0])
+def test_infinity_is_missing_as_in_the_table(run, kind, fill):
+    table = pa.table({"a": [np.inf, -np.inf, np.nan, 1.0, 0.0]})
+    found = run(to_onnx(make_formula(Feature("a", "a", kind, fill=fill))), table)
+    missing = np.nan if fill is None else 2.5
+    np.testing.assert_array_equal(found[:, 0], [missing, missing, missing, 2.5, 0.5])
+    np.testing.assert_array_equal(np.isnan(found[:, 1]), np.isnan(found[:, 0]))
+
+
+def test_an_empty_level_and_a_gap_are_the_same_to_a_graph():
+    with pytest.raises(ExportError, match="'t' has both empty and missing text"):
+        to_onnx(make_formula(Feature("t = ", "t", "level", "", fill=0.0)))
+    content = to_onnx(make_formula(Feature("t = ", "t", "level", "")))
+    assert run_onnx(content, pa.table({"t": ["", "x"]}))[:, 0].tolist() == [2.5, 0.5]
+
+
+def test_what_a_graph_can_not_hold_is_refused():
+    with pytest.raises(ExportError, match="no features"):
+        to_onnx(make_formula())
+    for feature in (Feature("a", "a\udc80", "number"), Feature("a", "a", "level", "\udc80")):
+        with pytest.raises(ExportError, match="half a character"):
+            to_onnx(make_formula(feature))
