@@ -1,5 +1,6 @@
 """Every kind of file that people have, good and bad."""
 
+import codecs
 import csv
 import gzip
 import io
@@ -53,6 +54,16 @@ GOOD = {
     "bars.txt": lambda c: csv_bytes(c, "|"),
     "mark.csv": lambda c: b"\xef\xbb\xbf" + csv_bytes(c),
     "wide.csv": lambda c: csv_bytes(c).decode().encode("utf-16"),
+    "wide_marked.csv": lambda c: codecs.BOM_UTF16_BE + csv_bytes(c).decode().encode("utf-16-be"),
+    "wider.csv": lambda c: csv_bytes(c).decode().encode("utf-32"),
+    "wider_marked.csv": lambda c: codecs.BOM_UTF32_BE + csv_bytes(c).decode().encode("utf-32-be"),
+    "wide_le.csv": lambda c: csv_bytes(c).decode().encode("utf-16-le"),
+    "wide_be.csv": lambda c: csv_bytes(c).decode().encode("utf-16-be"),
+    "wider_le.csv": lambda c: csv_bytes(c).decode().encode("utf-32-le"),
+    "wider_be.csv": lambda c: csv_bytes(c).decode().encode("utf-32-be"),
+    "wide.csv.gz": lambda c: gzip.compress(csv_bytes(c).decode().encode("utf-16")),
+    "late.csv": lambda c: b"\n\r\n" + csv_bytes(c),
+    "mac.csv": lambda c: csv_bytes(c).replace(b"\r\n", b"\r"),
     "dos.csv": lambda c: csv_bytes(c).replace(b"\n", b"\r\n"),
     "table.parquet": lambda c: arrow_bytes(c, "parquet"),
     "table.feather": lambda c: arrow_bytes(c, "feather"),
@@ -105,6 +116,17 @@ def test_windows_text_is_read(select, tmp_path, columns):
     assert "größe" in names
 
 
+@pytest.mark.parametrize("name", ["a\x1cb", "a\x0bb", "a\x85b", "a\u2028b"])
+def test_a_character_that_only_python_takes_for_the_end_of_a_line_is_none(
+    select, tmp_path, columns, name
+):
+    columns[name] = columns.pop("height")
+    path = tmp_path / "lines.csv"
+    path.write_bytes(csv_bytes(columns, ";"))
+    names = [f["name"] for f in select(path, "-t", "late", "-k", 3, "--json").json["features"]]
+    assert name in names
+
+
 def test_a_column_is_what_its_last_rows_say(select, tmp_path, columns):
     # Whole numbers for longer than pyarrow's block, and then not.
     n = 60_000
@@ -120,11 +142,17 @@ BAD = {
     "blank.csv": (b"\n\n", "is empty"),
     "zero.parquet": (b"", "is empty (0 bytes)"),
     "header.csv": (b"a,b,late\n", "has no rows: only a line with the names of 3 columns"),
+    "line.csv": (b"a,b,late", "has no rows: only a line with the names of 3 columns"),
     "numbers.csv": (b"1,2,3\n4,5,6\n", "no line of column names"),
     "ragged.csv": (b"a,late\n1,0\n1,2,3\n", "Expected 2 columns, got 3"),
     "false.parquet": (b"a,b\n1,2\n", "not what its name says"),
     "book.csv": (b"PK\x03\x04rest", "Excel file. Save the sheet as CSV"),
     "old.feather": (b"FEA1\0\0\0\0FEA1", "old version 1. Save it as version 2, or as Parquet"),
+    "separator.csv": (b"\x1c", "has no rows"),
+    "separators.csv": (b"\x1d\x1c\n", "has no rows"),
+    "zeros.csv": (b"\0\0\0\0\0\0", "is no text"),
+    "cut_wide.csv": ("a,late\n1,0\n".encode("utf-16-le")[:-1], "is no text"),
+    "zero_wide.csv": ("a,late\n1,\0\n".encode("utf-16"), "is no text"),
     "image.csv": (b"\x89PNG\0\0\0\0", "is no text"),
     "cut.csv.gz": (gzip.compress(b"a,b\n1,2\n" * 50)[:-12], "damaged gzip"),
 }

@@ -5,8 +5,11 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
+import io
+import json
 import re
 import zlib
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +21,9 @@ if TYPE_CHECKING:
 
 GZIP = b"\x1f\x8b"
 DELIMITERS = ",;\t|"
-# Enough lines to tell what separates the values.
+# Enough rows to tell what separates the values.
 SAMPLE_CHARACTERS = 65536
-SAMPLE_LINES = 50
+SAMPLE_ROWS = 50
 # Ways to write a missing value: those that pyarrow knows, and UCI's.
 MISSING_TEXTS = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
@@ -53,10 +56,13 @@ def read_text(name: str, content: Any) -> pa.Table:
     data = _to_utf8(name, _unpacked(name, content))
     if not data.strip():
         raise UnreadableError(f"{name} is empty.")
-    sample = data[:SAMPLE_CHARACTERS].decode(errors="ignore").splitlines()[:SAMPLE_LINES]
+    sample = data[:SAMPLE_CHARACTERS].decode(errors="ignore")
     delimiter = _delimiter(name, sample)
-    rows = list(csv.reader(sample, delimiter=delimiter))
+    rows = _rows(sample, delimiter)
     _check_header(name, rows[0])
+    if len(rows) == 1:
+        # In a line that does not end pyarrow finds no columns.
+        data += b"\n"
     comma = delimiter != "," and _has_decimal_commas(rows[1:])
     options = arrow_csv.ConvertOptions(
         strings_can_be_null=True, decimal_point="," if comma else "."
@@ -111,8 +117,16 @@ def _unpacked(name: str, content: Any) -> bytes:
 
 def _to_utf8(name: str, data: bytes) -> bytes:
     """Without a byte-order mark; what is not UTF-8 is taken for Excel's text on Windows."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", errors="replace").encode()
+    # The tables of people begin, as JSON does, with a mark or with two characters of ASCII.
+    encoding = json.detect_encoding(data)
+    try:
+        if not encoding.startswith("utf-8"):
+            data = data.decode(encoding).encode()
+    except UnicodeDecodeError:
+        raise UnreadableError(
+            f"{name} is no text: it begins like {encoding.upper()}, but is not. It is cut short, "
+            "damaged, or no table."
+        ) from None
     data = data.removeprefix(codecs.BOM_UTF8)
     if b"\0" in data[:SAMPLE_CHARACTERS]:
         raise UnreadableError(f"{name} is no text: it holds zero bytes. Pass a table.")
@@ -123,14 +137,22 @@ def _to_utf8(name: str, data: bytes) -> bytes:
     return data
 
 
-def _delimiter(name: str, lines: list[str]) -> str:
+def _rows(sample: str, delimiter: str) -> list[list[str]]:
+    """The first rows; blank lines, which pyarrow skips, are none."""
+    # Not splitlines, which ends lines at characters that end none in a table.
+    lines = io.StringIO(sample, newline="")
+    rows = (row for row in csv.reader(lines, delimiter=delimiter) if row)
+    return list(islice(rows, SAMPLE_ROWS))
+
+
+def _delimiter(name: str, sample: str) -> str:
     """What separates the values: the one that cuts all lines alike, into the most pieces."""
     if Path(name.removesuffix(".gz")).suffix.lower() == ".tsv":
         return "\t"
 
     def pieces(delimiter: str) -> tuple[bool, int]:
-        counts = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
-        # The last line of the sample may be cut.
+        counts = [len(row) for row in _rows(sample, delimiter)]
+        # The last row of the sample may be cut.
         return len(set(counts[:-1] or counts)) == 1, counts[0]
 
     best = max(DELIMITERS, key=pieces)
