@@ -1,8 +1,10 @@
 """The page: what it says, how large it is, and that a name is never more than a name."""
 
 import builtins
+import os
 import subprocess
 import sys
+import threading
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -211,6 +213,17 @@ def test_a_file_is_written_whole_and_not_over_another(report, tmp_path):
     report.to_html(path, force=True)
     assert path.read_text(encoding="utf-8") == page
     assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="about pipes")
+def test_a_pipe_needs_no_force(report, tmp_path):
+    path, got = tmp_path / "pipe", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: got.append(path.read_bytes()), daemon=True)
+    reader.start()
+    page = report.to_html(path)
+    reader.join(10)
+    assert got == [page.encode()]
 
 
 def test_a_notebook_gets_the_same_page_in_a_frame(hostile_report):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
+from safdr.atomic import Place, place_of
 from safdr.cli.errors import UsageError
 from safdr.cli.lists import split_costs
 from safdr.cli.options import ConstraintOptions, ResultOptions, SearchOptions, TableOptions
@@ -44,22 +46,46 @@ def _check_files(file: str | None, results: ResultOptions) -> None:
     """Refuse files that can't be written."""
     exports = results.export or []
     paths = [path for path in (results.report, results.out, *exports) if path is not None]
-    for path in paths:
-        if path.is_dir() or not path.absolute().parent.is_dir():
-            what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
-            raise UsageError(f"{str(path)!r} {what}; name a file in a folder that exists.")
-        if file is not None and path.exists() and Path(file).exists() and path.samefile(file):
+    targets = {path: place.path for path in paths if not (place := _place(path)).is_stream}
+    for path, target in targets.items():
+        _check_target(path, target)
+        # What came in by a pipe is no file, and nothing can replace it.
+        source = "/dev/stdin" if file == "-" else file
+        if source and target.exists() and os.path.exists(source) and target.samefile(source):
             raise UsageError(f"{str(path)!r} is the table itself, which no result may replace.")
-        if path.exists() and not results.force:
+        if target.exists() and not results.force:
             raise UsageError(
                 f"{str(path)!r} is already there. Replace it with --force, or name another file."
             )
-        if paths.count(path) > 1:
+        if [targets.get(each) for each in paths].count(target) > 1:
             raise UsageError(f"{str(path)!r} is named twice; each result needs its own file.")
     if exports:
         _check_exports(exports)
     if results.report is not None:
         _check_report()
+
+
+def _place(path: Path) -> Place:
+    """Where a path leads."""
+    try:
+        return place_of(path)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{str(path)!r} can't be written: {reason}. Name another file.") from None
+
+
+def _check_target(path: Path, target: Path) -> None:
+    """Refuse what is no file, or in no folder to write to."""
+    what = None
+    if target.is_dir():
+        what = "is a folder; name a file in a folder that exists."
+    elif not target.parent.is_dir():
+        what = "is in a folder that does not exist; name a file in a folder that exists."
+    elif not os.access(target.parent, os.W_OK | os.X_OK):
+        what = "is in a folder that you may not write to; name a file in another one."
+    if what is not None:
+        link = f" (a link to {str(target)!r})" if path.is_symlink() else ""
+        raise UsageError(f"{str(path)!r}{link} {what}")
 
 
 def _check_exports(paths: list[Path]) -> None:

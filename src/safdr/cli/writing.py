@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from safdr.atomic import write_atomically
+from safdr.atomic import write_all_atomically
 from safdr.cli.options import ResultOptions
 from safdr.export.errors import ExportError
 from safdr.table.prepare import Prepared
@@ -55,8 +55,7 @@ def write_results(
         made[results.report] = report.to_html().encode()
     if results.out is not None:
         made[results.out] = to_json(report).encode()
-    for path, content in made.items():
-        write_atomically(path, content)
+    write_all_atomically(made)
     return list(made), failed
 
 

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Self
 
-from safdr.atomic import write_atomically
+from safdr.atomic import place_of, write_atomically
 from safdr.display.base import check_fitted
 from safdr.report.content import describe
 
@@ -135,7 +135,8 @@ class SelectionReport:
         Parameters
         ----------
         path : str or Path, default=None
-            Where to write; the file is there as a whole or not at all. None only returns the page.
+            Where to write; the file is there as a whole or not at all. A link stays, and its target
+            is written; a file that is replaced keeps its mode. None only returns the page.
 
         force : bool, default=False
             Whether a file that is there may be replaced.
@@ -145,7 +146,7 @@ class SelectionReport:
         str
             The page.
         """
-        if path is not None and Path(path).exists() and not force:
+        if path is not None and not force and _would_be_lost(Path(path)):
             raise FileExistsError(
                 f"{path} is already there. Pass force=True to replace it, or another path."
             )
@@ -172,3 +173,8 @@ class SelectionReport:
     def __repr__(self) -> str:
         size = self._content["size"]["chosen"]
         return f"SelectionReport({size} of {self._content['n_features']} features)"
+
+
+def _would_be_lost(path: Path) -> bool:
+    """Whether a file is there that would be replaced; devices and pipes are not."""
+    return path.exists() and not place_of(path).is_stream
