@@ -241,6 +241,79 @@ def test_names_do_no_harm_on_a_terminal(select, write, columns):
     assert "(no name)" in shown
 
 
+# A colour, C1's way to begin one, the start of the line, the other direction, a line of its own.
+NASTY = "a\x1b[31m\x9b1m\rb\u202ec\nd"
+SHOWN = r"a\x1b[31m\x9b1m\rb\u202ec\nd"
+
+
+def is_harmless(text):
+    return all(line.isprintable() for line in text.split("\n"))
+
+
+def nasty_tables(columns, where):
+    """Arguments that end in an error about the nasty text, and the exit code."""
+    n = len(columns["late"])
+    if where == "cells of the target":
+        columns["late"] = [f"{NASTY} {i}" for i in range(n)]
+    elif where == "classes":
+        columns["late"] = ["b"] * (n - 5) + [NASTY] * 5
+    elif where == "names":
+        columns[NASTY] = columns["height"]
+        return ["-t", "nothing"], 2
+    elif where == "names of the options":
+        return ["-t", NASTY], 2
+    elif where == "missing values":
+        columns[NASTY] = [None, *columns["height"][1:]]
+    elif where == "two values":
+        columns[NASTY] = columns.pop("late")
+        return [], 2
+    elif where == "left over":
+        return ["-t", "late", "--drop", "height", NASTY], 2
+    return ["-t", "late"], 1
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        *("cells of the target", "classes", "names", "names of the options", "missing values"),
+        *("two values", "left over"),
+    ],
+)
+def test_errors_do_no_harm_on_a_terminal(select, write, columns, where):
+    options, code = nasty_tables(columns, where)
+    error = select(write(columns), *options, code=code).err
+    assert is_harmless(error)
+    assert r"a\x1b[31m" in error
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 and no more", b"a,late\n1,2,3\n", b"a\n1\n"])
+def test_names_of_files_do_no_harm_on_a_terminal(select, tmp_path, content):
+    path = tmp_path / f"{NASTY}.csv"
+    path.write_bytes(content)
+    error = select(path, "-t", "late", "--out", path, code=2).err
+    assert is_harmless(error)
+    if content != b"a\n1\n":
+        error = select(path, "-t", "late", code=1).err
+        assert f"{SHOWN}.csv" in error
+        assert is_harmless(error)
+
+
+def test_cells_of_a_row_that_is_too_long_do_no_harm_on_a_terminal(select, tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_bytes(b"a,late\n1,\x1b[31m,\xc2\x9b1m,\xe2\x80\xae\n")
+    error = select(path, "-t", "late", code=1).err
+    assert r"\x1b[31m" in error
+    assert is_harmless(error)
+
+
+def test_results_keep_the_real_text(select, write, columns):
+    columns[NASTY] = columns.pop("height")
+    columns["late"] = [{"no": "no", "yes": NASTY}[label] for label in columns["late"]]
+    ran = select(write(columns), "-t", "late", "-k", 3, "--json")
+    assert NASTY in {feature["name"] for feature in ran.json["features"]}
+    assert NASTY in ran.json["target"]["classes"]
+
+
 def test_columns_of_the_same_name_are_told(select, write, columns):
     table = pa.table(columns).append_column("noise", pa.array(columns["height"]))
     error = select(write(table), "-t", "late", code=1).err

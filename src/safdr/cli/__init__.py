@@ -19,6 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         from safdr.cli.root import app
         from safdr.cli.usage import explain_usage
+        from safdr.cli.words import printable_lines
     except ModuleNotFoundError as error:
         if error.name not in ("cyclopts", "rich"):
             raise
@@ -27,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        Console(stderr=True).print(CycloptsPanel(explain_usage(error, words)))
+        text = printable_lines(explain_usage(error, words))
+        Console(stderr=True).print(CycloptsPanel(text))
         # Not all versions end with the code of wrong usage.
         sys.exit(2)
     except BrokenPipeError:

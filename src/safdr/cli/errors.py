@@ -61,8 +61,11 @@ def _explain(error: Exception) -> None:
         print_gaps(str(error), error.report)
         sys.exit(FAILED)
     if isinstance(error, TableError):
+        from safdr.cli.words import printable
+
         kind = type(error).__name__
-        text = f"{error} {NEXT_STEP.get(kind, '')}".strip()
+        # One line, even where the name of a file holds more.
+        text = f"{printable(error)} {NEXT_STEP.get(kind, '')}".strip()
         _end(text, WRONG_USAGE if kind in WRONG_CHOICES else FAILED)
     if isinstance(error, UsageError):
         _end(str(error), WRONG_USAGE)
@@ -83,5 +86,8 @@ def _in_options(message: str) -> str:
 
 
 def _end(text: str, code: int) -> None:
-    print(f"safdr select: {text}", file=sys.stderr)
+    """Print a message, from which no text of a file reaches the terminal as a command to it."""
+    from safdr.cli.words import printable_lines
+
+    print(f"safdr select: {printable_lines(text)}", file=sys.stderr)
     sys.exit(code)

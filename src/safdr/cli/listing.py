@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Column, Table
 
+from safdr.cli.words import printable
 from safdr.paper.datasets import DATASETS, DataSet, data_folder, file_of, how_to_get
 from safdr.paper.errors import DataError
 from safdr.paper.parquet import parquet_shape
@@ -25,7 +26,7 @@ def print_data_sets(data_dir: Path | None) -> None:
         shape = "unknown" if each.counts is None else f"{each.counts[0]} × {each.counts[1]}"
         table.add_row(name, each.title, shape, *_state(each, data_dir))
     # Lines, not cells: a terminal wraps an address, but a narrow column would cut it up.
-    print(f"Data folder: {data_folder(data_dir)}")
+    print(f"Data folder: {printable(data_folder(data_dir))}")
     Console().print(table)
     print("Rows × features after cleaning, and rows × columns in the file. How to get each:")
     for name, each in DATASETS.items():

@@ -211,7 +211,9 @@ def _clear_errors() -> Iterator[None]:
 
 def _say(text: str) -> None:
     """To the terminal, past whatever the output is piped into."""
-    print(text, file=sys.stderr)
+    from safdr.cli.words import printable_lines
+
+    print(printable_lines(text), file=sys.stderr)
 
 
 def _rows(out: Path) -> list[Row]:

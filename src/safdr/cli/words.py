@@ -46,6 +46,21 @@ def printable(name: object) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(name))
 
 
+def printable_lines(text: object) -> str:
+    """A message in lines of its own that is printable otherwise, whatever names it quotes.
+
+    Parameters
+    ----------
+    text : object
+        For a terminal.
+
+    Returns
+    -------
+    str
+    """
+    return "\n".join(map(printable, str(text).split("\n")))
+
+
 def name_text(name: object, style: str = "") -> Text:
     """A name for rich, which would take brackets in plain strings for markup.
 
