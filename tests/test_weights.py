@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.class_weight import compute_sample_weight
@@ -100,3 +101,98 @@ def test_the_model_sees_the_weights(two_classes, rng, estimator):
 def test_weights_of_classes_that_cannot_be_are_named(two_classes, class_weight, message):
     with pytest.raises(ValueError, match=message):
         AnnealingSelector(2, class_weight=class_weight).fit(*two_classes)
+
+
+# ---- Weights so far apart that double precision ends --------------------------------------------
+
+
+def message_of(selector, X, y, sample_weight=None):
+    with pytest.raises(ValueError) as error:  # noqa: PT011 - the tests look at the message
+        selector.fit(X, y, sample_weight=sample_weight)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("rare", [0, 1])
+@pytest.mark.parametrize("share", [1e-12, 1e-16, 1e-29, 1e-310])
+def test_class_weights_beyond_double_precision_are_named(two_classes, rare, share):
+    message = message_of(AnnealingSelector(2, class_weight={rare: share}), *two_classes)
+    assert message.startswith("sample_weight times class_weight goes from")
+    assert "1e-10 is the least that counts" in message
+
+
+@pytest.mark.parametrize("share", [1e-12, 1e-16, 1e-300])
+def test_row_weights_beyond_double_precision_are_named(two_classes, share):
+    X, y = two_classes
+    weight = np.where(np.arange(len(y)) < 3, 1.0, share)
+    assert "1e-10 is the least" in message_of(AnnealingSelector(2), X, y, weight[::-1])
+    message = message_of(AnnealingRegressorSelector(2), X, X[:, 0] + X[:, 1], weight)
+    assert message.startswith("sample_weight goes from")
+
+
+def test_a_class_that_weights_leave_next_to_nothing_is_named(three_classes):
+    X, y = three_classes
+    message = message_of(AnnealingSelector(2, class_weight={2: 1e-9}), X, y)
+    assert message.startswith("The rows of class 2 have")
+    assert "of 3 classes each must have at least 1e-08" in message
+
+
+def test_rows_of_weight_zero_are_dropped_however_light_the_others(two_classes):
+    X, y = two_classes
+    weight = np.where(np.arange(len(y)) < 100, 0.0, 1e-12)
+    light = AnnealingSelector(2, **QUIET).fit(X, y, sample_weight=weight)
+    assert_same(light, AnnealingSelector(2, **QUIET).fit(X[100:], y[100:]))
+
+
+@pytest.mark.parametrize("rare", [0, 1])
+@pytest.mark.parametrize("share", [1e-4, 1e-8, 1e-10])
+def test_rare_classes_are_fitted_to_the_optimum(two_classes, rare, share):
+    X, y = two_classes
+    weight = np.where(y == rare, share, 1.0)
+    model = AnnealingSelector(2, **QUIET).fit(X, y, sample_weight=weight)
+    signs = np.where(y == 1, 1.0, -1.0)
+    margins = signs * model.decision_function(X)
+    loss = weight @ np.logaddexp(0.0, -margins) / weight.sum()
+    assert model.loss_ == pytest.approx(loss, rel=1e-9)
+    # At the optimum what pulls a coefficient one way is what pulls it the other way.
+    pull = weight * signs / (1.0 + np.exp(margins))
+    columns = np.column_stack([np.ones(len(y)), X[:, model.subset_]])
+    net = np.abs(pull @ columns) / (np.abs(pull) @ np.abs(columns))
+    assert net.max() < 1e-5
+
+
+@pytest.mark.parametrize("share", [1e-4, 1e-8, 1e-10])
+def test_light_rows_decide_where_heavy_ones_are_too_few(rng, share):
+    X = rng.normal(size=(40, 5))
+    y = X[:, 0] - X[:, 1] + rng.normal(size=40)
+    weight = np.where(np.arange(40) < 2, 1.0, share)
+    model = AnnealingRegressorSelector(3, **QUIET).fit(X, y, sample_weight=weight)
+    root = np.sqrt(weight / weight.sum())
+    columns = np.column_stack([np.ones(40), X[:, model.subset_]])
+    best = np.linalg.lstsq(columns * root[:, None], y * root, rcond=None)[0]
+    residual = (y - columns @ best) * root
+    assert model.loss_ == pytest.approx(residual @ residual, rel=1e-3)
+    np.testing.assert_allclose(model.predict(X), columns @ best, atol=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+def test_products_of_weights_that_are_no_numbers_are_named(two_classes, size):
+    X, y = two_classes
+    selector = AnnealingSelector(2, class_weight={0: size, 1: size})
+    message = message_of(selector, X, y, np.full(len(y), size))
+    assert message.startswith("class_weight times sample_weight is no longer a number")
+
+
+def test_balanced_weights_may_be_as_large_as_numbers_get(two_classes):
+    X, y = two_classes
+    balanced = AnnealingSelector(2, class_weight="balanced", **QUIET)
+    huge = clone(balanced).fit(X, y, sample_weight=np.full(len(y), 1e308))
+    assert_same(huge, balanced.fit(X, y))
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [["1"] * 240, np.ones(240) * 1j, np.array(1.0), (1 for _ in range(240)), {0: 1}, np.inf, "x"],
+    ids=["text", "complex", "0-d", "generator", "dict", "inf", "word"],
+)
+def test_weights_that_are_no_numbers_are_named(two_classes, weight):
+    assert message_of(AnnealingSelector(2), *two_classes, weight).startswith("sample_weight")

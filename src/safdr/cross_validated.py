@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context, is_classifier
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -31,10 +29,18 @@ from safdr.cancellation import Cancellation
 from safdr.constraints import Constraints
 from safdr.folds import Fold, FoldScore, make_fold, score_size
 from safdr.moments import FloatArray, IntArray
+from safdr.parameters import (
+    ANNEALING_CONSTRAINTS,
+    WholeNumber,
+    as_int,
+    is_int,
+    n_workers,
+    seed_from,
+)
 from safdr.rows import Rows
-from safdr.rules import RULES, choose_size, one_sd_threshold
+from safdr.rules import RULES, choose_size, deviation, one_sd_threshold
 from safdr.selector_base import AnnealingSelectorBase
-from safdr.validation import ANNEALING_CONSTRAINTS, seed_from
+from safdr.splits import splits_of
 
 # What people call the scorers that stand for None.
 SCORER_NAMES = {
@@ -44,8 +50,8 @@ SCORER_NAMES = {
 }
 
 CV_CONSTRAINTS: dict[str, Any] = {
-    "min_features": [Interval(Integral, 1, None, closed="left")],
-    "max_features": [Interval(Integral, 1, None, closed="left")],
+    "min_features": [WholeNumber(1)],
+    "max_features": [WholeNumber(1)],
     "cv": ["cv_object"],
     "scoring": [None, str, callable],
     "rule": [StrOptions(set(RULES)), callable],
@@ -172,7 +178,7 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
 
         step = progress.subcontext(task_name="refit")
         step.call_on_fit_task_begin(estimator=self)
-        n_jobs = effective_n_jobs(self.n_jobs)
+        n_jobs = n_workers(self.n_jobs)
         search = self._search(usable, constraints, seed, n_jobs)
         self._set_result(usable, search, search.run(self.n_features_, n_threads=n_jobs))
         step.call_on_fit_task_end(estimator=self)
@@ -242,11 +248,6 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
         kind = StratifiedShuffleSplit if is_classifier(self) else ShuffleSplit
         return kind(n_splits=5, test_size=0.25, random_state=seed)
 
-    def _splitter(self, y: NDArray[Any], seed: int) -> Any:
-        if self.cv is None:
-            return self._paper_splitter(seed)
-        return check_cv(self.cv, y, classifier=is_classifier(self))
-
     def _splits(
         self, rows: Rows, seed: int, params: dict[str, Any]
     ) -> list[tuple[IntArray, IntArray]]:
@@ -256,15 +257,8 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
                 "cv=None splits off a quarter of the rows for testing, which needs at least 8 "
                 f"rows; X has {len(rows.y)}. Pass a cv, for example 2."
             )
-        number = np.arange(len(rows.y))  # a cv may also give lists or masks
-        splits = [
-            (number[np.asarray(train)], number[np.asarray(test)])
-            for train, test in self._splitter(rows.y, seed).split(rows.X, rows.y, **params)
-        ]
-        if not splits:
-            raise ValueError(
-                f"cv must give at least one split of the rows; cv={self.cv!r} gave none."
-            )
+        cv = self._paper_splitter(seed) if self.cv is None else self.cv
+        splits = splits_of(cv, rows.X, rows.y, classifier=is_classifier(self), **params)
         if rows.sample_weight is None:
             return splits
         return [(train[rows.sample_weight[train] > 0], test) for train, test in splits]
@@ -284,24 +278,22 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
     def _sizes(self, constraints: Constraints) -> list[int]:
         """The sizes to try."""
         total = int(constraints.counts.sum())
-        if self.min_features > self.max_features:
+        least, most = int(self.min_features), int(self.max_features)
+        if least > most:
+            raise ValueError(f"min_features must be at most max_features = {most}; got {least}.")
+        if least > total:
             raise ValueError(
-                f"min_features must be at most max_features = {self.max_features}; got "
-                f"{self.min_features}."
+                f"min_features must be at most {self._total(constraints)}; got {least}."
             )
-        if self.min_features > total:
-            raise ValueError(
-                f"min_features must be at most {self._total(constraints)}; got {self.min_features}."
-            )
-        if self.max_features > total:
+        if most > total:
             warnings.warn(
-                f"max_features={self.max_features} is more than the {total} feature(s) of X: "
+                f"max_features={most} is more than the {total} feature(s) of X: "
                 f"sizes up to {total} are tried.",
                 UserWarning,
                 stacklevel=2,
             )
-        highest = min(self.max_features, total)
-        sizes = [int(n) for n in constraints.sizes(highest) if n >= self.min_features]
+        highest = min(most, total)
+        sizes = [int(n) for n in constraints.sizes(highest) if n >= least]
         if not sizes:
             constraints.check_size(highest, "max_features")  # says what rules it out
         return sizes
@@ -361,7 +353,7 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
         # The core releases the GIL, so threads serve it; models of others may not.
         own = self.criterion is None and self.estimator is None
         how: dict[str, Any] = {
-            "n_jobs": self.n_jobs,
+            "n_jobs": as_int(self.n_jobs),
             "prefer": "threads" if own else "processes",
             # Larger batches leave one thread idle at the end. To another process a fold is sent
             # with each of them.
@@ -385,7 +377,7 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
             self.n_features_ = self.n_features_by_rule_[self.rule]
             return
         index: Any = self.rule(self.cv_results_)
-        if not isinstance(index, Integral) or not 0 <= int(index) < len(n_features):
+        if not is_int(index) or not 0 <= int(index) < len(n_features):
             raise ValueError(
                 "rule must return an index into cv_results_, an int from 0 to "
                 f"{len(n_features) - 1}; got {index!r}."
@@ -410,7 +402,7 @@ def _cv_results(
     for name, field in {"test_score": "", "train_score": "", loss_name: "loss"}.items():
         table = np.array([[getattr(score, field or name) for score in fold] for fold in scores])
         results[f"mean_{name}"] = table.mean(axis=0)
-        results[f"std_{name}"] = table.std(axis=0)
+        results[f"std_{name}"] = deviation(table)
         results.update({f"split{i}_{name}": row for i, row in enumerate(table)})
     for i, fold in enumerate(scores):
         results[f"split{i}_separated"] = np.array([score.separated for score in fold])

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from safdr.moments import FloatArray, IntArray
+from safdr.parameters import n_workers
 from safdr.path import selector_for
 
 
@@ -106,7 +106,7 @@ def evaluate_subsets(
     return SubsetEvaluation(
         subsets=wanted,
         criterion_values=search.criterion_values(wanted),
-        fits=search.problem.pick.fit(wanted, n_threads=effective_n_jobs(n_jobs)),
+        fits=search.problem.pick.fit(wanted, n_threads=n_workers(n_jobs)),
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from numbers import Integral, Real
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral, Number, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safdr.moments import FloatArray, IntArray
+from safdr.parameters import as_float, is_bool, is_int
 
 WAYS = "names of columns, their indices, or one mask over all of them"
 
@@ -52,12 +53,12 @@ class FeatureSpec:
         """
         if given is None:
             return np.empty(0, dtype=np.int64)
+        if isinstance(given, np.ndarray) and given.ndim == 0:
+            given = given.item()
         if isinstance(given, str | Integral):
             given = [given]
-        if not isinstance(given, Iterable):
-            raise ValueError(f"{parameter} must hold {WAYS}; got {given!r}.")
-        entries = list(given)
-        if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
+        entries = _listed(given, parameter, f"hold {WAYS}")
+        if entries and all(is_bool(entry) for entry in entries):
             return self._of_mask(np.array(entries), parameter)
         found = [j for entry in entries for j in self._indices(entry, parameter)]
         return np.unique(found).astype(np.int64)
@@ -68,14 +69,10 @@ class FeatureSpec:
             return []
         if isinstance(given, Mapping):
             given = given.values()
-        elif isinstance(given, str) or not hasattr(given, "__iter__"):
-            raise ValueError(
-                f"{parameter} must be a sequence of sets of features, such as [['a', 'b']], or a "
-                f"dict of them; got {given!r}."
-            )
-        sets = list(given)
+        shape = "be a sequence of sets of features, such as [['a', 'b']], or a dict of them"
+        sets = _listed(given, parameter, shape)
         for one in sets:
-            if isinstance(one, str) or not hasattr(one, "__iter__"):
+            if _is_single(one):
                 raise ValueError(
                     f"{parameter} must hold sets of features; got the single feature {one!r} among "
                     f"them. One set is written with two pairs of brackets: {parameter}=[[…]]."
@@ -96,20 +93,10 @@ class FeatureSpec:
         -------
         ndarray of shape (n_features,)
         """
-        if hasattr(given, "to_dict"):  # a pandas Series
-            given = given.to_dict()
-        if isinstance(given, Mapping):
-            result = np.zeros(self.n_features)
-            for key, value in given.items():
-                if not isinstance(value, Real):
-                    raise ValueError(f"{parameter} must hold numbers; got {value!r} for {key!r}.")
-                # All columns of a group come together: one of them may as well pay.
-                result[self._indices(key, parameter)[0]] = float(value)
+        if hasattr(given, "items"):  # a dict, or a pandas Series
+            result = self._of_pairs(given.items(), parameter)
         else:
-            try:
-                result = np.array(given, dtype=np.float64)
-            except (TypeError, ValueError):
-                raise ValueError(f"{parameter} must hold numbers; got {given!r}.") from None
+            result = _floats(given, parameter)
         if result.shape != (self.n_features,):
             raise ValueError(
                 f"{parameter} must hold one number for each of the {self.n_features} features, or "
@@ -118,6 +105,24 @@ class FeatureSpec:
         if not np.isfinite(result).all():
             j = int(np.flatnonzero(~np.isfinite(result))[0])
             raise ValueError(f"{parameter} must be finite; got {result[j]} for {self.label(j)}.")
+        return result
+
+    def _of_pairs(self, pairs: Iterable[tuple[Any, Any]], parameter: str) -> FloatArray:
+        """Numbers of the features that are named, zero for the others."""
+        result = np.zeros(self.n_features)
+        paid: set[int] = set()
+        for key, value in pairs:
+            if not isinstance(value, Real):
+                raise ValueError(f"{parameter} must hold numbers; got {value!r} for {key!r}.")
+            # All columns of a group come together: one of them may as well pay.
+            column = self._indices(key, parameter)[0]
+            if column in paid:
+                raise ValueError(
+                    f"{parameter} must give each feature one number; got several for "
+                    f"{self.label(column)}, the last by the name {key!r}."
+                )
+            paid.add(column)
+            result[column] = as_float(value)
         return result
 
     def label(self, column: int) -> str:
@@ -141,7 +146,7 @@ class FeatureSpec:
     def _index(self, entry: Any, parameter: str) -> int:
         if isinstance(entry, str):
             return self._by_name(entry, parameter)
-        if not isinstance(entry, Integral):
+        if not is_int(entry):
             raise ValueError(f"{parameter} must hold {WAYS}; got {entry!r}.")
         if not -self.n_features <= int(entry) < self.n_features:
             raise ValueError(
@@ -160,6 +165,38 @@ class FeatureSpec:
             near = _nearest(name, list(self._place))
             raise ValueError(f"{parameter} names the feature {name!r}, which X lacks.{near}")
         return self._place[name]
+
+
+def _is_single(given: Any) -> bool:
+    """Whether it is one thing, and not several."""
+    if isinstance(given, np.ndarray):
+        return given.ndim == 0
+    return isinstance(given, str | bytes) or not isinstance(given, Iterable)
+
+
+def _listed(given: Any, parameter: str, must: str) -> list[Any]:
+    """What a parameter holds."""
+    if isinstance(given, Iterator):
+        # A second look, by a second fit or a report, would find it empty.
+        raise ValueError(
+            f"{parameter} must {must}; got {given!r}, which can be read only once. Pass a list."
+        )
+    if _is_single(given) or isinstance(given, Mapping):
+        raise ValueError(f"{parameter} must {must}; got {given!r}.")
+    return list(given)
+
+
+def _floats(given: Any, parameter: str) -> FloatArray:
+    """An array of floats out of numbers, but not out of text that looks like numbers."""
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind in "biuf" or (
+            array.dtype == object and all(isinstance(v, Number) for v in array.flat)
+        ):
+            return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"{parameter} must hold numbers; got {given!r}.")
 
 
 def _nearest(name: str, known: list[str]) -> str:

@@ -5,21 +5,25 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, Self
 
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.metaestimators import available_if
 
 from safdr.constraints import Constraints
+from safdr.parameters import (
+    ANNEALING_CONSTRAINTS,
+    Number,
+    WholeNumber,
+    n_workers,
+    seed_from,
+)
 from safdr.selector_base import AnnealingSelectorBase, final_model_has
-from safdr.validation import ANNEALING_CONSTRAINTS, seed_from
 
 FIXED_SIZE_CONSTRAINTS: dict[str, Any] = {
     "n_features_to_select": [
         None,
-        Interval(RealNotInt, 0, 1, closed="right"),
-        Interval(Integral, 1, None, closed="left"),
+        Number(0, 1, closed="right"),
+        WholeNumber(1),
     ],
     **ANNEALING_CONSTRAINTS,
 }
@@ -106,7 +110,7 @@ class FixedSizeMixin(AnnealingSelectorBase):
         rows = self._usable(self._validate_rows(X, y, sample_weight))
         constraints = self._constraints()
         size = self._size(constraints)
-        n_jobs = effective_n_jobs(self.n_jobs)
+        n_jobs = n_workers(self.n_jobs)
         search = self._search(rows, constraints, seed_from(self.random_state), n_jobs)
         self._set_result(rows, search, search.run(size, n_threads=n_jobs))
         self.n_features_ = size
@@ -119,8 +123,8 @@ class FixedSizeMixin(AnnealingSelectorBase):
         if wanted is None:
             half = max(1, total // 2)
             return min(constraints.sizes(), key=lambda size: abs(size - half), default=half)
-        if 0 < wanted <= 1 and not isinstance(wanted, Integral):
-            wanted = max(1, int(wanted * total))
+        if not isinstance(wanted, Integral):
+            wanted = max(1, int(float(wanted) * total))
         if wanted > total:
             raise ValueError(
                 f"n_features_to_select must be at most {self._total(constraints)}; got {wanted}."

@@ -6,18 +6,21 @@ import inspect
 from collections.abc import Callable, Iterator
 from copy import copy
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import has_fit_parameter
 
 from safdr.moments import FloatArray, IntArray
+from safdr.parameters import as_float
 from safdr.rows import Rows
+from safdr.splits import splits_of
+from safdr.validation import LARGEST
 
 
 class CrossValidatedScore(BaseEstimator):
@@ -55,6 +58,12 @@ class CrossValidatedScore(BaseEstimator):
     [2, 5]
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit"])],
+        "scoring": [None, str, callable],
+        "cv": ["cv_object"],
+    }
+
     def __init__(self, estimator: Any, *, scoring: Any = None, cv: Any = 3) -> None:
         self.estimator = estimator
         self.scoring = scoring
@@ -76,10 +85,10 @@ class CrossValidatedScore(BaseEstimator):
         -------
         float
         """
+        self._validate_params()
         scorer = check_scoring(self.estimator, scoring=self.scoring)
-        splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         scores = []
-        for train, test in splitter.split(X, y):
+        for train, test in splits_of(self.cv, X, y, classifier=is_classifier(self.estimator)):
             model = clone(self.estimator)
             fit_weighted(model, X, y, sample_weight, train)
             how = {}
@@ -218,7 +227,13 @@ class RowsObjective:
                 f"criterion must return one number to be maximised; {self.function!r} returned "
                 f"{value!r}."
             )
-        return float(value)
+        number = as_float(value)
+        if LARGEST < abs(number) < np.inf:
+            raise ValueError(
+                f"criterion must return numbers up to {LARGEST:.0e} in size, whose squares are "
+                f"numbers too; {self.function!r} returned {number:.3g}. Divide it by a constant."
+            )
+        return number
 
 
 def _takes_weights(function: Callable[..., float]) -> bool:

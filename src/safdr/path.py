@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral
 from typing import Any
 
+import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
 from safdr.cancellation import Cancellation
 from safdr.constraints import Constraints
 from safdr.fixed_size import FixedSizeMixin
+from safdr.parameters import as_int, is_int, seed_from
 from safdr.regressor_selector import AnnealingRegressorSelector
 from safdr.result import AnnealingResult
 from safdr.search import Search
 from safdr.selector import AnnealingSelector
-from safdr.validation import seed_from
 
 SELECTORS: dict[str, type[FixedSizeMixin]] = {
     "classification": AnnealingSelector,
@@ -84,7 +84,7 @@ def anneal_path(
     """
     if "n_features_to_select" in settings:
         raise ValueError("anneal_path takes no n_features_to_select: sizes says how many features.")
-    template = selector_for(task, **settings)
+    template = selector_for(task, n_jobs=n_jobs, random_state=random_state, **settings)
     rows = template._usable(template._validate_rows(X, y, sample_weight))
     constraints = template._constraints()
     wanted = _check_sizes(sizes, template, constraints)
@@ -96,7 +96,7 @@ def anneal_path(
     order = sorted(range(len(wanted)), key=lambda i: -wanted[i])
     # The core releases the GIL, so threads serve; a joblib.parallel_config still decides.
     with Cancellation() as cancellation:
-        found = Parallel(n_jobs=n_jobs, prefer="threads", batch_size=1)(
+        found = Parallel(n_jobs=as_int(n_jobs), prefer="threads", batch_size=1)(
             delayed(_run)(search, wanted[i], cancellation) for i in order
         )
     results = dict(zip(order, found, strict=True))
@@ -110,20 +110,21 @@ def _run(search: Search, size: int, cancellation: Cancellation) -> AnnealingResu
 
 def selector_for(task: str, **settings: Any) -> FixedSizeMixin:
     """The selector of a task, its parameters checked."""
-    if task not in SELECTORS:
+    if not isinstance(task, str) or task not in SELECTORS:
         raise ValueError(f"task must be one of {', '.join(map(repr, SELECTORS))}; got {task!r}.")
     selector: FixedSizeMixin = SELECTORS[task](**settings)
     selector._validate_params()
+    selector._check_models()
     return selector
 
 
 def _check_sizes(sizes: Any, template: FixedSizeMixin, constraints: Constraints) -> list[int]:
-    if not isinstance(sizes, Iterable):
+    if not isinstance(sizes, Iterable) or (isinstance(sizes, np.ndarray) and sizes.ndim == 0):
         raise ValueError(f"sizes must be an iterable of ints, such as range(1, 11); got {sizes!r}.")
     wanted: list[Any] = list(sizes)
     total = int(constraints.counts.sum())
     for size in wanted:
-        if not isinstance(size, Integral) or not 1 <= int(size) <= total:
+        if not is_int(size) or not 1 <= int(size) <= total:
             raise ValueError(
                 f"sizes must be ints from 1 to {template._total(constraints)}; got {size!r}."
             )

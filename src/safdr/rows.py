@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
+from numbers import Number, Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,8 +12,19 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from safdr.moments import FloatArray, IntArray
+from safdr.parameters import as_float
 from safdr.problem import ClassProblem, RegressionProblem
-from safdr.validation import ALL_ZERO, LARGEST, checked_weight, extremes, shown, validated
+from safdr.validation import (
+    ALL_ZERO,
+    LARGEST,
+    LEAST_SHARE_OF_MORE,
+    LEAST_SHARE_OF_TWO,
+    check_ratio_of_weights,
+    checked_weight,
+    extremes,
+    shown,
+    validated,
+)
 
 # Numbers of so many different values are more often measurements than labels.
 MANY_CLASSES = 20
@@ -55,7 +66,7 @@ class ClassRows:
         if class_weight is None:
             return self
         by_class = _class_weights(class_weight, self)
-        weight = by_class if self.sample_weight is None else by_class * self.sample_weight
+        weight = by_class if self.sample_weight is None else _product(by_class, self.sample_weight)
         return replace(self, sample_weight=weight)
 
     def usable(self, class_weight: Any = None) -> ClassRows:
@@ -65,6 +76,7 @@ class ClassRows:
         if class_weight is not None:
             rows = rows.weighted(class_weight)._with_weight()
             _check_classes(rows)
+        _check_weights_of_classes(rows)
         _check_not_constant(rows.X)
         return rows
 
@@ -109,6 +121,8 @@ class MeasuredRows:
             rows = self.take(self.sample_weight > 0)
         if len(rows.y) < 2:
             raise ValueError(f"A fit needs at least 2 rows with a weight; got {len(rows.y)}.")
+        if rows.sample_weight is not None:
+            check_ratio_of_weights(rows.sample_weight, "sample_weight")
         outputs = rows.y.reshape(len(rows.y), -1)
         constant = np.flatnonzero(np.all(outputs == outputs[0], axis=0))
         if constant.size:
@@ -171,22 +185,44 @@ def validate_measured_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -
     -------
     MeasuredRows
     """
-    try:
-        np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"y must hold numbers: {error}. For labels there are AnnealingSelector and "
-            "AnnealingSelectorCV."
-        ) from None
-    X, y = validated(estimator, X, y, multi_output=True, y_numeric=True)
+    X, y = validated(estimator, X, _numbers(y), multi_output=True, y_numeric=True)
     y = np.ascontiguousarray(y, dtype=np.float64)
-    if np.abs(y).max() > LARGEST:
-        raise ValueError(
-            f"y holds values too large to be squared, up to {np.abs(y).max():.3g}; sizes up to "
-            f"{LARGEST:.0e} are allowed. Divide it by a constant."
-        )
+    _check_outputs(y)
     weight = None if sample_weight is None else checked_weight(sample_weight, X)
     return MeasuredRows(X, y, weight)
+
+
+def _numbers(y: Any) -> Any:
+    """Refuse text, even where it looks like numbers, dates and the like; None becomes NaN."""
+    values = np.asarray(y)
+    if values.dtype.kind in "biuf":
+        return y
+    of_any_type = values.dtype == object
+    for value in values.flat:
+        if not of_any_type or isinstance(value, complex) or not isinstance(value, Number | None):
+            raise ValueError(
+                f"y must hold numbers; got {shown(value)}. Text that means numbers becomes such by "
+                "y.astype(float). For labels there are AnnealingSelector and AnnealingSelectorCV."
+            )
+    flat = [np.nan if value is None else as_float(value) for value in values.flat]
+    return np.array(flat).reshape(values.shape)
+
+
+def _check_outputs(y: FloatArray) -> None:
+    """Refuse values whose squares are no longer numbers."""
+    largest = np.abs(y).max()
+    if largest > LARGEST:
+        raise ValueError(
+            f"y holds values too large to be squared, up to {largest:.3g}; sizes up to "
+            f"{LARGEST:.0e} are allowed. Divide it by a constant."
+        )
+    spread = y.max(axis=0) - y.min(axis=0)
+    if np.any((spread > 0) & (spread < 1 / LARGEST)):
+        raise ValueError(
+            f"y holds values too close together to be squared: its largest difference is "
+            f"{spread[spread > 0].min() if y.ndim > 1 else spread:.3g}, and {1 / LARGEST:.0e} is "
+            "the least that is allowed. Multiply it by a constant."
+        )
 
 
 def _check_labels(y: Any) -> None:
@@ -229,6 +265,23 @@ def _check_classes(rows: ClassRows) -> None:
         )
 
 
+def _check_weights_of_classes(rows: ClassRows) -> None:
+    """Refuse weights that leave rows or a class too little to be seen beside the others."""
+    if rows.sample_weight is None:
+        return
+    check_ratio_of_weights(rows.sample_weight, "sample_weight times class_weight")
+    share = _weight_by_class(rows)
+    share /= share.sum()
+    least = LEAST_SHARE_OF_TWO if len(share) == 2 else LEAST_SHARE_OF_MORE
+    if share.min() < least:
+        raise ValueError(
+            f"The rows of class {shown(rows.classes[share.argmin()])} have {share.min():.1e} of "
+            f"all weight (sample_weight times class_weight); of {len(share)} classes each must "
+            f"have at least {least:.0e} for double precision to see it. Raise its weight, or leave "
+            "the class out."
+        )
+
+
 def _if_measured(rows: ClassRows) -> str:
     """What to say where labels look like measurements."""
     if rows.classes.dtype.kind not in "iuf" or len(rows.classes) <= MANY_CLASSES:
@@ -248,6 +301,28 @@ def _check_not_constant(X: Any) -> None:
         )
 
 
+def _product(by_class: FloatArray, sample_weight: FloatArray) -> FloatArray:
+    """Weights of rows times those of their classes."""
+    with np.errstate(over="ignore", under="ignore"):
+        weight: FloatArray = by_class * sample_weight
+    lost = ((weight == 0) & (by_class > 0) & (sample_weight > 0)) | np.isinf(weight)
+    if lost.any():
+        i = int(np.flatnonzero(lost)[0])
+        raise ValueError(
+            f"class_weight times sample_weight is no longer a number: {by_class[i]:.3g} times "
+            f"{sample_weight[i]:.3g}. Multiply all of sample_weight, or all of class_weight, by a "
+            "constant."
+        )
+    return weight
+
+
+def _weight_by_class(rows: ClassRows) -> FloatArray:
+    """Of all rows of each class, in units of the heaviest row; of rows without weights, rows."""
+    weight = rows.sample_weight
+    relative = None if weight is None else weight / weight.max()
+    return np.bincount(rows.codes, weights=relative, minlength=len(rows.classes)).astype(np.float64)
+
+
 def _class_weights(class_weight: Any, rows: ClassRows) -> FloatArray:
     """What `class_weight` gives to each row."""
     if isinstance(class_weight, Mapping):
@@ -259,13 +334,13 @@ def _class_weights(class_weight: Any, rows: ClassRows) -> FloatArray:
                 f"{', '.join(shown(label) for label in rows.classes)}."
             )
         weights: list[Any] = list(class_weight.values())
-        if not all(isinstance(weight, Real) and 0 <= float(weight) < np.inf for weight in weights):
+        if not all(isinstance(w, Real) and 0 <= as_float(w) < np.inf for w in weights):
             raise ValueError(
                 "class_weight must hold finite numbers that are not negative; got "
                 f"{class_weight!r}."
             )
-    counts = np.bincount(rows.codes, weights=rows.sample_weight, minlength=len(rows.classes))
     if isinstance(class_weight, str):  # "balanced", by the weight of the rows
+        counts = _weight_by_class(rows)
         by_class = counts.sum() / (len(counts) * np.where(counts > 0, counts, 1.0))
     else:
         by_class = np.array([float(class_weight.get(c, 1.0)) for c in rows.classes.tolist()])

@@ -13,6 +13,26 @@ from safdr.moments import FloatArray
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 
+def deviation(scores: FloatArray, ddof: int = 0) -> FloatArray:
+    """Standard deviation of each column, also where scores are too large to be squared.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_splits, ...)
+        Score of each fold.
+    ddof : int, default=0
+        What the divisor is less than the number of folds.
+
+    Returns
+    -------
+    ndarray of shape (...)
+    """
+    # By a power of two, so that no digit changes.
+    exponent = np.frexp(np.abs(scores).max(initial=0.0))[1]
+    spread: FloatArray = np.ldexp(np.ldexp(scores, -exponent).std(axis=0, ddof=ddof), exponent)
+    return spread
+
+
 def _best(scores: FloatArray) -> BoolArray:
     means = scores.mean(axis=0)
     return np.asarray(means >= means.max())
@@ -31,7 +51,7 @@ def _one_se(scores: FloatArray) -> BoolArray:
     behind = scores[:, [scores.mean(axis=0).argmax()]] - scores
     if len(scores) < 2:
         return np.asarray(behind.mean(axis=0) <= 0)
-    return np.asarray(behind.mean(axis=0) <= behind.std(axis=0, ddof=1) / np.sqrt(len(scores)))
+    return np.asarray(behind.mean(axis=0) <= deviation(behind, ddof=1) / np.sqrt(len(scores)))
 
 
 # Each tells for every size whether its scores are as good as the best.
@@ -56,7 +76,7 @@ def one_sd_threshold(scores: ArrayLike) -> float:
     """
     scores = np.asarray(scores, dtype=np.float64)
     best = scores.mean(axis=0).argmax()
-    return float(scores[:, best].mean() - scores[:, best].std())
+    return float(scores[:, best].mean() - deviation(scores[:, best]))
 
 
 def choose_size(rule: str, n_features: ArrayLike, scores: ArrayLike) -> int:

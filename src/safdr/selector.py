@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from safdr.classifying import ClassSelectorBase
 from safdr.fixed_size import FIXED_SIZE_CONSTRAINTS, FixedSizeMixin
-from safdr.validation import CLASS_WEIGHT_CONSTRAINT
+from safdr.parameters import CLASS_WEIGHT_CONSTRAINT
 
 
 class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):

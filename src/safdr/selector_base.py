@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from time import perf_counter
 from typing import Any, Self
 
@@ -21,12 +22,25 @@ from safdr.constraints import Constraints
 from safdr.feature_spec import FeatureSpec
 from safdr.model_pick import ModelPick
 from safdr.moments import FloatArray, IntArray
-from safdr.objectives import RowsObjective, as_objective, fit_weighted, model_of, seeded
+from safdr.objectives import (
+    CrossValidatedScore,
+    RowsObjective,
+    as_objective,
+    fit_weighted,
+    model_of,
+    seeded,
+)
+from safdr.orphans import watched
+from safdr.parameters import LARGEST_COST
 from safdr.picks import Pick
 from safdr.result import AnnealingResult
 from safdr.rows import Rows
 from safdr.search import Search
 from safdr.validation import warn_if_separated
+
+# What the engine's settings are, whatever types of numbers the parameters were given as: a small
+# NumPy int would overflow, and a half-precision float spoil what it is multiplied with.
+PLAIN: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str}
 
 # Seconds of work from which on it pays to send it to other processes.
 WORTH_WORKERS = 0.2
@@ -82,7 +96,10 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def _settings(self) -> AnnealingSettings:
         """The engine's settings out of the parameters."""
         return AnnealingSettings(
-            **{name: getattr(self, name) for name in AnnealingSettings.__dataclass_fields__}
+            **{
+                field.name: PLAIN[str(field.type)](getattr(self, field.name))
+                for field in fields(AnnealingSettings)
+            }
         )
 
     def _features(self) -> FeatureSpec:
@@ -114,15 +131,33 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         """What each feature takes off the criterion; None if nothing."""
         if self.feature_cost is None:
             return None
-        cost = self.cost_strength * self._features().numbers(self.feature_cost, "feature_cost")
+        features = self._features()
+        cost = features.numbers(self.feature_cost, "feature_cost")
+        strength = float(self.cost_strength)
+        largest = int(np.argmax(np.abs(cost)))
+        if abs(cost[largest]) > LARGEST_COST / max(strength, 1.0):
+            raise ValueError(
+                f"feature_cost times cost_strength must be at most {LARGEST_COST:.0e} in size, or "
+                f"nothing is left of the criterion beside it; got {cost[largest]:.3g} times "
+                f"{strength:.3g} for {features.label(largest)}. To keep a feature out, there is "
+                "never_include; to keep it in, always_include."
+            )
+        cost = strength * cost
         return cost if cost.any() else None
 
     def _check_models(self) -> None:
         """Refuse estimators that predict the other kind of target."""
+        if isinstance(self.criterion, CrossValidatedScore):
+            self.criterion._validate_params()
         given = {"criterion": model_of(self.criterion), "estimator": self.estimator}
         for name, model in given.items():
+            mine, other = self._estimator_type_words
+            if isinstance(model, type):
+                raise ValueError(
+                    f"{name} must be a {mine}; got the class {model.__name__}. Make one: "
+                    f"{name}={model.__name__}()."
+                )
             if model is not None and self._is_wrong_kind(model):
-                mine, other = self._estimator_type_words
                 raise ValueError(f"{name} must be a {mine}; got the {other} {model!r}.")
 
     def _model(self) -> Any:
@@ -132,7 +167,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def _search(self, rows: Rows, constraints: Constraints, seed: int, n_jobs: int = 1) -> Search:
         """The search on rows that are usable."""
         return Search(
-            rows.problem(self.ridge),
+            rows.problem(float(self.ridge)),
             settings=self._settings(),
             seed=seed,
             constraints=constraints,
@@ -251,7 +286,7 @@ class Workers:
         # A few tasks at a time: the objective, with its rows, is sent along with each portion.
         portions = [rest[i :: self.n_jobs] for i in range(min(self.n_jobs, len(rest)))]
         run = Parallel(n_jobs=self.n_jobs)
-        parts = run(delayed(_values)(objective, portion) for portion in portions)
+        parts = run(delayed(watched(_values))(objective, portion) for portion in portions)
         values = np.empty(len(rest))
         for i, part in enumerate(parts):
             values[i :: self.n_jobs] = part

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from safdr.classifying import ClassSelectorBase
 from safdr.cross_validated import CV_CONSTRAINTS, CrossValidatedMixin
-from safdr.validation import CLASS_WEIGHT_CONSTRAINT
+from safdr.parameters import CLASS_WEIGHT_CONSTRAINT
 
 
 class AnnealingSelectorCV(CrossValidatedMixin, ClassSelectorBase):

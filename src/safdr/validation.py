@@ -1,18 +1,15 @@
-"""What the estimators accept: parameters, and tables of finite numbers."""
+"""What rows the estimators accept: tables of finite numbers, and weights."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from numbers import Integral, Real
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from safdr.moments import FloatArray
@@ -20,38 +17,19 @@ from safdr.moments import FloatArray
 # The square of anything beyond this, or of its inverse, is no longer a number with all its digits.
 LARGEST = 1e150
 
+# A row must weigh at least this share of the heaviest. Where the heavy rows are too few to fix a
+# model, the light ones do, and their part of the moments is rounded to 1e-16 of the whole: this
+# leaves it at least four digits, and keeps it above the variance that least squares take for none.
+LEAST_ROW_SHARE = 1e-10
+
+# A class must have at least this share of the weight. Of two classes, where probabilities near one
+# are rounded to 1e-16, this leaves the gradient four digits. Of more, the fit ends when 1e-11 of
+# the loss is left, and a class of share s has about s of it: its slopes are then known to
+# √(1e-11 / s), three parts in a hundred, before the last step squares that.
+LEAST_SHARE_OF_TWO = 1e-12
+LEAST_SHARE_OF_MORE = 1e-8
+
 ALL_ZERO = "sample_weight is zero for every row; some must be above 0."
-
-# Shared by every estimator that anneals.
-ANNEALING_CONSTRAINTS: dict[str, Any] = {
-    "criterion": [None, HasMethods(["fit"]), callable],
-    "estimator": [None, HasMethods(["fit"])],
-    "pick": [StrOptions({"auto", "linear", "criterion"})],
-    "always_include": "no_validation",
-    "never_include": "no_validation",
-    "groups": "no_validation",
-    "at_most_one_of": "no_validation",
-    "count_by": [StrOptions({"group", "column"})],
-    "feature_cost": "no_validation",
-    "cost_strength": [Interval(Real, 0, None, closed="left")],
-    "n_replicas": [Interval(Integral, 1, None, closed="left")],
-    "sweeps": [Interval(Real, 0, None, closed="neither")],
-    "temperature_step": [Interval(Real, 0, None, closed="neither")],
-    "max_steps": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-    "n_batches": [Interval(Integral, 1, None, closed="left")],
-    "batch_fraction": [Interval(Real, 0, 1, closed="right")],
-    "batch_draw": [StrOptions({"step", "proposal"})],
-    "moves": [StrOptions({"metropolis"})],
-    "ridge": [Interval(Real, 1e-12, None, closed="left")],
-    "n_jobs": [None, Integral],
-    "random_state": ["random_state"],
-}
-
-CLASS_WEIGHT_CONSTRAINT: dict[str, list[Any]] = {
-    "class_weight": [None, dict, StrOptions({"balanced"})],
-}
 
 
 class SeparationWarning(ConvergenceWarning):
@@ -121,17 +99,34 @@ def _check_range(X: Any) -> None:
 
 def checked_weight(sample_weight: Any, X: Any) -> FloatArray:
     """Weights, none negative and not all zero."""
+    if np.asarray(sample_weight).dtype.kind not in "biufO":
+        kind = np.asarray(sample_weight).dtype
+        raise ValueError(f"sample_weight must hold numbers; got values of type {kind}.")
     try:
         weight: FloatArray = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         if "at least one non-zero" in str(error):  # scikit-learn 1.9 and later look for that too
             raise ValueError(ALL_ZERO) from None
         raise ValueError(f"sample_weight can't be used: {error}") from None
+    if not np.isfinite(weight).all():  # scikit-learn lets one number for all rows pass
+        raise ValueError(f"sample_weight must be finite; got {sample_weight!r}.")
     if not weight.any():
         raise ValueError(ALL_ZERO)
     return weight
+
+
+def check_ratio_of_weights(weight: FloatArray, name: str) -> None:
+    """Refuse rows that weigh too little beside the heaviest for double precision to see them."""
+    low, high = weight.min(), weight.max()
+    if low < LEAST_ROW_SHARE * high:
+        raise ValueError(
+            f"{name} goes from {low:.3g} to {high:.3g}: the lightest row has {low / high:.1e} of "
+            f"the weight of the heaviest, and {LEAST_ROW_SHARE:.0e} is the least that counts in "
+            "double precision. Give such rows a weight of 0, which leaves them out, or a larger "
+            "one."
+        )
 
 
 def _check_frame(X: Any) -> None:
@@ -163,11 +158,6 @@ def _check_frame(X: Any) -> None:
 def shown(label: Any) -> str:
     """A label as people write it: 1 and 'yes', not np.int64(1)."""
     return repr(label.item() if isinstance(label, np.generic) else label)
-
-
-def seed_from(random_state: Any) -> int:
-    """A seed for the engine out of scikit-learn's `random_state`."""
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def warn_if_separated(separated: bool, size: int) -> None:
