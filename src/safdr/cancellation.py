@@ -11,6 +11,8 @@ from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
+from safdr.orphans import end_with
+
 
 class CancelledError(Exception):
     """Nobody waits for this task any more."""
@@ -58,6 +60,7 @@ class Cancellation:
     @contextmanager
     def task(self) -> Iterator[None]:
         """Run the body as one of the tasks."""
+        end_with(self._process)
         self.check()
         group = _GROUPS.get(self._id, _Group())
         with group.changed:
@@ -72,7 +75,8 @@ class Cancellation:
     def check(self) -> None:
         """Raise CancelledError if the owner has left.
 
-        In another process tasks are not ours to stop: whoever started the process ends it.
+        In another process tasks are not ours to stop: whoever started the process ends it, or it
+        ends by itself when that one is gone.
         """
         group = _GROUPS.get(self._id)
         if group is not None and not group.cancelled:

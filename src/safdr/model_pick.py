@@ -25,6 +25,7 @@ from safdr.checkpoint import no_checkpoint
 from safdr.design import distinct_rows
 from safdr.moments import FloatArray, IntArray
 from safdr.objectives import fit_weighted, seeded
+from safdr.orphans import watched
 from safdr.picks import PaddedFits
 from safdr.rows import ClassRows, Rows
 
@@ -77,7 +78,8 @@ class ModelPick:
         distinct, inverse = distinct_rows(subsets)
         checkpoint()
         if n_threads > 1:
-            tasks = (delayed(self.held_out_loss)(self.estimator, some) for some in distinct)
+            loss = delayed(watched(self.held_out_loss))
+            tasks = (loss(self.estimator, some) for some in distinct)
             losses = np.array(list(Parallel(n_jobs=n_threads)(tasks)))
         else:
             losses = np.empty(len(distinct))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 import traceback
 from collections import defaultdict
@@ -15,6 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from safdr.orphans import end_with
 from safdr.paper.datasets import get_dataset, load
 from safdr.paper.environment import environment
 from safdr.paper.errors import CorruptRowError, WorkerError
@@ -22,9 +22,6 @@ from safdr.paper.methods import get_method
 from safdr.paper.problem import Problem
 from safdr.paper.protocol import ProtocolSettings, run_cell, settings_of
 from safdr.paper.store import Cell, RowStore, check_same_settings
-
-# How often a worker looks whether the process that started it is still there.
-WATCH_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -157,23 +154,9 @@ def run_plan(plan: Plan, jobs: int = 1) -> Iterator[Outcome]:
         ) from None
 
 
-@lru_cache(maxsize=1)
-def _end_with(parent: int) -> None:
-    """Let this worker die with the process that started it, which SIGKILL keeps from telling it."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(WATCH_SECONDS)
-        # At once: rows are written atomically, and there is nobody left to answer to.
-        os._exit(1)
-
-    if os.getpid() != parent:
-        threading.Thread(target=watch, daemon=True).start()
-
-
 def _do(task: Task) -> Outcome:
     """One cell; an error in it must not end the others."""
-    _end_with(task.parent)
+    end_with(task.parent)
     start = time.perf_counter()
     try:
         problem = _problem(task.cell.data, task.data_dir)

@@ -1,0 +1,118 @@
+"""Workers end soon after the process that they work for, however that ends."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from safdr.orphans import end_with
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="needs /proc to see processes"
+)
+
+# The model, the criterion and the judge of candidates are each the work of other processes. Workers
+# tell that they work, and go on for longer than any test waits.
+SCRIPT = """
+import os, sys, time
+from pathlib import Path
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from safdr import AnnealingSelector, AnnealingSelectorCV
+
+MAIN, TOLD = os.getpid(), Path(sys.argv[2])
+
+class Slow(LogisticRegression):
+    def fit(self, X, y, sample_weight=None):
+        work(self)
+        return super().fit(X, y)
+
+def work(self):
+    if os.getpid() != self.main:
+        (self.told / str(os.getpid())).touch()
+        time.sleep(600)
+
+def slow_criterion(X, y):
+    work(slow_criterion)
+    time.sleep(0.1)
+    return float(abs(X[y == 1].mean() - X[y == 0].mean()))
+
+Slow.main = slow_criterion.main = MAIN
+Slow.told = slow_criterion.told = TOLD
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(200, 12)), np.arange(200) % 2
+settings = {"n_jobs": 2, "n_replicas": 8, "random_state": 0}
+if sys.argv[1] == "folds":
+    AnnealingSelectorCV(max_features=4, estimator=Slow(), **settings).fit(X, y)
+elif sys.argv[1] == "criterion":
+    AnnealingSelector(3, criterion=slow_criterion, **settings).fit(X, y)
+else:
+    AnnealingSelector(3, estimator=Slow(), **settings).fit(X, y)
+"""
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(condition, seconds, message):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, message
+        time.sleep(0.05)
+
+
+KILL, TERMINATE = signal.SIGKILL, signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [("folds", KILL), ("criterion", KILL), ("judge", KILL), ("folds", TERMINATE)],
+)
+def test_workers_end_with_a_killed_process(tmp_path, kind, number):
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, kind, str(tmp_path)], stderr=subprocess.DEVNULL
+    )
+    workers = []
+    try:
+        wait_until(lambda: len(list(tmp_path.iterdir())) >= 2, 60, "no workers")
+        workers = [int(path.name) for path in tmp_path.iterdir()]
+        process.send_signal(number)
+        assert process.wait(30) == -number
+        # A second is what is promised; the rest is for a busy machine.
+        wait_until(lambda: not any(map(is_alive, workers)), 10, "a worker outlived the process")
+    finally:
+        process.kill()
+        process.wait()
+        for pid in filter(is_alive, workers):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_only_the_one_who_started_a_process_is_watched():
+    before = threading.active_count()
+    for owner in (os.getpid(), os.getppid(), 1):
+        end_with(owner)
+    assert threading.active_count() == before
+
+
+def who_watches(_):
+    """Ask in a worker, twice."""
+    for owner in (1, os.getppid(), os.getppid()):
+        end_with(owner)
+    return [thread.name for thread in threading.enumerate() if "watch" in thread.name]
+
+
+@pytest.mark.parametrize("how", ["fork", "spawn"])
+def test_a_worker_watches_once(how):
+    with multiprocessing.get_context(how).Pool(1) as pool:
+        (names,) = pool.map(who_watches, [0])
+    assert len(names) == 1
