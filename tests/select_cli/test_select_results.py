@@ -171,5 +171,6 @@ def test_a_full_disk_leaves_all_as_it_was(ask, tmp_path, monkeypatch):
         f"{str(out)!r} can't be written: No space left on device. No file was written." in ran.err
     )
     assert "Errno" not in ran.err
+    assert "1 of 4 features tells" in ran.out  # the answer is not lost
     assert out.read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["loans.parquet", "r.json"]

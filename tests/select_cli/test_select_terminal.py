@@ -123,12 +123,55 @@ def test_quiet_is_quiet_on_a_terminal_too():
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_ends_cleanly_and_leaves_no_file(tmp_path, jobs):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stop_ends_cleanly_and_leaves_no_file(tmp_path, jobs, number, code):
     out = tmp_path / "result.json"
     terminal = Terminal(*SLOW, "--jobs", jobs, "--out", str(out))
     terminal.read_until("Searching")
-    terminal.process.send_signal(signal.SIGINT)
-    assert terminal.end() == 130
+    terminal.process.send_signal(number)
+    assert terminal.end() == code
     assert "Stopped. No file is half written." in terminal.seen
     assert "Traceback" not in terminal.seen
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_that_nobody_reads_can_be_given_up(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    other = tmp_path / "page.html"
+    process = subprocess.Popen(
+        [*COMMAND, *QUICK, "--out", str(tmp_path / "pipe"), "--report", str(other)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 120
+    while not other.exists() and time.monotonic() < until:  # files come before pipes
+        time.sleep(0.05)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (143, "safdr: Stopped. No file is half written.\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "pipe"]
+
+
+def test_a_program_that_runs_the_command_keeps_its_own_way_to_end(monkeypatch):
+    from safdr.cli import main
+
+    def mine(*_):
+        """What another program does on SIGTERM."""
+
+    seen = []
+    monkeypatch.setattr("safdr.cli.root.app", lambda *_, **__: seen.append(now()))
+
+    def now():
+        return signal.getsignal(signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, mine)
+    try:
+        main(["select"])
+        assert (seen, now()) == ([mine], mine)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        main(["select"])
+        assert now() is signal.SIG_DFL
+        assert seen[1] is not signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)

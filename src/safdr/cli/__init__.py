@@ -18,6 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from rich.console import Console
 
         from safdr.cli.root import app
+        from safdr.cli.stopping import stop_on_sigterm
         from safdr.cli.usage import explain_usage
         from safdr.cli.words import printable_lines
     except ModuleNotFoundError as error:
@@ -26,7 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(f"The command line needs {error.name}. Install it with: pip install 'safdr[cli]'")
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        app(words, exit_on_error=False, print_error=False)
+        with stop_on_sigterm():
+            app(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         text = printable_lines(explain_usage(error, words))
         Console(stderr=True).print(CycloptsPanel(text))

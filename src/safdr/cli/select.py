@@ -29,7 +29,8 @@ Examples:
   safdr select loans.csv -t default --always-include age --cost income=0.2
   zcat loans.csv.gz | safdr select - -t default --json > result.json
 
-Exit codes: 0 done, 1 failed on the data, 2 wrong usage, 130 stopped by Ctrl-C.
+Exit codes: 0 done, 1 failed on the data, 2 wrong usage, 130 stopped by Ctrl-C,
+143 stopped by SIGTERM.
 """
 
 app = App(

@@ -73,7 +73,12 @@ def run(
     asked = {**_given(asdict(choices)), **constraining.settings}
     seconds = time.perf_counter() - started
     report = _report(file, estimator, prepared, notes, asked, seconds, fixed=fixed)
-    written, failed = write_results(results, report, prepared, estimator, _table_name(file))
+    try:
+        written, failed = write_results(results, report, prepared, estimator, _table_name(file))
+    except OSError:
+        # The search may have taken hours: what can't be written is at least printed.
+        _print(results, report, [])
+        raise
     _print(results, report, written)
     if failed:
         texts = [f"{str(path)!r} is not written: {error}" for path, error in failed.items()]
