@@ -44,6 +44,16 @@ def test_coding_that_is_not_in_the_model_says_so(select, write, columns):
     assert "Coded not in the model: colour" in shown
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_codes_with_leading_zeros_may_come_first_in_a_line(select, tmp_path, columns, end):
+    rows = zip(columns["height"], columns["late"], strict=True)
+    lines = [f"{'01' if i % 3 else '02'},{h},{y}" for i, (h, y) in enumerate(rows)]
+    path = tmp_path / "first.csv"
+    path.write_bytes(end.join(["town,height,late", *lines]).encode())
+    (coding,) = select(path, "-t", "late", "--json").json["coding"]
+    assert (coding["reference"], coding["names"]) == ("01", ["town = 02"])
+
+
 def test_codes_with_leading_zeros_are_text_and_named(select, tmp_path, columns):
     towns = ["02139", "10115", "00501", "94103"]
     rows = zip(columns["height"], columns["weight"], columns["late"], strict=True)

@@ -30,7 +30,7 @@ MISSING_TEXTS = (
     *("N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "?"),
 )
 # A value that may be a code such as the postcode 02139.
-LEADING_ZERO = re.compile(rb"""(?m)(?:^|[,;\t|"])0\d""")
+LEADING_ZERO = re.compile(rb"""(?:^|[\r\n,;\t|"])0\d""")
 DECIMAL_COMMA = re.compile(r"^\s*[-+]?\d+,\d+\s*$")
 DECIMAL_POINT = re.compile(r"^\s*[-+]?\d+\.\d+\s*$")
 # Column types are those of the first block, so the whole file is one; pyarrow allows no larger.
