@@ -121,3 +121,16 @@ def test_blocks_are_the_covariances_of_the_subsets():
     blocks = moments.blocks(np.array([[0, 4, 7], [8, 1, 2]]))
     assert blocks.shape == (2, 3, 3)
     assert blocks[1, 0, 2] == moments.within[8, 2]
+
+
+@pytest.mark.parametrize("constant", [-7e-6, 0.1, 1e8 + 1 / 3])
+@pytest.mark.parametrize("moments", [within_moments, class_moments])
+def test_a_column_that_never_changes_has_no_variance_over_all_classes(moments, constant, rng):
+    # Shares of classes rarely add up to one exactly.
+    for n_rows in range(20, 60):
+        codes = np.arange(n_rows) % 5
+        X = np.column_stack([rng.normal(size=n_rows), np.full(n_rows, constant)])
+        weight = rng.uniform(0.1, 4.0, n_rows)
+        mean, variance = moments(X, codes, 5, weight).total_variance()
+        assert variance[1] == 0.0
+        assert mean[1] == constant

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safdr.moments.arrays import FloatArray, IntArray
-from safdr.moments.blocks import ScatterSum
+from safdr.moments.blocks import ScatterSum, joined_mean
 from safdr.moments.within import WithinMoments
 
 
@@ -38,10 +38,9 @@ class ClassMoments:
 
     def total_variance(self) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of each feature over all classes together."""
-        share = self.weight / self.weight.sum()
-        mean = share @ self.mean
         within = np.einsum("cii->i", self.scatter) / self.weight.sum()
-        return mean, within + share @ (self.mean - mean) ** 2
+        mean, between = joined_mean(self.weight, self.mean)
+        return mean, within + np.sum(between**2, axis=0) / self.weight.sum()
 
     def within(self) -> WithinMoments:
         """The same with one covariance for all classes: the sum of theirs."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safdr.moments.arrays import FloatArray, IntArray, Rows
-from safdr.moments.blocks import ScatterSum
+from safdr.moments.blocks import ScatterSum, joined_mean
 from safdr.moments.sparse import SparseScatterSum, mostly_zero
 
 
@@ -34,10 +34,9 @@ class WithinMoments:
 
     def total_variance(self) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of each feature over all classes together."""
-        share = self.weight / self.weight.sum()
-        mean = share @ self.mean
         within = self.squares.sum(axis=0) / self.weight.sum()
-        return mean, within + share @ (self.mean - mean) ** 2
+        mean, between = joined_mean(self.weight, self.mean)
+        return mean, within + np.sum(between**2, axis=0) / self.weight.sum()
 
     def blocks(self, subsets: IntArray) -> FloatArray:
         """The part of `within` that belongs to each subset, of shape (n_subsets, size, size)."""
