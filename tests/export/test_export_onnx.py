@@ -50,3 +50,11 @@ def test_what_a_graph_can_not_hold_is_refused():
     for feature in (Feature("a", "a\udc80", "number"), Feature("a", "a", "level", "\udc80")):
         with pytest.raises(ExportError, match="half a character"):
             to_onnx(make_formula(feature))
+    with pytest.raises(ExportError, match="zero character"):
+        to_onnx(make_formula(Feature("a", "a", "level", "b\0")))
+
+
+@pytest.mark.parametrize("size", [-5000.0, 5000.0])
+def test_extreme_log_odds_warn_of_nothing(size):
+    found = run_onnx(to_onnx(make_formula(Feature("a", "a", "number"))), pa.table({"a": [size]}))
+    assert found[0].tolist() == [0.5 + 2 * size, float(size > 0)]
