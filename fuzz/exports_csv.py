@@ -29,7 +29,7 @@ def make_csv(rng: np.random.Generator, table: pa.Table, filled: set[str]) -> byt
     rows = [table.column_names, *zip(*columns, strict=True)]
     lines = [delimiter.join(_cell(rng, value, delimiter) for value in row) for row in rows]
     for _ in range(rng.integers(3)):
-        lines.insert(int(rng.integers(1, len(lines) + 1)), "")
+        lines.insert(int(rng.integers(len(lines) + 1)), "")
     return _encoded(rng, ending.join(lines) + ending * int(rng.integers(2)))
 
 
@@ -59,9 +59,8 @@ def _cell(rng: np.random.Generator, value: str, delimiter: str) -> str:
 
 
 def _encoded(rng: np.random.Generator, text: str) -> bytes:
-    way = rng.choice(
-        ["utf-8", "utf-8-sig", "utf-16", "cp1252", "gzip"], p=[0.6, 0.1, 0.1, 0.1, 0.1]
-    )
+    ways = ["utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp1252", "gzip"]
+    way = rng.choice(ways) if rng.random() < 0.4 else "utf-8"
     if way == "gzip":
         return gzip.compress(text.encode(), mtime=0)
     return text.encode(str(way), errors="replace")

@@ -65,6 +65,9 @@ def as_rows(data, delimiter=","):
         b"a;b;t\n1,5e3;3;x\n2,;,5;1,5\n+2,5; ;x\n".replace(b"; ;", b";4;"),
         b"\xef\xbb\xbfa,b,t\n1,2,caf\xe9\n2,3,x\n",
         "a,b,t\n1,2,é\n2,3,x\n".encode("utf-16"),
+        "a,b,t\n1,2,é\n2,3,x\n".encode("utf-32"),
+        "a,b,t\n1,2,é\n2,3,x\n".encode("utf-16-le"),
+        b"\n\r\na,b,t\n1,2,x\n2,3,y\n",
         gzip.compress(b"a,b,t\n1,2,x\n2,3,y\n"),
         b"a,b,t\n0x,2,x\n".replace(b"0x", b"007"),
         b"a,b,t\n9007199254740993,99999999999999999999,x\n",
@@ -115,6 +118,7 @@ def test_what_select_reads_as_no_number_is_none(score, value, words):
         (b"a,b,t\n1,2\n", "Row 1 has 2 values for 3 columns."),
         (b"a,b,t,a\n1,2,x,4\n", "The file has more than one column 'a'."),
         (b"a,b,t\n1,\0,x\n", "Standard input is no text: it holds zero bytes."),
+        ("a,b,t\n1,2,x".encode("utf-16") + b"\0", "Standard input is no text: it begins like"),
     ],
 )
 def test_a_file_that_select_refuses_is_refused(score, data, words):

@@ -33,6 +33,7 @@ is UTF-8. A row that can't be scored is named, and nothing is printed.
 import csv
 import gzip
 import io
+import json
 import math
 import os
 import re
@@ -145,8 +146,12 @@ def main():
 def _decoded(data):
     if data.startswith(b"\\x1f\\x8b"):
         data = gzip.decompress(data)
-    if data.startswith((b"\\xff\\xfe", b"\\xfe\\xff")):
-        return data.decode("utf-16", errors="replace")
+    encoding = json.detect_encoding(data)
+    try:
+        if not encoding.startswith("utf-8"):
+            data = data.decode(encoding).encode()
+    except UnicodeDecodeError:
+        sys.exit(f"Standard input is no text: it begins like {{encoding.upper()}}, but is not.")
     if data.startswith(b"\\xef\\xbb\\xbf"):
         data = data[3:]
     if b"\\0" in data[:65536]:
@@ -163,8 +168,8 @@ def _reader(text, delimiter):
 
 
 def _header(text):
-    """The names of the first line, and what separates them: all columns of TERMS must be there."""
-    names = {{d: next(_reader(text, d), []) for d in ",;\\t|"}}
+    """The names in the first line that is not blank, and what separates them."""
+    names = {{d: next(filter(None, _reader(text, d)), []) for d in ",;\\t|"}}
     wanted = dict.fromkeys(column for column, *_ in TERMS)
     best = max(names, key=lambda d: (sum(c in names[d] for c in wanted), len(names[d])))
     missing = [column for column in wanted if column not in names[best]]
