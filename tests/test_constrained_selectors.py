@@ -218,3 +218,53 @@ def test_what_cannot_be_is_named(frame, how, message):
 def test_a_cross_validation_without_any_size_says_why(frame):
     with pytest.raises(ValueError, match=r"must be at least 4.*always_include"):
         AnnealingSelectorCV(always_include=[0, 1, 2, 3], max_features=3).fit(*frame)
+
+
+@pytest.mark.parametrize("n_replicas", [3, 30])
+def test_a_group_that_is_collinear_never_wins_by_its_loss(n_replicas):
+    # The copy adds nothing: the criterion refuses it, and so must the models, for which it is as
+    # good as any other.
+    rng = np.random.default_rng(3)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 5))
+    X[:, 0] += 2.0 * y
+    X[:, 1] = 2.0 * X[:, 0]
+    groups = [[0], [1, 2]]
+    selector = AnnealingSelector(2, groups=groups, n_replicas=n_replicas, random_state=0)
+    selector.fit(X, y)
+    assert np.isfinite(selector.criterion_value_)
+    assert np.isfinite(selector.result_.criterion_values).all()
+
+
+@pytest.fixture(scope="module")
+def two_tell_tales():
+    """Three classes; columns 0 and 1 say the same about them, and all that one of them is."""
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 6))
+    X[:, 0], X[:, 1] = y == 0, -3.0 * (y == 0)
+    X[:, 4] += 0.3 * y
+    return X, y
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"never_include": [0]},
+        {"at_most_one_of": [[0, 4], [0, 5], [0, 3], [0, 2]]},
+        {"groups": [[0, 2, 3]], "count_by": "column"},
+        {"feature_cost": {0: 0.1}},
+        {"always_include": [1]},
+    ],
+)
+def test_a_feature_that_says_the_same_stands_in(two_tell_tales, rules):
+    X, y = two_tell_tales
+    selector = AnnealingSelector(2, random_state=0, **rules).fit(X, y)
+    assert 1 in selector.subset_
+    assert 0 not in selector.subset_
+
+
+def test_of_features_that_say_the_same_the_first_is_enough(two_tell_tales):
+    selector = AnnealingSelector(2, random_state=0).fit(*two_tell_tales)
+    assert 0 in selector.subset_
+    assert 1 not in selector.subset_

@@ -44,8 +44,8 @@ class Criterion:
         What was added to the diagonal of A.
     needless : ndarray of int
         Features that no subset needs: those that never change, and of those that are constant
-        within each class all that follow from the ones before: of two classes, all but the first,
-        since each of them is the label by another name.
+        within each class all that follow from others: of two classes, all but one, since each of
+        them is the label by another name.
     """
 
     A: FloatArray
@@ -86,6 +86,7 @@ def fisher_criterion(
     *,
     ridge: float,
     scale: FloatArray | None = None,
+    rank: FloatArray | None = None,
     overwrite: bool = False,
 ) -> Criterion:
     """Fisher discriminant ratio, averaged over the pairs of classes.
@@ -104,6 +105,9 @@ def fisher_criterion(
         What to divide the features by: that of the whole data, where the moments are a batch's.
         None takes the deviation within the classes, so that the diagonal of A is one; or, for a
         feature that separates them (nearly) perfectly, a share of the distance of the means.
+    rank : ndarray of shape (n_features,), default=None
+        Which of several features that say the same about the classes is needed: the one with the
+        lowest rank, or the first of those. A feature of infinite rank makes no other needless.
     overwrite : bool, default=False
         Whether A may take the place of `moments.within`, which is not to be used any more then.
 
@@ -121,7 +125,7 @@ def fisher_criterion(
         scale = np.sqrt(np.maximum(variance, SEPARATING * (D**2).sum(axis=1)))
     constant = scale == 0
     label_copies = np.flatnonzero((variance == 0) & ~constant)
-    needless = np.union1d(np.flatnonzero(constant), label_copies[_dependent(D[label_copies])])
+    needless = np.union1d(np.flatnonzero(constant), _redundant(label_copies, D, rank))
     divisor = np.where(constant, 1.0, scale)
     A = _scaled(moments.within, divisor, ridge, overwrite)
     return Criterion(A, D / divisor[:, None], scale, ridge, needless)
@@ -191,14 +195,22 @@ def _between_classes(weight: FloatArray, mean: FloatArray) -> FloatArray:
     return np.ascontiguousarray(D[1:].T)
 
 
-def _dependent(rows: FloatArray) -> NDArray[np.bool_]:
-    """Which rows are linear combinations of those before, but for rounding."""
+def _redundant(features: IntArray, D: FloatArray, rank: FloatArray | None) -> IntArray:
+    """Features, of those that are constant within each class, that follow from others."""
+    ranks = np.zeros(len(features)) if rank is None else rank[features]
+    order = np.argsort(ranks, kind="stable")
+    in_turn = features[order]
+    return in_turn[_dependent(D[in_turn], ranks[order] < np.inf)]
+
+
+def _dependent(rows: FloatArray, counts: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which rows are linear combinations of those before that count, but for rounding."""
     dependent = np.zeros(len(rows), dtype=bool)
     basis = np.empty((0, rows.shape[1]))
     for i, row in enumerate(rows):
         left = row - (basis @ row) @ basis
         dependent[i] = np.linalg.norm(left) <= 1e-9 * np.linalg.norm(row)
-        if not dependent[i]:
+        if counts[i] and not dependent[i]:
             basis = np.vstack([basis, left / np.linalg.norm(left)])
     return dependent
 

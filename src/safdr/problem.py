@@ -67,6 +67,8 @@ class ClassProblem:
         Positive weights; None means one.
     ridge : float, default=1e-6
         Added to the diagonal of the criterion's matrix.
+    rank : ndarray of shape (n_features,), default=None
+        Which of several features that say the same is needed; see `fisher_criterion`.
     """
 
     def __init__(
@@ -77,12 +79,14 @@ class ClassProblem:
         sample_weight: FloatArray | None = None,
         *,
         ridge: float = 1e-6,
+        rank: FloatArray | None = None,
     ) -> None:
         self.X = X
         self.strata = codes
         self.n_classes = n_classes
         self.sample_weight = _relative(sample_weight)
         self.ridge = ridge
+        self.rank = rank
 
     @property
     def n_features(self) -> int:
@@ -98,7 +102,7 @@ class ClassProblem:
     def criterion(self) -> Criterion:
         """Fisher's ratio on all rows."""
         # Of many features, one matrix must do for the criterion and the start of the fits.
-        return fisher_criterion(self._moments, ridge=self.ridge, overwrite=True)
+        return fisher_criterion(self._moments, ridge=self.ridge, rank=self.rank, overwrite=True)
 
     def batch_criterion(self, batch: IntArray, out: FloatArray) -> Criterion:
         """Fisher's ratio on some of the rows, on the scale of all; its A is `out`."""

@@ -86,9 +86,10 @@ class ClassRows:
             return self
         return self.take(self.sample_weight > 0)
 
-    def problem(self, ridge: float) -> ClassProblem:
+    def problem(self, ridge: float, rank: FloatArray | None = None) -> ClassProblem:
         """What is to be searched."""
-        return ClassProblem(self.X, self.codes, len(self.classes), self.sample_weight, ridge=ridge)
+        classes = (self.codes, len(self.classes))
+        return ClassProblem(self.X, *classes, self.sample_weight, ridge=ridge, rank=rank)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +135,8 @@ class MeasuredRows:
         _check_not_constant(rows.X)
         return rows
 
-    def problem(self, ridge: float) -> RegressionProblem:
-        """What is to be searched."""
+    def problem(self, ridge: float, rank: FloatArray | None = None) -> RegressionProblem:
+        """What is to be searched; no output is a feature by another name, so ranks don't count."""
         outputs = self.y.reshape(len(self.y), -1)
         return RegressionProblem(self.X, outputs, self.sample_weight, ridge=ridge)
 

@@ -166,12 +166,13 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _search(self, rows: Rows, constraints: Constraints, seed: int, n_jobs: int = 1) -> Search:
         """The search on rows that are usable."""
+        cost = self._cost()
         return Search(
-            rows.problem(float(self.ridge)),
+            rows.problem(float(self.ridge), constraints.rank(cost)),
             settings=self._settings(),
             seed=seed,
             constraints=constraints,
-            cost=self._cost(),
+            cost=cost,
             objective=self._objective(rows, seed, n_jobs),
             pick=self._pick(rows, seed),
             by_criterion=self._by_criterion(),

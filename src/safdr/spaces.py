@@ -137,8 +137,13 @@ class UnitSpace:
         return finite_start(self.evaluate, self.constraints, self.size, n, rng)
 
     def every(self, at_most: int) -> NDArray[np.bool_] | None:
-        """All points, or None if there are more than so many."""
-        return self.constraints.every(self.size, at_most)
+        """All points that the objective can judge, or None if there are more than so many."""
+        points = self.constraints.every(self.size, at_most)
+        if points is None:
+            return None
+        # What is collinear, or refused by a criterion of one's own, must not win by its loss.
+        judged = np.isfinite(self.values(points))
+        return points[judged] if judged.any() else points
 
     def subsets(self, points: NDArray[np.bool_]) -> IntArray:
         """Sorted features of each point, filled up with -1."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from safdr.constraints import checks, parts
 from safdr.constraints.packing import Packing
-from safdr.moments import IntArray
+from safdr.moments import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
 
@@ -149,6 +149,30 @@ class Constraints:
         selection = np.zeros(self.n_units, dtype=bool)
         selection[self.unit_of[np.asarray(columns, dtype=np.int64)]] = True
         return selection
+
+    def rank(self, cost: FloatArray | None = None) -> FloatArray:
+        """In which order columns may stand for others that say the same.
+
+        Parameters
+        ----------
+        cost : ndarray of shape (n_features,), default=None
+            Cost of each column; None is nothing.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            The lowest first: columns that are in every subset, then the cheapest. Infinite for
+            those that can't be in wherever others can: they are never in, come with others, or keep
+            others out.
+        """
+        bound = self._lengths > 1
+        bound[self.exclude] = True
+        if self.conflicts is not None:
+            bound |= self.conflicts.any(axis=0)
+        of_units = np.where(bound, np.inf, 0.0)
+        of_units[self.include] = -np.inf
+        rank: FloatArray = of_units[self.unit_of]
+        return rank if cost is None else rank + cost
 
     @cached_property
     def _lengths(self) -> IntArray:
