@@ -146,7 +146,8 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
             Labels of any type, or measured outputs.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row in the search and in the model. The scorer gets weights only by
+            Weight of each row in the search and in the model: 0, which leaves it out, or at least
+            1e-10 of the largest. The scorer gets weights only by
             metadata routing, and then must say whether it wants them, for example
             ``scoring=get_scorer("roc_auc").set_score_request(sample_weight=True)``.
 

@@ -99,7 +99,8 @@ class FixedSizeMixin(AnnealingSelectorBase):
             Labels of any type, or measured outputs.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row; a row of weight 2 counts as two rows, one of weight 0 as none.
+            Weight of each row; a row of weight 2 counts as two rows, one of weight 0 as none. Any
+            other must be at least 1e-10 of the largest.
 
         Returns
         -------

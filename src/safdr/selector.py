@@ -66,7 +66,8 @@ class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
         Cost of each feature; a dict gives those that cost something, a pandas Series goes by its
         index. The criterion of a subset is lowered by `cost_strength` times the cost of its
         features, and its loss is raised likewise when the winner is chosen: by as much as that step
-        of the criterion was worth to the best model. A negative cost is a bonus.
+        of the criterion was worth to the best model. A negative cost is a bonus. Costs times
+        strength go up to 1e12 in size: to rule a feature out there is `never_include`.
 
     cost_strength : float, default=1.0
         How much of the criterion a unit of cost takes away. Look at `criterion_value_` without
@@ -74,7 +75,7 @@ class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
 
     class_weight : dict or "balanced", default=None
         Weights of the classes, which multiply those of the rows. "balanced" gives each class the
-        same weight in all.
+        same weight in all. Of more than two classes, each needs at least 1e-8 of all weight.
 
     n_replicas : int, default=50
         Number of subsets that are annealed side by side.
@@ -99,7 +100,8 @@ class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
     n_batches : int, default=5
         Number of random stratified batches of the rows. At each temperature step each replica
         sweeps on the criterion of one of them, drawn at random. This noise keeps the replicas from
-        all ending in the same subset. ``n_batches=1, batch_fraction=1.0`` is no noise.
+        all ending in the same subset. ``n_batches=1, batch_fraction=1.0`` is no noise. At most
+        10 000, and fewer where the matrices of so many features would fill the memory.
 
     batch_fraction : float, default=0.5
         Share of each class that is in a batch. It is raised, up to 1, where a batch would have
