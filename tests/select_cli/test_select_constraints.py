@@ -344,3 +344,9 @@ def test_the_hint_to_try_more_is_silent_where_no_more_are_allowed(safdr, people)
     assert size["largest"] == size["possible"] == 3
     shown = safdr("select", people, "-t", "late", *options[:-1], *limits).out
     assert "try a larger --k-max" not in shown
+
+
+def test_something_must_be_left_to_choose_from(select, write, columns):
+    names = [part for name in columns if name != "late" for part in ("--never-include", name)]
+    error = select(write(columns), "-t", "late", *names, code=2).err
+    assert "--never-include leaves no feature to choose from. Take some out of it." in error

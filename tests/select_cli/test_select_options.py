@@ -102,7 +102,9 @@ def test_all_rows_may_be_learnt_from(select, table):
         (["-k", "5"], "-k must be at most 4, the number of features; got 5"),
         (["--test-size", "1.5"], "--test-size must be at least 0 and below 1; got 1.5"),
         (["--seed", "-1"], "--seed must be from 0 to 4294967295; got -1"),
-        (["--jobs", "0"], "--jobs must be at least 1"),
+        (["--jobs", "0"], "--jobs must be from 1 to 4096, or -1 for all cores; got 0."),
+        (["--jobs", "100000"], "--jobs must be from 1 to 4096, or -1 for all cores; got 100000."),
+        (["--jobs", "-100000"], "--jobs must be from 1 to 4096, or -1 for all cores; got -100000."),
         (["--sweeps", "-1"], "--sweeps must be a float in the range (0.0, "),
         (["--moves", "jump"], "--moves must be a str among"),
         (["--drop", "noise", "colour"], "Use: --drop noise --drop colour"),
@@ -111,7 +113,9 @@ def test_all_rows_may_be_learnt_from(select, table):
         (["--positive", "maybe"], "no value 'maybe'"),
         (["--rule", "worst"], "worst"),
         (["--traget", "x"], "Did you mean --target?"),
-        (["--jobs", "many"], "many"),
+        (["--jobs", "many"], "Invalid value for --jobs: must be a whole number; got 'many'."),
+        (["--seed", "2.5"], "Invalid value for --seed: must be a whole number; got '2.5'."),
+        (["-k", "nan"], "Invalid value for -k: must be a whole number; got 'nan'."),
         (["--export", "model.pmml"], "An export must end in .onnx, .py or .sql; got 'model.pmml'"),
         (["--out", "nowhere/result.json"], "is in a folder that does not exist"),
         (["--config", "none.toml"], "can't be read: No such file"),
@@ -121,6 +125,19 @@ def test_wrong_usage_ends_with_code_2(select, table, options, message):
     ran = select(table, "-t", "late", *options, code=2)
     assert message in " ".join(re.sub("[│╭╮╰╯─]", " ", ran.err).split())
     assert ran.out == ""
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--n-batches", "0"), ("--tol", "-1"), ("--cost-strength", "nan")]
+)
+def test_a_wrong_setting_is_told_before_the_table_is_read(safdr, option, value):
+    error = safdr("select", "none.csv", "-t", "late", option, value, code=2).err
+    assert f"{option} must be a" in error
+
+
+@pytest.mark.parametrize("value", ["2", "2.0", "2e0", "+2"])
+def test_whole_numbers_may_be_written_in_any_way(select, table, value):
+    assert select(table, "-t", "late", "-k", value, "--json").json["size"]["chosen"] == 2
 
 
 def test_a_package_that_is_missing_is_told_in_a_sentence(select, table, monkeypatch):
@@ -171,6 +188,7 @@ def test_every_known_setting_works(safdr, table, tmp_path):
     assert not {"*", "FILE", "config", "t", "j", "q"} & set(known)
     values = {"rule": '"best"', "missing": '"median"', "export": '"m.py"', "test-size": "0.5"}
     values |= {"class-weight": '"balanced"', "cost": '"height=1"', "group": '[["a", "b"]]'}
+    values |= {"moves": '"metropolis"', "batch-draw": '"step"'}
     for name in set(known) - {"debug"}:
         config.write_text(f"{name} = {values.get(name, '1')}\n")
         # All options are taken, and then the table is looked for.

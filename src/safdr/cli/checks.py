@@ -34,12 +34,22 @@ def check_options(
     for name, value in (("-k", search.k), ("--k-max", search.k_max)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be at least 1; got {value}.")
-    if search.jobs == 0:
-        raise UsageError("--jobs must be at least 1, or -1 for all cores; got 0.")
+    _check_jobs(search.jobs)
     if not 0 <= search.seed < 2**32:
         raise UsageError(f"--seed must be from 0 to {2**32 - 1}; got {search.seed}.")
     split_costs(constraints.cost or [])
     _check_files(file, results)
+
+
+def _check_jobs(jobs: int) -> None:
+    """Refuse what joblib would, or what would start more threads than a machine can have."""
+    if jobs not in (1, -1):
+        from safdr.parameters import MOST_JOBS
+
+        if not 1 <= abs(jobs) <= MOST_JOBS:
+            raise UsageError(
+                f"--jobs must be from 1 to {MOST_JOBS}, or -1 for all cores; got {jobs}."
+            )
 
 
 def _check_files(file: str | None, results: ResultOptions) -> None:

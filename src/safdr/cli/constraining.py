@@ -207,6 +207,10 @@ class _Finder:
                     f"--never-include names a part of {title!r}, which enters as a whole: "
                     f"{named(rest)} would be left. {self._way_out(title)}"
                 )
+        if len(columns) == len(self._places.names):
+            raise UsageError(
+                "--never-include leaves no feature to choose from. Take some out of it."
+            )
         return sorted(columns)
 
     def rivals(self, names: Sequence[str], groups: Mapping[str, list[int]]) -> list[int]:

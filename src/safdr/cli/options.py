@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import Group, Parameter
+from cyclopts import Group, Parameter, Token
 
 # Features to try where nobody says how many.
 LARGEST_SIZE = 30
@@ -25,6 +27,20 @@ ANNEALING = Group(
     help="What is not given has the default of AnnealingSelectorCV, which explains each setting.",
     sort_key=5,
 )
+
+
+def _whole(_: Any, tokens: Sequence[Token]) -> int:
+    """A whole number; without this, 2.5 would become 2 unasked."""
+    text = tokens[0].value
+    with suppress(ValueError):
+        return int(text)
+    with suppress(ValueError):
+        if float(text).is_integer():
+            return int(float(text))
+    raise ValueError(f"must be a whole number; got {text!r}.")
+
+
+WHOLE = Parameter(converter=_whole)
 
 
 @Parameter(name="*", group=TABLE)
@@ -76,6 +92,7 @@ class SearchOptions:
 
     k: Annotated[
         int | None,
+        WHOLE,
         Parameter(
             # The second is the name in a settings file.
             name=["-k", "--k"],
@@ -84,6 +101,7 @@ class SearchOptions:
     ] = None
     k_max: Annotated[
         int | None,
+        WHOLE,
         Parameter(help=f"Largest number of features to try. Default: {LARGEST_SIZE}."),
     ] = None
     rule: Annotated[
@@ -94,9 +112,11 @@ class SearchOptions:
             "error (one_se), or the best score."
         ),
     ] = "one_sd"
-    seed: Annotated[int, Parameter(help="The same seed gives the same answer.")] = 0
+    seed: Annotated[int, WHOLE, Parameter(help="The same seed gives the same answer.")] = 0
     jobs: Annotated[
-        int, Parameter(name=["--jobs", "-j"], help="Searches at the same time; -1: all cores.")
+        int,
+        WHOLE,
+        Parameter(name=["--jobs", "-j"], help="Searches at the same time; -1: all cores."),
     ] = 1
 
 
@@ -188,9 +208,9 @@ class ResultOptions:
 class AnnealingOptions:
     """Settings of the search that its estimator checks and, where not given, chooses."""
 
-    n_replicas: Annotated[int | None, Parameter(help="Subsets that are annealed side by side.")] = (
-        None
-    )
+    n_replicas: Annotated[
+        int | None, WHOLE, Parameter(help="Subsets that are annealed side by side.")
+    ] = None
     sweeps: Annotated[
         float | None,
         Parameter(help="Swaps proposed at each temperature, as a multiple of the features."),
@@ -198,15 +218,15 @@ class AnnealingOptions:
     temperature_step: Annotated[
         float | None, Parameter(help="Step of the inverse temperature.")
     ] = None
-    max_steps: Annotated[int | None, Parameter(help="Most temperature steps.")] = None
+    max_steps: Annotated[int | None, WHOLE, Parameter(help="Most temperature steps.")] = None
     tol: Annotated[
         float | None, Parameter(help="Relative change of the criterion at which to stop.")
     ] = None
     n_iter_no_change: Annotated[
-        int | None, Parameter(help="Steps over which that change is averaged.")
+        int | None, WHOLE, Parameter(help="Steps over which that change is averaged.")
     ] = None
     n_batches: Annotated[
-        int | None, Parameter(help="Random parts of the rows that the replicas draw from.")
+        int | None, WHOLE, Parameter(help="Random parts of the rows that the replicas draw from.")
     ] = None
     batch_fraction: Annotated[float | None, Parameter(help="Share of the rows in each part.")] = (
         None

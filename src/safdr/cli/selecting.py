@@ -59,6 +59,7 @@ def run(
         The options.
     """
     check_options(file, table, search, constraints, results)
+    _check_settings(constraints, annealing)
     started = time.perf_counter()
     with SearchProgress(shown=not results.quiet) as progress:
         progress.say("Reading")
@@ -157,6 +158,17 @@ def _estimator(
         **constraining.parameters,
         **annealing.given(),
     )
+
+
+def _check_settings(constraints: ConstraintOptions, annealing: AnnealingOptions) -> None:
+    """Refuse before the table is read what the selector would refuse after that."""
+    given = annealing.given()
+    if constraints.cost_strength is not None:
+        given["cost_strength"] = constraints.cost_strength
+    if given:
+        from safdr import AnnealingSelectorCV
+
+        AnnealingSelectorCV(**given)._validate_params()
 
 
 def _unused(search: SearchOptions) -> list[str]:
