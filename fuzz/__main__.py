@@ -82,7 +82,9 @@ def failure(check, seed: int) -> str | None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *NAMES], metavar="name", help=", ".join(NAMES))
+    parser.add_argument(
+        "names", nargs="*", choices=[[], *NAMES], metavar="name", help=", ".join(NAMES)
+    )
     parser.add_argument("--seconds", type=float, default=60.0, help="for all names together")
     parser.add_argument("--cases", type=int, default=sys.maxsize, help="at most so many a name")
     parser.add_argument("--seed", type=int, default=0, help="of the first case")

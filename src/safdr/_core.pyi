@@ -146,8 +146,6 @@ def fit_multinomial(
     weight: NDArray[np.float64] | None,
     subsets: NDArray[np.int32],
     start: NDArray[np.float64],
-    left: NDArray[np.float64],
-    slow_steps: NDArray[np.int64],
     *,
     max_iter: int,
     tol: float,
@@ -159,8 +157,6 @@ def fit_multinomial(
     NDArray[np.float64],
     NDArray[np.bool_],
     NDArray[np.bool_],
-    NDArray[np.bool_],
     NDArray[np.float64],
-    NDArray[np.int64],
     NDArray[np.int64],
 ]: ...

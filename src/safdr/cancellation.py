@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
+from safdr.checkpoint import asking
 from safdr.orphans import end_with
 
 
@@ -66,7 +67,8 @@ class Cancellation:
         with group.changed:
             group.n_running += 1
         try:
-            yield
+            with asking(self.check):
+                yield
         finally:
             with group.changed:
                 group.n_running -= 1

@@ -1,5 +1,28 @@
-"""Where long work can be told to stop: a checkpoint is called now and then, and may raise."""
+"""Long work looks up now and then whether anyone still waits for it; so does the compiled core."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+# Of each thread: what raises once nobody waits for it.
+_here = threading.local()
 
 
-def no_checkpoint() -> None:
-    """Let the work go on."""
+def look_up() -> None:
+    """Raise if whoever waits for the work of this thread has given up."""
+    ask: Callable[[], None] | None = getattr(_here, "ask", None)
+    if ask is not None:
+        ask()
+
+
+@contextmanager
+def asking(ask: Callable[[], None]) -> Iterator[None]:
+    """Have `look_up` in this thread call `ask`, which may raise."""
+    before = getattr(_here, "ask", None)
+    _here.ask = ask
+    try:
+        yield
+    finally:
+        _here.ask = before

@@ -43,7 +43,7 @@ def in_turn(parts: Iterable[Fitted], n_subsets: int, *, contest: bool) -> Fitted
         if contest and not part[1].all():
             break
     if n_left:
-        done.append([np.empty((n_left, *some.shape[1:]), some.dtype) for some in done[0]])
+        done.append([np.zeros((n_left, *some.shape[1:]), some.dtype) for some in done[0]])
     fits = done[0] if len(done) == 1 else [np.concatenate(some) for some in zip(*done, strict=True)]
     if contest:
         end_contest(fits)
@@ -64,8 +64,8 @@ def fit_contenders(
     rounding : float, default=0.0
         What the cross-entropies may be off by, apart from what is left.
     """
-    _, cross_entropies, _, _, left, _ = fits
-    finished = np.zeros(len(left), dtype=bool)
+    _, cross_entropies, separated, converged, left, _ = fits
+    finished = separated | converged
     while True:
         least = cross_entropies - np.where(finished, 0.0, CONTENDER * left + rounding)
         # Where the classes are separated completely nothing is left to do.

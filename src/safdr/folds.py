@@ -133,7 +133,7 @@ def score_size(
     FoldScore
     """
     with cancellation.task():
-        result = fold.search.run(size, checkpoint=cancellation.check)
+        result = fold.search.run(size)
         model, separated = make_model(fold.train, fold.search, result)
 
         def score(X: Any, y: NDArray[Any], which: str) -> float:

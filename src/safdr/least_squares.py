@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.checkpoint import no_checkpoint
+from safdr.checkpoint import look_up
 from safdr.moments import FloatArray, IntArray, JointMoments
 
 # Directions in which standardised features have less variance than this (for each of them) are left
 # alone: rounding leaves some 1e-15 where there is none, so slopes along 1e-12 have three digits.
 SMALLEST_VARIANCE = 1e-12
 
-# Operations between two looks at the checkpoint: some tenth of a second.
+# Operations between two looks up: some tenth of a second.
 OPERATIONS_AT_ONCE = 1e8
 
 
@@ -84,7 +84,6 @@ class LeastSquaresData:
         *,
         best_only: bool = False,
         n_threads: int = 1,
-        checkpoint: Callable[[], None] = no_checkpoint,
     ) -> LeastSquaresFits:
         """Fit a linear model to each subset.
 
@@ -94,8 +93,6 @@ class LeastSquaresData:
             Columns of each model.
         best_only, n_threads : bool and int
             As the fits of other models take them; they change nothing here.
-        checkpoint : callable, default=no_checkpoint
-            Called several times a second; may raise to stop.
 
         Returns
         -------
@@ -103,7 +100,7 @@ class LeastSquaresData:
         """
         parts = []
         for some in _portions(subsets):
-            checkpoint()
+            look_up()
             parts.append(self._fit(some))
         slopes, explained = map(np.concatenate, zip(*parts, strict=True))
         intercepts = self._output_mean - np.einsum("nsm,ns->nm", slopes, self._mean[subsets])

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr import _core
-from safdr.checkpoint import no_checkpoint
 from safdr.contest import Fitted, fit_contenders, in_turn
 from safdr.design import Design, Portion, StandardisedColumns, distinct_rows, middle, renumbered
 from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
@@ -28,9 +27,6 @@ ROUGH_TOL = 1e-6
 # features, and where that is small, since one class is rare, to this much.
 ROUNDING = 1e-6
 LEAST_ROUNDING = 1e-7
-
-# Some tenth of a second, after which Python gets its turn: to see Ctrl-C, or a checkpoint.
-OPERATIONS_AT_ONCE = 1e9
 
 EVERY = slice(None)
 
@@ -123,7 +119,6 @@ class LogisticData:
         *,
         best_only: bool = False,
         n_threads: int = 1,
-        checkpoint: Callable[[], None] = no_checkpoint,
     ) -> LogisticFits:
         """Fit an unpenalised logistic model to each subset.
 
@@ -141,8 +136,6 @@ class LogisticData:
             and NaN (unless they are equal to one before).
         n_threads : int, default=1
             Threads over subsets. The answer does not depend on it.
-        checkpoint : callable, default=no_checkpoint
-            Called several times a second; may raise to stop.
 
         Returns
         -------
@@ -152,7 +145,7 @@ class LogisticData:
         # One subset is the best.
         contest = best_only and len(distinct) > 1
         fit = self._fit_best if contest else self._fit_all
-        parts = (fit(some, n_threads, checkpoint) for some in self._columns.portions(distinct))
+        parts = (fit(some, n_threads) for some in self._columns.portions(distinct))
         fits = in_turn(parts, len(distinct), contest=contest)
         scaled, cross_entropies, separated, converged, _, n_iter = fits
         slopes = scaled[:, :-1] / self._scale[distinct]
@@ -166,10 +159,10 @@ class LogisticData:
             n_iter=n_iter[inverse],
         )
 
-    def _fit_all(self, portion: Portion, n_threads: int, checkpoint: Callable[[], None]) -> Fitted:
+    def _fit_all(self, portion: Portion, n_threads: int) -> Fitted:
         """Fit each subset to the end."""
         subsets, design, numbered = portion
-        fit = partial(self._fit, portion, n_threads=n_threads, checkpoint=checkpoint)
+        fit = partial(self._fit, portion, n_threads=n_threads)
         columns, places = renumbered(numbered, design.Z.shape[1])
         if not _pays(len(columns), subsets.shape):
             return fit(start=self._discriminant_start(subsets))
@@ -179,13 +172,13 @@ class LogisticData:
         optimum = fit(at, start=self._discriminant_start(subsets[at]), exact=False)
         return fit(model=self._local_model(design, columns, places, central, optimum[0][0]))
 
-    def _fit_best(self, portion: Portion, n_threads: int, checkpoint: Callable[[], None]) -> Fitted:
+    def _fit_best(self, portion: Portion, n_threads: int) -> Fitted:
         """Fit several subsets as far as it takes to know the best, the first one before all others.
 
         It is also where the others start from.
         """
         subsets, design, numbered = portion
-        fit = partial(self._fit, portion, contest=True, n_threads=n_threads, checkpoint=checkpoint)
+        fit = partial(self._fit, portion, contest=True, n_threads=n_threads)
         first, others = slice(0, 1), slice(1, None)
         fits = fit(first, start=self._discriminant_start(subsets[first]), exact=False)
         parts, rival = [fits], fits[1][0]
@@ -198,7 +191,6 @@ class LogisticData:
                 start = self._discriminant_start(subsets[others])
             parts.append(fit(others, start=start, model=model, exact=False, rival=rival))
         fits = in_turn(parts, len(subsets), contest=True)
-        fits[3][:] = False  # converged
         fit_contenders(
             fits,
             lambda some: fit(some, start=fits[0][some], model=model),
@@ -246,41 +238,29 @@ class LogisticData:
         rival: float = np.inf,
         contest: bool = False,
         n_threads: int,
-        checkpoint: Callable[[], None],
     ) -> Fitted:
-        """Newton's method on some of the subsets, a few at a time."""
+        """Newton's method on some of the subsets."""
         subsets, design = portion.numbered[which], portion.design
         if model is not None:
             model = model._replace(places=model.places[which])
-        # A fit takes some ten passes over the rows.
-        operations = 10 * len(self._y) * (subsets.shape[1] + 1) ** 2
-        at_once = n_threads * (1 + int(OPERATIONS_AT_ONCE / operations))
-        core = partial(
-            _core.fit_logistic,
-            design.Z,
-            design.single,
-            self._y,
-            self._weight,
-            max_iter=MAX_ITER,
-            tol=TOL if exact else ROUGH_TOL,
-            exact=exact,
-            rival=rival,
-            contest=contest,
-            n_threads=n_threads,
-        )
-
-        def fit(some: slice) -> Fitted:
-            checkpoint()
-            return list(
-                core(
-                    subsets[some],
-                    start=None if start is None else start[some],
-                    model=None if model is None else (*model[:-1], model.places[some]),
-                )
+        fits = list(
+            _core.fit_logistic(
+                design.Z,
+                design.single,
+                self._y,
+                self._weight,
+                subsets,
+                start=start,
+                model=model,
+                max_iter=MAX_ITER,
+                tol=TOL if exact else ROUGH_TOL,
+                exact=exact,
+                rival=rival,
+                contest=contest,
+                n_threads=n_threads,
             )
-
-        parts = (fit(slice(i, i + at_once)) for i in range(0, len(subsets), at_once))
-        return in_turn(parts, len(subsets), contest=contest)
+        )
+        return in_turn([fits], len(subsets), contest=contest)
 
 
 def _pays(n_columns: int, shape: tuple[int, ...]) -> bool:

@@ -21,7 +21,7 @@ from sklearn.metrics import (
 )
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from safdr.checkpoint import no_checkpoint
+from safdr.checkpoint import look_up
 from safdr.design import distinct_rows
 from safdr.moments import FloatArray, IntArray
 from safdr.objectives import fit_weighted, seeded
@@ -71,12 +71,11 @@ class ModelPick:
         *,
         best_only: bool = False,
         n_threads: int = 1,
-        checkpoint: Callable[[], None] = no_checkpoint,
     ) -> PaddedFits:
         """Mean loss of each subset over the folds; equal subsets are fitted once."""
         del best_only  # each loss is computed to the end
         distinct, inverse = distinct_rows(subsets)
-        checkpoint()
+        look_up()
         if n_threads > 1:
             loss = delayed(watched(self.held_out_loss))
             tasks = (loss(self.estimator, some) for some in distinct)
@@ -84,7 +83,7 @@ class ModelPick:
         else:
             losses = np.empty(len(distinct))
             for i, some in enumerate(distinct):
-                checkpoint()
+                look_up()
                 losses[i] = self.held_out_loss(self.estimator, some)
         n = len(subsets)
         nothing = np.zeros(n, dtype=np.int64)

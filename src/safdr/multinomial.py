@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safdr import _core
-from safdr.checkpoint import no_checkpoint
-from safdr.contest import Fitted, carry_on, end_contest, fit_contenders, in_turn
-from safdr.design import Portion, StandardisedColumns, distinct_rows
+from safdr.contest import Fitted, carry_on, fit_contenders, in_turn
+from safdr.design import Portion, StandardisedColumns, distinct_rows, middle
 from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
@@ -33,13 +31,6 @@ START_RIDGE = 1e-6
 
 # A class without rows is taken to have this share.
 LEAST_SHARE = 1e-12
-
-# Some tenth of a second, after which Python gets its turn: to see Ctrl-C, or a checkpoint. A step
-# takes some ten passes over the rows, of two operations a row and coefficient; a fit some fifteen
-# steps.
-OPERATIONS_AT_ONCE = 3e8
-PASSES_A_STEP = 20
-STEPS_A_FIT = 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +97,10 @@ class MultinomialData:
         self._codes = np.ascontiguousarray(codes, dtype=np.int32)
         self._weight = sample_weight
         self._class_share = moments.weight / moments.weight.sum()
-        self._center, variance = moments.total_variance()
+        mean, variance = moments.total_variance()
         scale = np.sqrt(variance)
         self._scale = np.where(scale > 0, scale, 1.0)
+        self._center = middle(X, mean, self._scale)
         self._columns = StandardisedColumns(X, self._center, self._scale)
         self._means = (moments.mean - self._center) / self._scale
         self._covariances = moments.blocks if covariances is None else covariances
@@ -119,7 +111,6 @@ class MultinomialData:
         *,
         best_only: bool = False,
         n_threads: int = 1,
-        checkpoint: Callable[[], None] = no_checkpoint,
     ) -> MultinomialFits:
         """Fit an unpenalised softmax model to each subset.
 
@@ -137,8 +128,6 @@ class MultinomialData:
             contest: those after it are not fitted, and NaN (unless they are equal to one before).
         n_threads : int, default=1
             Threads over subsets. The answer does not depend on it.
-        checkpoint : callable, default=no_checkpoint
-            Called several times a second; may raise to stop.
 
         Returns
         -------
@@ -147,7 +136,7 @@ class MultinomialData:
         distinct, inverse = distinct_rows(subsets)
         # One subset is the best.
         contest = best_only and len(distinct) > 1
-        run = partial(self._run, contest=contest, n_threads=n_threads, checkpoint=checkpoint)
+        run = partial(self._run, contest=contest, n_threads=n_threads)
         parts = (
             self._fit_together(some, contest, run) for some in self._columns.portions(distinct)
         )
@@ -173,8 +162,7 @@ class MultinomialData:
             for some in turns
         )
         fits = in_turn(parts, len(subsets), contest=contest)
-        theta, cross_entropies, _, converged, _, _ = fits
-        converged[:] = False
+        theta, _, separated, converged, _, _ = fits
 
         def finish(some: IntArray) -> Fitted:
             return run(design.Z, numbered[some], theta[some], exact=True)
@@ -182,8 +170,8 @@ class MultinomialData:
         if contest:
             fit_contenders(fits, finish)
         else:
-            # Where the classes are separated completely nothing is left to do.
-            carry_on(fits, np.flatnonzero(cross_entropies > 0), finish)
+            # Of some everything is known already.
+            carry_on(fits, np.flatnonzero(~converged & ~separated), finish)
         return fits
 
     def _run(
@@ -195,29 +183,23 @@ class MultinomialData:
         exact: bool,
         contest: bool,
         n_threads: int,
-        checkpoint: Callable[[], None],
     ) -> Fitted:
-        """Fit each subset, some at a time; where rows are many, some steps at a time."""
-        steps_at_once = OPERATIONS_AT_ONCE / (PASSES_A_STEP * len(self._codes) * start[0].size)
-        max_iter = int(np.clip(steps_at_once, 1, MAX_ITER))
-        at_once = n_threads * max(1, int(steps_at_once / STEPS_A_FIT))
-        core = partial(
-            _core.fit_multinomial,
-            Z,
-            self._codes,
-            self._weight,
-            max_iter=max_iter,
-            tol=TOL if exact else ROUGH_TOL,
-            exact=exact,
-            contest=contest,
-            n_threads=n_threads,
+        """Fit each subset."""
+        fits = list(
+            _core.fit_multinomial(
+                Z,
+                self._codes,
+                self._weight,
+                subsets,
+                start,
+                max_iter=MAX_ITER,
+                tol=TOL if exact else ROUGH_TOL,
+                exact=exact,
+                contest=contest,
+                n_threads=n_threads,
+            )
         )
-        firsts = range(0, len(subsets), at_once)
-        parts = (
-            _to_the_end(core, subsets[i : i + at_once], start[i : i + at_once], contest, checkpoint)
-            for i in firsts
-        )
-        return in_turn(parts, len(subsets), contest=contest)
+        return in_turn([fits], len(subsets), contest=contest)
 
     def _discriminant_start(self, subsets: IntArray) -> FloatArray:
         """Coefficients near the linear discriminant, the optimum if the classes were Gaussian."""
@@ -239,32 +221,3 @@ class MultinomialData:
         slopes = theta[:, :, :-1] / self._scale[subsets][:, None, :]
         intercepts = theta[:, :, -1] - np.sum(slopes * self._center[subsets][:, None, :], axis=2)
         return slopes, intercepts
-
-
-def _to_the_end(
-    core: Callable[..., tuple[NDArray[Any], ...]],
-    subsets: NDArray[np.int32],
-    theta: FloatArray,
-    contest: bool,
-    checkpoint: Callable[[], None],
-) -> Fitted:
-    """Call the core until all fits are finished, or have made MAX_ITER steps."""
-    n = len(subsets)
-    theta, left = theta.copy(), np.full(n, np.inf)
-    slow_steps, n_iter = np.zeros((2, n), dtype=np.int64)
-    cross_entropies, (separated, converged) = np.zeros(n), np.zeros((2, n), dtype=bool)
-    fits = [theta, cross_entropies, separated, converged, left, n_iter]
-    pending = np.arange(n)
-    while len(pending):
-        checkpoint()
-        state = theta[pending], left[pending], slow_steps[pending]
-        *results, finished, now_left, now_slow, steps = core(subsets[pending], *state)
-        slow_steps[pending] = now_slow
-        results += [now_left, n_iter[pending] + steps]
-        for all_of_them, some in zip(fits, results, strict=True):
-            all_of_them[pending] = some
-        pending = pending[~finished & (n_iter[pending] < MAX_ITER)]
-        if contest and len(pending):
-            end_contest(fits)
-            pending = pending[~np.isnan(cross_entropies[pending])]
-    return fits

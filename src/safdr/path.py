@@ -105,7 +105,7 @@ def anneal_path(
 
 def _run(search: Search, size: int, cancellation: Cancellation) -> AnnealingResult:
     with cancellation.task():
-        return search.run(size, checkpoint=cancellation.check)
+        return search.run(size)
 
 
 def selector_for(task: str, **settings: Any) -> FixedSizeMixin:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.checkpoint import no_checkpoint
 from safdr.moments import FloatArray, IntArray
 
 
@@ -44,14 +42,7 @@ class Pick(Protocol):
     def loss_name(self) -> str:
         """What the losses are."""
 
-    def fit(
-        self,
-        subsets: IntArray,
-        *,
-        best_only: bool = False,
-        n_threads: int = 1,
-        checkpoint: Callable[[], None] = no_checkpoint,
-    ) -> Fits:
+    def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:
         """Fit a model to each subset; to the end only the best, where that is all that counts.
 
         The subsets then come in order of preference: of those with equal losses the first one is
@@ -98,14 +89,7 @@ def reordered(fits: Fits, order: IntArray) -> PaddedFits:
     )
 
 
-def fit_padded(
-    pick: Pick,
-    subsets: IntArray,
-    *,
-    best_only: bool,
-    n_threads: int,
-    checkpoint: Callable[[], None],
-) -> Fits:
+def fit_padded(pick: Pick, subsets: IntArray, *, best_only: bool, n_threads: int) -> Fits:
     """Fit a model to each subset, where rows may be filled up with -1.
 
     Parameters
@@ -114,7 +98,7 @@ def fit_padded(
         What to fit.
     subsets : ndarray of shape (n_subsets, longest)
         Features of each subset, then -1.
-    best_only, n_threads, checkpoint
+    best_only, n_threads
         As `Pick.fit` takes them.
 
     Returns
@@ -123,13 +107,12 @@ def fit_padded(
     """
     lengths = np.sum(subsets >= 0, axis=1)
     if lengths.min() == subsets.shape[1]:
-        return pick.fit(subsets, best_only=best_only, n_threads=n_threads, checkpoint=checkpoint)
+        return pick.fit(subsets, best_only=best_only, n_threads=n_threads)
     parts = {
         int(length): pick.fit(
             subsets[lengths == length, :length],
             best_only=best_only,
             n_threads=n_threads,
-            checkpoint=checkpoint,
         )
         for length in np.unique(lengths)
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property, partial
 
 import numpy as np
@@ -14,7 +13,6 @@ from safdr.annealing.objective_chains import Evaluate
 from safdr.annealing.quadratic_objective import QuadraticObjective
 from safdr.annealing.unit_chains import all_count_the_same
 from safdr.batches import affordable_batches, batch_share, draw_batches
-from safdr.checkpoint import no_checkpoint
 from safdr.constraints import Constraints
 from safdr.criterion import CriterionStack
 from safdr.moments import FloatArray, IntArray
@@ -83,13 +81,7 @@ class Search:
         self._batches: tuple[float, CriterionStack] | None = None
         self._complement: tuple[Constraints, CriterionStack | None, Complement | None] | None = None
 
-    def run(
-        self,
-        size: int,
-        *,
-        n_threads: int = 1,
-        checkpoint: Callable[[], None] = no_checkpoint,
-    ) -> AnnealingResult:
+    def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
         """Search for the best subset of `size` features.
 
         Parameters
@@ -98,8 +90,6 @@ class Search:
             One that the constraints allow: from 1 to the number of features, if there are none.
         n_threads : int, default=1
             Threads over replicas and fits.
-        checkpoint : callable, default=no_checkpoint
-            Called several times a second; may raise to stop.
 
         Returns
         -------
@@ -118,14 +108,13 @@ class Search:
             self.settings,
             np.random.default_rng(for_batches),
             self._spread_sample(space, rng),
-            checkpoint,
             origin=0.0 if self.objective is None else None,
         )
         _check_finite(chains.values)
         more, their_values = self._more_candidates(space, chains)
         subsets = _stacked(chains.subsets, more)
         values = np.concatenate([chains.values, their_values])
-        fits = self._fits(subsets, values, n_threads, checkpoint)
+        fits = self._fits(subsets, values, n_threads)
         return AnnealingResult(
             subsets=subsets,
             criterion_values=values,
@@ -234,19 +223,13 @@ class Search:
         best = np.argmax(values)
         return climbed[best : best + 1], values[best : best + 1]
 
-    def _fits(
-        self,
-        subsets: IntArray,
-        values: FloatArray,
-        n_threads: int,
-        checkpoint: Callable[[], None],
-    ) -> Fits:
+    def _fits(self, subsets: IntArray, values: FloatArray, n_threads: int) -> Fits:
         """Models on the candidates; without a pick the criterion itself is what counts."""
         if self.pick is None:
             n = len(subsets)
             none, zeros = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
             return PaddedFits(-values, none, None, None, zeros)
-        fit = partial(fit_padded, self.pick, n_threads=n_threads, checkpoint=checkpoint)
+        fit = partial(fit_padded, self.pick, n_threads=n_threads)
         if self.cost is not None:
             # The winner need not have the smallest loss.
             return fit(subsets, best_only=False)

@@ -11,6 +11,7 @@
 
 #include "aligned.hpp"
 #include "gram.hpp"
+#include "interrupt.hpp"
 #include "lanes.hpp"
 #include "logistic.hpp"
 #include "vector_math.hpp"
@@ -77,6 +78,18 @@ class CrossEntropy {
     return {sum.loss / total_, sum.min_margin};
   }
 
+  // The largest change of a row's logit by a step.
+  SAFDR_INLINE double largest_move(const double* step) {
+    Real most = 0;
+    for (std::int64_t block = 0; block < design_.n_blocks(); ++block) {
+      const std::int64_t n_here = enter(block, last_.data());
+      predict(step);
+#pragma omp simd reduction(max : most)
+      for (std::int64_t n = 0; n < n_here; ++n) most = std::abs(eta_[n]) > most ? std::abs(eta_[n]) : most;
+    }
+    return static_cast<double>(most);
+  }
+
   // The point evaluated last is kept, so that its Hessian can be had.
   void keep() { last_.swap(kept_); }
 
@@ -105,6 +118,7 @@ class CrossEntropy {
   static constexpr bool kSingle = sizeof(Real) < sizeof(double);
   // Which rows of a block count, and how much.
   static constexpr int kAll = 0, kSome = 1, kWeighted = 2;
+  static constexpr std::int64_t kBlocksAPoll = 128;
 
   // Goes to a block, whose curvatures are among those given; returns how many rows it has.
   SAFDR_INLINE std::int64_t enter(std::int64_t block, Real* curvatures) {
@@ -112,6 +126,7 @@ class CrossEntropy {
     for (std::size_t j = 0; j < columns_.size(); ++j) columns_[j] = Z + offsets_[j];
     curvature_ = curvatures + block * kBlock;
     const std::int64_t n_here = std::min(kBlock, design_.n_rows - block * kBlock);
+    if (block % kBlocksAPoll == 0) poll();
     // Rows beyond the last are zeros.
     n_rows_ = (n_here + kStrip - 1) / kStrip * kStrip;
     return n_here;

@@ -12,6 +12,7 @@
 #include "clones.hpp"
 #include "cross_entropy.hpp"
 #include "parallel.hpp"
+#include "plain_fit.hpp"
 
 namespace safdr {
 namespace {
@@ -64,6 +65,9 @@ SAFDR_CLONES Evaluation evaluate(Single& f, const double* beta) { return f.evalu
 SAFDR_CLONES void sum_hessian(Exact& f) { f.sum_hessian(); }
 SAFDR_CLONES void sum_hessian(Single& f) { f.sum_hessian(); }
 SAFDR_CLONES void sum_hessian_roughly(Single& f) { f.sum_hessian_roughly(); }
+
+SAFDR_CLONES double largest_move(Exact& f, const double* step) { return f.largest_move(step); }
+SAFDR_CLONES double largest_move(Single& f, const double* step) { return f.largest_move(step); }
 
 SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) {
   double sum = 0.0;
@@ -124,7 +128,26 @@ class Fit {
     move_here(model == nullptr);
   }
 
+  // Takes the fast way, and where anything about it is odd, the plain one.
   void run() {
+    final_ = options_.exact;
+    if (!hurry()) take_plain_path();
+  }
+
+  void report(const Fits& fits, std::int64_t index) const {
+    const bool certain = now_.min_margin > 0.0;
+    std::copy_n(beta_.data(), q_, fits.coefficients + index * q_);
+    fits.cross_entropy[index] = certain ? 0.0 : now_.loss;
+    fits.separated[index] = certain || drifting_;
+    fits.converged[index] = converged_ && final_ && !certain && !drifting_;
+    fits.left[index] = certain ? 0.0 : left_;
+    fits.n_iter[index] = n_iter_;
+  }
+
+ private:
+  // Newton steps with whatever Hessian serves. False where they end neither at an optimum (or near enough) nor with all
+  // rows on their own side.
+  bool hurry() {
     double previous = kInfinity;
     bool newton = false;  // whether the last step was one with the Hessian of its place
     int slow_steps = 0, n_refreshes = 0;
@@ -132,7 +155,7 @@ class Fit {
     for (n_iter_ = 0;; ++n_iter_) {
       // Every row on its own side proves separation.
       if (now_.min_margin > 0.0) confirm_separation();
-      if (now_.min_margin > 0.0 && now_.loss < kSeparatedEnough) return;
+      if (now_.min_margin > 0.0 && now_.loss < kSeparatedEnough) return true;
       double decrement = newton_step();
       const double most = (n_refreshes >= kMaxRefreshes ? kHardShrink : kStaleShrink) * previous;
       // The loss can't fall below zero: a step that promises so much is not worth a try.
@@ -155,13 +178,16 @@ class Fit {
       // Both: a decrement may fall from 1e12 to 10 at once.
       const bool small_enough = left_ <= std::max(options_.tol, kNear) * null_loss_;
       converged_ = small_enough && 0.5 * after <= options_.tol * null_loss_;
+      if (converged_ && options_.exact && !(now_.min_margin > 0.0)) return settle();
+      const bool hopeless = plain(shrink) && now_.loss - kHopeless * left_ > options_.rival;
+      if ((converged_ || hopeless) && !(now_.min_margin > 0.0) && !steady(kNearby)) return false;
       if (converged_ && left_ <= kNear * null_loss_) {
         for (std::int64_t i = 0; i < q_; ++i) beta_.data()[i] -= step_.data()[i];
         now_.loss -= left_;
         left_ = 0.0;
       }
-      if (converged_ || (plain(shrink) && now_.loss - kHopeless * left_ > options_.rival)) return;
-      if ((drifting_ && !(now_.min_margin > 0.0)) || n_iter_ == options_.max_iter) return;
+      if (converged_ || hopeless) return true;
+      if ((drifting_ && !(now_.min_margin > 0.0)) || n_iter_ == options_.max_iter) return false;
       const bool ending = small && options_.exact;
       const bool hard = n_refreshes >= (ending ? kMaxRefreshes - 1 : kMaxRefreshes) || n_iter_ >= kMaxStaleSteps;
       newton = fresh_;
@@ -171,24 +197,48 @@ class Fit {
         gain_ = (before - now_.loss) / left_;
         continue;
       }
-      if (fresh_) return;
+      if (fresh_) return now_.min_margin > 0.0;
       refresh();
       ++n_refreshes;
       previous = kInfinity;
     }
   }
 
-  void report(const Fits& fits, std::int64_t index) const {
-    const bool certain = now_.min_margin > 0.0;
-    std::copy_n(beta_.data(), q_, fits.coefficients + index * q_);
-    fits.cross_entropy[index] = certain ? 0.0 : now_.loss;
-    fits.separated[index] = certain || drifting_;
-    fits.converged[index] = converged_ && !certain && !drifting_;
-    fits.left[index] = certain ? 0.0 : left_;
-    fits.n_iter[index] = n_iter_;
+  // Whether the step with the Hessian of here moves no row farther than that. Where nothing bends in some direction,
+  // either columns are collinear or rows are on their way to infinity.
+  bool steady(double most) {
+    if (!fresh_) {
+      refresh();
+      left_ = 0.5 * newton_step();
+    }
+    return smallest_ > 0.0 && largest_move(f_, step_.data()) <= most;
   }
 
- private:
+  // The last step; false where it would move a row too far for an optimum.
+  bool settle() {
+    if (!steady(kSteady)) return false;
+    for (std::int64_t i = 0; i < q_; ++i) beta_.data()[i] -= step_.data()[i];
+    now_.loss -= left_;
+    left_ = 0.0;
+    return true;
+  }
+
+  void take_plain_path() {
+    if (!plain_) {
+      codes_.assign(design_.y, design_.y + design_.n_rows);
+      plain_.emplace(ClassDesign{design_.Z, design_.n_rows, design_.n_columns, 2, codes_.data(), design_.weight},
+                     q_ - 1);
+    }
+    plain_->run(subset_, options_.max_iter);
+    std::copy_n(plain_->coefficients(1), q_, beta_.data());
+    now_ = {plain_->loss, plain_->loss == 0.0 ? kInfinity : -kInfinity};
+    drifting_ = plain_->separated;
+    converged_ = plain_->converged;
+    final_ = true;
+    left_ = 0.0;
+    n_iter_ += plain_->n_iter;
+  }
+
   // Whether what is left can be told from the last step, which multiplied the decrement by `shrink`.
   bool plain(double shrink) const {
     return left_ <= kPlainDecrement * null_loss_ && shrink < kPlainShrink && gain_ < kPlainGain;
@@ -310,7 +360,10 @@ class Fit {
   double smallest_ = 0.0;  // share of its curvature that the others leave a column, by the last Hessian
   Evaluation now_{};
   const std::int32_t* subset_ = nullptr;
+  std::vector<std::int32_t> codes_;  // both made when they are needed
+  std::optional<PlainFit> plain_;
   bool fresh_ = false, converged_ = false, drifting_ = false, full_step_ = false;
+  bool final_ = false;  // whether nothing is left to do about it
   std::int64_t n_iter_ = 0;
 };
 

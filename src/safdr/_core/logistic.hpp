@@ -65,7 +65,7 @@ struct Fits {
   double* coefficients;
   double* cross_entropy;  // mean over the weight; zero under complete separation
   bool* separated;
-  bool* converged;  // false under separation, or where rounding stopped it
+  bool* converged;  // false under separation, where rounding stopped it, or where more can be done
   double* left;     // estimate of what the cross-entropy has left to lose
   std::int64_t* n_iter;
 };

@@ -13,14 +13,23 @@
 
 #include "aligned.hpp"
 #include "chains.hpp"
+#include "interrupt.hpp"
 #include "logistic.hpp"
 #include "multinomial.hpp"
+#include "parallel.hpp"
 #include "unit_chains.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace {
+
+// Signals are seen by Python's main thread alone; of others Python knows who still waits for them.
+void ask_python() {
+  nb::gil_scoped_acquire hold;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  nb::module_::import_("safdr.checkpoint").attr("look_up")();
+}
 
 template <class T, class... Shape>
 using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, Shape...>;
@@ -222,8 +231,11 @@ auto local_model(Stack<const double> Z, Stack<const float> single, Vector<const 
   NewArray<double> gradient({n}), hessian({n, n});
   {
     nb::gil_scoped_release release;
-    safdr::local_model(as_design(Z, single, y, weight), columns.data(), static_cast<std::int64_t>(n),
-                       coefficients.data(), gradient.data.data(), hessian.data.data());
+    const safdr::Design design = as_design(Z, single, y, weight);
+    safdr::run_task([&] {
+      safdr::local_model(design, columns.data(), static_cast<std::int64_t>(n), coefficients.data(),
+                         gradient.data.data(), hessian.data.data());
+    });
   }
   return nb::make_tuple(gradient.release(), hessian.release());
 }
@@ -259,14 +271,13 @@ auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const
 }
 
 auto fit_multinomial(Stack<const double> Z, Vector<const std::int32_t> codes, Weights weight,
-                     Matrix<const std::int32_t> subsets, Stack<const double> start,
-                     Vector<const double> left_before, Vector<const std::int64_t> slow_before,
-                     std::int64_t max_iter, double tol, bool exact, bool contest, std::int64_t n_threads) {
+                     Matrix<const std::int32_t> subsets, Stack<const double> start, std::int64_t max_iter, double tol,
+                     bool exact, bool contest, std::int64_t n_threads) {
   check_design(Z);
   const std::size_t n = subsets.shape(0);
   NewArray<double> coefficients({n, start.shape(1), start.shape(2)}), cross_entropy({n}), left({n});
-  NewArray<bool> separated({n}), converged({n}), finished({n});
-  NewArray<std::int64_t> slow_steps({n}), n_iter({n});
+  NewArray<bool> separated({n}), converged({n});
+  NewArray<std::int64_t> n_iter({n});
   const safdr::ClassDesign design{Z.data(), static_cast<std::int64_t>(codes.shape(0)),
                                   static_cast<std::int64_t>(Z.shape(1)),
                                   static_cast<std::int64_t>(start.shape(1)), codes.data(),
@@ -274,22 +285,19 @@ auto fit_multinomial(Stack<const double> Z, Vector<const std::int32_t> codes, We
   {
     nb::gil_scoped_release release;
     std::copy_n(start.data(), start.size(), coefficients.data.data());
-    std::copy_n(left_before.data(), n, left.data.data());
-    std::copy_n(slow_before.data(), n, slow_steps.data.data());
     safdr::fit_multinomial(design, subsets.data(), static_cast<std::int64_t>(n),
                            static_cast<std::int64_t>(subsets.shape(1)), {max_iter, tol, exact, contest, n_threads},
                            {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
-                            converged.data.data(), finished.data.data(), left.data.data(), slow_steps.data.data(),
-                            n_iter.data.data()});
+                            converged.data.data(), left.data.data(), n_iter.data.data()});
   }
   return nb::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(),
-                        converged.release(), finished.release(), left.release(), slow_steps.release(),
-                        n_iter.release());
+                        converged.release(), left.release(), n_iter.release());
 }
 
 }  // namespace
 
 NB_MODULE(_core, m) {
+  safdr::ask_whether_to_go_on = &ask_python;
   m.doc() = "Compiled core of safdr: sweeps over subsets and logistic fits. Private; may change at any time.";
   m.def("sweep", &sweep, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "order"_a.noconvert(),
         "streams"_a.noconvert(), "beta"_a,
@@ -316,5 +324,5 @@ NB_MODULE(_core, m) {
         "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "exact"_a, "rival"_a,
         "contest"_a, "n_threads"_a);
   m.def("fit_multinomial", &fit_multinomial, "Z"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,
-        "left"_a, "slow_steps"_a, nb::kw_only(), "max_iter"_a, "tol"_a, "exact"_a, "contest"_a, "n_threads"_a);
+        nb::kw_only(), "max_iter"_a, "tol"_a, "exact"_a, "contest"_a, "n_threads"_a);
 }

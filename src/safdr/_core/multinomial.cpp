@@ -2,26 +2,29 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <optional>
 
 #include "aligned.hpp"
 #include "cholesky.hpp"
 #include "clones.hpp"
 #include "parallel.hpp"
+#include "plain_fit.hpp"
 #include "softmax.hpp"
 
 namespace safdr {
 namespace {
 
 // Newton's equations are solved by conjugate gradients until the residual is this small against the gradient: on
-// the way steps that leave some tenth of what there is to gain will do, for a third of the products. In the end
-// they must be good enough to tell how fast Newton's method itself would converge.
-constexpr double kRoughForcing = 0.3, kExactForcing = 0.01;
+// the way steps that leave some tenth of what there is to gain will do, for a third of the products. Fits that are
+// to be exact take better ones, and the last one, which tells how far each row would still move, is better still.
+constexpr double kRoughForcing = 0.3, kExactForcing = 0.01, kRoughLast = 1e-3, kExactLast = 1e-8;
 constexpr int kRoughProducts = 50, kExactProducts = 500;
 
 // Towards a finite optimum it converges quadratically; on the way to infinity, where a part of the rows is
 // separated, each step divides what is left by e. So many steps in a row at about that pace, with next to nothing
-// left (relative to the loss without features), or an end that is not much faster, mean separation.
-constexpr double kLeastSlow = 0.3, kMostSlow = 0.45, kSlowEnd = 0.1, kDriftTol = 1e-8;
+// left (relative to the loss without features), are left to the plain path to judge.
+constexpr double kLeastSlow = 0.3, kMostSlow = 0.45, kDriftTol = 1e-8;
 constexpr int kSlowSteps = 4;
 
 // The blocks on the diagonal of the Hessian cost as much as some five products. Those of an earlier place serve
@@ -36,6 +39,8 @@ constexpr double kLeastGain = 1e-4;
 SAFDR_CLONES ClassEvaluation evaluate(SoftmaxLoss& f, const double* theta, double* gradient, double* probability) {
   return f.evaluate(theta, gradient, probability);
 }
+
+SAFDR_CLONES double largest_move(SoftmaxLoss& f, const double* step) { return f.largest_move(step); }
 
 SAFDR_CLONES void curvature(SoftmaxLoss& f, const double* v, const double* probability, double* out) {
   f.curvature(v, probability, out);
@@ -67,40 +72,19 @@ SAFDR_CLONES void combine(const double* a, double factor, const double* b, doubl
 class Fit {
  public:
   Fit(const ClassDesign& design, std::int64_t size, const ClassOptions& options)
-      : options_(options), f_(design, size + 1), n_(f_.length), theta_(n_), gradient_(n_), trial_(n_),
+      : options_(options), design_(design), f_(design, size + 1), n_(f_.length), theta_(n_), gradient_(n_), trial_(n_),
         trial_gradient_(n_), step_(n_), residual_(n_), direction_(n_), scaled_(n_), product_(n_),
         probability_(f_.n_probabilities()), trial_probability_(f_.n_probabilities()),
         L_(f_.n_classes * f_.stride * f_.stride) {}
 
-  // From the given coefficients; what was left before the step that led there, and how many slow steps there were.
-  void run(const std::int32_t* subset, const double* start, double left, std::int64_t slow_steps) {
+  // From the given coefficients: the fast way, and where anything about it is odd, the plain one.
+  void run(const std::int32_t* subset, const double* start) {
     f_.take_columns(subset);
     for (std::int64_t c = 0; c < f_.n_classes; ++c) {
       std::copy_n(start + c * f_.q, f_.q, theta_.data() + c * f_.stride);
     }
-    now_ = evaluate(f_, theta_.data(), gradient_.data(), probability_.data());
-    if (!(now_.loss <= f_.null_loss)) {
-      // Worse than no features at all: not a start.
-      f_.take_null(theta_.data());
-      now_ = evaluate(f_, theta_.data(), gradient_.data(), probability_.data());
-    }
-    left_ = left;
-    slow_steps_ = slow_steps;
-    converged_ = drifting_ = false;
-    full_step_ = true;
-    bool stale = true;  // the blocks are those of a place too far off
-    finished_ = now_.separated;
-    for (n_iter_ = 0; !finished_ && n_iter_ < options_.max_iter; ++n_iter_) {
-      if (stale) take_blocks();
-      const bool fresh = stale;
-      const double before = left_;
-      const int n_products = solve_newton();
-      judge(left_ / before);
-      full_step_ = descend();
-      const bool stuck = fraction_ == 0.0 && fresh;  // rounding stopped it
-      finished_ = now_.separated || converged_ || drifting_ || stuck;
-      stale = !full_step_ || n_products > kFewProducts;
-    }
+    final_ = options_.exact;
+    if (!hurry()) take_plain_path(subset);
   }
 
   void report(const ClassFits& fits, std::int64_t index) const {
@@ -110,24 +94,59 @@ class Fit {
     }
     fits.cross_entropy[index] = now_.separated ? 0.0 : now_.loss;
     fits.separated[index] = now_.separated || drifting_;
-    fits.converged[index] = converged_ && !now_.separated;
-    fits.finished[index] = finished_;
+    fits.converged[index] = converged_ && final_ && !now_.separated;
     fits.left[index] = now_.separated ? 0.0 : left_;
-    fits.slow_steps[index] = slow_steps_;
     fits.n_iter[index] = n_iter_;
   }
 
  private:
-  // Whether the step at hand is the last, and where it leads to: an optimum or infinity. `ratio` is what is left
-  // against what was before the last step; zero if there was none.
-  void judge(double ratio) {
-    const double left = left_ / f_.null_loss;
-    const bool near = left <= options_.tol;
-    // Halved steps tell nothing.
-    const bool slow = full_step_ && ratio > kLeastSlow && ratio < kMostSlow;
-    slow_steps_ = slow ? slow_steps_ + 1 : 0;
-    if (options_.exact) drifting_ = (slow_steps_ >= kSlowSteps && left <= kDriftTol) || (near && ratio > kSlowEnd);
-    converged_ = near && !drifting_;
+  // Truncated Newton steps. False where they end neither at an optimum (or near enough) nor with all rows classified
+  // right.
+  bool hurry() {
+    now_ = evaluate(f_, theta_.data(), gradient_.data(), probability_.data());
+    if (!(now_.loss <= f_.null_loss)) {
+      // Worse than no features at all: not a start.
+      f_.take_null(theta_.data());
+      now_ = evaluate(f_, theta_.data(), gradient_.data(), probability_.data());
+    }
+    left_ = std::numeric_limits<double>::infinity();
+    converged_ = drifting_ = false;
+    full_step_ = true;
+    int slow_steps = 0;
+    bool stale = true;  // the blocks are those of a place too far off
+    for (n_iter_ = 0; n_iter_ < options_.max_iter && !now_.separated; ++n_iter_) {
+      poll();
+      if (stale) take_blocks();
+      const bool fresh = stale;
+      const double before = left_;
+      const int n_products = solve_newton(options_.exact ? kExactForcing : kRoughForcing);
+      // Halved steps tell nothing.
+      const double ratio = left_ / before;
+      slow_steps = full_step_ && ratio > kLeastSlow && ratio < kMostSlow ? slow_steps + 1 : 0;
+      if (slow_steps >= kSlowSteps && left_ <= kDriftTol * f_.null_loss && options_.exact) return false;
+      converged_ = left_ <= options_.tol * f_.null_loss;
+      if (converged_) solve_newton(options_.exact ? kExactLast : kRoughLast);
+      if (converged_ && !(largest_move(f_, step_.data()) <= (options_.exact ? kSteady : kNearby))) return false;
+      full_step_ = descend();
+      if (converged_) return true;
+      if (fraction_ == 0.0 && fresh) return false;
+      stale = !full_step_ || n_products > kFewProducts;
+    }
+    return now_.separated;
+  }
+
+  void take_plain_path(const std::int32_t* subset) {
+    if (!plain_) plain_.emplace(design_, f_.q - 1);
+    plain_->run(subset, options_.max_iter);
+    for (std::int64_t c = 0; c < f_.n_classes; ++c) {
+      std::copy_n(plain_->coefficients(c), f_.q, theta_.data() + c * f_.stride);
+    }
+    now_ = {plain_->loss, plain_->loss == 0.0};
+    drifting_ = plain_->separated;
+    converged_ = plain_->converged;
+    final_ = true;
+    left_ = 0.0;
+    n_iter_ += plain_->n_iter;
   }
 
   void take_blocks() {
@@ -148,11 +167,11 @@ class Fit {
   }
 
   // step = H^-1 gradient, nearly; returns the number of products with H that it took.
-  int solve_newton() {
+  int solve_newton(double forcing) {
     std::fill_n(step_.data(), n_, 0.0);
     std::copy_n(gradient_.data(), n_, residual_.data());
     double rest = scale_residual(), decrement = 0.0;
-    const double forcing = options_.exact ? kExactForcing : kRoughForcing, enough = forcing * forcing * rest;
+    const double enough = forcing * forcing * rest;
     const int most = options_.exact ? kExactProducts : kRoughProducts;
     std::copy_n(scaled_.data(), n_, direction_.data());
     int n_products = 0;
@@ -194,14 +213,17 @@ class Fit {
   }
 
   const ClassOptions& options_;
+  const ClassDesign& design_;
   SoftmaxLoss f_;
+  std::optional<PlainFit> plain_;  // made when it is needed
   const std::int64_t n_;
   AlignedBuffer<double> theta_, gradient_, trial_, trial_gradient_, step_, residual_, direction_, scaled_,
       product_, probability_, trial_probability_, L_;
   ClassEvaluation now_{};
   double left_ = 0.0, decrement_ = 0.0, fraction_ = 0.0;
-  bool full_step_ = false, finished_ = false, converged_ = false, drifting_ = false;
-  std::int64_t slow_steps_ = 0, n_iter_ = 0;
+  bool full_step_ = false, converged_ = false, drifting_ = false;
+  bool final_ = false;  // whether nothing is left to do about it
+  std::int64_t n_iter_ = 0;
 };
 
 }  // namespace
@@ -213,7 +235,7 @@ void fit_multinomial(const ClassDesign& design, const std::int32_t* subsets, std
   run_tasks(n_subsets, options.n_threads, [&](auto next) {
     Fit fit(design, size, options);
     for (std::int64_t i = next(); i >= 0 && !contest.over_before(i); i = next()) {
-      fit.run(subsets + i * size, fits.coefficients + i * numbers, fits.left[i], fits.slow_steps[i]);
+      fit.run(subsets + i * size, fits.coefficients + i * numbers);
       fit.report(fits, i);
       if (options.contest && fits.cross_entropy[i] == 0.0) contest.end(i);
     }

@@ -31,16 +31,14 @@ struct ClassOptions {
   std::int64_t n_threads;
 };
 
-// One entry (coefficients: n_classes rows of size + 1, intercept last) a subset. Fits that had too few steps can be
-// taken up where they stand: coefficients, left and slow_steps hold that on entry.
+// One entry (coefficients: n_classes rows of size + 1, intercept last) a subset. On entry the coefficients are where the
+// fits start.
 struct ClassFits {
   double* coefficients;
   double* cross_entropy;  // mean over the weight; zero under complete separation
   bool* separated;        // in part, or completely
-  bool* converged;        // false under separation, or where rounding stopped it
-  bool* finished;         // false where there were too few steps
-  double* left;           // what the cross-entropy had to lose before the last step, by estimate; first infinite
-  std::int64_t* slow_steps;  // how many in a row, up to now; first zero
+  bool* converged;        // false under separation, where rounding stopped it, or where more can be done
+  double* left;           // what the cross-entropy had to lose before the last step, by estimate
   std::int64_t* n_iter;
 };
 

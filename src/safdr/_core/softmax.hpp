@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aligned.hpp"
+#include "interrupt.hpp"
 #include "lanes.hpp"
 #include "multinomial.hpp"
 #include "vector_math.hpp"
@@ -82,6 +83,27 @@ class SoftmaxLoss {
     return sum;
   }
 
+  // The largest change, by a step, of the difference of two logits of a row.
+  SAFDR_INLINE double largest_move(const double* step) {
+    double most = 0.0;
+    for (std::int64_t block = 0; block < design_.n_blocks(); ++block) {
+      take_block(block);
+      multiply(step);
+      alignas(64) double least[kBlock];
+      std::fill_n(least, kBlock, kInfinity);
+      std::fill_n(largest_, kBlock, -kInfinity);
+      for (std::int64_t c = 0; c < n_classes; ++c) {
+        const double* u = logits_.data() + c * kBlock;
+        for (std::int64_t n = 0; n < kBlock; ++n) {
+          least[n] = u[n] < least[n] ? u[n] : least[n];
+          largest_[n] = u[n] > largest_[n] ? u[n] : largest_[n];
+        }
+      }
+      for (std::int64_t n = 0; n < n_here_; ++n) most = std::max(most, largest_[n] - least[n]);
+    }
+    return most;
+  }
+
   // The Hessian times v: Z' w (p_c (u_c - sum of p_d u_d)) with u = Z v.
   SAFDR_INLINE void curvature(const double* v, const double* probability, double* out) {
     std::fill_n(sums_.data(), length * kWidth, 0.0);
@@ -138,6 +160,7 @@ class SoftmaxLoss {
   static std::int64_t whole_tiles(std::int64_t n) { return (n + kTile - 1) / kTile * kTile; }
   // Rows beyond the last have no weight.
   SAFDR_INLINE void take_block(std::int64_t block) {
+    if (block % kBlocksAPoll == 0) poll();
     const double* Z = design_.Z + block * design_.n_columns * kBlock;
     for (std::size_t j = 0; j < columns_.size(); ++j) columns_[j] = Z + offsets_[j];
     const std::int64_t start = block * kBlock;
@@ -313,6 +336,8 @@ class SoftmaxLoss {
   }
 
   static constexpr double kInfinity = std::numeric_limits<double>::infinity(), kLeastShare = 1e-12;
+
+  static constexpr std::int64_t kBlocksAPoll = 128;
 
   // No probability is below exp(-300), since products of smaller ones would be too small to be computed at speed.
   static constexpr double kMostBelow = 300.0;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
@@ -11,7 +10,7 @@ import numpy as np
 
 from safdr.annealing.chains import Chains
 from safdr.annealing.schedule import beta_step, has_converged, spread, steps_ahead
-from safdr.checkpoint import no_checkpoint
+from safdr.checkpoint import look_up
 from safdr.moments import FloatArray, IntArray
 from safdr.result import Trace
 
@@ -44,7 +43,6 @@ def anneal(
     settings: AnnealingSettings,
     rng: np.random.Generator,
     spread_sample: FloatArray | None = None,
-    checkpoint: Callable[[], None] = no_checkpoint,
     origin: float | None = 0.0,
 ) -> Trace:
     """Cool the replicas until their mean criterion value no longer changes.
@@ -60,8 +58,6 @@ def anneal(
     spread_sample : ndarray of shape (n_values,), default=None
         Criterion values of random subsets that set the temperature step; None takes the replicas'
         own.
-    checkpoint : callable, default=no_checkpoint
-        Called every few steps; may raise to stop.
     origin : float or None, default=0.0
         The value that means nothing was gained, from which changes are measured: 0 for the built-in
         criteria. None takes the mean of the start, where nobody knows.
@@ -85,7 +81,7 @@ def anneal(
     n_steps = 0
     converged = False
     while n_steps < settings.max_steps and not converged:
-        checkpoint()
+        look_up()
         ahead = steps_ahead(n_steps, chains.sweeps_at_once, settings.n_iter_no_change)
         now = slice(n_steps, n_steps + ahead)
         beta = each_beta[now]

@@ -1,0 +1,93 @@
+"""The smallest mean cross-entropy of a linear model, slowly and by other ways than the library's."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.special import logsumexp
+
+# Columns are capped at so many of their quartile distances, then at more and more, then not at all:
+# the optimum of one is where the next starts, so that no huge value hides the others.
+CAPS = (3.0, 30.0, 1e3, 1e5, 1e8, 1e12, np.inf)
+
+
+def smallest_loss(X, codes, n_classes, weight) -> float:
+    """Mean cross-entropy at the best point that any of several ways leads to."""
+    quartiles = np.percentile(X, [25, 50, 75], axis=0)
+    near = quartiles[2] - quartiles[0]
+    spread = X.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    robust = (X - quartiles[1]) / np.where(near > 1e-12 * spread, near, spread)
+    theta = np.zeros((n_classes - 1, X.shape[1] + 1))
+    for cap in CAPS:
+        if cap < np.inf and np.abs(robust).max() <= cap:
+            continue
+        theta, capped = newton(np.clip(robust, -cap, cap), codes, weight, theta)
+    _, plain = newton((X - X.mean(axis=0)) / spread, codes, weight, np.zeros_like(theta))
+    return min(capped, plain)
+
+
+def newton(Z, codes, weight, theta, n_steps: int = 200):
+    """Newton's method with a damped Hessian, from theta; coefficients and loss where it ends."""
+    Z = np.column_stack([Z, np.ones(len(Z))])
+    share = weight / weight.sum()
+    damping = 1e-3
+    loss, gradient, hessian = _derivatives(Z, codes, share, theta)
+    for _ in range(n_steps):
+        # In units of each coefficient's own curvature, so that scales don't matter.
+        unit = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+        values, vectors = np.linalg.eigh(hessian / np.outer(unit, unit))
+        along = vectors.T @ (gradient / unit)
+        step = vectors @ (along / (np.maximum(values, 0.0) + damping)) / unit
+        after = _derivatives(Z, codes, share, theta - step.reshape(theta.shape))
+        if not after[0] <= loss:
+            damping *= 8.0
+            if damping > 1e12:
+                break
+            continue
+        gained, promised = loss - after[0], gradient @ step
+        theta = theta - step.reshape(theta.shape)
+        loss, gradient, hessian = after
+        damping = max(damping / 8.0, 1e-15)
+        if promised < 1e-15 and gained < 1e-15 and damping <= 1e-14:
+            break
+    return theta, loss
+
+
+def _derivatives(Z, codes, share, theta):
+    """Loss, gradient and Hessian of the coefficients of all classes but the first."""
+    n_others, q = theta.shape
+    logits = np.column_stack([np.zeros(len(Z)), Z @ theta.T])
+    norm = logsumexp(logits, axis=1)
+    loss = share @ (norm - logits[np.arange(len(Z)), codes])
+    p = np.exp(logits - norm[:, None])[:, 1:]
+    residual = share[:, None] * (p - (codes[:, None] == np.arange(1, n_others + 1)))
+    gradient = (residual.T @ Z).ravel()
+    hessian = np.empty((n_others, q, n_others, q))
+    for a in range(n_others):
+        for b in range(n_others):
+            curvature = share * p[:, a] * ((a == b) - p[:, b])
+            hessian[a, :, b] = Z.T @ (curvature[:, None] * Z)
+    return loss, gradient, hessian.reshape(n_others * q, n_others * q)
+
+
+def is_separated(X, codes, n_classes) -> bool:
+    """Whether some direction puts no row on the wrong side of any class, and one on its own.
+
+    By a linear program: the sum of what the rows gain, each at most one, is as large as it can be.
+    """
+    Z = np.column_stack(
+        [(X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1), np.ones(len(X))]
+    )
+    q = Z.shape[1]
+    sides = []
+    for c in range(n_classes):
+        others = np.flatnonzero(codes != c)
+        side = np.zeros((len(others), n_classes * q))
+        side[:, c * q : (c + 1) * q] = -Z[others]
+        for n, own in enumerate(codes[others]):
+            side[n, own * q : (own + 1) * q] = Z[others[n]]
+        sides.append(side)
+    A = np.vstack(sides)
+    found = linprog(-A.sum(axis=0), A_ub=-A, b_ub=np.zeros(len(A)), bounds=(-1, 1), method="highs")
+    return bool(found.status == 0 and -found.fun > 1e-6)

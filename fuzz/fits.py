@@ -1,0 +1,162 @@
+"""Logistic and softmax fits against an independent solver, on the nastiest columns known."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations
+
+import numpy as np
+
+from fuzz.cross_entropy import is_separated, smallest_loss
+from safdr import AnnealingSelector, evaluate_subsets
+
+# What a winner may be above the optimum, on data that can't be separated.
+MOST_ABOVE = 1e-6
+# Linear programs of more rows, or of columns over more orders of magnitude, take long or are wrong.
+MOST_ROWS, MOST_ORDERS = 300, 1e4
+
+
+def check(rng: np.random.Generator) -> None:
+    """Fit given subsets, and candidates of a search, of random rows of two to five classes."""
+    X, codes, weight = random_rows(rng)
+    size = int(rng.integers(1, min(4, X.shape[1]) + 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        selector = AnnealingSelector(size, n_replicas=10, random_state=int(rng.integers(99)))
+        selector.fit(X, codes, sample_weight=weight)
+    optimum = Optimum(X, codes, weight)
+    result = selector.result_
+    candidates = {tuple(sorted(subset)) for subset in result.subsets.tolist()}
+    optimum.compare(selector.subset_, result.losses[result.best], result.separated[result.best])
+    others = min(optimum.loss(subset) for subset in candidates)
+    assert result.losses[result.best] <= others + MOST_ABOVE, (
+        f"another candidate has {others}, the winner {result.losses[result.best]}"
+    )
+    some = list(combinations(range(X.shape[1]), size))
+    some = [some[i] for i in rng.permutation(len(some))[:4]]
+    fits = evaluate_subsets(X, codes, some, sample_weight=weight)
+    for subset, loss, separated in zip(some, fits.losses, fits.fits.separated, strict=True):
+        optimum.compare(subset, loss, separated)
+
+
+class Optimum:
+    """What the loss of a subset should be; each is computed once."""
+
+    def __init__(self, X, codes, weight) -> None:
+        self._X, self._codes, self._weight = X, codes, weight
+        self._n_classes = codes.max() + 1
+        self._known: dict[tuple[int, ...], float] = {}
+
+    def loss(self, subset) -> float:
+        """The smallest cross-entropy that the independent solver finds."""
+        key = tuple(sorted(subset))
+        if key not in self._known:
+            rows = self._X[:, list(key)], self._codes, self._n_classes, self._weight
+            self._known[key] = smallest_loss(*rows)
+        return self._known[key]
+
+    def compare(self, subset, loss: float, separated: bool) -> None:
+        """Raise if the loss is above the optimum, or separation goes without a word."""
+        best = self.loss(subset)
+        columns = self._X[:, list(subset)]
+        spread = np.abs(columns - np.median(columns, axis=0)).max(axis=0)
+        tame = (spread <= MOST_ORDERS * np.maximum(1e-300, columns.std(axis=0))).all()
+        small = len(columns) <= MOST_ROWS and self._n_classes <= 3
+        if tame and small and np.abs(columns).max() < 1e6:
+            truth = is_separated(columns, self._codes, self._n_classes)
+            assert separated == truth, (
+                f"{subset}: separated is {separated}, loss {loss}, best {best}"
+            )
+        if not separated:
+            assert loss <= best + MOST_ABOVE, f"{subset}: loss {loss}, optimum {best}"
+        else:
+            assert loss <= best + 1e-4, f"{subset}: separated, loss {loss}, best {best}"
+
+
+def random_rows(rng: np.random.Generator):
+    """Columns of nasty kinds, codes of two to five classes, weights or none."""
+    n_rows = int(rng.choice([40, 150, 300, 700, 2000], p=[0.15, 0.35, 0.25, 0.15, 0.1]))
+    n_classes = int(rng.choice([2, 3, 4, 5], p=[0.6, 0.2, 0.1, 0.1]))
+    codes = _random_codes(rng, n_rows, n_classes)
+    signal = codes * rng.uniform(0, 2) + rng.normal(size=n_rows)
+    n_columns = int(rng.integers(2, 8))
+    kinds = (
+        rng.choice(list(KINDS), size=n_columns)
+        if rng.random() < 0.7
+        else [rng.choice(list(KINDS))] * n_columns
+    )
+    X = np.column_stack([KINDS[kind](rng, codes, signal) for kind in kinds])
+    weight = np.ones(n_rows)
+    if rng.random() < 0.3:
+        weight = rng.choice([rng.uniform(0.1, 3, n_rows), rng.lognormal(0, 2, n_rows)])
+    return X, codes, weight
+
+
+def _random_codes(rng, n_rows, n_classes):
+    """Even classes, or rare ones; each with rows."""
+    share = rng.dirichlet(np.full(n_classes, rng.choice([0.3, 1.0, 10.0])))
+    codes = rng.choice(n_classes, size=n_rows, p=share)
+    for c in range(n_classes):
+        codes[2 * c : 2 * c + 2] = c
+    return rng.permutation(codes)
+
+
+def _strong_binary(rng, codes, signal):
+    wrong = rng.random(len(codes)) < rng.uniform(0.002, 0.025)
+    return ((codes == codes.max()) ^ wrong).astype(float)
+
+
+def _one_hot(rng, codes, signal):
+    level = rng.integers(0, 5, len(codes)) + codes * rng.integers(0, 2)
+    return (level == rng.integers(0, 6)).astype(float)
+
+
+def _counts(rng, codes, signal):
+    return rng.poisson(np.exp(np.clip(0.5 * signal, -3, 3))).astype(float)
+
+
+def _rare(rng, codes, signal):
+    return (rng.random(len(codes)) < rng.uniform(0.005, 0.05)).astype(float)
+
+
+def _log_normal(rng, codes, signal):
+    return np.exp(rng.uniform(0.5, 4) * signal)
+
+
+def _cauchy(rng, codes, signal):
+    return rng.standard_cauchy(len(codes)) + signal
+
+
+def _offset(rng, codes, signal):
+    own = signal + rng.uniform(0.1, 1) * rng.normal(size=len(codes))
+    return 10.0 ** rng.integers(3, 10) + own * rng.choice([0.01, 1.0, 100.0])
+
+
+def _huge(rng, codes, signal):
+    column = signal + rng.normal(size=len(codes))
+    some = rng.random(len(codes)) < rng.choice([0.0, 0.02])
+    some[rng.integers(len(codes))] = True
+    column[some] *= 10.0 ** rng.uniform(3, 14, some.sum())
+    return column
+
+
+def _normal(rng, codes, signal):
+    return signal + rng.uniform(0.1, 2) * rng.normal(size=len(codes))
+
+
+def _nearly_separating(rng, codes, signal):
+    return codes + rng.uniform(0.1, 0.5) * rng.normal(size=len(codes))
+
+
+KINDS = {
+    "strong binary": _strong_binary,
+    "one hot": _one_hot,
+    "counts": _counts,
+    "rare": _rare,
+    "log-normal": _log_normal,
+    "cauchy": _cauchy,
+    "offset": _offset,
+    "huge": _huge,
+    "normal": _normal,
+    "nearly separating": _nearly_separating,
+}

@@ -1,0 +1,391 @@
+#include "plain_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cholesky.hpp"
+#include "clones.hpp"
+#include "interrupt.hpp"
+
+namespace safdr {
+namespace {
+
+// A row with less than this to lose is on its way out: rounding of the others weighs as much. One with less than the
+// second is gone, and nothing of it is left to compute with.
+constexpr double kLeaving = 1e-10, kGone = 1e-80;
+
+// Margin at which a row counts again: about -log(kLeaving).
+constexpr double kBack = 20.0;
+
+// Rows on their way out are moved so far in one go, which takes them there, as long as the others move no farther than
+// the second.
+constexpr double kFar = 250.0, kStill = 0.01;
+
+// Whether rows are on their way out can be told once the others move no more than this (or no less than at the step
+// before, where rounding moves them): a row that then moves towards its own class by more than the second, and by more
+// than the third of how far it has come, does so since nothing else holds it.
+constexpr double kQuiet = 1e-8, kDrift = 0.05, kRounding = 1e-6;
+
+// What rounding may add to the loss by a step.
+constexpr double kRise = 1e-12;
+
+// Part of a sum's terms that rounding may make of it.
+constexpr double kNoise = 1e-13;
+
+// A step is followed to where its slope is this part of what it was at first.
+constexpr double kFlat = 0.1;
+
+// Halvings that are enough once the slope has changed its sign, and those that must lead down.
+constexpr int kBisections = 6, kMaxHalvings = 1100;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+SAFDR_CLONES double factorise(double* L, std::int64_t q, std::int64_t stride) {
+  return Cholesky::factorise(L, q, stride);
+}
+
+SAFDR_CLONES void solve_with(const double* L, std::int64_t q, std::int64_t stride, double* x) {
+  Cholesky::solve(L, q, stride, x, x);
+}
+
+// out += factor z of a block.
+SAFDR_CLONES void add_scaled(const double* z, double factor, double* out) {
+  for (std::int64_t n = 0; n < kBlock; ++n) out[n] += factor * z[n];
+}
+
+// H += Z' factor Z of a block, by columns: its lower triangle, or all of it.
+SAFDR_CLONES void add_gram(const double* const* columns, std::int64_t q, const double* factor, double* H,
+                           std::int64_t stride, bool triangle) {
+  alignas(64) double scaled[kBlock];
+  for (std::int64_t j = 0; j < q; ++j) {
+    for (std::int64_t n = 0; n < kBlock; ++n) scaled[n] = factor[n] * columns[j][n];
+    for (std::int64_t i = triangle ? j : 0; i < q; ++i) {
+      double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+      for (std::int64_t n = 0; n < kBlock; ++n) sum += scaled[n] * columns[i][n];
+      H[j * stride + i] += sum;
+    }
+  }
+}
+
+std::int64_t whole_steps(std::int64_t n) { return (n + Cholesky::kStep - 1) / Cholesky::kStep * Cholesky::kStep; }
+
+}  // namespace
+
+PlainFit::PlainFit(const ClassDesign& design, std::int64_t size)
+    : design_(design), q_(size + 1), n_classes_(design.n_classes), n_unknown_((n_classes_ - 1) * q_),
+      stride_(whole_steps(n_unknown_)), n_padded_(design.n_blocks() * kBlock),
+      weight_(static_cast<std::size_t>(n_padded_)), shares_(static_cast<std::size_t>(n_classes_)),
+      columns_(static_cast<std::size_t>(q_)), theta_(static_cast<std::size_t>(n_classes_ * q_)), step_(theta_.size()),
+      logits_(static_cast<std::size_t>(n_classes_ * n_padded_)), move_(logits_.size()), chance_(logits_.size()),
+      rest_(logits_.size()), gradient_(stride_), hessian_(stride_ * stride_) {
+  double total = 0.0;
+  for (std::int64_t n = 0; n < design.n_rows; ++n) total += design.weight ? design.weight[n] : 1.0;
+  for (std::int64_t n = 0; n < design.n_rows; ++n) {
+    weight_[n] = (design.weight ? design.weight[n] : 1.0) / total;
+    shares_[design.codes[n]] += weight_[n];
+  }
+}
+
+void PlainFit::run(const std::int32_t* subset, std::int64_t max_iter) {
+  take_columns(subset);
+  take_null();
+  separated = converged = false;
+  std::size_t n_flat_at_first = 0;
+  bool flat = false;  // whether the last step was one along which nothing bends
+  double before = kInfinity, kept_loss = kInfinity;
+  std::vector<double> kept;
+  for (n_iter = 0; n_iter <= max_iter; ++n_iter) {
+    // 1. Where every row is on its own side the classes are separated.
+    if (evaluate()) {
+      separated = true;
+      loss = 0.0;
+      return;
+    }
+    // 2. The step before was the last; or it was one too many, made of rounding.
+    if (converged) return;
+    if (!(loss <= kept_loss + kRise)) {
+      theta_ = kept;
+      loss = kept_loss;
+      separated = flat;
+      return;
+    }
+    kept = theta_;
+    kept_loss = loss;
+    // 3. Newton's step, and what it would move the rows by.
+    sum_gradient();
+    sum_hessian();
+    solve();
+    if (n_iter == 0) n_flat_at_first = flat_.size();
+    Moves move = moves();
+    bool quiet = move.live <= kQuiet || (move.live <= kSteady && move.live >= 0.5 * before);
+    before = move.live;
+    flat = quiet && flat_.size() > n_flat_at_first;
+    if (flat) {
+      // Of rows that count less than rounding of the others: what they want where those want nothing.
+      solve_flat();
+      move = moves();
+      quiet = move.live <= kSteady;
+    }
+    // 4. At the optimum no row moves. If some that count no more do, or nothing bends the loss where something did at
+    //    first, they are on their way to infinity: they are sent there, to see whether anything comes up behind them.
+    const bool leaving = quiet && move.slowest < kInfinity;
+    separated = quiet && (leaving ? move.all_gone : flat);
+    converged = quiet && !leaving && !separated;
+    // 5. Otherwise follow the step to about the smallest loss in its direction.
+    double fraction = 1.0;
+    if (leaving) fraction = std::min({kFar / move.slowest, move.limit, kStill / move.live});
+    if (move.live > kSteady) fraction = line_search(move.live);
+    if (separated) return;
+    if (!(fraction > 0.0)) {
+      // Rounding stopped it: as far as can be told, rows that are on their way out would go on.
+      separated = flat || move.slowest < kInfinity;
+      return;
+    }
+    for (std::size_t i = 0; i < theta_.size(); ++i) theta_[i] -= fraction * step_[i];
+  }
+}
+
+void PlainFit::take_columns(const std::int32_t* subset) {
+  for (std::int64_t j = 0; j < q_; ++j) {
+    columns_[j] = design_.Z + (j + 1 < q_ ? subset[j] : design_.n_columns - 1) * kBlock;
+  }
+}
+
+void PlainFit::take_null() {
+  std::fill(theta_.begin(), theta_.end(), 0.0);
+  for (std::int64_t c = 1; c < n_classes_; ++c) theta_[c * q_ + q_ - 1] = std::log(shares_[c] / shares_[0]);
+}
+
+template <class Visit>
+void PlainFit::each_block(Visit visit) const {
+  std::vector<const double*> columns(columns_);
+  for (std::int64_t start = 0; start < n_padded_; start += kBlock) {
+    poll();
+    visit(columns.data(), start);
+    for (const double*& column : columns) column += design_.n_columns * kBlock;
+  }
+}
+
+void PlainFit::apply(const double* theta, std::vector<double>& out) const {
+  std::fill(out.begin(), out.end(), 0.0);
+  each_block([&](const double* const* columns, std::int64_t start) {
+    for (std::int64_t c = 1; c < n_classes_; ++c) {
+      for (std::int64_t j = 0; j < q_; ++j) add_scaled(columns[j], theta[c * q_ + j], &out[c * n_padded_ + start]);
+    }
+  });
+}
+
+// Loss and probabilities; whether every row is on its own side.
+bool PlainFit::evaluate() {
+  apply(theta_.data(), logits_);
+  loss = 0.0;
+  bool all_right = true;
+  for (std::int64_t n = 0; n < design_.n_rows; ++n) {
+    const auto at = [&](std::int64_t c) { return static_cast<std::size_t>(c * n_padded_ + n); };
+    const std::int64_t code = design_.codes[n];
+    std::int64_t likely = 0;
+    for (std::int64_t c = 1; c < n_classes_; ++c) likely = logits_[at(c)] > logits_[at(likely)] ? c : likely;
+    double others = 0.0;  // of all but the likeliest, which has 1
+    for (std::int64_t c = 0; c < n_classes_; ++c) {
+      chance_[at(c)] = std::exp(logits_[at(c)] - logits_[at(likely)]);
+      if (c != likely) others += chance_[at(c)];
+      all_right = all_right && (c == code || logits_[at(c)] < logits_[at(code)]);
+    }
+    for (std::int64_t c = 0; c < n_classes_; ++c) {
+      chance_[at(c)] /= 1.0 + others;
+      rest_[at(c)] = c == likely ? others / (1.0 + others) : 1.0 - chance_[at(c)];
+    }
+    loss += weight_[n] * (logits_[at(likely)] - logits_[at(code)] + std::log1p(others));
+  }
+  return all_right;
+}
+
+void PlainFit::sum_gradient() {
+  std::fill_n(gradient_.data(), stride_, 0.0);
+  alignas(64) double residual[kBlock];
+  each_block([&](const double* const* columns, std::int64_t start) {
+    const std::int64_t n_here = std::min(kBlock, design_.n_rows - start);
+    for (std::int64_t c = 1; c < n_classes_; ++c) {
+      const double *chance = &chance_[c * n_padded_ + start], *rest = &rest_[c * n_padded_ + start];
+      for (std::int64_t n = 0; n < n_here; ++n) {
+        residual[n] = weight_[start + n] * (design_.codes[start + n] == c ? -rest[n] : chance[n]);
+      }
+      std::fill(residual + n_here, residual + kBlock, 0.0);
+      for (std::int64_t j = 0; j < q_; ++j) gradient_.data()[(c - 1) * q_ + j] += dot(residual, columns[j], kBlock);
+    }
+  });
+}
+
+// One block of q x q for each pair of classes.
+void PlainFit::sum_hessian() {
+  std::fill_n(hessian_.data(), stride_ * stride_, 0.0);
+  alignas(64) double factor[kBlock];
+  each_block([&](const double* const* columns, std::int64_t start) {
+    for (std::int64_t c = 1; c < n_classes_; ++c) {
+      for (std::int64_t d = c; d < n_classes_; ++d) {
+        const double* first = &chance_[c * n_padded_ + start];
+        const double* second = c == d ? &rest_[c * n_padded_ + start] : &chance_[d * n_padded_ + start];
+        const double sign = c == d ? 1.0 : -1.0;
+        for (std::int64_t n = 0; n < kBlock; ++n) factor[n] = sign * weight_[start + n] * first[n] * second[n];
+        add_gram(columns, q_, factor, hessian_.data() + (c - 1) * q_ * stride_ + (d - 1) * q_, stride_, c == d);
+      }
+    }
+  });
+}
+
+void PlainFit::solve() {
+  bend_.assign(hessian_.data(), hessian_.data() + stride_ * stride_);
+  factorise(hessian_.data(), n_unknown_, stride_);
+  flat_.clear();
+  for (std::int64_t i = 0; i < n_unknown_; ++i) {
+    if (hessian_.data()[i * (stride_ + 1)] == 0.0) flat_.push_back(i);
+  }
+  solve_with(hessian_.data(), n_unknown_, stride_, gradient_.data());
+  std::copy_n(gradient_.data(), n_unknown_, step_.data() + q_);
+  apply(step_.data(), move_);
+}
+
+// What a step moves two logits of a row by is the same where rounding may have made the difference.
+void PlainFit::drop_rounding(const double* step) {
+  std::vector<double> size(static_cast<std::size_t>(n_classes_));
+  each_block([&](const double* const* columns, std::int64_t start) {
+    for (std::int64_t n = 0; n < kBlock; ++n) {
+      const auto move = [&](std::int64_t c) -> double& { return move_[c * n_padded_ + start + n]; };
+      for (std::int64_t c = 1; c < n_classes_; ++c) {
+        size[c] = 0.0;
+        for (std::int64_t j = 0; j < q_; ++j) size[c] += std::abs(step[c * q_ + j] * columns[j][n]);
+        for (std::int64_t d = 0; d < c; ++d) {
+          if (std::abs(move(c) - move(d)) > kNoise * (size[c] + size[d])) continue;
+          move(c) = move(d);
+          break;
+        }
+      }
+    }
+  });
+}
+
+// Newton's step within the directions v = e_j - H^-1 H e_j of the flat unknowns j, from what v moves each row by:
+// sums over rows of squares, not differences of such sums.
+void PlainFit::solve_flat() {
+  const auto n_flat = static_cast<std::int64_t>(flat_.size()), stride = whole_steps(n_flat);
+  std::vector<std::vector<double>> directions, moved;
+  for (const std::int64_t j : flat_) {
+    AlignedBuffer<double> v(stride_);
+    for (std::int64_t i = 0; i < n_unknown_; ++i) v.data()[i] = -bend_[std::min(i, j) * stride_ + std::max(i, j)];
+    solve_with(hessian_.data(), n_unknown_, stride_, v.data());
+    v.data()[j] = 1.0;
+    std::vector<double> direction(theta_.size());
+    std::copy_n(v.data(), n_unknown_, direction.data() + q_);
+    apply(direction.data(), move_);
+    drop_rounding(direction.data());
+    directions.push_back(std::move(direction));
+    moved.push_back(move_);
+  }
+  AlignedBuffer<double> H(stride * stride), g(stride);
+  std::vector<double> mean(flat_.size());
+  for (std::int64_t n = 0; n < design_.n_rows; ++n) {
+    const auto at = [&](std::int64_t c) { return static_cast<std::size_t>(c * n_padded_ + n); };
+    const std::size_t own = at(design_.codes[n]);
+    for (std::size_t a = 0; a < moved.size(); ++a) {
+      // From the row's own class, since the others have next to no probability.
+      mean[a] = 0.0;
+      for (std::int64_t c = 0; c < n_classes_; ++c) mean[a] += chance_[at(c)] * (moved[a][at(c)] - moved[a][own]);
+      g.data()[a] += weight_[n] * mean[a];
+    }
+    for (std::int64_t c = 0; c < n_classes_; ++c) {
+      for (std::size_t a = 0; a < moved.size(); ++a) {
+        const double first = weight_[n] * chance_[at(c)] * (moved[a][at(c)] - moved[a][own] - mean[a]);
+        for (std::size_t b = a; b < moved.size(); ++b) {
+          H.data()[static_cast<std::int64_t>(a) * stride + static_cast<std::int64_t>(b)] +=
+              first * (moved[b][at(c)] - moved[b][own] - mean[b]);
+        }
+      }
+    }
+  }
+  factorise(H.data(), n_flat, stride);
+  solve_with(H.data(), n_flat, stride, g.data());
+  std::fill(step_.begin(), step_.end(), 0.0);
+  for (std::size_t a = 0; a < directions.size(); ++a) {
+    for (std::size_t i = 0; i < step_.size(); ++i) step_[i] += g.data()[a] * directions[a][i];
+  }
+  apply(step_.data(), move_);
+  drop_rounding(step_.data());
+}
+
+PlainFit::Moves PlainFit::moves() const {
+  Moves found{0.0, kInfinity, kInfinity, true};
+  for (std::int64_t n = 0; n < design_.n_rows; ++n) {
+    const auto at = [&](std::int64_t c) { return static_cast<std::size_t>(c * n_padded_ + n); };
+    const std::size_t own = at(design_.codes[n]);
+    for (std::int64_t c = 0; c < n_classes_; ++c) {
+      if (at(c) == own) continue;
+      const double gain = move_[at(c)] - move_[own];
+      const double margin = logits_[own] - logits_[at(c)];
+      // One that counts no more may come back.
+      if (chance_[at(c)] > kLeaving || margin + gain < kBack) {
+        found.live = std::max(found.live, std::abs(gain));
+      } else if (gain < 0.0) {
+        found.limit = std::min(found.limit, (kBack - margin) / gain);
+      } else if (gain > std::max(kDrift, kRounding * margin)) {
+        found.slowest = std::min(found.slowest, gain);
+        found.all_gone = found.all_gone && chance_[at(c)] <= kGone;
+      }
+    }
+  }
+  return found;
+}
+
+// The loss and its slope along the step, where that has been followed by a fraction.
+PlainFit::Place PlainFit::along(double fraction) const {
+  Place place{0.0, 0.0};
+  for (std::int64_t n = 0; n < design_.n_rows; ++n) {
+    const auto at = [&](std::int64_t c) { return static_cast<std::size_t>(c * n_padded_ + n); };
+    const auto logit = [&](std::size_t i) { return logits_[i] - fraction * move_[i]; };
+    const std::size_t own = at(design_.codes[n]);
+    double largest = -kInfinity, total = 0.0, change = 0.0;
+    for (std::int64_t c = 0; c < n_classes_; ++c) largest = std::max(largest, logit(at(c)));
+    for (std::int64_t c = 0; c < n_classes_; ++c) {
+      const double e = std::exp(logit(at(c)) - largest);
+      total += e;
+      // No difference of nearly equal numbers: the probability of its own class is not needed.
+      change += e * (move_[own] - move_[at(c)]);
+    }
+    place.loss += weight_[n] * (largest - logit(own) + std::log(total));
+    place.slope += weight_[n] * change / total;
+  }
+  return place;
+}
+
+// Where the slope along the step is next to nothing, or still down; 0 where it leads up.
+double PlainFit::line_search(double largest) const {
+  const double first = along(0.0).slope;
+  if (!(first < 0.0)) return 0.0;
+  double low = 0.0, high = 1.0;
+  Place here = along(high);
+  // A slope that is next to nothing may have led up for long.
+  if (std::abs(here.slope) <= kFlat * -first && here.loss <= loss) return high;
+  // Farther: so far that nothing of the rows is left, if need be.
+  while (here.slope < 0.0 && 2.0 * high * largest <= kFar) {
+    low = high;
+    here = along(high *= 2.0);
+  }
+  if (here.slope <= 0.0) return high;
+  for (int halving = 0; halving < kMaxHalvings; ++halving) {
+    const double middle = 0.5 * (low + high);
+    const double slope = along(middle).slope;
+    (slope <= 0.0 ? low : high) = middle;
+    if (slope <= 0.0 && (slope >= kFlat * first || halving >= kBisections)) break;
+  }
+  return low;
+}
+
+}  // namespace safdr
