@@ -111,6 +111,7 @@ def to_single(Z: NDArray[np.float64]) -> NDArray[np.float32]: ...
 def local_model(
     Z: NDArray[np.float64],
     single: NDArray[np.float32],
+    wild: NDArray[np.uint8],
     y: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
     columns: NDArray[np.int32],
@@ -119,6 +120,7 @@ def local_model(
 def fit_logistic(
     Z: NDArray[np.float64],
     single: NDArray[np.float32],
+    wild: NDArray[np.uint8],
     y: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
     subsets: NDArray[np.int32],

@@ -211,7 +211,13 @@ class LogisticData:
         coefficients[places[central]] = optimum[:-1]
         coefficients[-1] = optimum[-1]
         gradient, hessian = _core.local_model(
-            design.Z, design.single, self._y, self._weight, columns.astype(np.int32), coefficients
+            design.Z,
+            design.single,
+            design.wild,
+            self._y,
+            self._weight,
+            columns.astype(np.int32),
+            coefficients,
         )
         return LocalModel(coefficients, gradient, hessian, places)
 
@@ -247,6 +253,7 @@ class LogisticData:
             _core.fit_logistic(
                 design.Z,
                 design.single,
+                design.wild,
                 self._y,
                 self._weight,
                 subsets,

@@ -122,6 +122,7 @@ SAFDR_INLINE void sweep_together(const Replicas& replicas, std::vector<Walkers>&
     for (SubsetLanes& state : walkers.states) state.build();
   }
   for (std::int64_t t = 0; t < options.n_proposals; ++t) {
+    if (stopped_at(t)) return;
     std::uint64_t first = 0, second = 0;
     for (Walkers& walkers : team) {
       const Words bits = walkers.random.bits();
@@ -170,7 +171,7 @@ SAFDR_CLONES void sweep_often(const CriterionStack& criteria, const Criterion& a
                               const std::int64_t* which, std::int64_t n_sweeps, const SweepOptions& options,
                               const SweepReport& report) {
   const bool limited = replicas.conflicts != nullptr || replicas.cost != nullptr;
-  for (std::int64_t t = 0; t < n_sweeps; ++t) {
+  for (std::int64_t t = 0; t < n_sweeps && !stopped(); ++t) {
     const std::int64_t row = t * replicas.n_replicas;
     for (Walkers& walkers : team) {
       const LaneRange& range = walkers.group.range;
@@ -218,6 +219,7 @@ SAFDR_INLINE bool climb_round(SubsetLanes& state, const Replicas& replicas, Grou
   Lanes *lost = scratch, *inverse_p = scratch + state.k;
   price_members(state, sign, lost, inverse_p);
   for (std::int64_t place = replicas.size; place < replicas.n_usable; ++place) {
+    if (stopped_at(place)) return false;
     std::int64_t b[kLanes], j[kLanes];
     for (int n = 0; n < kLanes; ++n) {
       b[n] = place;

@@ -62,7 +62,7 @@ class CrossEntropy {
   SAFDR_INLINE Evaluation evaluate(const double* beta) {
     std::fill_n(gradient.data(), stride, 0.0);
     Sum sum{0.0, std::numeric_limits<Real>::infinity()};
-    for (std::int64_t block = 0; block < design_.n_blocks(); ++block) {
+    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block); ++block) {
       const std::int64_t start = block * kBlock, n_here = enter(block, last_.data());
       predict(beta);
       if (design_.weight) {
@@ -78,15 +78,24 @@ class CrossEntropy {
     return {sum.loss / total_, sum.min_margin};
   }
 
-  // The largest change of a row's logit by a step.
-  SAFDR_INLINE double largest_move(const double* step) {
+  // The largest change u of a row's logit by a step, at the point kept, times the larger of p and 1 - p: what is left can
+  // be told as long as that is at most 1 (see PlainFit). With `diagonal` (stride numbers) also that of the Hessian.
+  SAFDR_INLINE double largest_move(const double* step, double* diagonal) {
     Real most = 0;
-    for (std::int64_t block = 0; block < design_.n_blocks(); ++block) {
-      const std::int64_t n_here = enter(block, last_.data());
+    if (diagonal != nullptr) std::fill_n(diagonal, stride, 0.0);
+    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block); ++block) {
+      const std::int64_t n_here = enter(block, kept_.data());
       predict(step);
+      const Real* weights = weight_.data() + block * kBlock;
 #pragma omp simd reduction(max : most)
-      for (std::int64_t n = 0; n < n_here; ++n) most = std::abs(eta_[n]) > most ? std::abs(eta_[n]) : most;
+      for (std::int64_t n = 0; n < n_here; ++n) {
+        const Real curvature = curvature_[n] / weights[n], inside = 1 - 4 * curvature;
+        const Real move = std::abs(eta_[n]) * (1 + std::sqrt(inside > 0 ? inside : 0)) / 2;
+        most = move > most ? move : most;
+      }
+      for (std::int64_t j = 0; diagonal != nullptr && j < stride; j += kStep) add_squares(j, diagonal);
     }
+    for (std::int64_t j = 0; diagonal != nullptr && j < q; ++j) diagonal[j] /= total_;
     return static_cast<double>(most);
   }
 
@@ -118,7 +127,6 @@ class CrossEntropy {
   static constexpr bool kSingle = sizeof(Real) < sizeof(double);
   // Which rows of a block count, and how much.
   static constexpr int kAll = 0, kSome = 1, kWeighted = 2;
-  static constexpr std::int64_t kBlocksAPoll = 128;
 
   // Goes to a block, whose curvatures are among those given; returns how many rows it has.
   SAFDR_INLINE std::int64_t enter(std::int64_t block, Real* curvatures) {
@@ -126,7 +134,6 @@ class CrossEntropy {
     for (std::size_t j = 0; j < columns_.size(); ++j) columns_[j] = Z + offsets_[j];
     curvature_ = curvatures + block * kBlock;
     const std::int64_t n_here = std::min(kBlock, design_.n_rows - block * kBlock);
-    if (block % kBlocksAPoll == 0) poll();
     // Rows beyond the last are zeros.
     n_rows_ = (n_here + kStrip - 1) / kStrip * kStrip;
     return n_here;
@@ -201,6 +208,17 @@ class CrossEntropy {
     for (int i = 0; i < Columns; ++i) gradient.data()[j + i] += static_cast<double>(sum_of(sum[i]));
   }
 
+  // diagonal += Z^2' curvature, of some columns of the block at hand.
+  SAFDR_INLINE void add_squares(std::int64_t j, double* diagonal) {
+    const Real* const* z = columns_.data() + j;
+    Part sum[kStep] = {};
+    for (std::int64_t n = 0; n < n_rows_; n += kWidth) {
+      const Part curvature = at(curvature_ + n);
+      for (int i = 0; i < kStep; ++i) sum[i] += curvature * at(z[i] + n) * at(z[i] + n);
+    }
+    for (int i = 0; i < kStep; ++i) diagonal[j + i] += static_cast<double>(sum_of(sum[i]));
+  }
+
   // H is V'V with V = sqrt(curvature) z: one matrix to read, so that a block of it stays near.
   template <class Precision>
   SAFDR_INLINE void add_hessian(Gram<Precision>& gram) {
@@ -213,7 +231,7 @@ class CrossEntropy {
   template <class Precision>
   SAFDR_INLINE void sum_up(Gram<Precision>& gram) {
     gram.clear();
-    for (std::int64_t block = 0; block < design_.n_blocks(); ++block) {
+    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block); ++block) {
       enter(block, kept_.data());
       add_hessian(gram);
     }

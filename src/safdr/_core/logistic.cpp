@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -53,6 +54,13 @@ constexpr double kSeparatedEnough = 0.05;
 // makes the same steps with it.
 constexpr double kWellConditioned = 1e-4;
 
+// A Hessian of elsewhere tells what is left where its step moves no row farther than this, and the one of here has at
+// least this share of its diagonal.
+constexpr double kServingMove = 0.25, kServingShare = 0.25;
+
+// So many steps that should be the last, and move a row too far for that, are left to the plain path to judge.
+constexpr int kMaxUntold = 2;
+
 constexpr int kMaxHalvings = 30;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -66,8 +74,12 @@ SAFDR_CLONES void sum_hessian(Exact& f) { f.sum_hessian(); }
 SAFDR_CLONES void sum_hessian(Single& f) { f.sum_hessian(); }
 SAFDR_CLONES void sum_hessian_roughly(Single& f) { f.sum_hessian_roughly(); }
 
-SAFDR_CLONES double largest_move(Exact& f, const double* step) { return f.largest_move(step); }
-SAFDR_CLONES double largest_move(Single& f, const double* step) { return f.largest_move(step); }
+SAFDR_CLONES double largest_move(Exact& f, const double* step, double* diagonal) {
+  return f.largest_move(step, diagonal);
+}
+SAFDR_CLONES double largest_move(Single& f, const double* step, double* diagonal) {
+  return f.largest_move(step, diagonal);
+}
 
 SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) {
   double sum = 0.0;
@@ -97,11 +109,13 @@ std::vector<double> right_hand_side(const LocalModel& model) {
 template <class Real>
 class Fit {
   static constexpr bool kSingle = sizeof(Real) < sizeof(double);
+  static constexpr double kMostTelling = kSingle ? kTellingSingle : kTelling;
 
  public:
   Fit(const Design& design, std::int64_t size, const FitOptions& options)
       : options_(options), design_(design), f_(design, size + 1), q_(f_.q), L_(f_.stride * f_.stride), beta_(f_.stride),
-        trial_(f_.stride), step_(f_.stride), before_(f_.stride), scratch_(f_.stride) {
+        trial_(f_.stride), step_(f_.stride), before_(f_.stride), scratch_(f_.stride), diagonal_(f_.stride),
+        its_diagonal_(f_.stride) {
     const double share = f_.share();
     log_odds_ = std::log(share / (1.0 - share));
     null_loss_ = -share * std::log(share) - (1.0 - share) * std::log(1.0 - share);
@@ -121,6 +135,7 @@ class Fit {
         for (std::int64_t i = j; i < q_; ++i) L_.data()[j * f_.stride + i] = row[place(i)];
         step_.data()[j] = side[static_cast<std::size_t>(place(j))];
       }
+      keep_diagonal();
       smallest_ = factorise(L_.data(), q_, f_.stride);
       if (coefficients == nullptr) solve(L_.data(), q_, f_.stride, step_.data(), beta_.data());
     }
@@ -131,6 +146,7 @@ class Fit {
   // Takes the fast way, and where anything about it is odd, the plain one.
   void run() {
     final_ = options_.exact;
+    from_here_ = false;
     if (!hurry()) take_plain_path();
   }
 
@@ -150,9 +166,9 @@ class Fit {
   bool hurry() {
     double previous = kInfinity;
     bool newton = false;  // whether the last step was one with the Hessian of its place
-    int slow_steps = 0, n_refreshes = 0;
+    int slow_steps = 0, n_refreshes = 0, n_untold = 0;
     gain_ = kInfinity;
-    for (n_iter_ = 0;; ++n_iter_) {
+    for (n_iter_ = 0; !stopped(); ++n_iter_) {
       // Every row on its own side proves separation.
       if (now_.min_margin > 0.0) confirm_separation();
       if (now_.min_margin > 0.0 && now_.loss < kSeparatedEnough) return true;
@@ -178,16 +194,28 @@ class Fit {
       // Both: a decrement may fall from 1e12 to 10 at once.
       const bool small_enough = left_ <= std::max(options_.tol, kNear) * null_loss_;
       converged_ = small_enough && 0.5 * after <= options_.tol * null_loss_;
-      if (converged_ && options_.exact && !(now_.min_margin > 0.0)) return settle();
       const bool hopeless = plain(shrink) && now_.loss - kHopeless * left_ > options_.rival;
-      if ((converged_ || hopeless) && !(now_.min_margin > 0.0) && !steady(kNearby)) return false;
-      if (converged_ && left_ <= kNear * null_loss_) {
-        for (std::int64_t i = 0; i < q_; ++i) beta_.data()[i] -= step_.data()[i];
-        now_.loss -= left_;
-        left_ = 0.0;
+      if (now_.min_margin > 0.0) {
+        if (converged_) return true;
+      } else if (converged_ || hopeless) {
+        // A step with the Hessian of here tells whether that is so. If not, it is followed.
+        if (kSingle && !fresh_ && still_serves()) return true;
+        if (!fresh_) {
+          refresh();
+          ++n_refreshes;
+          newton = false;
+          left_ = 0.5 * (previous = newton_step());
+        }
+        // Where nothing bends in some direction, either columns are collinear or rows are on their way to infinity.
+        if (!(smallest_ > 0.0)) return false;
+        const double move = largest_move(f_, step_.data(), nullptr);
+        if (options_.exact && move <= kSteady) return settle();
+        if (!options_.exact && move <= kMostTelling && left_ <= kPlainDecrement * null_loss_) return true;
+        const bool last = left_ <= options_.tol * null_loss_;
+        if (last && (options_.exact || ++n_untold > kMaxUntold)) return hand_over();
       }
-      if (converged_ || hopeless) return true;
-      if ((drifting_ && !(now_.min_margin > 0.0)) || n_iter_ == options_.max_iter) return false;
+      if (drifting_ && !(now_.min_margin > 0.0)) return hand_over();
+      if (n_iter_ == options_.max_iter) return now_.min_margin > 0.0 || hand_over();
       const bool ending = small && options_.exact;
       const bool hard = n_refreshes >= (ending ? kMaxRefreshes - 1 : kMaxRefreshes) || n_iter_ >= kMaxStaleSteps;
       newton = fresh_;
@@ -202,25 +230,33 @@ class Fit {
       ++n_refreshes;
       previous = kInfinity;
     }
+    return true;
   }
 
-  // Whether the step with the Hessian of here moves no row farther than that. Where nothing bends in some direction,
-  // either columns are collinear or rows are on their way to infinity.
-  bool steady(double most) {
-    if (!fresh_) {
-      refresh();
-      left_ = 0.5 * newton_step();
+  // Whether the step, with a Hessian of elsewhere, tells as much as one with that of here: no row moves far, and no column
+  // has lost the curvature that it had there, as it does once a row of a huge value has let go.
+  bool still_serves() {
+    const double move = largest_move(f_, step_.data(), diagonal_.data());
+    if (!(smallest_ > 0.0) || !(move <= kServingMove)) return false;
+    for (std::int64_t j = 0; j < q_; ++j) {
+      if (!(diagonal_.data()[j] >= kServingShare * its_diagonal_.data()[j])) return false;
     }
-    return smallest_ > 0.0 && largest_move(f_, step_.data()) <= most;
+    return true;
   }
 
-  // The last step; false where it would move a row too far for an optimum.
+  // The last step.
   bool settle() {
-    if (!steady(kSteady)) return false;
     for (std::int64_t i = 0; i < q_; ++i) beta_.data()[i] -= step_.data()[i];
     now_.loss -= left_;
     left_ = 0.0;
+    converged_ = true;
     return true;
+  }
+
+  // To the plain path, from here.
+  bool hand_over() {
+    from_here_ = true;
+    return false;
   }
 
   void take_plain_path() {
@@ -229,8 +265,12 @@ class Fit {
       plain_.emplace(ClassDesign{design_.Z, design_.n_rows, design_.n_columns, 2, codes_.data(), design_.weight},
                      q_ - 1);
     }
-    plain_->run(subset_, options_.max_iter);
-    std::copy_n(plain_->coefficients(1), q_, beta_.data());
+    const std::vector<double> zeros(static_cast<std::size_t>(q_));
+    PlainFit::Start here;
+    if (from_here_) here = [&](std::int64_t c) { return c == 1 ? beta_.data() : zeros.data(); };
+    plain_->run(subset_, here, options_.max_iter);
+    const double *negative = plain_->coefficients(0), *positive = plain_->coefficients(1);
+    std::transform(positive, positive + q_, negative, beta_.data(), std::minus<>());
     now_ = {plain_->loss, plain_->loss == 0.0 ? kInfinity : -kInfinity};
     drifting_ = plain_->separated;
     converged_ = plain_->converged;
@@ -265,9 +305,14 @@ class Fit {
       sum_hessian(f_);
     }
     std::copy_n(f_.H.data(), f_.stride * f_.stride, L_.data());
+    keep_diagonal();
     smallest_ = factorise(L_.data(), q_, f_.stride);
     n_pairs_ = 0;
     fresh_ = true;
+  }
+
+  void keep_diagonal() {
+    for (std::int64_t j = 0; j < q_; ++j) its_diagonal_.data()[j] = L_.data()[j * (f_.stride + 1)];
   }
 
   void move_here(bool with_hessian) {
@@ -353,6 +398,7 @@ class Fit {
   std::optional<Exact> exact_;  // made when it is needed
   const std::int64_t q_;
   AlignedBuffer<double> L_, beta_, trial_, step_, before_, scratch_;
+  AlignedBuffer<double> diagonal_, its_diagonal_;  // of the Hessian here, and of the one that L_ is the factor of
   std::deque<Pair> pairs_;    // the first n_pairs_ since the Hessian at hand was taken
   std::size_t n_pairs_ = 0;
   double log_odds_, null_loss_, left_ = 0.0;
@@ -363,23 +409,37 @@ class Fit {
   std::vector<std::int32_t> codes_;  // both made when they are needed
   std::optional<PlainFit> plain_;
   bool fresh_ = false, converged_ = false, drifting_ = false, full_step_ = false;
-  bool final_ = false;  // whether nothing is left to do about it
+  bool from_here_ = false;  // where the plain path starts
+  bool final_ = false;      // whether nothing is left to do about it
   std::int64_t n_iter_ = 0;
 };
 
-template <class Real>
+bool any_wild(const Design& design, const std::int32_t* columns, std::int64_t n_columns) {
+  return std::any_of(columns, columns + n_columns, [&](std::int32_t j) { return design.wild[j] != 0; });
+}
+
 void fit_each(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
               const double* start, const LocalModel* model, const std::int32_t* places, const FitOptions& options,
               const Fits& fits) {
   const std::vector<double> side = model == nullptr ? std::vector<double>() : right_hand_side(*model);
   Contest contest;
   run_tasks(n_subsets, options.n_threads, [&](auto next) {
-    Fit<Real> fit(design, size, options);
+    // Made when they are needed.
+    std::optional<Fit<double>> exact;
+    std::optional<Fit<float>> single;
+    const auto fit_with = [&](auto& fit, std::int64_t i) {
+      if (!fit) fit.emplace(design, size, options);
+      fit->start(subsets + i * size, start == nullptr ? nullptr : start + i * (size + 1), model,
+                 model == nullptr ? nullptr : places + i * size, side);
+      fit->run();
+      fit->report(fits, i);
+    };
     for (std::int64_t i = next(); i >= 0 && !contest.over_before(i); i = next()) {
-      fit.start(subsets + i * size, start == nullptr ? nullptr : start + i * (size + 1), model,
-                model == nullptr ? nullptr : places + i * size, side);
-      fit.run();
-      fit.report(fits, i);
+      if (options.exact || any_wild(design, subsets + i * size, size)) {
+        fit_with(exact, i);
+      } else {
+        fit_with(single, i);
+      }
       if (options.contest && fits.cross_entropy[i] == 0.0) contest.end(i);
     }
   });
@@ -406,31 +466,37 @@ void standardise(const double* X, std::int64_t row_stride, std::int64_t column_s
 
 void local_model(const Design& design, const std::int32_t* columns, std::int64_t n_columns,
                  const double* coefficients, double* gradient, double* hessian) {
-  Single f(design, n_columns);
-  f.take_columns(columns);
-  evaluate(f, coefficients);
-  f.keep();
-  sum_hessian_roughly(f);
-  AlignedBuffer<double> L(f.stride * f.stride);
-  std::copy_n(f.H.data(), f.stride * f.stride, L.data());
-  // What nearly equal columns differ by would be lost in it, and fits that start from it would never see it.
-  if (!(factorise(L.data(), n_columns, f.stride) > kWellConditioned)) sum_hessian(f);
-  std::copy_n(f.gradient.data(), n_columns, gradient);
-  for (std::int64_t i = 0; i < n_columns; ++i) {
-    for (std::int64_t j = 0; j <= i; ++j) {
-      hessian[i * n_columns + j] = hessian[j * n_columns + i] = f.H.data()[j * f.stride + i];
+  const auto expand = [&](auto& f, auto sum) {
+    f.take_columns(columns);
+    evaluate(f, coefficients);
+    f.keep();
+    sum(f);
+    std::copy_n(f.gradient.data(), n_columns, gradient);
+    for (std::int64_t i = 0; i < n_columns; ++i) {
+      for (std::int64_t j = 0; j <= i; ++j) {
+        hessian[i * n_columns + j] = hessian[j * n_columns + i] = f.H.data()[j * f.stride + i];
+      }
     }
+  };
+  if (any_wild(design, columns, n_columns - 1)) {
+    Exact f(design, n_columns);
+    expand(f, [](Exact& all) { sum_hessian(all); });
+    return;
   }
+  Single f(design, n_columns);
+  expand(f, [&](Single& all) {
+    sum_hessian_roughly(all);
+    AlignedBuffer<double> L(all.stride * all.stride);
+    std::copy_n(all.H.data(), all.stride * all.stride, L.data());
+    // What nearly equal columns differ by would be lost in it, and fits that start from it would never see it.
+    if (!(factorise(L.data(), n_columns, all.stride) > kWellConditioned)) sum_hessian(all);
+  });
 }
 
 void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets,
                   std::int64_t size, const double* start, const LocalModel* model, const std::int32_t* places,
                   const FitOptions& options, const Fits& fits) {
-  if (options.exact) {
-    fit_each<double>(design, subsets, n_subsets, size, start, model, places, options, fits);
-  } else {
-    fit_each<float>(design, subsets, n_subsets, size, start, model, places, options, fits);
-  }
+  fit_each(design, subsets, n_subsets, size, start, model, places, options, fits);
 }
 
 }  // namespace safdr

@@ -12,7 +12,8 @@ constexpr std::int64_t kBlock = 64;
 // zeros; on a cache-line boundary. The last column is constant one.
 struct Design {
   const double* Z;
-  const float* single;  // the same in single precision
+  const float* single;       // the same in single precision
+  const std::uint8_t* wild;  // whether a column is too uneven for that
   std::int64_t n_rows, n_columns;
   const double* y;       // 0 or 1
   const double* weight;  // positive; null means one

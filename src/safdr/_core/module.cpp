@@ -114,8 +114,13 @@ safdr::Units as_units(const Vector<const std::int64_t>& starts, const Vector<con
 auto count_needless(Matrix<const double> A, Matrix<const double> D, Vector<const std::int64_t> starts,
                     Vector<const std::int32_t> features, double collinear_tol) {
   NewArray<std::int64_t> needless({starts.shape(0) - 1});
-  safdr::count_needless(as_criterion(A, D), as_units(starts, features, Needless{}, 0), collinear_tol,
-                        needless.data.data());
+  {
+    nb::gil_scoped_release release;
+    safdr::run_task([&] {
+      safdr::count_needless(as_criterion(A, D), as_units(starts, features, Needless{}, 0), collinear_tol,
+                            needless.data.data());
+    });
+  }
   return needless.release();
 }
 
@@ -217,21 +222,22 @@ void check_design(const Stack<const Real>& Z) {
   }
 }
 
-safdr::Design as_design(const Stack<const double>& Z, const Stack<const float>& single, const Vector<const double>& y,
-                        const Weights& weight) {
+safdr::Design as_design(const Stack<const double>& Z, const Stack<const float>& single,
+                        const Vector<const std::uint8_t>& wild, const Vector<const double>& y, const Weights& weight) {
   check_design(Z);
   check_design(single);
-  return {Z.data(), single.data(), static_cast<std::int64_t>(y.shape(0)), static_cast<std::int64_t>(Z.shape(1)),
-          y.data(), data_of(weight)};
+  return {Z.data(), single.data(), wild.data(), static_cast<std::int64_t>(y.shape(0)),
+          static_cast<std::int64_t>(Z.shape(1)), y.data(), data_of(weight)};
 }
 
-auto local_model(Stack<const double> Z, Stack<const float> single, Vector<const double> y, Weights weight,
+auto local_model(Stack<const double> Z, Stack<const float> single, Vector<const std::uint8_t> wild,
+                 Vector<const double> y, Weights weight,
                  Vector<const std::int32_t> columns, Vector<const double> coefficients) {
   const std::size_t n = columns.shape(0) + 1;
   NewArray<double> gradient({n}), hessian({n, n});
   {
     nb::gil_scoped_release release;
-    const safdr::Design design = as_design(Z, single, y, weight);
+    const safdr::Design design = as_design(Z, single, wild, y, weight);
     safdr::run_task([&] {
       safdr::local_model(design, columns.data(), static_cast<std::int64_t>(n), coefficients.data(),
                          gradient.data.data(), hessian.data.data());
@@ -243,7 +249,8 @@ auto local_model(Stack<const double> Z, Stack<const float> single, Vector<const 
 // Coefficients, gradient, Hessian, and the places of each subset.
 using Model = std::tuple<Vector<const double>, Vector<const double>, Matrix<const double>, Matrix<const std::int32_t>>;
 
-auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const double> y, Weights weight,
+auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const std::uint8_t> wild,
+                  Vector<const double> y, Weights weight,
                   Matrix<const std::int32_t> subsets, std::optional<Matrix<const double>> start,
                   std::optional<Model> model, std::int64_t max_iter, double tol, bool exact, double rival, bool contest,
                   std::int64_t n_threads) {
@@ -260,7 +267,7 @@ auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const
   }
   {
     nb::gil_scoped_release release;
-    safdr::fit_logistic(as_design(Z, single, y, weight), subsets.data(), static_cast<std::int64_t>(n),
+    safdr::fit_logistic(as_design(Z, single, wild, y, weight), subsets.data(), static_cast<std::int64_t>(n),
                         static_cast<std::int64_t>(size), data_of(start), model ? &local : nullptr, places,
                         {max_iter, tol, exact, rival, contest, n_threads},
                         {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
@@ -319,8 +326,8 @@ NB_MODULE(_core, m) {
         "collinear_tol"_a);
   m.def("standardise", &standardise, "X"_a, "center"_a, "scale"_a, "columns"_a);
   m.def("to_single", &to_single, "Z"_a);
-  m.def("local_model", &local_model, "Z"_a, "single"_a, "y"_a, "weight"_a.none(), "columns"_a, "coefficients"_a);
-  m.def("fit_logistic", &fit_logistic, "Z"_a, "single"_a, "y"_a, "weight"_a.none(), "subsets"_a, nb::kw_only(),
+  m.def("local_model", &local_model, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "columns"_a, "coefficients"_a);
+  m.def("fit_logistic", &fit_logistic, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "subsets"_a, nb::kw_only(),
         "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "exact"_a, "rival"_a,
         "contest"_a, "n_threads"_a);
   m.def("fit_multinomial", &fit_multinomial, "Z"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,

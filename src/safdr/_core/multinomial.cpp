@@ -84,6 +84,7 @@ class Fit {
       std::copy_n(start + c * f_.q, f_.q, theta_.data() + c * f_.stride);
     }
     final_ = options_.exact;
+    from_here_ = false;
     if (!hurry()) take_plain_path(subset);
   }
 
@@ -114,8 +115,7 @@ class Fit {
     full_step_ = true;
     int slow_steps = 0;
     bool stale = true;  // the blocks are those of a place too far off
-    for (n_iter_ = 0; n_iter_ < options_.max_iter && !now_.separated; ++n_iter_) {
-      poll();
+    for (n_iter_ = 0; n_iter_ < options_.max_iter && !now_.separated && !stopped(); ++n_iter_) {
       if (stale) take_blocks();
       const bool fresh = stale;
       const double before = left_;
@@ -123,10 +123,11 @@ class Fit {
       // Halved steps tell nothing.
       const double ratio = left_ / before;
       slow_steps = full_step_ && ratio > kLeastSlow && ratio < kMostSlow ? slow_steps + 1 : 0;
-      if (slow_steps >= kSlowSteps && left_ <= kDriftTol * f_.null_loss && options_.exact) return false;
+      if (slow_steps >= kSlowSteps && left_ <= kDriftTol * f_.null_loss && options_.exact) return hand_over();
       converged_ = left_ <= options_.tol * f_.null_loss;
       if (converged_) solve_newton(options_.exact ? kExactLast : kRoughLast);
-      if (converged_ && !(largest_move(f_, step_.data()) <= (options_.exact ? kSteady : kNearby))) return false;
+      const double most = options_.exact ? kSteady : kNearby;
+      if (converged_ && !(largest_move(f_, step_.data()) <= most)) return hand_over();
       full_step_ = descend();
       if (converged_) return true;
       if (fraction_ == 0.0 && fresh) return false;
@@ -135,9 +136,17 @@ class Fit {
     return now_.separated;
   }
 
+  // To the plain path, from here.
+  bool hand_over() {
+    from_here_ = true;
+    return false;
+  }
+
   void take_plain_path(const std::int32_t* subset) {
     if (!plain_) plain_.emplace(design_, f_.q - 1);
-    plain_->run(subset, options_.max_iter);
+    PlainFit::Start here;
+    if (from_here_) here = [&](std::int64_t c) { return theta_.data() + c * f_.stride; };
+    plain_->run(subset, here, options_.max_iter);
     for (std::int64_t c = 0; c < f_.n_classes; ++c) {
       std::copy_n(plain_->coefficients(c), f_.q, theta_.data() + c * f_.stride);
     }
@@ -175,7 +184,7 @@ class Fit {
     const int most = options_.exact ? kExactProducts : kRoughProducts;
     std::copy_n(scaled_.data(), n_, direction_.data());
     int n_products = 0;
-    while (n_products < most && rest > enough) {
+    while (n_products < most && rest > enough && !stopped()) {
       curvature(f_, direction_.data(), probability_.data(), product_.data());
       ++n_products;
       const double bend = dot(direction_.data(), product_.data(), n_);
@@ -222,7 +231,8 @@ class Fit {
   ClassEvaluation now_{};
   double left_ = 0.0, decrement_ = 0.0, fraction_ = 0.0;
   bool full_step_ = false, converged_ = false, drifting_ = false;
-  bool final_ = false;  // whether nothing is left to do about it
+  bool from_here_ = false;  // where the plain path starts
+  bool final_ = false;      // whether nothing is left to do about it
   std::int64_t n_iter_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include "cholesky.hpp"
 #include "clones.hpp"
 #include "interrupt.hpp"
+#include "vector_math.hpp"
 
 namespace safdr {
 namespace {
@@ -23,21 +24,22 @@ constexpr double kBack = 20.0;
 constexpr double kFar = 250.0, kStill = 0.01;
 
 // Whether rows are on their way out can be told once the others move no more than this (or no less than at the step
-// before, where rounding moves them): a row that then moves towards its own class by more than the second, and by more
+// before, to no end: then rounding moves them): a row that then moves towards its own class by more than the second, and by more
 // than the third of how far it has come, does so since nothing else holds it.
 constexpr double kQuiet = 1e-8, kDrift = 0.05, kRounding = 1e-6;
 
-// What rounding may add to the loss by a step.
-constexpr double kRise = 1e-12;
+// What rounding may add to the loss by a step, and what is no progress.
+constexpr double kRise = 1e-10, kProgress = 1e-14;
 
 // Part of a sum's terms that rounding may make of it.
 constexpr double kNoise = 1e-13;
 
-// A step is followed to where its slope is this part of what it was at first.
-constexpr double kFlat = 0.1;
+// A step is followed to where its slope is this part of what it was at first: less than the 1/e that a row on its way
+// to infinity leaves, so that it is sent farther.
+constexpr double kFlat = 0.3;
 
 // Halvings that are enough once the slope has changed its sign, and those that must lead down.
-constexpr int kBisections = 6, kMaxHalvings = 1100;
+constexpr int kBisections = 3, kMaxHalvings = 1100;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -61,19 +63,23 @@ SAFDR_CLONES void add_scaled(const double* z, double factor, double* out) {
   for (std::int64_t n = 0; n < kBlock; ++n) out[n] += factor * z[n];
 }
 
-// H += Z' factor Z of a block, by columns: its lower triangle, or all of it.
-SAFDR_CLONES void add_gram(const double* const* columns, std::int64_t q, const double* factor, double* H,
-                           std::int64_t stride, bool triangle) {
-  alignas(64) double scaled[kBlock];
-  for (std::int64_t j = 0; j < q; ++j) {
-    for (std::int64_t n = 0; n < kBlock; ++n) scaled[n] = factor[n] * columns[j][n];
-    for (std::int64_t i = triangle ? j : 0; i < q; ++i) {
-      double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-      for (std::int64_t n = 0; n < kBlock; ++n) sum += scaled[n] * columns[i][n];
-      H[j * stride + i] += sum;
-    }
+SAFDR_CLONES void add_gram(WeightedGram& gram, const double* const* columns, const double* factor, double* H) {
+  gram.add(columns, factor, H);
+}
+
+// Loss and slope of rows of two classes, where a step adds so much to the margin of each.
+SAFDR_CLONES void look_along(const double* margin, const double* gain, const double* weight, std::int64_t n_rows,
+                             double fraction, double& loss, double& slope) {
+  double losses = 0.0, slopes = 0.0;
+#pragma omp simd reduction(+ : losses, slopes)
+  for (std::int64_t n = 0; n < n_rows; ++n) {
+    const double m = margin[n] + fraction * gain[n], t = exp_minus<std::uint64_t>(std::abs(m));
+    const double larger = 1.0 / (1.0 + t), wrong = m < 0.0 ? larger : t * larger;
+    losses += weight[n] * (log1p_unit(t) + (m < 0.0 ? -m : 0.0));
+    slopes -= weight[n] * wrong * gain[n];
   }
+  loss = losses;
+  slope = slopes;
 }
 
 std::int64_t whole_steps(std::int64_t n) { return (n + Cholesky::kStep - 1) / Cholesky::kStep * Cholesky::kStep; }
@@ -82,42 +88,54 @@ std::int64_t whole_steps(std::int64_t n) { return (n + Cholesky::kStep - 1) / Ch
 
 PlainFit::PlainFit(const ClassDesign& design, std::int64_t size)
     : design_(design), q_(size + 1), n_classes_(design.n_classes), n_unknown_((n_classes_ - 1) * q_),
-      stride_(whole_steps(n_unknown_)), n_padded_(design.n_blocks() * kBlock),
+      stride_(whole_steps(n_unknown_)), n_padded_(design.n_blocks() * kBlock), gram_(q_),
       weight_(static_cast<std::size_t>(n_padded_)), shares_(static_cast<std::size_t>(n_classes_)),
-      columns_(static_cast<std::size_t>(q_)), theta_(static_cast<std::size_t>(n_classes_ * q_)), step_(theta_.size()),
+      columns_(static_cast<std::size_t>(gram_.stride)), theta_(static_cast<std::size_t>(n_classes_ * q_)), step_(theta_.size()),
       logits_(static_cast<std::size_t>(n_classes_ * n_padded_)), move_(logits_.size()), chance_(logits_.size()),
-      rest_(logits_.size()), gradient_(stride_), hessian_(stride_ * stride_) {
+      rest_(logits_.size()), margin_(static_cast<std::size_t>(n_padded_)), gain_(margin_.size()), gradient_(stride_), bend_(static_cast<std::size_t>(stride_ * stride_)), factor_(stride_ * stride_),
+      blocks_(static_cast<std::size_t>(n_classes_ * (n_classes_ - 1) / 2 * gram_.stride * gram_.stride)) {
   double total = 0.0;
   for (std::int64_t n = 0; n < design.n_rows; ++n) total += design.weight ? design.weight[n] : 1.0;
   for (std::int64_t n = 0; n < design.n_rows; ++n) {
     weight_[n] = (design.weight ? design.weight[n] : 1.0) / total;
     shares_[design.codes[n]] += weight_[n];
   }
+  // What sets rare classes apart from the rest is then no difference of large numbers.
+  common_ = std::max_element(shares_.begin(), shares_.end()) - shares_.begin();
+  std::swap(shares_[0], shares_[common_]);
+  codes_.resize(design.n_rows);
+  std::transform(design.codes, design.codes + design.n_rows, codes_.begin(), [&](auto c) { return row_of(c); });
 }
 
-void PlainFit::run(const std::int32_t* subset, std::int64_t max_iter) {
+void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t max_iter) {
   take_columns(subset);
   take_null();
+  for (std::int64_t c = 0; start && c < n_classes_; ++c) {
+    // Less those of the most common class.
+    for (std::int64_t j = 0; j < q_; ++j) theta_[row_of(c) * q_ + j] = start(c)[j] - start(common_)[j];
+  }
   separated = converged = false;
   std::size_t n_flat_at_first = 0;
-  bool flat = false;  // whether the last step was one along which nothing bends
+  bool going = false;  // whether rows seem to be on their way out
   double before = kInfinity, kept_loss = kInfinity;
   std::vector<double> kept;
-  for (n_iter = 0; n_iter <= max_iter; ++n_iter) {
+  for (n_iter = 0; n_iter <= max_iter && !stopped(); ++n_iter) {
     // 1. Where every row is on its own side the classes are separated.
     if (evaluate()) {
       separated = true;
       loss = 0.0;
       return;
     }
-    // 2. The step before was the last; or it was one too many, made of rounding.
+    // 2. The step before was the last; or it was one too many, made of rounding: then, as far as can be told, rows that
+    //    were on their way out would have gone on.
     if (converged) return;
     if (!(loss <= kept_loss + kRise)) {
       theta_ = kept;
       loss = kept_loss;
-      separated = flat;
+      separated = going;
       return;
     }
+    const bool stuck = kept_loss - loss <= kProgress;
     kept = theta_;
     kept_loss = loss;
     // 3. Newton's step, and what it would move the rows by.
@@ -125,10 +143,12 @@ void PlainFit::run(const std::int32_t* subset, std::int64_t max_iter) {
     sum_hessian();
     solve();
     if (n_iter == 0) n_flat_at_first = flat_.size();
+    // Far out, nobody knows what was flat at first.
+    if (n_iter == 0 && start && !flat_.empty()) return run(subset, nullptr, max_iter);
     Moves move = moves();
-    bool quiet = move.live <= kQuiet || (move.live <= kSteady && move.live >= 0.5 * before);
+    bool quiet = move.live <= kQuiet || (move.live <= kNearby && stuck && move.live >= 0.5 * before);
     before = move.live;
-    flat = quiet && flat_.size() > n_flat_at_first;
+    const bool flat = quiet && flat_.size() > n_flat_at_first;
     if (flat) {
       // Of rows that count less than rounding of the others: what they want where those want nothing.
       solve_flat();
@@ -138,16 +158,16 @@ void PlainFit::run(const std::int32_t* subset, std::int64_t max_iter) {
     // 4. At the optimum no row moves. If some that count no more do, or nothing bends the loss where something did at
     //    first, they are on their way to infinity: they are sent there, to see whether anything comes up behind them.
     const bool leaving = quiet && move.slowest < kInfinity;
+    going = flat_.size() > n_flat_at_first || move.slowest < kInfinity;
     separated = quiet && (leaving ? move.all_gone : flat);
-    converged = quiet && !leaving && !separated;
+    converged = quiet && !leaving && !separated && move.live <= kSteady;
     // 5. Otherwise follow the step to about the smallest loss in its direction.
     double fraction = 1.0;
     if (leaving) fraction = std::min({kFar / move.slowest, move.limit, kStill / move.live});
     if (move.live > kSteady) fraction = line_search(move.live);
     if (separated) return;
     if (!(fraction > 0.0)) {
-      // Rounding stopped it: as far as can be told, rows that are on their way out would go on.
-      separated = flat || move.slowest < kInfinity;
+      separated = going;
       return;
     }
     for (std::size_t i = 0; i < theta_.size(); ++i) theta_[i] -= fraction * step_[i];
@@ -155,7 +175,8 @@ void PlainFit::run(const std::int32_t* subset, std::int64_t max_iter) {
 }
 
 void PlainFit::take_columns(const std::int32_t* subset) {
-  for (std::int64_t j = 0; j < q_; ++j) {
+  // The constant one also fills up the last tile.
+  for (std::int64_t j = 0; j < gram_.stride; ++j) {
     columns_[j] = design_.Z + (j + 1 < q_ ? subset[j] : design_.n_columns - 1) * kBlock;
   }
 }
@@ -169,7 +190,7 @@ template <class Visit>
 void PlainFit::each_block(Visit visit) const {
   std::vector<const double*> columns(columns_);
   for (std::int64_t start = 0; start < n_padded_; start += kBlock) {
-    poll();
+    if (stopped()) return;
     visit(columns.data(), start);
     for (const double*& column : columns) column += design_.n_columns * kBlock;
   }
@@ -191,7 +212,7 @@ bool PlainFit::evaluate() {
   bool all_right = true;
   for (std::int64_t n = 0; n < design_.n_rows; ++n) {
     const auto at = [&](std::int64_t c) { return static_cast<std::size_t>(c * n_padded_ + n); };
-    const std::int64_t code = design_.codes[n];
+    const std::int64_t code = codes_[n];
     std::int64_t likely = 0;
     for (std::int64_t c = 1; c < n_classes_; ++c) likely = logits_[at(c)] > logits_[at(likely)] ? c : likely;
     double others = 0.0;  // of all but the likeliest, which has 1
@@ -217,7 +238,7 @@ void PlainFit::sum_gradient() {
     for (std::int64_t c = 1; c < n_classes_; ++c) {
       const double *chance = &chance_[c * n_padded_ + start], *rest = &rest_[c * n_padded_ + start];
       for (std::int64_t n = 0; n < n_here; ++n) {
-        residual[n] = weight_[start + n] * (design_.codes[start + n] == c ? -rest[n] : chance[n]);
+        residual[n] = weight_[start + n] * (codes_[start + n] == c ? -rest[n] : chance[n]);
       }
       std::fill(residual + n_here, residual + kBlock, 0.0);
       for (std::int64_t j = 0; j < q_; ++j) gradient_.data()[(c - 1) * q_ + j] += dot(residual, columns[j], kBlock);
@@ -225,31 +246,45 @@ void PlainFit::sum_gradient() {
   });
 }
 
-// One block of q x q for each pair of classes.
+// One symmetric block for each pair of classes.
 void PlainFit::sum_hessian() {
-  std::fill_n(hessian_.data(), stride_ * stride_, 0.0);
+  const std::int64_t numbers = gram_.stride * gram_.stride;
+  std::fill(blocks_.begin(), blocks_.end(), 0.0);
   alignas(64) double factor[kBlock];
   each_block([&](const double* const* columns, std::int64_t start) {
+    double* block = blocks_.data();
     for (std::int64_t c = 1; c < n_classes_; ++c) {
-      for (std::int64_t d = c; d < n_classes_; ++d) {
+      for (std::int64_t d = c; d < n_classes_; ++d, block += numbers) {
         const double* first = &chance_[c * n_padded_ + start];
         const double* second = c == d ? &rest_[c * n_padded_ + start] : &chance_[d * n_padded_ + start];
         const double sign = c == d ? 1.0 : -1.0;
         for (std::int64_t n = 0; n < kBlock; ++n) factor[n] = sign * weight_[start + n] * first[n] * second[n];
-        add_gram(columns, q_, factor, hessian_.data() + (c - 1) * q_ * stride_ + (d - 1) * q_, stride_, c == d);
+        add_gram(gram_, columns, factor, block);
       }
     }
   });
+  const double* block = blocks_.data();
+  for (std::int64_t c = 0; c + 1 < n_classes_; ++c) {
+    for (std::int64_t d = c; d + 1 < n_classes_; ++d, block += numbers) {
+      for (std::int64_t j = 0; j < q_; ++j) {
+        for (std::int64_t i = c == d ? j : 0; i < q_; ++i) {
+          bend_[(c * q_ + j) * stride_ + d * q_ + i] = block[std::min(i, j) * gram_.stride + std::max(i, j)];
+        }
+      }
+    }
+  }
 }
 
 void PlainFit::solve() {
-  bend_.assign(hessian_.data(), hessian_.data() + stride_ * stride_);
-  factorise(hessian_.data(), n_unknown_, stride_);
+  std::copy(bend_.begin(), bend_.end(), factor_.data());
+  factorise(factor_.data(), n_unknown_, stride_);
   flat_.clear();
   for (std::int64_t i = 0; i < n_unknown_; ++i) {
-    if (hessian_.data()[i * (stride_ + 1)] == 0.0) flat_.push_back(i);
+    if (factor_.data()[i * (stride_ + 1)] == 0.0) flat_.push_back(i);
   }
-  solve_with(hessian_.data(), n_unknown_, stride_, gradient_.data());
+  std::copy_n(gradient_.data(), n_unknown_, step_.data() + q_);
+  solve_with(factor_.data(), n_unknown_, stride_, gradient_.data());
+  decrement_ = dot(gradient_.data(), step_.data() + q_, n_unknown_);
   std::copy_n(gradient_.data(), n_unknown_, step_.data() + q_);
   apply(step_.data(), move_);
 }
@@ -281,7 +316,7 @@ void PlainFit::solve_flat() {
   for (const std::int64_t j : flat_) {
     AlignedBuffer<double> v(stride_);
     for (std::int64_t i = 0; i < n_unknown_; ++i) v.data()[i] = -bend_[std::min(i, j) * stride_ + std::max(i, j)];
-    solve_with(hessian_.data(), n_unknown_, stride_, v.data());
+    solve_with(factor_.data(), n_unknown_, stride_, v.data());
     v.data()[j] = 1.0;
     std::vector<double> direction(theta_.size());
     std::copy_n(v.data(), n_unknown_, direction.data() + q_);
@@ -294,7 +329,7 @@ void PlainFit::solve_flat() {
   std::vector<double> mean(flat_.size());
   for (std::int64_t n = 0; n < design_.n_rows; ++n) {
     const auto at = [&](std::int64_t c) { return static_cast<std::size_t>(c * n_padded_ + n); };
-    const std::size_t own = at(design_.codes[n]);
+    const std::size_t own = at(codes_[n]);
     for (std::size_t a = 0; a < moved.size(); ++a) {
       // From the row's own class, since the others have next to no probability.
       mean[a] = 0.0;
@@ -311,11 +346,14 @@ void PlainFit::solve_flat() {
       }
     }
   }
+  AlignedBuffer<double> along_flat(stride);
   factorise(H.data(), n_flat, stride);
-  solve_with(H.data(), n_flat, stride, g.data());
+  std::copy_n(g.data(), stride, along_flat.data());
+  solve_with(H.data(), n_flat, stride, along_flat.data());
+  decrement_ = dot(g.data(), along_flat.data(), n_flat);
   std::fill(step_.begin(), step_.end(), 0.0);
   for (std::size_t a = 0; a < directions.size(); ++a) {
-    for (std::size_t i = 0; i < step_.size(); ++i) step_[i] += g.data()[a] * directions[a][i];
+    for (std::size_t i = 0; i < step_.size(); ++i) step_[i] += along_flat.data()[a] * directions[a][i];
   }
   apply(step_.data(), move_);
   drop_rounding(step_.data());
@@ -325,7 +363,7 @@ PlainFit::Moves PlainFit::moves() const {
   Moves found{0.0, kInfinity, kInfinity, true};
   for (std::int64_t n = 0; n < design_.n_rows; ++n) {
     const auto at = [&](std::int64_t c) { return static_cast<std::size_t>(c * n_padded_ + n); };
-    const std::size_t own = at(design_.codes[n]);
+    const std::size_t own = at(codes_[n]);
     for (std::int64_t c = 0; c < n_classes_; ++c) {
       if (at(c) == own) continue;
       const double gain = move_[at(c)] - move_[own];
@@ -347,10 +385,14 @@ PlainFit::Moves PlainFit::moves() const {
 // The loss and its slope along the step, where that has been followed by a fraction.
 PlainFit::Place PlainFit::along(double fraction) const {
   Place place{0.0, 0.0};
+  if (n_classes_ == 2) {
+    look_along(margin_.data(), gain_.data(), weight_.data(), design_.n_rows, fraction, place.loss, place.slope);
+    return place;
+  }
   for (std::int64_t n = 0; n < design_.n_rows; ++n) {
     const auto at = [&](std::int64_t c) { return static_cast<std::size_t>(c * n_padded_ + n); };
     const auto logit = [&](std::size_t i) { return logits_[i] - fraction * move_[i]; };
-    const std::size_t own = at(design_.codes[n]);
+    const std::size_t own = at(codes_[n]);
     double largest = -kInfinity, total = 0.0, change = 0.0;
     for (std::int64_t c = 0; c < n_classes_; ++c) largest = std::max(largest, logit(at(c)));
     for (std::int64_t c = 0; c < n_classes_; ++c) {
@@ -366,9 +408,14 @@ PlainFit::Place PlainFit::along(double fraction) const {
 }
 
 // Where the slope along the step is next to nothing, or still down; 0 where it leads up.
-double PlainFit::line_search(double largest) const {
-  const double first = along(0.0).slope;
+double PlainFit::line_search(double largest) {
+  const double first = -decrement_;
   if (!(first < 0.0)) return 0.0;
+  for (std::int64_t n = 0; n_classes_ == 2 && n < design_.n_rows; ++n) {
+    const double sign = codes_[n] == 0 ? -1.0 : 1.0;
+    margin_[n] = sign * logits_[n_padded_ + n];
+    gain_[n] = -sign * move_[n_padded_ + n];
+  }
   double low = 0.0, high = 1.0;
   Place here = along(high);
   // A slope that is next to nothing may have led up for long.

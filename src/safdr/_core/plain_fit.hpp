@@ -1,37 +1,47 @@
-// Unpenalised logistic or softmax regression by Newton's method with a line search, from the model without features:
-// the plain path that every other fit can fall back on. It is slow, and it arrives.
+// Unpenalised logistic or softmax regression by Newton's method with a line search: the plain path that every other fit
+// can fall back on. It is slow, and it arrives.
 //
-// The loss is convex. H is its Hessian, g its gradient, delta = H^-1 g Newton's step, u = Z delta what that moves the
-// logits of each row by. A row's loss falls, by a move s, at least as slowly as its curvature fades, w (exp(-s) + s - 1),
-// so that with e = max |u| < 1 (of several classes: the largest difference within a row) no more is left than
+// What is left can be told from Newton's step. With the gradient g = sum of w_i u_i z_i, where w_i is the curvature of row
+// i and u_i = z_i' H^-1 g what the step moves its logit by, and since a row's loss is at least g_i s + w_i (exp(-s) + s - 1)
+// after a move s, no coefficients have a loss that is smaller by more than
 //
-//     W (e + (1 - e) log(1 - e)),    about W e^2 / 2,    W: mean curvature.
+//     sum of w_i (u + (1 - u) log(1 - u)) <= sum of w_i u^2 (1 + u) / 2,    u = |u_i|, if no u exceeds 1,
 //
-// A small decrement g' delta alone tells nothing: one row of a huge value can hold a fit where all others have most
-// to gain. But it gives itself away, since its own move is about one a step for as long as it does.
+// and without the factor 1 + u that is half the Newton decrement g' H^-1 g. (By duality: with p_i - w_i u_i as
+// probabilities the gradient is zero. They must not be negative, so u may be up to 1 / (1 - p), but no more.) So a small
+// decrement tells what is left if no row moves by more than that, and nothing otherwise: one row of a huge value can hold a fit where all others have most to
+// gain. A row on its way to infinity moves by 1 for ever; what it has left to lose is in the sum.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "aligned.hpp"
 #include "multinomial.hpp"
+#include "weighted_gram.hpp"
 
 namespace safdr {
 
 // Newton's step of a fit that is at its optimum moves no logit farther than this: what is left is below 1e-7, and the
-// step itself leaves the square of that. The second is for fits that need not be exact: below 1e-3 is left, and by
-// estimate far less.
-constexpr double kSteady = 1e-3, kNearby = 0.1;
+// step itself leaves the square of that. Up to the second, where rounding allows for
+// such a number, the decrement tells what is left.
+constexpr double kSteady = 1e-3, kTelling = 1.0 + 1e-12, kTellingSingle = 1.0 + 1e-5;
+
+// With several classes the sum above is a guide, and moves must be smaller.
+constexpr double kNearby = 0.1;
 
 class PlainFit {
  public:
   PlainFit(const ClassDesign& design, std::int64_t size);
 
-  void run(const std::int32_t* subset, std::int64_t max_iter);
+  // Gives the coefficients of a class where to start; none means the model without features.
+  typedef std::function<const double*(std::int64_t)> Start;
 
-  // Coefficients of class c, intercept last; those of class 0 are zero.
-  const double* coefficients(std::int64_t c) const { return theta_.data() + c * q_; }
+  void run(const std::int32_t* subset, const Start& start, std::int64_t max_iter);
+
+  // Coefficients of class c, intercept last; those of the most common class are zero.
+  const double* coefficients(std::int64_t c) const { return theta_.data() + row_of(c) * q_; }
 
   double loss = 0.0;       // mean cross-entropy; zero under complete separation
   bool separated = false;  // completely, or in part
@@ -51,6 +61,9 @@ class PlainFit {
     double loss, slope;
   };
 
+  // Class 0 and the most common one change places.
+  std::int64_t row_of(std::int64_t c) const { return c == common_ ? 0 : c == 0 ? common_ : c; }
+
   void take_columns(const std::int32_t* subset);
   void take_null();
   bool evaluate();
@@ -61,7 +74,7 @@ class PlainFit {
   void drop_rounding(const double* step);
   Moves moves() const;
   Place along(double fraction) const;
-  double line_search(double largest) const;
+  double line_search(double largest);
 
   // Z theta' of all rows.
   void apply(const double* theta, std::vector<double>& out) const;
@@ -71,14 +84,20 @@ class PlainFit {
 
   const ClassDesign design_;
   const std::int64_t q_, n_classes_, n_unknown_, stride_, n_padded_;
+  WeightedGram gram_;
+  std::int64_t common_ = 0;
+  std::vector<std::int64_t> codes_;        // the row of theta of each row's class
   std::vector<double> weight_, shares_;    // of rows, zero beyond the last; of classes
   std::vector<const double*> columns_;     // in the first block
   std::vector<double> theta_, step_;       // one row a class; those of class 0 are zero
   std::vector<double> logits_, move_;      // [class][row], and what a step takes from them
   std::vector<double> chance_, rest_;      // probabilities, and one less them, to the last digit
+  std::vector<double> margin_, gain_;      // of two classes: of each row, and what a step adds
   AlignedBuffer<double> gradient_;         // of all classes but class 0
-  AlignedBuffer<double> hessian_;          // its lower triangle by columns; then the Cholesky factor
-  std::vector<double> bend_;               // the lower triangle again
+  double decrement_ = 0.0;                 // the slope along the step at first, turned round
+  std::vector<double> bend_;               // the Hessian: its lower triangle by columns
+  AlignedBuffer<double> factor_;           // the Cholesky factor of that
+  std::vector<double> blocks_;             // of the Hessian, one for each pair of classes
   std::vector<std::int64_t> flat_;         // unknowns along which nothing bends, as far as can be told
 };
 

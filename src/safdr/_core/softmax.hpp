@@ -13,6 +13,7 @@
 #include "lanes.hpp"
 #include "multinomial.hpp"
 #include "vector_math.hpp"
+#include "weighted_gram.hpp"
 
 namespace safdr {
 
@@ -20,10 +21,10 @@ namespace safdr {
 class SoftmaxLoss {
  public:
   SoftmaxLoss(const ClassDesign& design, std::int64_t q)
-      : q(q), stride(whole_tiles(q)), n_classes(design.n_classes), length(whole_tiles(n_classes) * stride),
+      : q(q), stride(WeightedGram::whole_tiles(q)), n_classes(design.n_classes), length(WeightedGram::whole_tiles(n_classes) * stride),
         design_(design), shares_(static_cast<std::size_t>(n_classes)), offsets_(static_cast<std::size_t>(stride)),
         columns_(static_cast<std::size_t>(stride)), packed_columns_(static_cast<std::size_t>(stride)),
-        sums_(length * kWidth), logits_(whole_tiles(n_classes) * kBlock), U_(stride * kBlock),
+        sums_(length * kWidth), logits_(WeightedGram::whole_tiles(n_classes) * kBlock), gram_(q),
         packed_(stride * kBlock) {
     for (std::int64_t j = 0; j < stride; ++j) {
       packed_columns_[static_cast<std::size_t>(j)] = packed_.data() + j * kBlock;
@@ -65,7 +66,7 @@ class SoftmaxLoss {
   SAFDR_INLINE ClassEvaluation evaluate(const double* theta, double* gradient, double* probability) {
     std::fill_n(sums_.data(), length * kWidth, 0.0);
     ClassEvaluation sum{0.0, true};
-    for (std::int64_t block = 0; block < design_.n_blocks(); ++block, probability += n_classes * kBlock) {
+    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block); ++block, probability += n_classes * kBlock) {
       take_block(block);
       multiply(theta);
       sum.separated &= all_right();
@@ -86,7 +87,7 @@ class SoftmaxLoss {
   // The largest change, by a step, of the difference of two logits of a row.
   SAFDR_INLINE double largest_move(const double* step) {
     double most = 0.0;
-    for (std::int64_t block = 0; block < design_.n_blocks(); ++block) {
+    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block); ++block) {
       take_block(block);
       multiply(step);
       alignas(64) double least[kBlock];
@@ -107,7 +108,7 @@ class SoftmaxLoss {
   // The Hessian times v: Z' w (p_c (u_c - sum of p_d u_d)) with u = Z v.
   SAFDR_INLINE void curvature(const double* v, const double* probability, double* out) {
     std::fill_n(sums_.data(), length * kWidth, 0.0);
-    for (std::int64_t block = 0; block < design_.n_blocks(); ++block, probability += n_classes * kBlock) {
+    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block); ++block, probability += n_classes * kBlock) {
       take_block(block);
       multiply(v);
       alignas(64) double mean[kBlock] = {};
@@ -134,7 +135,7 @@ class SoftmaxLoss {
     const double least = kLeastCurvature * mean_curvature(probability);
     double left_out = 0.0;
     n_packed_ = 0;
-    for (std::int64_t block = 0; block < design_.n_blocks(); ++block, probability += n_classes * kBlock) {
+    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block); ++block, probability += n_classes * kBlock) {
       take_block(block);
       std::int64_t n_rows = 0;
       for (std::int64_t n = 0; n < kBlock; ++n) {
@@ -142,13 +143,13 @@ class SoftmaxLoss {
         n_rows += factor_[n] > least;
       }
       if (n_rows > kBlock / 2) {
-        add_rows(columns_.data(), factor_, H);
+        gram_.add(columns_.data(), factor_, H);
       } else {
         left_out += pack_rows(least, H);
       }
     }
     std::fill(packed_factor_ + n_packed_, packed_factor_ + kBlock, 0.0);
-    if (n_packed_ > 0) add_rows(packed_columns_.data(), packed_factor_, H);
+    if (n_packed_ > 0) gram_.add(packed_columns_.data(), packed_factor_, H);
     for (std::int64_t i = 0; i < stride * stride; ++i) H[i] /= total_;
     for (std::int64_t i = 0; i < q; ++i) H[i * stride + i] += left_out / total_;
   }
@@ -157,10 +158,8 @@ class SoftmaxLoss {
   typedef Lanes::Part Part;
   static constexpr std::int64_t kWidth = Lanes::kPerPart, kTile = 4, kHalf = 2;
 
-  static std::int64_t whole_tiles(std::int64_t n) { return (n + kTile - 1) / kTile * kTile; }
   // Rows beyond the last have no weight.
   SAFDR_INLINE void take_block(std::int64_t block) {
-    if (block % kBlocksAPoll == 0) poll();
     const double* Z = design_.Z + block * design_.n_columns * kBlock;
     for (std::size_t j = 0; j < columns_.size(); ++j) columns_[j] = Z + offsets_[j];
     const std::int64_t start = block * kBlock;
@@ -279,7 +278,7 @@ class SoftmaxLoss {
 
   SAFDR_INLINE double mean_curvature(const double* probability) const {
     double sum = 0.0;
-    for (std::int64_t block = 0; block < design_.n_blocks(); ++block, probability += n_classes * kBlock) {
+    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block); ++block, probability += n_classes * kBlock) {
 #pragma omp simd reduction(+ : sum)
       for (std::int64_t n = 0; n < kBlock; ++n) sum += probability[n] * (1.0 - probability[n]);
     }
@@ -300,44 +299,13 @@ class SoftmaxLoss {
       }
       packed_factor_[n_packed_] = factor_[n];
       if (++n_packed_ < kBlock) continue;
-      add_rows(packed_columns_.data(), packed_factor_, H);
+      gram_.add(packed_columns_.data(), packed_factor_, H);
       n_packed_ = 0;
     }
     return left_out;
   }
 
-  // H += Z' factor Z of 64 rows.
-  SAFDR_INLINE void add_rows(const double* const* columns, const double* factor, double* H) {
-    for (std::int64_t j = 0; j < stride; ++j) {
-      double* u = U_.data() + j * kBlock;
-      for (std::int64_t n = 0; n < kBlock; n += kWidth) at(u + n) = at(factor + n) * at(columns[j] + n);
-    }
-    for (std::int64_t i = 0; i < stride; i += kTile) {
-      for (std::int64_t j = 0; j < i + kTile; j += kHalf) add_tile(columns, i, j, H);
-    }
-  }
-
-  // Four rows and two columns of a block of the Hessian, whose lower triangle is kept column by column.
-  SAFDR_INLINE void add_tile(const double* const* columns, std::int64_t i, std::int64_t j, double* H) {
-    const double* u = U_.data() + i * kBlock;
-    const double *z0 = columns[j], *z1 = columns[j + 1];
-    Part sum[kTile][kHalf] = {};
-    for (std::int64_t n = 0; n < kBlock; n += kWidth) {
-      const Part first = at(z0 + n), second = at(z1 + n);
-      for (std::int64_t r = 0; r < kTile; ++r) {
-        const Part factor = at(u + r * kBlock + n);
-        sum[r][0] += factor * first;
-        sum[r][1] += factor * second;
-      }
-    }
-    for (std::int64_t r = 0; r < kTile; ++r) {
-      for (std::int64_t c = 0; c < kHalf; ++c) H[(j + c) * stride + i + r] += sum_of(sum[r][c]);
-    }
-  }
-
   static constexpr double kInfinity = std::numeric_limits<double>::infinity(), kLeastShare = 1e-12;
-
-  static constexpr std::int64_t kBlocksAPoll = 128;
 
   // No probability is below exp(-300), since products of smaller ones would be too small to be computed at speed.
   static constexpr double kMostBelow = 300.0;
@@ -350,7 +318,9 @@ class SoftmaxLoss {
   std::vector<std::int64_t> offsets_;
   std::vector<const double*> columns_;
   std::vector<const double*> packed_columns_;
-  AlignedBuffer<double> sums_, logits_, U_, packed_;
+  AlignedBuffer<double> sums_, logits_;
+  WeightedGram gram_;
+  AlignedBuffer<double> packed_;
   double total_ = 0.0;
   std::int64_t n_here_ = 0, n_packed_ = 0;
   const std::int32_t* codes_ = nullptr;

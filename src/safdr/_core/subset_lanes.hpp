@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "interrupt.hpp"
 #include "lanes.hpp"
 
 namespace safdr {
@@ -282,6 +283,7 @@ struct SubsetLanes {
     load(first, last);
     std::int64_t i = first;
     for (; i + 2 <= last; i += 2) {
+      if (stopped_at(i)) return;
       Lanes* row[] = {P + triangle(i), P + triangle(i + 1)};
       Lanes pivots[] = {row[0][i], row[1][i + 1]}, cross = row[1][i];
       std::int64_t j = 0;
@@ -353,6 +355,7 @@ struct SubsetLanes {
   SAFDR_INLINE void invert_factor() {
     std::int64_t i = 0;
     for (; i + 2 <= k; i += 2) {
+      if (stopped_at(i)) return;
       Lanes* row[] = {P + triangle(i), P + triangle(i + 1)};
       std::int64_t j = 0;
       for (; j + 4 <= i; j += 4) invert<2, 4>(row, i, j);
@@ -401,6 +404,7 @@ struct SubsetLanes {
   SAFDR_INLINE void square_factor() {
     std::int64_t i = 0;
     for (; i + 2 <= k; i += 2) {
+      if (stopped_at(i)) return;
       std::int64_t j = 0;
       for (; j + 4 <= i; j += 4) square<4>(i, j);
       if (j < i) square<2>(i, j);

@@ -137,6 +137,7 @@ SAFDR_INLINE void sweep_once(UnitWalkers& walkers, const CriterionStack& criteri
   const std::int64_t most = which == nullptr ? 1 : kProposalsAPlace;
   if (which != nullptr) set_criteria(walkers, criteria, which, random);
   for (std::int64_t t = 0; t < n_proposals; ++t) {
+    if (stopped_at(t)) return;
     const Words bits = random.bits();
     if (which == nullptr) set_criteria(walkers, criteria, which, random);
     if (t % most == 0) {
@@ -153,7 +154,7 @@ SAFDR_CLONES void sweep_often(UnitWalkers& walkers, const CriterionStack& criter
                               std::int64_t* accepted, double* values) {
   const LaneRange& range = walkers.group.range;
   RandomLanes random(walkers.group.streams);
-  for (std::int64_t t = 0; t < n_sweeps; ++t) {
+  for (std::int64_t t = 0; t < n_sweeps && !stopped(); ++t) {
     const std::int64_t row = t * walkers.replicas.n_replicas;
     walkers.beta = gather([&](int n) { return beta[row + range.replica(n)]; });
     walkers.n_accepted = Flags{};
@@ -173,10 +174,12 @@ SAFDR_INLINE bool climb_round(UnitWalkers& walkers, const Flags& active) {
   const Replicas& replicas = walkers.replicas;
   bool moved = false;
   for (std::int64_t position = replicas.n_fixed; position < replicas.size; ++position) {
+    if (stopped()) return false;
     std::fill_n(walkers.a, kLanes, position);
     Lanes most = kSmallestRise * (walkers.open_places() + walkers.kept);
     Flags best = broadcast<std::int64_t>(-1);
     for (std::int64_t place = replicas.size; place < replicas.n_usable; ++place) {
+      if (stopped_at(place)) return false;
       for (int n = 0; n < kLanes; ++n) walkers.j[n] = walkers.group.order[n][place];
       Lanes rise = walkers.now.added(walkers.j) - walkers.kept;
       if (replicas.cost != nullptr) rise -= walkers.their_cost();
@@ -217,7 +220,7 @@ SAFDR_CLONES void count_lanes(UnitLanes& lanes, std::int64_t first, double tol, 
 void count_needless(const Criterion& criterion, const Units& units, double collinear_tol, std::int64_t* needless) {
   AlignedBuffer<Lanes> memory(UnitLanes::size(units, criterion.n_columns));
   UnitLanes lanes(units, criterion, memory.data());
-  for (std::int64_t u = 0; u < units.n_units; u += kLanes) count_lanes(lanes, u, collinear_tol, needless);
+  for (std::int64_t u = 0; u < units.n_units && !stopped(); u += kLanes) count_lanes(lanes, u, collinear_tol, needless);
 }
 
 void sweep_units(const CriterionStack& criteria, const Criterion& all_rows, const Units& units,
