@@ -95,16 +95,6 @@ def test_the_end_of_one_portion_is_the_end_of_all(monkeypatch, n_classes, most):
     assert np.nanargmin(apart.cross_entropies) == ENDED
 
 
-def test_a_contest_may_end_between_the_steps_of_a_fit(monkeypatch):
-    data = data_of(3)
-    at_once = data.fit(SUBSETS, best_only=True)
-    monkeypatch.setattr(safdr.multinomial, "OPERATIONS_AT_ONCE", 1.0)
-    in_steps = data.fit(SUBSETS, best_only=True, n_threads=8)
-    np.testing.assert_array_equal(
-        np.isnan(in_steps.cross_entropies), np.isnan(at_once.cross_entropies)
-    )
-
-
 @pytest.mark.parametrize(("n_classes", "name"), [(2, "fit_logistic"), (3, "fit_multinomial")])
 def test_where_the_preferred_separates_it_is_all_that_is_fitted(monkeypatch, n_classes, name):
     data, core, fitted = data_of(n_classes), getattr(_core, name), []

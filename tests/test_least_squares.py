@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+import safdr.least_squares
+from safdr.checkpoint import asking
 from safdr.criterion import r2_criterion
 from safdr.least_squares import LeastSquaresData
 from safdr.moments import joint_moments
@@ -126,10 +128,24 @@ def test_threads_and_best_only_change_nothing():
     np.testing.assert_array_equal(one.coefficients, other.coefficients)
 
 
-def test_the_checkpoint_may_stop_the_fits():
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_the_fits_stop_once_nobody_waits_for_them(n_threads):
     def stop():
         raise KeyboardInterrupt
 
     X, Y, _ = problem(6)
-    with pytest.raises(KeyboardInterrupt):
-        fit(X, Y, [[0, 1]], checkpoint=stop)
+    with pytest.raises(KeyboardInterrupt), asking(stop):
+        fit(X, Y, [[0, 1]], n_threads=n_threads)
+
+
+def test_they_ask_several_times_a_second(monkeypatch):
+    X, Y, _ = problem(6)
+    # So that each subset is a portion.
+    monkeypatch.setattr(safdr.least_squares, "OPERATIONS_AT_ONCE", 1.0)
+    asked = []
+    with asking(lambda: asked.append(1)):
+        in_portions = fit(X, Y, [[0, 1], [2, 3], [4, 5]])
+    monkeypatch.undo()
+    assert len(asked) == 3
+    together = fit(X, Y, [[0, 1], [2, 3], [4, 5]])
+    np.testing.assert_allclose(in_portions.coefficients, together.coefficients, rtol=1e-12)

@@ -274,16 +274,3 @@ def test_the_number_of_threads_does_not_change_a_bit(best_only):
     many = fit(X, codes, subsets, best_only=best_only, n_threads=3)
     np.testing.assert_array_equal(one.coefficients, many.coefficients)
     np.testing.assert_array_equal(one.cross_entropies, many.cross_entropies)
-
-
-class Stop(Exception):
-    """Raised by a checkpoint."""
-
-
-def test_a_checkpoint_may_stop_the_fits():
-    def stop():
-        raise Stop
-
-    X, codes = problem(5)
-    with pytest.raises(Stop):
-        fit(X, codes, SUBSETS, checkpoint=stop)

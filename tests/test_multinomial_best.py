@@ -144,20 +144,3 @@ def test_portions_give_the_same_fits(monkeypatch, most):
     monkeypatch.setattr(safdr.design, "NUMBERS_AT_ONCE", most)
     apart = data_of(X, codes).fit(subsets)
     np.testing.assert_array_equal(apart.coefficients, together.coefficients)
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_fit_may_be_interrupted_between_steps(monkeypatch, seed):
-    X, codes, subsets = few_rows(seed)
-    calls = []
-    at_once = data_of(X, codes).fit(subsets, checkpoint=lambda: calls.append(1))
-    n_calls = len(calls)
-    monkeypatch.setattr(safdr.multinomial, "OPERATIONS_AT_ONCE", 1.0)
-    in_steps = data_of(X, codes).fit(subsets, checkpoint=lambda: calls.append(1))
-    assert len(calls) > n_calls + at_once.n_iter.sum() // 2
-    np.testing.assert_array_equal(in_steps.separated, at_once.separated)
-    np.testing.assert_array_equal(in_steps.converged, at_once.converged)
-    ended = at_once.converged
-    np.testing.assert_allclose(
-        in_steps.cross_entropies[ended], at_once.cross_entropies[ended], rtol=1e-9
-    )
