@@ -144,6 +144,7 @@ def fit_logistic(
 ]: ...
 def fit_multinomial(
     Z: NDArray[np.float64],
+    wild: NDArray[np.uint8],
     codes: NDArray[np.int32],
     weight: NDArray[np.float64] | None,
     subsets: NDArray[np.int32],

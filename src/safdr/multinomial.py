@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from safdr import _core
 from safdr.contest import Fitted, carry_on, fit_contenders, in_turn
-from safdr.design import Portion, StandardisedColumns, distinct_rows, middle
+from safdr.design import Design, Portion, StandardisedColumns, distinct_rows, middle
 from safdr.moments import FloatArray, IntArray, Rows, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
@@ -158,14 +158,14 @@ class MultinomialData:
         apart = contest and len(subsets) > 1
         turns = [slice(0, 1), slice(1, None)] if apart else [slice(None)]
         parts = (
-            run(design.Z, numbered[some], self._discriminant_start(subsets[some]), exact=False)
+            run(design, numbered[some], self._discriminant_start(subsets[some]), exact=False)
             for some in turns
         )
         fits = in_turn(parts, len(subsets), contest=contest)
         theta, _, separated, converged, _, _ = fits
 
         def finish(some: IntArray) -> Fitted:
-            return run(design.Z, numbered[some], theta[some], exact=True)
+            return run(design, numbered[some], theta[some], exact=True)
 
         if contest:
             fit_contenders(fits, finish)
@@ -176,7 +176,7 @@ class MultinomialData:
 
     def _run(
         self,
-        Z: FloatArray,
+        design: Design,
         subsets: NDArray[np.int32],
         start: FloatArray,
         *,
@@ -187,7 +187,8 @@ class MultinomialData:
         """Fit each subset."""
         fits = list(
             _core.fit_multinomial(
-                Z,
+                design.Z,
+                design.wild,
                 self._codes,
                 self._weight,
                 subsets,

@@ -23,6 +23,11 @@ struct Evaluation {
   double min_margin;  // smallest (2y - 1) * eta
 };
 
+struct Moves {
+  double largest;  // v
+  double excess;
+};
+
 // Numbers of a row are Real; sums over more than a block of them, and what comes out, are double.
 template <class Real>
 class CrossEntropy {
@@ -78,25 +83,30 @@ class CrossEntropy {
     return {sum.loss / total_, sum.min_margin};
   }
 
-  // The largest change u of a row's logit by a step, at the point kept, times the larger of p and 1 - p: what is left can
-  // be told as long as that is at most 1 (see PlainFit). With `diagonal` (stride numbers) also that of the Hessian.
-  SAFDR_INLINE double largest_move(const double* step, double* diagonal) {
+  // What a step does to the rows, at the point kept: v is the change of a logit times the larger of p and 1 - p, the
+  // excess the mean probability that a v of more than 1 would make negative (see PlainFit). With `diagonal` (stride
+  // numbers) also that of the Hessian.
+  SAFDR_INLINE Moves largest_moves(const double* step, double* diagonal) {
     Real most = 0;
+    double excess = 0.0;
     if (diagonal != nullptr) std::fill_n(diagonal, stride, 0.0);
     for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block); ++block) {
       const std::int64_t n_here = enter(block, kept_.data());
       predict(step);
       const Real* weights = weight_.data() + block * kBlock;
-#pragma omp simd reduction(max : most)
+      Real beyond = 0;
+#pragma omp simd reduction(max : most) reduction(+ : beyond)
       for (std::int64_t n = 0; n < n_here; ++n) {
-        const Real curvature = curvature_[n] / weights[n], inside = 1 - 4 * curvature;
-        const Real move = std::abs(eta_[n]) * (1 + std::sqrt(inside > 0 ? inside : 0)) / 2;
-        most = move > most ? move : most;
+        const Real inside = 1 - 4 * curvature_[n] / weights[n];
+        const Real v = std::abs(eta_[n]) * (1 + std::sqrt(inside > 0 ? inside : 0)) / 2;
+        most = v > most ? v : most;
+        beyond += curvature_[n] * (v > 1 ? v - 1 : 0);
       }
+      excess += static_cast<double>(beyond);
       for (std::int64_t j = 0; diagonal != nullptr && j < stride; j += kStep) add_squares(j, diagonal);
     }
     for (std::int64_t j = 0; diagonal != nullptr && j < q; ++j) diagonal[j] /= total_;
-    return static_cast<double>(most);
+    return {static_cast<double>(most), excess / total_};
   }
 
   // The point evaluated last is kept, so that its Hessian can be had.

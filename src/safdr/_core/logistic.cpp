@@ -74,11 +74,11 @@ SAFDR_CLONES void sum_hessian(Exact& f) { f.sum_hessian(); }
 SAFDR_CLONES void sum_hessian(Single& f) { f.sum_hessian(); }
 SAFDR_CLONES void sum_hessian_roughly(Single& f) { f.sum_hessian_roughly(); }
 
-SAFDR_CLONES double largest_move(Exact& f, const double* step, double* diagonal) {
-  return f.largest_move(step, diagonal);
+SAFDR_CLONES Moves largest_moves(Exact& f, const double* step, double* diagonal) {
+  return f.largest_moves(step, diagonal);
 }
-SAFDR_CLONES double largest_move(Single& f, const double* step, double* diagonal) {
-  return f.largest_move(step, diagonal);
+SAFDR_CLONES Moves largest_moves(Single& f, const double* step, double* diagonal) {
+  return f.largest_moves(step, diagonal);
 }
 
 SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) {
@@ -109,7 +109,6 @@ std::vector<double> right_hand_side(const LocalModel& model) {
 template <class Real>
 class Fit {
   static constexpr bool kSingle = sizeof(Real) < sizeof(double);
-  static constexpr double kMostTelling = kSingle ? kTellingSingle : kTelling;
 
  public:
   Fit(const Design& design, std::int64_t size, const FitOptions& options)
@@ -208,9 +207,10 @@ class Fit {
         }
         // Where nothing bends in some direction, either columns are collinear or rows are on their way to infinity.
         if (!(smallest_ > 0.0)) return false;
-        const double move = largest_move(f_, step_.data(), nullptr);
-        if (options_.exact && move <= kSteady) return settle();
-        if (!options_.exact && move <= kMostTelling && left_ <= kPlainDecrement * null_loss_) return true;
+        const Moves moves = largest_moves(f_, step_.data(), nullptr);
+        if (options_.exact && moves.largest <= kSteady) return settle();
+        const bool telling = moves.largest <= kTelling || (kSingle && moves.excess <= kRoughExcess);
+        if (!options_.exact && telling && left_ <= kPlainDecrement * null_loss_) return true;
         const bool last = left_ <= options_.tol * null_loss_;
         if (last && (options_.exact || ++n_untold > kMaxUntold)) return hand_over();
       }
@@ -236,8 +236,8 @@ class Fit {
   // Whether the step, with a Hessian of elsewhere, tells as much as one with that of here: no row moves far, and no column
   // has lost the curvature that it had there, as it does once a row of a huge value has let go.
   bool still_serves() {
-    const double move = largest_move(f_, step_.data(), diagonal_.data());
-    if (!(smallest_ > 0.0) || !(move <= kServingMove)) return false;
+    const Moves moves = largest_moves(f_, step_.data(), diagonal_.data());
+    if (!(smallest_ > 0.0) || !(moves.largest <= kServingMove)) return false;
     for (std::int64_t j = 0; j < q_; ++j) {
       if (!(diagonal_.data()[j] >= kServingShare * its_diagonal_.data()[j])) return false;
     }
@@ -262,7 +262,8 @@ class Fit {
   void take_plain_path() {
     if (!plain_) {
       codes_.assign(design_.y, design_.y + design_.n_rows);
-      plain_.emplace(ClassDesign{design_.Z, design_.n_rows, design_.n_columns, 2, codes_.data(), design_.weight},
+      plain_.emplace(ClassDesign{design_.Z, design_.n_rows, design_.n_columns, 2, codes_.data(), design_.weight,
+                                 design_.wild},
                      q_ - 1);
     }
     const std::vector<double> zeros(static_cast<std::size_t>(q_));
@@ -414,10 +415,6 @@ class Fit {
   std::int64_t n_iter_ = 0;
 };
 
-bool any_wild(const Design& design, const std::int32_t* columns, std::int64_t n_columns) {
-  return std::any_of(columns, columns + n_columns, [&](std::int32_t j) { return design.wild[j] != 0; });
-}
-
 void fit_each(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
               const double* start, const LocalModel* model, const std::int32_t* places, const FitOptions& options,
               const Fits& fits) {
@@ -435,7 +432,7 @@ void fit_each(const Design& design, const std::int32_t* subsets, std::int64_t n_
       fit->report(fits, i);
     };
     for (std::int64_t i = next(); i >= 0 && !contest.over_before(i); i = next()) {
-      if (options.exact || any_wild(design, subsets + i * size, size)) {
+      if (options.exact || any_wild(design.wild, subsets + i * size, size)) {
         fit_with(exact, i);
       } else {
         fit_with(single, i);
@@ -478,7 +475,7 @@ void local_model(const Design& design, const std::int32_t* columns, std::int64_t
       }
     }
   };
-  if (any_wild(design, columns, n_columns - 1)) {
+  if (any_wild(design.wild, columns, n_columns - 1)) {
     Exact f(design, n_columns);
     expand(f, [](Exact& all) { sum_hessian(all); });
     return;

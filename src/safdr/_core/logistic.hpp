@@ -1,6 +1,7 @@
 // Unpenalised logistic regression by Newton's method, for many small subsets of the same columns.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace safdr {
@@ -29,6 +30,10 @@ struct Design {
     }
   }
 };
+
+inline bool any_wild(const std::uint8_t* wild, const std::int32_t* columns, std::int64_t n_columns) {
+  return std::any_of(columns, columns + n_columns, [&](std::int32_t j) { return wild[j] != 0; });
+}
 
 // Rows of X by element strides, so that either memory order serves. Writes (x - center) / scale of the given
 // columns, and a column of ones, in the order of Design: the optimum is the same, the Hessian is better

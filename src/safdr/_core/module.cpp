@@ -277,7 +277,8 @@ auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const
                         converged.release(), left.release(), n_iter.release());
 }
 
-auto fit_multinomial(Stack<const double> Z, Vector<const std::int32_t> codes, Weights weight,
+auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vector<const std::int32_t> codes,
+                     Weights weight,
                      Matrix<const std::int32_t> subsets, Stack<const double> start, std::int64_t max_iter, double tol,
                      bool exact, bool contest, std::int64_t n_threads) {
   check_design(Z);
@@ -288,7 +289,7 @@ auto fit_multinomial(Stack<const double> Z, Vector<const std::int32_t> codes, We
   const safdr::ClassDesign design{Z.data(), static_cast<std::int64_t>(codes.shape(0)),
                                   static_cast<std::int64_t>(Z.shape(1)),
                                   static_cast<std::int64_t>(start.shape(1)), codes.data(),
-                                  weight ? weight->data() : nullptr};
+                                  data_of(weight), wild.data()};
   {
     nb::gil_scoped_release release;
     std::copy_n(start.data(), start.size(), coefficients.data.data());
@@ -330,6 +331,6 @@ NB_MODULE(_core, m) {
   m.def("fit_logistic", &fit_logistic, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "subsets"_a, nb::kw_only(),
         "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "exact"_a, "rival"_a,
         "contest"_a, "n_threads"_a);
-  m.def("fit_multinomial", &fit_multinomial, "Z"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,
+  m.def("fit_multinomial", &fit_multinomial, "Z"_a, "wild"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,
         nb::kw_only(), "max_iter"_a, "tol"_a, "exact"_a, "contest"_a, "n_threads"_a);
 }

@@ -31,6 +31,9 @@ constexpr int kSlowSteps = 4;
 // as long as no more products than this are needed.
 constexpr int kFewProducts = 3;
 
+// So many steps of a fit that need not be exact should be the last, and are not.
+constexpr int kMaxUntold = 3;
+
 constexpr int kMaxHalvings = 30;
 
 // Share of what a step promises that it must gain.
@@ -40,7 +43,9 @@ SAFDR_CLONES ClassEvaluation evaluate(SoftmaxLoss& f, const double* theta, doubl
   return f.evaluate(theta, gradient, probability);
 }
 
-SAFDR_CLONES double largest_move(SoftmaxLoss& f, const double* step) { return f.largest_move(step); }
+SAFDR_CLONES SoftmaxLoss::Moves largest_moves(SoftmaxLoss& f, const double* step, const double* probability) {
+  return f.largest_moves(step, probability);
+}
 
 SAFDR_CLONES void curvature(SoftmaxLoss& f, const double* v, const double* probability, double* out) {
   f.curvature(v, probability, out);
@@ -84,6 +89,7 @@ class Fit {
       std::copy_n(start + c * f_.q, f_.q, theta_.data() + c * f_.stride);
     }
     final_ = options_.exact;
+    wild_ = any_wild(design_.wild, subset, f_.q - 1);
     from_here_ = false;
     if (!hurry()) take_plain_path(subset);
   }
@@ -95,7 +101,7 @@ class Fit {
     }
     fits.cross_entropy[index] = now_.separated ? 0.0 : now_.loss;
     fits.separated[index] = now_.separated || drifting_;
-    fits.converged[index] = converged_ && final_ && !now_.separated;
+    fits.converged[index] = converged_ && final_ && !now_.separated && !drifting_;
     fits.left[index] = now_.separated ? 0.0 : left_;
     fits.n_iter[index] = n_iter_;
   }
@@ -113,7 +119,7 @@ class Fit {
     left_ = std::numeric_limits<double>::infinity();
     converged_ = drifting_ = false;
     full_step_ = true;
-    int slow_steps = 0;
+    int slow_steps = 0, n_untold = 0;
     bool stale = true;  // the blocks are those of a place too far off
     for (n_iter_ = 0; n_iter_ < options_.max_iter && !now_.separated && !stopped(); ++n_iter_) {
       if (stale) take_blocks();
@@ -123,17 +129,29 @@ class Fit {
       // Halved steps tell nothing.
       const double ratio = left_ / before;
       slow_steps = full_step_ && ratio > kLeastSlow && ratio < kMostSlow ? slow_steps + 1 : 0;
-      if (slow_steps >= kSlowSteps && left_ <= kDriftTol * f_.null_loss && options_.exact) return hand_over();
+      drifting_ = options_.exact && slow_steps >= kSlowSteps && left_ <= kDriftTol * f_.null_loss;
       converged_ = left_ <= options_.tol * f_.null_loss;
-      if (converged_) solve_newton(options_.exact ? kExactLast : kRoughLast);
-      const double most = options_.exact ? kSteady : kNearby;
-      if (converged_ && !(largest_move(f_, step_.data()) <= most)) return hand_over();
+      if ((drifting_ || converged_) && !certain()) {
+        if (options_.exact || ++n_untold > kMaxUntold) return hand_over();
+        converged_ = false;
+      }
       full_step_ = descend();
-      if (converged_) return true;
+      if (converged_ || drifting_) return true;
       if (fraction_ == 0.0 && fresh) return false;
       stale = !full_step_ || n_products > kFewProducts;
     }
     return now_.separated;
+  }
+
+  // Whether a fit ends here, by Newton's step, solved for anew: at the optimum, or with rows on their way to infinity,
+  // where nothing else can come up behind them.
+  bool certain() {
+    solve_newton(options_.exact ? kExactLast : kRoughLast);
+    const SoftmaxLoss::Moves moves = largest_moves(f_, step_.data(), probability_.data());
+    if (moves.range <= (options_.exact ? kSteady : kNearby)) return !drifting_;
+    if (wild_ || !(moves.excess <= (options_.exact ? kExcess : kRoughExcess))) return false;
+    drifting_ = options_.exact;
+    return true;
   }
 
   // To the plain path, from here.
@@ -231,6 +249,7 @@ class Fit {
   ClassEvaluation now_{};
   double left_ = 0.0, decrement_ = 0.0, fraction_ = 0.0;
   bool full_step_ = false, converged_ = false, drifting_ = false;
+  bool wild_ = false;       // whether a column is
   bool from_here_ = false;  // where the plain path starts
   bool final_ = false;      // whether nothing is left to do about it
   std::int64_t n_iter_ = 0;

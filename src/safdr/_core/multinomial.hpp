@@ -13,6 +13,7 @@ struct ClassDesign {
   std::int64_t n_rows, n_columns, n_classes;
   const std::int32_t* codes;  // from 0 to n_classes - 1
   const double* weight;       // positive; null means one
+  const std::uint8_t* wild;   // whether a column is very uneven
 
   std::int64_t n_blocks() const { return (n_rows + kBlock - 1) / kBlock; }
 };

@@ -1,16 +1,12 @@
 // Unpenalised logistic or softmax regression by Newton's method with a line search: the plain path that every other fit
 // can fall back on. It is slow, and it arrives.
 //
-// What is left can be told from Newton's step. With the gradient g = sum of w_i u_i z_i, where w_i is the curvature of row
-// i and u_i = z_i' H^-1 g what the step moves its logit by, and since a row's loss is at least g_i s + w_i (exp(-s) + s - 1)
-// after a move s, no coefficients have a loss that is smaller by more than
-//
-//     sum of w_i (u + (1 - u) log(1 - u)) <= sum of w_i u^2 (1 + u) / 2,    u = |u_i|, if no u exceeds 1,
-//
-// and without the factor 1 + u that is half the Newton decrement g' H^-1 g. (By duality: with p_i - w_i u_i as
-// probabilities the gradient is zero. They must not be negative, so u may be up to 1 / (1 - p), but no more.) So a small
-// decrement tells what is left if no row moves by more than that, and nothing otherwise: one row of a huge value can hold a fit where all others have most to
-// gain. A row on its way to infinity moves by 1 for ever; what it has left to lose is in the sum.
+// What is left can be told from Newton's step, by duality. Let u be what the step moves the logits of a row by, p its
+// probabilities, v = u - (mean of u by p). With p (1 - v) in place of p the gradient is zero, so if these are
+// probabilities, if no v exceeds 1, then no coefficients have a loss that is smaller by more than the mean over the rows
+// of their divergence from p, which is at most the sum of p v^2: the Newton decrement. So a small decrement tells what is
+// left if no v exceeds 1, and nothing otherwise: one row of a huge value can hold a fit where all others have most to
+// gain. A row on its way to infinity has v = 1 for ever; what it has left to lose is in the sum.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +19,14 @@
 
 namespace safdr {
 
-// Newton's step of a fit that is at its optimum moves no logit farther than this: what is left is below 1e-7, and the
-// step itself leaves the square of that. Up to the second, where rounding allows for
-// such a number, the decrement tells what is left.
-constexpr double kSteady = 1e-3, kTelling = 1.0 + 1e-12, kTellingSingle = 1.0 + 1e-5;
+// Newton's step of a fit that is at its optimum moves no logit farther than this: what is left is below 1e-6, and the
+// step itself leaves the square of that. The second is for fits that need not be exact.
+constexpr double kSteady = 1e-3, kNearby = 0.1;
 
-// With several classes the sum above is a guide, and moves must be smaller.
-constexpr double kNearby = 0.1;
+// The largest v that tells what is left, with something for rounding. Where no column is uneven, some probability may be
+// in excess: a gradient of that size, over the curvature of the smallest values (some 1e-7), could gain no more than its
+// square. The last is for fits that need not be exact.
+constexpr double kTelling = 1.0 + 1e-12, kExcess = 1e-9, kRoughExcess = 3e-7;
 
 class PlainFit {
  public:

@@ -66,7 +66,8 @@ class SoftmaxLoss {
   SAFDR_INLINE ClassEvaluation evaluate(const double* theta, double* gradient, double* probability) {
     std::fill_n(sums_.data(), length * kWidth, 0.0);
     ClassEvaluation sum{0.0, true};
-    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block); ++block, probability += n_classes * kBlock) {
+    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block);
+         ++block, probability += n_classes * kBlock) {
       take_block(block);
       multiply(theta);
       sum.separated &= all_right();
@@ -84,23 +85,36 @@ class SoftmaxLoss {
     return sum;
   }
 
-  // The largest change, by a step, of the difference of two logits of a row.
-  SAFDR_INLINE double largest_move(const double* step) {
-    double most = 0.0;
-    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block); ++block) {
+  // What a step does to the rows: the largest change of the difference of two logits, and the mean probability that a fall
+  // of more than 1 below the mean of the logits would make negative (see PlainFit).
+  struct Moves {
+    double range, excess;
+  };
+
+  SAFDR_INLINE Moves largest_moves(const double* step, const double* probability) {
+    Moves most{0.0, 0.0};
+    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block);
+         ++block, probability += n_classes * kBlock) {
       take_block(block);
       multiply(step);
-      alignas(64) double least[kBlock];
+      alignas(64) double least[kBlock], mean[kBlock] = {};
       std::fill_n(least, kBlock, kInfinity);
       std::fill_n(largest_, kBlock, -kInfinity);
       for (std::int64_t c = 0; c < n_classes; ++c) {
-        const double* u = logits_.data() + c * kBlock;
+        const double *u = logits_.data() + c * kBlock, *p = probability + c * kBlock;
         for (std::int64_t n = 0; n < kBlock; ++n) {
           least[n] = u[n] < least[n] ? u[n] : least[n];
           largest_[n] = u[n] > largest_[n] ? u[n] : largest_[n];
+          mean[n] += p[n] * u[n];
         }
       }
-      for (std::int64_t n = 0; n < n_here_; ++n) most = std::max(most, largest_[n] - least[n]);
+      for (std::int64_t n = 0; n < n_here_; ++n) most.range = std::max(most.range, largest_[n] - least[n]);
+      for (std::int64_t c = 0; c < n_classes; ++c) {
+        const double *u = logits_.data() + c * kBlock, *p = probability + c * kBlock;
+        for (std::int64_t n = 0; n < n_here_; ++n) {
+          most.excess += weight_[n] * p[n] * std::max(0.0, u[n] - mean[n] - 1.0) / total_;
+        }
+      }
     }
     return most;
   }
@@ -108,7 +122,8 @@ class SoftmaxLoss {
   // The Hessian times v: Z' w (p_c (u_c - sum of p_d u_d)) with u = Z v.
   SAFDR_INLINE void curvature(const double* v, const double* probability, double* out) {
     std::fill_n(sums_.data(), length * kWidth, 0.0);
-    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block); ++block, probability += n_classes * kBlock) {
+    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block);
+         ++block, probability += n_classes * kBlock) {
       take_block(block);
       multiply(v);
       alignas(64) double mean[kBlock] = {};
@@ -135,7 +150,8 @@ class SoftmaxLoss {
     const double least = kLeastCurvature * mean_curvature(probability);
     double left_out = 0.0;
     n_packed_ = 0;
-    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block); ++block, probability += n_classes * kBlock) {
+    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block);
+         ++block, probability += n_classes * kBlock) {
       take_block(block);
       std::int64_t n_rows = 0;
       for (std::int64_t n = 0; n < kBlock; ++n) {
@@ -278,7 +294,8 @@ class SoftmaxLoss {
 
   SAFDR_INLINE double mean_curvature(const double* probability) const {
     double sum = 0.0;
-    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block); ++block, probability += n_classes * kBlock) {
+    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block);
+         ++block, probability += n_classes * kBlock) {
 #pragma omp simd reduction(+ : sum)
       for (std::int64_t n = 0; n < kBlock; ++n) sum += probability[n] * (1.0 - probability[n]);
     }
