@@ -2,6 +2,8 @@
 # make test          install for development into .venv, run the tests
 # make lint          ruff and mypy
 # make sanitize      the kernel tests on a core built with AddressSanitizer and UndefinedBehaviorSanitizer
+# make fuzz          random inputs for an hour, each checked by something slower (SECONDS=60 for a minute)
+# make hunt          20 000 logistic and softmax fits against an independent solver
 # make bench         side-by-side timings, to benchmarks/results
 # make kernel-count  instructions of the core for a fixed job, against the count kept
 # make kernel-renew  keep the count of today
@@ -12,9 +14,11 @@ VENV := .venv
 PY := $(VENV)/bin/python
 CORE := CMakeLists.txt pyproject.toml $(wildcard src/safdr/_core/*)
 KERNEL_TESTS := $(addsuffix .py,$(addprefix tests/test_,chains chains_limits chain_objectives unit_chains climb anneal \
-    logistic logistic_best multinomial multinomial_best contest))
+    logistic logistic_best multinomial multinomial_best plain_fit contest))
+SECONDS ?= 3600
+SEED ?= 0
 
-.PHONY: demo test lint sanitize bench kernel-count kernel-renew clean
+.PHONY: demo test lint sanitize fuzz hunt bench kernel-count kernel-renew clean
 
 demo:
 	@test -e $(VENV)/dev || $(MAKE) --no-print-directory $(VENV)/user
@@ -38,6 +42,14 @@ sanitize: $(VENV)/dev
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$(CURDIR)/build/sanitized:$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
 	    build/sanitize-venv/bin/python -m pytest -n 2 $(KERNEL_TESTS)
+
+# Other seeds with SEED=1000000, say.
+fuzz: $(VENV)/dev
+	$(PY) -m fuzz --seconds $(SECONDS) --seed $(SEED)
+
+# Each case fits some fifteen models.
+hunt: $(VENV)/dev
+	$(PY) -m fuzz fits --cases 1400 --seconds 7200 --seed $(SEED)
 
 bench: $(VENV)/dev
 	$(PY) -m benchmarks

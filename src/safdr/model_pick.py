@@ -87,7 +87,7 @@ class ModelPick:
                 losses[i] = self.held_out_loss(self.estimator, some)
         n = len(subsets)
         nothing = np.zeros(n, dtype=np.int64)
-        return PaddedFits(losses[inverse], nothing.astype(bool), None, None, nothing)
+        return PaddedFits(losses[inverse], nothing.astype(bool), nothing == 0, None, None, nothing)
 
     def baseline(self) -> float:
         """Loss of a model that sees no features."""

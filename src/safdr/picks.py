@@ -23,6 +23,10 @@ class Fits(Protocol):
         """Whether the optimum of a model lies at infinity."""
 
     @property
+    def converged(self) -> NDArray[np.bool_]:
+        """Whether a model is known to be at its optimum."""
+
+    @property
     def coefficients(self) -> FloatArray | None:
         """Slopes of linear models: subsets first, features last."""
 
@@ -60,6 +64,7 @@ class PaddedFits:
 
     losses: FloatArray
     separated: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
     coefficients: FloatArray | None
     intercepts: FloatArray | None
     n_iter: IntArray
@@ -83,6 +88,7 @@ def reordered(fits: Fits, order: IntArray) -> PaddedFits:
     return PaddedFits(
         losses=fits.losses[order],
         separated=fits.separated[order],
+        converged=fits.converged[order],
         coefficients=None if slopes is None else slopes[order],
         intercepts=None if offsets is None else offsets[order],
         n_iter=fits.n_iter[order],
@@ -129,6 +135,7 @@ def _joined(parts: dict[int, Fits], lengths: IntArray, longest: int) -> PaddedFi
     joined = PaddedFits(
         losses=np.concatenate([part.losses for part in fits]),
         separated=np.concatenate([part.separated for part in fits]),
+        converged=np.concatenate([part.converged for part in fits]),
         coefficients=np.concatenate(padded) if padded else None,
         intercepts=np.concatenate(offsets) if offsets else None,
         n_iter=np.concatenate([part.n_iter for part in fits]),

@@ -74,6 +74,10 @@ class AnnealingResult:
         Whether the subset separates the classes, completely or in part, so that the unpenalised
         model has no finite optimum. Certain for the winner; in part, it may go unnoticed in others,
         and it is False where no model was fitted.
+    converged : ndarray of shape (n_candidates,), dtype=bool
+        Whether the fit is known to be at its optimum, where there is one (`separated` says where
+        not). Of candidates that can't win it is False as a rule: they are not fitted to the end.
+        True where nothing is fitted to the training rows.
     coefficients : ndarray of shape (n_candidates, size) or (n_candidates, n_outputs, size), or None
         Coefficients of the linear models, on the original scale of the features: one row for two
         classes or one output, else one for each class or output. None where no such models were
@@ -106,6 +110,7 @@ class AnnealingResult:
     losses: FloatArray
     loss_name: str
     separated: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
     coefficients: FloatArray | None
     intercepts: FloatArray | None
     n_iter: IntArray

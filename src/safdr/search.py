@@ -121,6 +121,7 @@ class Search:
             losses=fits.losses,
             loss_name=OWN_LOSS if self.pick is None else self.pick.loss_name,
             separated=fits.separated,
+            converged=fits.converged,
             coefficients=fits.coefficients,
             intercepts=fits.intercepts,
             n_iter=fits.n_iter,
@@ -228,7 +229,7 @@ class Search:
         if self.pick is None:
             n = len(subsets)
             none, zeros = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
-            return PaddedFits(-values, none, None, None, zeros)
+            return PaddedFits(-values, none, ~none, None, None, zeros)
         fit = partial(fit_padded, self.pick, n_threads=n_threads)
         if self.cost is not None:
             # The winner need not have the smallest loss.

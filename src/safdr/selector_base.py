@@ -36,7 +36,7 @@ from safdr.picks import Pick
 from safdr.result import AnnealingResult
 from safdr.rows import Rows
 from safdr.search import Search
-from safdr.validation import warn_if_separated
+from safdr.validation import warn_if_separated, warn_if_unfinished
 
 # What the engine's settings are, whatever types of numbers the parameters were given as: a small
 # NumPy int would overflow, and a half-precision float spoil what it is multiplied with.
@@ -223,6 +223,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         fits: Any = result
         if result.coefficients is None:
             best, fits = 0, search.problem.pick.fit(result.subset[None])
+        warn_if_unfinished(bool(fits.converged[best] or fits.separated[best]), result.size)
         linear = self._linear_model(
             rows,
             fits.coefficients[best, ..., : result.size],

@@ -175,6 +175,19 @@ def warn_if_separated(separated: bool, size: int) -> None:
         )
 
 
+def warn_if_unfinished(finished: bool, size: int) -> None:
+    """Say once that the unpenalised model may not be the best on its features."""
+    if not finished:
+        warnings.warn(
+            f"The fit on the chosen {size} feature(s) stopped where rounding hides the way to its "
+            "optimum: its loss, and what was chosen by it, may be off. Values of a column that "
+            "differ by many orders of magnitude, or columns that are nearly equal, are the usual "
+            "reason: clip or transform them (logarithms, ranks), or leave one out.",
+            ConvergenceWarning,
+            stacklevel=_callers_level(),
+        )
+
+
 def _callers_level() -> int:
     """How far up the stack the user's own line is: past this package and scikit-learn."""
     level, frame = 1, sys._getframe(1)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -47,8 +48,15 @@ struct NewArray {
   std::vector<std::size_t> shape;
 
   explicit NewArray(std::vector<std::size_t> dimensions)
-      : data(std::accumulate(dimensions.begin(), dimensions.end(), std::int64_t{1}, std::multiplies<>())),
-        shape(std::move(dimensions)) {}
+      : NewArray(dimensions, std::accumulate(dimensions.begin(), dimensions.end(), std::int64_t{1}, std::multiplies<>())) {
+  }
+  NewArray(std::vector<std::size_t> dimensions, std::int64_t length) : data(length), shape(std::move(dimensions)) {
+#if defined(SAFDR_SANITIZED)
+    // What nobody writes shall be seen: not a number, the smallest integer, true.
+    using Limits = std::numeric_limits<T>;
+    std::fill_n(data.data(), length, Limits::has_quiet_NaN ? Limits::quiet_NaN() : static_cast<T>(Limits::lowest() + !Limits::is_signed));
+#endif
+  }
   auto release() {
     T* raw = data.release();
     nb::capsule owner(raw, [](void* p) noexcept { safdr::AlignedBuffer<T>::free(static_cast<T*>(p)); });
