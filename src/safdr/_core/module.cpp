@@ -48,13 +48,14 @@ struct NewArray {
   std::vector<std::size_t> shape;
 
   explicit NewArray(std::vector<std::size_t> dimensions)
-      : NewArray(dimensions, std::accumulate(dimensions.begin(), dimensions.end(), std::int64_t{1}, std::multiplies<>())) {
-  }
+      : NewArray(dimensions,
+                 std::accumulate(dimensions.begin(), dimensions.end(), std::int64_t{1}, std::multiplies<>())) {}
   NewArray(std::vector<std::size_t> dimensions, std::int64_t length) : data(length), shape(std::move(dimensions)) {
 #if defined(SAFDR_SANITIZED)
     // What nobody writes shall be seen: not a number, the smallest integer, true.
     using Limits = std::numeric_limits<T>;
-    std::fill_n(data.data(), length, Limits::has_quiet_NaN ? Limits::quiet_NaN() : static_cast<T>(Limits::lowest() + !Limits::is_signed));
+    const T odd = Limits::has_quiet_NaN ? Limits::quiet_NaN() : Limits::is_signed ? Limits::lowest() : Limits::max();
+    std::fill_n(data.data(), length, odd);
 #endif
   }
   auto release() {

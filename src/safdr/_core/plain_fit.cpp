@@ -28,6 +28,10 @@ constexpr double kFar = 250.0, kStill = 0.01;
 // than the third of how far it has come, does so since nothing else holds it.
 constexpr double kQuiet = 1e-8, kDrift = 0.05, kRounding = 1e-6;
 
+// Share of its curvature up to which a column counts as collinear with others: so near to what is flat that weights of
+// rows may make the difference.
+constexpr double kCollinear = 1e-9;
+
 // What rounding may add to the loss by a step, and what is no progress.
 constexpr double kRise = 1e-10, kProgress = 1e-14;
 
@@ -92,7 +96,8 @@ PlainFit::PlainFit(const ClassDesign& design, std::int64_t size)
       weight_(static_cast<std::size_t>(n_padded_)), shares_(static_cast<std::size_t>(n_classes_)),
       columns_(static_cast<std::size_t>(gram_.stride)), theta_(static_cast<std::size_t>(n_classes_ * q_)), step_(theta_.size()),
       logits_(static_cast<std::size_t>(n_classes_ * n_padded_)), move_(logits_.size()), chance_(logits_.size()),
-      rest_(logits_.size()), margin_(static_cast<std::size_t>(n_padded_)), gain_(margin_.size()), gradient_(stride_), bend_(static_cast<std::size_t>(stride_ * stride_)), factor_(stride_ * stride_),
+      rest_(logits_.size()), margin_(static_cast<std::size_t>(n_padded_)), gain_(margin_.size()), gradient_(stride_),
+      bend_(static_cast<std::size_t>(stride_ * stride_)), factor_(stride_ * stride_),
       blocks_(static_cast<std::size_t>(n_classes_ * (n_classes_ - 1) / 2 * gram_.stride * gram_.stride)) {
   double total = 0.0;
   for (std::int64_t n = 0; n < design.n_rows; ++n) total += design.weight ? design.weight[n] : 1.0;
@@ -115,7 +120,7 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
     for (std::int64_t j = 0; j < q_; ++j) theta_[row_of(c) * q_ + j] = start(c)[j] - start(common_)[j];
   }
   separated = converged = false;
-  std::size_t n_flat_at_first = 0;
+  collinear_.clear();
   bool going = false;  // whether rows seem to be on their way out
   double before = kInfinity, kept_loss = kInfinity;
   std::vector<double> kept;
@@ -142,23 +147,24 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
     sum_gradient();
     sum_hessian();
     solve();
-    if (n_iter == 0) n_flat_at_first = flat_.size();
-    // Far out, nobody knows what was flat at first.
+    // What is flat without features is so since columns are collinear. Elsewhere nobody knows.
     if (n_iter == 0 && start && !flat_.empty()) return run(subset, nullptr, max_iter);
+    if (n_iter == 0) collinear_ = unknowns_below(kCollinear);
+    std::erase_if(flat_, [&](std::int64_t j) { return std::ranges::count(collinear_, j) > 0; });
     Moves move = moves();
     bool quiet = move.live <= kQuiet || (move.live <= kNearby && stuck && move.live >= 0.5 * before);
     before = move.live;
-    const bool flat = quiet && flat_.size() > n_flat_at_first;
+    const bool flat = quiet && !flat_.empty();
     if (flat) {
       // Of rows that count less than rounding of the others: what they want where those want nothing.
       solve_flat();
       move = moves();
       quiet = move.live <= kSteady;
     }
-    // 4. At the optimum no row moves. If some that count no more do, or nothing bends the loss where something did at
-    //    first, they are on their way to infinity: they are sent there, to see whether anything comes up behind them.
+    // 4. At the optimum no row moves. If some that count no more do, or nothing bends the loss where something did
+    //    without features, they are on their way to infinity: they are sent there, to see whether anything comes up behind them.
     const bool leaving = quiet && move.slowest < kInfinity;
-    going = flat_.size() > n_flat_at_first || move.slowest < kInfinity;
+    going = !flat_.empty() || move.slowest < kInfinity;
     separated = quiet && (leaving ? move.all_gone : flat);
     converged = quiet && !leaving && !separated && move.live <= kSteady;
     // 5. Otherwise follow the step to about the smallest loss in its direction.
@@ -278,15 +284,22 @@ void PlainFit::sum_hessian() {
 void PlainFit::solve() {
   std::copy(bend_.begin(), bend_.end(), factor_.data());
   factorise(factor_.data(), n_unknown_, stride_);
-  flat_.clear();
-  for (std::int64_t i = 0; i < n_unknown_; ++i) {
-    if (factor_.data()[i * (stride_ + 1)] == 0.0) flat_.push_back(i);
-  }
+  flat_ = unknowns_below(0.0);
   std::copy_n(gradient_.data(), n_unknown_, step_.data() + q_);
   solve_with(factor_.data(), n_unknown_, stride_, gradient_.data());
   decrement_ = dot(gradient_.data(), step_.data() + q_, n_unknown_);
   std::copy_n(gradient_.data(), n_unknown_, step_.data() + q_);
   apply(step_.data(), move_);
+}
+
+// Unknowns to which those before them leave no more than this share of their curvature.
+std::vector<std::int64_t> PlainFit::unknowns_below(double share) const {
+  std::vector<std::int64_t> found;
+  for (std::int64_t i = 0; i < n_unknown_; ++i) {
+    const double inverse = factor_.data()[i * (stride_ + 1)], own = bend_[i * (stride_ + 1)];
+    if (inverse == 0.0 || 1.0 / (inverse * inverse) <= share * own) found.push_back(i);
+  }
+  return found;
 }
 
 // What a step moves two logits of a row by is the same where rounding may have made the difference.

@@ -67,6 +67,7 @@ class PlainFit {
   void sum_gradient();
   void sum_hessian();
   void solve();
+  std::vector<std::int64_t> unknowns_below(double share) const;
   void solve_flat();
   void drop_rounding(const double* step);
   Moves moves() const;
@@ -96,6 +97,7 @@ class PlainFit {
   AlignedBuffer<double> factor_;           // the Cholesky factor of that
   std::vector<double> blocks_;             // of the Hessian, one for each pair of classes
   std::vector<std::int64_t> flat_;         // unknowns along which nothing bends, as far as can be told
+  std::vector<std::int64_t> collinear_;    // those among them that others stand for
 };
 
 }  // namespace safdr
