@@ -1,4 +1,4 @@
-"""python -m fuzz [name ...] --seconds 60: random inputs until time is up; failures with their seeds."""
+"""python -m fuzz [name ...] --seconds 60: random inputs until time is up; failures by seed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def main() -> int:
 def run(
     name: str, seed: int, n_cases: int, seconds: float, n_jobs: int
 ) -> tuple[int, list[tuple[int, str]]]:
-    """Check seeds from `seed` on until so many are done or time is up; count them, list failures."""
+    """Check seeds from `seed` on until so many are done or time is up: their number, failures."""
     end = time.monotonic() + seconds
     failures: list[tuple[int, str]] = []
     with ProcessPoolExecutor(n_jobs) as pool:

@@ -1,4 +1,4 @@
-"""The smallest mean cross-entropy of a linear model, slowly and by other ways than the library's."""
+"""The smallest mean cross-entropy of a linear model, slowly and by ways that are not safdr's."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ CAPS = (3.0, 30.0, 1e3, 1e5, 1e8, 1e12, np.inf)
 
 
 def smallest_loss(X, codes, n_classes, weight) -> float:
-    """Mean cross-entropy at the best point that any of several ways leads to."""
-    quartiles = np.percentile(X, [25, 50, 75], axis=0)
-    near = quartiles[2] - quartiles[0]
-    spread = X.std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
-    robust = (X - quartiles[1]) / np.where(near > 1e-12 * spread, near, spread)
+    """Mean cross-entropy at the best point that either of two ways leads to."""
+    low, median, high = np.percentile(X, [25, 50, 75], axis=0)
+    near, spread = high - low, _spread(X)
+    robust = (X - median) / np.where(near > 1e-12 * spread, near, spread)
     theta = np.zeros((n_classes - 1, X.shape[1] + 1))
     for cap in CAPS:
         if cap < np.inf and np.abs(robust).max() <= cap:
@@ -27,8 +25,18 @@ def smallest_loss(X, codes, n_classes, weight) -> float:
     return min(capped, plain)
 
 
+def _spread(X):
+    """Standard deviations of the columns; one for those that are constant."""
+    deviation = X.std(axis=0)
+    return np.where(deviation > 0, deviation, 1.0)
+
+
 def newton(Z, codes, weight, theta, n_steps: int = 200):
-    """Newton's method with a damped Hessian, from theta; coefficients and loss where it ends."""
+    """Newton's method with a damped Hessian, from theta; coefficients and loss where it ends.
+
+    A step that does not lead down is tried again with more damping, after one that does there is
+    less: what is left of it at the end is next to nothing.
+    """
     Z = np.column_stack([Z, np.ones(len(Z))])
     share = weight / weight.sum()
     damping = 1e-3
@@ -71,15 +79,30 @@ def _derivatives(Z, codes, share, theta):
     return loss, gradient, hessian.reshape(n_others * q, n_others * q)
 
 
+def loss_of(X, codes, weight, coefficients, intercepts) -> tuple[float, float]:
+    """Mean cross-entropy of a model, and the smallest margin of a row's own class over another.
+
+    In extended precision, where there is one: huge values may cancel.
+    """
+    logits = X.astype(np.longdouble) @ coefficients.T + intercepts
+    if logits.ndim == 1:  # one set of coefficients for two classes
+        logits = np.column_stack([np.zeros_like(logits), logits])
+    rows = np.arange(len(X))
+    margins = logits[rows, codes][:, None] - logits
+    loss = np.average(np.log(np.exp(-margins).sum(axis=1)), weights=weight)
+    margins[rows, codes] = np.inf
+    return float(loss), float(margins.min())
+
+
 def is_separated(X, codes, n_classes) -> bool:
     """Whether some direction puts no row on the wrong side of any class, and one on its own.
 
     By a linear program: the sum of what the rows gain, each at most one, is as large as it can be.
     """
-    Z = np.column_stack(
-        [(X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1), np.ones(len(X))]
-    )
+    Z = np.column_stack([(X - X.mean(axis=0)) / _spread(X), np.ones(len(X))])
     q = Z.shape[1]
+    # Of each row and each other class: what a direction adds to the logit of the row's own class
+    # more than to that of the other.
     sides = []
     for c in range(n_classes):
         others = np.flatnonzero(codes != c)
