@@ -140,7 +140,8 @@ def _rare(rng, codes, signal):
 
 def _log_normal(rng, codes, signal):
     """Over some orders of magnitude."""
-    return np.exp(rng.uniform(0.5, 4) * signal)
+    own = signal + rng.uniform(0.1, 1) * rng.normal(size=len(codes))
+    return np.exp(rng.uniform(0.5, 4) * own)
 
 
 def _cauchy(rng, codes, signal):

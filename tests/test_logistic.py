@@ -195,7 +195,7 @@ def test_under_quasi_separation_the_cross_entropy_is_that_of_the_other_rows():
     rest = dummy == 0
     left = fit(X[rest], y[rest], [[0, 1]]).cross_entropies[0] * rest.mean()
     assert fits.cross_entropies[0] == pytest.approx(left, rel=1e-2)
-    assert fits.cross_entropies[0] >= left
+    assert fits.cross_entropies[0] >= left * (1 - 1e-15)
 
 
 def test_rows_that_touch_at_one_point_are_flagged():

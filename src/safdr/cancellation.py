@@ -62,11 +62,12 @@ class Cancellation:
     def task(self) -> Iterator[None]:
         """Run the body as one of the tasks."""
         end_with(self._process)
-        self.check()
         group = _GROUPS.get(self._id, _Group())
         with group.changed:
             group.n_running += 1
         try:
+            # Once it counts, the owner waits for it: before that, it could leave in between.
+            self.check()
             with asking(self.check):
                 yield
         finally:

@@ -26,7 +26,8 @@ def end_with(owner: int) -> None:
     """
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid == owner:
-        _watch(owner, os.getpid())
+        # Which may have had a server fork it, that ends with its owner.
+        _watch(os.getppid(), os.getpid())
 
 
 def watched(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,12 +51,12 @@ def _run_watched(owner: int, function: Callable[..., Any], *args: Any) -> Any:
 
 
 @lru_cache
-def _watch(owner: int, process: int) -> None:
+def _watch(parent: int, process: int) -> None:
     """Watch once in each process: one that is forked has the cache of its parent."""
 
     def watch() -> None:
         # A process whose parent has ended gets another one.
-        while os.getppid() == owner:
+        while os.getppid() == parent:
             time.sleep(WATCH_SECONDS)
         # At once: files are written atomically, and there is nobody left to answer to.
         os._exit(1)

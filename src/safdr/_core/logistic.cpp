@@ -21,7 +21,8 @@ namespace {
 // Newton's method converges quadratically towards a finite optimum; on the way to infinity, where a
 // direction separates the classes in part, each step divides what is left by e. A decrement that is small
 // already (relative to the loss without features) and yet shrinks by about 1/e = 0.37, so many times in a
-// row, means separation. Larger ratios, and rising decrements, are the way of fits that outliers make hard.
+// row, is a sign of separation, and the plain path judges. Larger ratios, and rising decrements, are the way of fits
+// that outliers make hard.
 constexpr double kLeastSlow = 0.3, kMostSlow = 0.45, kSmallDecrement = 1.5e-3;
 constexpr int kSlowSteps = 4;
 

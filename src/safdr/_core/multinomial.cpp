@@ -31,8 +31,10 @@ constexpr int kSlowSteps = 4;
 // as long as no more products than this are needed.
 constexpr int kFewProducts = 3;
 
-// So many steps of a fit that need not be exact should be the last, and are not.
+// So many steps should be the last, and are not.
 constexpr int kMaxUntold = 3;
+
+constexpr std::int64_t kMostUnknowns = 500;
 
 constexpr int kMaxHalvings = 30;
 
@@ -132,7 +134,7 @@ class Fit {
       drifting_ = options_.exact && slow_steps >= kSlowSteps && left_ <= kDriftTol * f_.null_loss;
       converged_ = left_ <= options_.tol * f_.null_loss;
       if ((drifting_ || converged_) && !certain()) {
-        if (options_.exact || ++n_untold > kMaxUntold) return hand_over();
+        if (drifting_ || ++n_untold > kMaxUntold) return hand_over();
         converged_ = false;
       }
       full_step_ = descend();
@@ -148,9 +150,10 @@ class Fit {
   bool certain() {
     solve_newton(options_.exact ? kExactLast : kRoughLast);
     const SoftmaxLoss::Moves moves = largest_moves(f_, step_.data(), probability_.data());
+    if (!solved_) return false;
     if (moves.range <= (options_.exact ? kSteady : kNearby)) return !drifting_;
-    if (wild_ || !(moves.excess <= (options_.exact ? kExcess : kRoughExcess))) return false;
-    drifting_ = options_.exact;
+    // The pace alone tells rows on their way to infinity: little left to gain is no proof.
+    if (wild_ || (options_.exact && !drifting_) || !(moves.excess <= (options_.exact ? kExcess : kRoughExcess))) return false;
     return true;
   }
 
@@ -161,6 +164,8 @@ class Fit {
   }
 
   void take_plain_path(const std::int32_t* subset) {
+    // Of so many unknowns a matrix takes too long. The pace has told what it can.
+    if ((f_.n_classes - 1) * f_.q > kMostUnknowns) return;
     if (!plain_) plain_.emplace(design_, f_.q - 1);
     PlainFit::Start here;
     if (from_here_) here = [&](std::int64_t c) { return theta_.data() + c * f_.stride; };
@@ -215,6 +220,7 @@ class Fit {
       combine(scaled_.data(), following / rest, direction_.data(), direction_.data(), n_);
       rest = following;
     }
+    solved_ = rest <= enough;
     decrement_ = decrement;
     left_ = 0.5 * decrement;
     return n_products;
@@ -249,6 +255,7 @@ class Fit {
   ClassEvaluation now_{};
   double left_ = 0.0, decrement_ = 0.0, fraction_ = 0.0;
   bool full_step_ = false, converged_ = false, drifting_ = false;
+  bool solved_ = false;     // whether the step is as good as was asked for
   bool wild_ = false;       // whether a column is
   bool from_here_ = false;  // where the plain path starts
   bool final_ = false;      // whether nothing is left to do about it

@@ -48,8 +48,8 @@ void run_tasks(std::int64_t n_tasks, std::int64_t n_threads, Worker worker) {
   helpers.reserve(n_workers);
   try {
     for (std::size_t i = 1; i < n_workers; ++i) helpers.emplace_back(work, i);
-  } catch (const std::system_error&) {
-    // No more threads to be had: those there are do all the work.
+  } catch (const std::exception&) {
+    // No more threads, or memory for them, to be had: those there are do all the work.
   }
   work(0);
   // While the others are still at work the caller may give up.

@@ -123,7 +123,7 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
   collinear_.clear();
   bool going = false;  // whether rows seem to be on their way out
   double before = kInfinity, kept_loss = kInfinity;
-  std::vector<double> kept;
+  std::vector<double> kept = theta_;
   for (n_iter = 0; n_iter <= max_iter && !stopped(); ++n_iter) {
     // 1. Where every row is on its own side the classes are separated.
     if (evaluate()) {
@@ -178,6 +178,7 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
     }
     for (std::size_t i = 0; i < theta_.size(); ++i) theta_[i] -= fraction * step_[i];
   }
+  theta_ = kept;  // the loss is that of this point
 }
 
 void PlainFit::take_columns(const std::int32_t* subset) {
@@ -383,7 +384,7 @@ PlainFit::Moves PlainFit::moves() const {
       const double margin = logits_[own] - logits_[at(c)];
       // One that counts no more may come back.
       if (chance_[at(c)] > kLeaving || margin + gain < kBack) {
-        found.live = std::max(found.live, std::abs(gain));
+        if (!(std::abs(gain) <= found.live)) found.live = std::abs(gain);  // not a number stays that
       } else if (gain < 0.0) {
         found.limit = std::min(found.limit, (kBack - margin) / gain);
       } else if (gain > std::max(kDrift, kRounding * margin)) {
@@ -434,12 +435,12 @@ double PlainFit::line_search(double largest) {
   // A slope that is next to nothing may have led up for long.
   if (std::abs(here.slope) <= kFlat * -first && here.loss <= loss) return high;
   // Farther: so far that nothing of the rows is left, if need be.
-  while (here.slope < 0.0 && 2.0 * high * largest <= kFar) {
+  while (here.slope < 0.0 && !stopped() && 2.0 * high * largest <= kFar) {
     low = high;
     here = along(high *= 2.0);
   }
   if (here.slope <= 0.0) return high;
-  for (int halving = 0; halving < kMaxHalvings; ++halving) {
+  for (int halving = 0; halving < kMaxHalvings && !stopped(); ++halving) {
     const double middle = 0.5 * (low + high);
     const double slope = along(middle).slope;
     (slope <= 0.0 ? low : high) = middle;
