@@ -1,0 +1,84 @@
+"""Ctrl-C ends a long search or fit within a second, wherever it comes."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT to a process")
+
+# What is promised is a second; the rest is for a busy machine.
+SOON = 2.0
+
+# Each goes on for several times as long as the test waits.
+SCRIPT = """
+import signal, sys, time
+import numpy as np
+from safdr import AnnealingSelector, evaluate_subsets
+
+# It may be ignored where the tests run in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+n_jobs = int(sys.argv[2])
+rng = np.random.default_rng(0)
+
+def rows(n_rows, n_features, n_classes=2):
+    y = np.arange(n_rows) % n_classes
+    X = rng.normal(size=(n_rows, n_features))
+    X[:, :5] += 0.3 * y[:, None]
+    return X, y
+
+def threes(n_features):
+    return np.arange(n_features).reshape(-1, 3).tolist()
+
+def search(size, X, y, **wishes):
+    selector = AnnealingSelector(size, n_jobs=n_jobs, random_state=0, **wishes)
+    return lambda: selector.fit(X, y)
+
+def fits(size, X, y):
+    subsets = [np.sort(rng.permutation(X.shape[1])[:size]) for _ in range(5000)]
+    return lambda: evaluate_subsets(X, y, subsets, n_jobs=n_jobs)
+
+CASES = {
+    "groups": lambda: search(100, *rows(800, 600), groups=threes(600)),
+    "few rows": lambda: search(None, *rows(70, 1500)),
+    "costs": lambda: search(
+        250, *rows(800, 1500), groups=threes(1500), feature_cost=np.full(1500, 1e-3)
+    ),
+    "logistic fits": lambda: fits(15, *rows(300_000, 30)),
+    "softmax search": lambda: search(20, *rows(60_000, 40, 10)),
+}
+work = CASES[sys.argv[1]]()
+print("started", flush=True)
+try:
+    work()
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+    raise
+"""
+
+
+@pytest.mark.parametrize(("n_jobs", "wait"), [(1, 2.0), (2, 1.2)])
+@pytest.mark.parametrize("case", ["groups", "few rows", "costs", "logistic fits", "softmax search"])
+def test_ctrl_c_ends_it_within_a_second(tmp_path, case, n_jobs, wait):
+    script = tmp_path / "work.py"
+    script.write_text(SCRIPT)
+    process = subprocess.Popen(
+        [sys.executable, str(script), case, str(n_jobs)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout.readline() == "started\n"
+        time.sleep(wait)
+        assert process.poll() is None, "it must still be at work"
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        caught, errors = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert float(caught) - sent < SOON
+    assert process.returncode == -signal.SIGINT
+    assert errors.rstrip().endswith("KeyboardInterrupt")
