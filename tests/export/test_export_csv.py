@@ -68,7 +68,7 @@ def as_rows(data, delimiter=","):
         "a,b,t\n1,2,é\n2,3,x\n".encode("utf-32"),
         "a,b,t\n1,2,é\n2,3,x\n".encode("utf-16-le"),
         b"\n\r\na,b,t\n1,2,x\n2,3,y\n",
-        gzip.compress(b"a,b,t\n1,2,x\n2,3,y\n"),
+        gzip.compress(b"a,b,t\n1,2,x\n2,3,y\n", mtime=0),
         b"a,b,t\n0x,2,x\n".replace(b"0x", b"007"),
         b"a,b,t\n9007199254740993,99999999999999999999,x\n",
         b'a,b,t\n1,2,"x\n',
