@@ -1,5 +1,7 @@
 """Fits in order of preference: complete separation ends the contest, for readers as well."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -79,6 +81,47 @@ def test_the_first_complete_separation_ends_the_contest(n_classes, n_threads):
     one = data.fit(SUBSETS, best_only=True)
     for name in ("coefficients", "intercepts", "cross_entropies", "separated", "n_iter"):
         np.testing.assert_array_equal(getattr(one, name), getattr(fits, name))
+
+
+def assert_as_documented(fits, n_known):
+    """Numbers for the first ones, nothing for those after them, and no flag or count but real ones.
+
+    Under sanitizers new arrays are full of what no fit writes: it must not come out.
+    """
+    known = np.arange(len(fits.n_iter)) < n_known
+    for some in (fits.coefficients, fits.intercepts, fits.cross_entropies):
+        assert np.isfinite(some[known]).all()
+        assert np.isnan(some[~known]).all()
+    for flags in (fits.separated, fits.converged):
+        assert flags.dtype == bool
+        # Of a byte that is neither, NumPy would say that it is true.
+        assert flags.view(np.uint8).max(initial=0) <= 1
+        assert not flags[~known].any()
+    assert not (fits.separated & fits.converged).any()
+    assert ((fits.n_iter >= 0) & (fits.n_iter < 10_000)).all()
+    assert not fits.n_iter[~known].any()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("end", [0, 1, 2, 7, 29, None])
+def test_nothing_comes_out_that_no_fit_has_written(n_classes, n_threads, weighted, end):
+    X, codes = separable(n_classes)
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(0.1, 3.0, len(X)) if weighted else None
+    kind = LogisticData if n_classes == 2 else MultinomialData
+    data = kind(X, codes, weight, within_moments(X, codes, n_classes, weight))
+    pairs = itertools.permutations(range(7), 2)
+    subsets = np.array([pair for pair in pairs if {*pair} not in ({0, 1}, {2, 3})][:30])
+    if end is not None:
+        subsets[end] = 0, 1
+    n_known = 30 if end is None else end + 1
+    for best_only, n_of_them in ((True, n_known), (False, 30)):
+        fits = data.fit(subsets, best_only=best_only, n_threads=n_threads)
+        assert_as_documented(fits, n_of_them)
+        completely = np.flatnonzero(fits.cross_entropies == 0)
+        assert completely.tolist() == ([] if end is None else [end])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
