@@ -48,7 +48,7 @@ class MultinomialFits:
     separated : ndarray of shape (n_subsets,), dtype=bool
         Whether the optimum lies at infinity: certain where the cross-entropy is 0, since the
         coefficients then classify every row right. Elsewhere, where a part of the rows is
-        separated, it is told from the pace of Newton's method.
+        separated, it is told from rows that move on when nothing is left to gain.
     converged : ndarray of shape (n_subsets,), dtype=bool
         Whether the optimum was reached; not so under separation.
     n_iter : ndarray of shape (n_subsets,)

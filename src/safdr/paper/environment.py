@@ -53,7 +53,7 @@ def _engine() -> str:
 def mixed_engines(rows: Iterable[Row]) -> str | None:
     """Say which versions of the engine made the rows of SA-FDR, if it was more than one.
 
-    The other methods owe it their unpenalised refits alone, which have one answer.
+    The other methods owe it their unpenalised refits alone.
 
     Parameters
     ----------
