@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.criterion import Criterion
+from safdr._engine.criterion import Criterion
 
 IntArray = NDArray[np.int64]
 

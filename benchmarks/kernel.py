@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.kernel_job import JOBS
 from benchmarks.rows import RESULTS
 from safdr import _core
-from safdr.atomic import write_atomically
+from safdr._atomic import write_atomically
 
 BOUNDS = RESULTS / "kernel.json"
 # How much more than the kept count is let through: compilers of one family differ by less.

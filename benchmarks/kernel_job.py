@@ -6,10 +6,11 @@ import sys
 
 import numpy as np
 
-from safdr.annealing.chains import SwapChains, random_subsets
-from safdr.criterion import fisher_criterion
-from safdr.logistic import LogisticData
-from safdr.moments import FloatArray, IntArray, WithinMoments, within_moments
+from safdr._engine.annealing.chains import SwapChains, random_subsets
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.criterion import fisher_criterion
+from safdr._engine.fits.logistic import LogisticData
+from safdr._engine.moments import WithinMoments, within_moments
 
 N_ROWS, N_FEATURES, N_REPLICAS = 1000, 60, 10
 # One for each width of the small matrices that the kernel knows by heart, and one beyond.

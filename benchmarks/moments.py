@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.rows import keep
 from benchmarks.timing import take_turns
-from safdr.moments import within_moments
+from safdr._engine.moments import within_moments
 
 ROUNDS = 11
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
-from safdr.criterion import Criterion, fisher_criterion
-from safdr.moments import within_moments
+from safdr._engine.criterion import Criterion, fisher_criterion
+from safdr._engine.moments import within_moments
 from safdr.paper.datasets import get_dataset, load
 from safdr.paper.methods import annealing_defaults
 from safdr.paper.models import sizes_up_to

@@ -10,9 +10,9 @@ from sklearn.datasets import load_breast_cancer
 import reference
 from benchmarks.rows import keep
 from benchmarks.timing import take_turns
-from safdr.annealing.chains import SwapChains, random_subsets
-from safdr.criterion import Criterion, fisher_criterion
-from safdr.moments import within_moments
+from safdr._engine.annealing.chains import SwapChains, random_subsets
+from safdr._engine.criterion import Criterion, fisher_criterion
+from safdr._engine.moments import within_moments
 
 ROUNDS = 7
 N_REPLICAS, N_PROPOSALS = 50, 2000

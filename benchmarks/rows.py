@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from safdr.atomic import write_atomically
+from safdr._atomic import write_atomically
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -10,7 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 from safdr import problem, search
-from safdr.logistic import LogisticData
+from safdr._engine.fits.logistic import LogisticData
 
 # Part, and where the function that does it is looked up. None of them calls another.
 PARTS = (

@@ -9,7 +9,7 @@ from benchmarks.problem import title_of
 from benchmarks.rows import RESULTS, read
 from benchmarks.table_parts import Rows, compare, markdown
 from benchmarks.task_table import tasks
-from safdr.atomic import write_atomically
+from safdr._atomic import write_atomically
 
 PARTS = ("moments", "annealing", "fits", "rest")
 

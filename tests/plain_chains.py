@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 
-from safdr.criterion import Criterion
+from safdr._engine.criterion import Criterion
 from safdr.testing import all_subsets
 
 N_FEATURES, SIZE = 6, 3

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 import reference
-from safdr.annealing.anneal import AnnealingSettings, _Draws, anneal
-from safdr.annealing.chains import SwapChains, random_subsets
-from safdr.criterion import Criterion, fisher_criterion
-from safdr.moments import within_moments
+from safdr._engine.annealing.chains import SwapChains, random_subsets
+from safdr._engine.annealing.loop import AnnealingSettings, _Draws, anneal
+from safdr._engine.criterion import Criterion, fisher_criterion
+from safdr._engine.moments import within_moments
 
 QUIET = AnnealingSettings(n_batches=1, batch_fraction=1.0)
 

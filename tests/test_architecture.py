@@ -12,40 +12,25 @@ import safdr
 from safdr import testing
 
 SOURCE = Path(safdr.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 
-# What each room of the engine may import of the package: arrays go down, nothing comes back up.
-ENGINE = {
-    "moments": {"moments"},
-    "checkpoint": set(),
-    "result": {"moments"},
-    "criterion": {"moments"},
-    "constraints": {"constraints", "moments"},
-    "batches": {"moments"},
-    "annealing": {
-        *("annealing", "_core", "checkpoint", "constraints", "criterion", "moments", "result")
-    },
-    "design": {"_core", "moments"},
-    "contest": {"moments"},
-    "logistic": {"_core", "contest", "design", "moments"},
-    "multinomial": {"_core", "contest", "design", "moments"},
-    "least_squares": {"checkpoint", "moments"},
-    "picks": {"moments"},
-    "problem": {
-        *("criterion", "least_squares", "logistic", "moments", "multinomial", "picks"),
-    },
-    "spaces": {"annealing", "constraints", "criterion", "moments"},
-    "search": {
-        *("annealing", "batches", "constraints", "criterion", "moments", "picks"),
-        *("problem", "result", "spaces"),
-    },
-    "testing": {"testing", "annealing", "criterion", "moments"},
+# What each room may import of the package; `safdr` is the public names. A plain name is a module.
+MAY_IMPORT = {
+    "_atomic": set(),
+    "result": {"_engine"},
+    "_engine": {"_core", "result"},
+    "_estimators": {"_atomic", "_engine", "result"},
+    "table": set(),
+    "export": {"_atomic", "table"},
+    "display": {"safdr", "result", "_estimators"},
+    "report": {"safdr", "_atomic", "display", "result", "_estimators"},
+    "cli": {"safdr", "paper", "_atomic", "export", "report", "result", "table", "_estimators"},
+    "testing": {"_engine"},
 }
-# Rooms that know matrices; results and the estimators stand between them and the readers.
-INNER = set(ENGINE) - {"checkpoint", "result"} | {"_core"}
-READERS = {"display", "report", "export", "cli", "paper"}
-# Rooms about tables, and what they may import of the package: neither models nor engine.
-ABOUT_TABLES = {"table": {"table"}, "export": {"export", "table"}}
-ENGINE_MAY_USE = {"numpy", "scipy"}
+# Private by their spelling alone: the standard library's, and what scikit-learn asks estimators for.
+NOT_PRIVATE = {"_exit", "_getframe", "_replace", "_validate_params"}
+ARRAYS_ALONE = {"numpy", "scipy"} | sys.stdlib_module_names
 
 
 def room_of(path):
@@ -60,85 +45,71 @@ def imported_modules(tree):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports hide the room they reach into"
-            yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def rooms():
-    """Room by room: the rooms of the package and the other packages that it imports."""
-    own, foreign = {}, {}
-    names = {room_of(path) for path in SOURCE.rglob("*.py")} | {"_core"}
-    for path in SOURCE.rglob("*.py"):
-        room = room_of(path)
-        own.setdefault(room, set())
-        foreign.setdefault(room, set())
-        for module in imported_modules(ast.parse(path.read_text(encoding="utf-8"))):
-            top, *rest = module.split(".")
-            if top != "safdr":
-                foreign[room].add(top)
-            elif rest and rest[0] in names:
-                own[room].add(rest[0])
-    return own, foreign
+def room_imported(module):
+    """The room of the package that an imported name belongs to; None for another package's."""
+    top, *rest = module.split(".")
+    if top != "safdr":
+        return None
+    return rest[0] if rest and rest[0] in {*map(room_of, FILES), "_core"} else "safdr"
 
 
-OWN, FOREIGN = rooms()
+def private_names_defined(tree):
+    """Private methods and attributes that a module gives its own objects."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+        elif isinstance(node, ast.ImportFrom):
+            yield from (alias.name for alias in node.names)
 
 
-def test_the_rooms_are_found():
-    assert set(ENGINE) <= set(OWN)
-    assert "criterion" in OWN["search"]
-    assert "_core" in OWN["annealing"]
-    assert "sklearn" in FOREIGN["selector_base"]
+def reaches(tree):
+    """Private names that a module reaches for in something other than itself."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute) or re.match(r"__|[^_]", node.attr):
+            continue
+        owner = node.value
+        if isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name):
+            owner = owner.func  # super()._name
+        if not (isinstance(owner, ast.Name) and owner.id in {"self", "cls", "super"}):
+            yield node.attr
 
 
-@pytest.mark.parametrize("room", sorted(ENGINE))
-def test_a_room_of_the_engine_imports_only_those_below(room):
-    assert OWN[room] <= ENGINE[room]
+def test_every_room_has_a_rule():
+    assert {room_of(path) for path in FILES} == {*MAY_IMPORT, "__init__", "paper"}
 
 
-@pytest.mark.parametrize("room", sorted(ENGINE))
-def test_a_room_of_the_engine_knows_arrays_only(room):
-    assert FOREIGN[room] <= ENGINE_MAY_USE | sys.stdlib_module_names
-
-
-@pytest.mark.parametrize("room", sorted(READERS & set(OWN)))
-def test_a_reader_of_results_never_reaches_into_the_engine(room):
-    assert not OWN[room] & INNER
-
-
-@pytest.mark.parametrize("room", sorted(ABOUT_TABLES))
-def test_a_room_about_tables_knows_no_estimator(room):
-    assert OWN[room] == ABOUT_TABLES[room]
-
-
-# The package itself hands out the names of all rooms.
-@pytest.mark.parametrize("room", sorted(set(OWN) - READERS - {"__init__"}))
-def test_nothing_but_readers_imports_a_reader(room):
-    assert not OWN[room] & READERS
-
-
-@pytest.mark.parametrize("room", sorted(set(OWN) - {"cli", "__main__"}))
-def test_nothing_imports_the_command_line(room):
-    assert "cli" not in OWN[room]
-
-
-@pytest.mark.parametrize("room", sorted(set(OWN) - {"testing"}))
-def test_nothing_imports_the_contract_tests(room):
-    assert "testing" not in OWN[room]
-
-
-def test_only_the_page_of_the_report_knows_the_template_engine():
-    knowing = {
-        path.name
-        for path in (SOURCE / "report").rglob("*.py")
-        if "jinja2" in set(imported_modules(ast.parse(path.read_text(encoding="utf-8"))))
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_a_room_imports_only_those_it_may(room):
+    found = {
+        (path.name, module)
+        for path in FILES
+        if room_of(path) == room
+        for module in imported_modules(TREES[path])
+        if room_imported(module) not in {None, room, *MAY_IMPORT[room]}
     }
-    assert knowing == {"page.py"}
+    assert not found
 
 
-def test_whole_files_are_written_with_the_standard_library_alone():
-    assert not OWN["atomic"]
-    assert FOREIGN["atomic"] <= sys.stdlib_module_names
+def test_the_engine_knows_arrays_only():
+    for path in FILES:
+        if room_of(path) in {"_engine", "result"}:
+            foreign = {module.split(".")[0] for module in imported_modules(TREES[path])} - {"safdr"}
+            assert foreign <= ARRAYS_ALONE, path
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_a_room_leaves_the_private_names_of_others_alone(room):
+    own = [TREES[path] for path in FILES if room_of(path) == room]
+    defined = {name for tree in own for name in private_names_defined(tree)}
+    found = {name for tree in own for name in reaches(tree)}
+    assert not found - defined - NOT_PRIVATE
 
 
 # ---- Public names -------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from safdr.atomic import place_of, write_all_atomically, write_atomically
+from safdr._atomic import place_of, write_all_atomically, write_atomically
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="about links, modes and pipes")
 
@@ -145,7 +145,7 @@ def test_a_pipe_passes_everything_on(tmp_path):
 WRITE_BETWEEN = """
 import sys
 from pathlib import Path
-from safdr.atomic import write_atomically
+from safdr._atomic import write_atomically
 print("before", flush=True)
 write_atomically(Path(sys.argv[1]), b"between\\n")
 print("after", flush=True)
@@ -187,7 +187,7 @@ def test_streams_are_told_from_files(tmp_path):
 
 def test_a_process_that_was_forked_has_its_own_open_files(tmp_path):
     script = "import os\nif os.fork():\n    os.wait()\n    os._exit(0)\n" + WRITE_BETWEEN
-    script = f"import safdr.atomic\n{script}"
+    script = f"import safdr._atomic\n{script}"
     with (tmp_path / "out").open("w+b") as out:
         subprocess.run([sys.executable, "-c", script, "/proc/self/fd/1"], stdout=out, check=True)
     assert (tmp_path / "out").read_bytes() == b"before\nbetween\nafter\n"
@@ -253,7 +253,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path, monkeypatch, num
 LIMITED = """
 import resource, signal, sys
 from pathlib import Path
-from safdr.atomic import write_atomically
+from safdr._atomic import write_atomically
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
     write_atomically(Path(sys.argv[1]), b"x" * 100_000)

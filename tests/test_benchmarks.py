@@ -11,8 +11,8 @@ from benchmarks import greedy, kernel, rows, table, task_peers, task_problem, ta
 from benchmarks.split import split_time
 from benchmarks.tts import time_to_solution
 from safdr import anneal_path, evaluate_subsets, search
-from safdr.criterion import fisher_criterion
-from safdr.moments import within_moments
+from safdr._engine.criterion import fisher_criterion
+from safdr._engine.moments import within_moments
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ import pytest
 from scipy.stats import chisquare
 
 import reference
-from safdr.annealing.cached_objective import CachedObjective
-from safdr.annealing.chains import SwapChains
-from safdr.annealing.objective_chains import ObjectiveChains, finite_start
-from safdr.annealing.quadratic_objective import QuadraticObjective
-from safdr.constraints import Constraints
-from safdr.criterion import Criterion, fisher_criterion, stack_criteria
-from safdr.moments import within_moments
+from safdr._engine.annealing.cached_function import CachedObjective
+from safdr._engine.annealing.chains import SwapChains
+from safdr._engine.annealing.function_chains import ObjectiveChains, finite_start
+from safdr._engine.annealing.quadratic_function import QuadraticObjective
+from safdr._engine.constraints import Constraints
+from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
+from safdr._engine.moments import within_moments
 
 # ---- The cache ----------------------------------------------------------------------------------
 

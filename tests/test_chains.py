@@ -9,9 +9,9 @@ from sklearn.datasets import load_breast_cancer
 
 import reference
 from safdr import _core
-from safdr.annealing.chains import SwapChains, _with_collinear, random_subsets
-from safdr.criterion import Criterion, fisher_criterion, stack_criteria
-from safdr.moments import within_moments
+from safdr._engine.annealing.chains import SwapChains, _with_collinear, random_subsets
+from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
+from safdr._engine.moments import within_moments
 
 # A right sampler fails a chi-square test at this level once in ten thousand seeds; ours are fixed.
 LEVEL = 1e-4

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from safdr.annealing.chains import SwapChains
-from safdr.criterion import Criterion
+from safdr._engine.annealing.chains import SwapChains
+from safdr._engine.criterion import Criterion
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from scipy.stats import chisquare
 
 import reference
-from safdr.annealing.chains import SwapChains
-from safdr.constraints import Constraints
-from safdr.criterion import Criterion, stack_criteria
+from safdr._engine.annealing.chains import SwapChains
+from safdr._engine.constraints import Constraints
+from safdr._engine.criterion import Criterion, stack_criteria
 
 LEVEL = 1e-4
 N = 8

@@ -6,18 +6,18 @@ import time
 import numpy as np
 import pytest
 
-import safdr.annealing.anneal
-from safdr.annealing.anneal import AnnealingSettings
-from safdr.annealing.chains import SwapChains
-from safdr.annealing.unit_chains import UnitChains
-from safdr.checkpoint import asking, look_up
-from safdr.constraints import Constraints
-from safdr.criterion import Criterion
-from safdr.logistic import LogisticData
-from safdr.moments import within_moments
-from safdr.multinomial import MultinomialData
-from safdr.problem import ClassProblem
-from safdr.search import Search
+import safdr._engine.annealing.loop
+from safdr._engine.annealing.chains import SwapChains
+from safdr._engine.annealing.group_chains import UnitChains
+from safdr._engine.annealing.loop import AnnealingSettings
+from safdr._engine.constraints import Constraints
+from safdr._engine.criterion import Criterion
+from safdr._engine.fits.logistic import LogisticData
+from safdr._engine.fits.multinomial import MultinomialData
+from safdr._engine.interrupt import asking, look_up
+from safdr._engine.moments import within_moments
+from safdr._engine.problem import ClassProblem
+from safdr._engine.search import Search
 
 SEED = np.random.SeedSequence(0)
 
@@ -242,7 +242,7 @@ def test_a_search_asks_between_the_steps():
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_a_search_stops_in_the_midst_of_a_step(monkeypatch, n_threads):
-    monkeypatch.setattr(safdr.annealing.anneal, "look_up", lambda: None)
+    monkeypatch.setattr(safdr._engine.annealing.loop, "look_up", lambda: None)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 600)), np.arange(300) % 2
     search = Search(ClassProblem(X, y), settings=AnnealingSettings(sweeps=1000.0), seed=0)

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from safdr.annealing.chains import SwapChains, random_subsets, subset_values
-from safdr.criterion import Criterion, fisher_criterion
-from safdr.moments import within_moments
+from safdr._engine.annealing.chains import SwapChains, random_subsets, subset_values
+from safdr._engine.criterion import Criterion, fisher_criterion
+from safdr._engine.moments import within_moments
 
 
 def criterion_of(rng, n_features=12, n_columns=1):

@@ -8,16 +8,16 @@ import pytest
 
 from plain_chains import N_FEATURES, small_criterion
 from safdr import AnnealingRegressorSelector, AnnealingSelector
-from safdr.annealing.anneal import AnnealingSettings
-from safdr.annealing.chains import SwapChains, random_subsets, subset_values
-from safdr.annealing.complement import Complement
-from safdr.annealing.complement_chains import ComplementChains
-from safdr.constraints import Constraints
-from safdr.criterion import Criterion, fisher_criterion, stack_criteria
-from safdr.moments import within_moments
-from safdr.problem import ClassProblem
-from safdr.search import Search
-from safdr.spaces import SwapSpace
+from safdr._engine.annealing.chains import SwapChains, random_subsets, subset_values
+from safdr._engine.annealing.complement import Complement
+from safdr._engine.annealing.complement_chains import ComplementChains
+from safdr._engine.annealing.loop import AnnealingSettings
+from safdr._engine.constraints import Constraints
+from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
+from safdr._engine.moments import within_moments
+from safdr._engine.problem import ClassProblem
+from safdr._engine.search import Search
+from safdr._engine.spaces import SwapSpace
 from safdr.testing import all_subsets, check_chains
 
 ALL = np.arange(N_FEATURES)
@@ -166,7 +166,7 @@ def test_downhill_ends_where_no_swap_lowers_the_value(rng):
 
 
 def test_the_number_of_threads_does_not_change_a_bit(rng, monkeypatch):
-    monkeypatch.setattr("safdr.annealing.chains.WORTH_A_THREAD", 0.0)
+    monkeypatch.setattr("safdr._engine.annealing.chains.WORTH_A_THREAD", 0.0)
     criterion = criterion_of(rng)
     turned = Complement.make(criterion, None, np.arange(12))
     seen = []

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import OptimizeResult
 from scipy.stats import chisquare
 
-from safdr.constraints import Constraints, packing, parts
+from safdr._engine.constraints import Constraints, packing, parts
 
 N = 9
 LEVEL = 1e-4

@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-import safdr.design
+import safdr._engine.fits.columns
 from safdr import AnnealingSelector, ProxyDisplay, SelectionReport, _core, evaluate_subsets
-from safdr.contest import end_contest, fit_contenders, in_turn
-from safdr.logistic import LogisticData
-from safdr.moments import within_moments
-from safdr.multinomial import MultinomialData
+from safdr._engine.fits.logistic import LogisticData
+from safdr._engine.fits.multinomial import MultinomialData
+from safdr._engine.fits.shortlist import end_contest, fit_contenders, in_turn
+from safdr._engine.moments import within_moments
 
 # Columns 0 and 1 separate the classes together, columns 2 and 3 as well.
 SUBSETS = np.array([[4, 5], [0, 4], [5, 6], [0, 1], [2, 3], [4, 5], [0, 1], [2, 6]])
@@ -129,8 +129,8 @@ def test_nothing_comes_out_that_no_fit_has_written(n_classes, n_threads, weighte
 def test_the_end_of_one_portion_is_the_end_of_all(monkeypatch, n_classes, most):
     data = data_of(n_classes)
     together = data.fit(SUBSETS, best_only=True)
-    monkeypatch.setattr(safdr.design, "NUMBERS_TO_KEEP", 0)
-    monkeypatch.setattr(safdr.design, "NUMBERS_AT_ONCE", most)
+    monkeypatch.setattr(safdr._engine.fits.columns, "NUMBERS_TO_KEEP", 0)
+    monkeypatch.setattr(safdr._engine.fits.columns, "NUMBERS_AT_ONCE", most)
     apart = data_of(n_classes).fit(SUBSETS, best_only=True)
     np.testing.assert_array_equal(
         np.isnan(apart.cross_entropies), np.isnan(together.cross_entropies)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from safdr.annealing.objective_chains import ObjectiveChains
-from safdr.annealing.quadratic_objective import QuadraticObjective
-from safdr.constraints import Constraints
-from safdr.problem import ClassProblem, RegressionProblem
+from safdr._engine.annealing.function_chains import ObjectiveChains
+from safdr._engine.annealing.quadratic_function import QuadraticObjective
+from safdr._engine.constraints import Constraints
+from safdr._engine.problem import ClassProblem, RegressionProblem
 from safdr.testing import check_chains, check_criterion
 
 N_FEATURES = 7

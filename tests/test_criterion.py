@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from safdr.criterion import MIN_COLLINEAR_TOL, SEPARATING, Criterion, fisher_criterion
-from safdr.moments import class_moments, within_moments
+from safdr._engine.criterion import MIN_COLLINEAR_TOL, SEPARATING, Criterion, fisher_criterion
+from safdr._engine.moments import class_moments, within_moments
 
 N_FEATURES = 6
 RIDGE = 1e-9

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safdr.criterion import SEPARATING, fisher_criterion
-from safdr.moments import within_moments
+from safdr._engine.criterion import SEPARATING, fisher_criterion
+from safdr._engine.moments import within_moments
 
 N_FEATURES = 5
 RIDGE = 1e-12

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safdr.criterion import r2_criterion
-from safdr.moments import joint_moments
+from safdr._engine.criterion import r2_criterion
+from safdr._engine.moments import joint_moments
 
 N_FEATURES = 6
 RIDGE = 1e-12

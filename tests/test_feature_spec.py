@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from safdr.feature_spec import FeatureSpec
+from safdr._estimators.feature_names import FeatureSpec
 
 NAMED = FeatureSpec(4, np.array(["age", "height", "weight", "pulse"]))
 PLAIN = FeatureSpec(4, None)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safdr.moments import joint_moments
-from safdr.moments.blocks import IN_PLACE_FEATURES
+from safdr._engine.moments import joint_moments
+from safdr._engine.moments.blocks import IN_PLACE_FEATURES
 
 NAMES = ("weight", "mean", "output_mean", "covariance", "cross", "output_variance")
 

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-import safdr.least_squares
-from safdr.checkpoint import asking
-from safdr.criterion import r2_criterion
-from safdr.least_squares import LeastSquaresData
-from safdr.moments import joint_moments
+import safdr._engine.fits.least_squares
+from safdr._engine.criterion import r2_criterion
+from safdr._engine.fits.least_squares import LeastSquaresData
+from safdr._engine.interrupt import asking
+from safdr._engine.moments import joint_moments
 
 N_FEATURES = 7
 
@@ -141,7 +141,7 @@ def test_the_fits_stop_once_nobody_waits_for_them(n_threads):
 def test_they_ask_several_times_a_second(monkeypatch):
     X, Y, _ = problem(6)
     # So that each subset is a portion.
-    monkeypatch.setattr(safdr.least_squares, "OPERATIONS_AT_ONCE", 1.0)
+    monkeypatch.setattr(safdr._engine.fits.least_squares, "OPERATIONS_AT_ONCE", 1.0)
     asked = []
     with asking(lambda: asked.append(1)):
         in_portions = fit(X, Y, [[0, 1], [2, 3], [4, 5]])

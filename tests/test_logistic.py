@@ -6,9 +6,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from safdr.design import distinct_rows, renumbered
-from safdr.logistic import MAX_ITER, LogisticData
-from safdr.moments import within_moments
+from safdr._engine.fits.columns import distinct_rows, renumbered
+from safdr._engine.fits.logistic import MAX_ITER, LogisticData
+from safdr._engine.moments import within_moments
 
 N_FEATURES = 7
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-import safdr.design
-from safdr.logistic import LogisticData
-from safdr.moments import within_moments
+import safdr._engine.fits.columns
+from safdr._engine.fits.logistic import LogisticData
+from safdr._engine.moments import within_moments
 
 
 def heavy_tailed(seed, n_rows=80, n_features=12):
@@ -104,8 +104,8 @@ def test_separation_is_flagged_where_there_is_one():
 def test_portions_give_the_same_fits(monkeypatch, most):
     X, y, subsets = heavy_tailed(1)
     together = data_of(X, y).fit(subsets)
-    monkeypatch.setattr(safdr.design, "NUMBERS_TO_KEEP", 0)
-    monkeypatch.setattr(safdr.design, "NUMBERS_AT_ONCE", most)
+    monkeypatch.setattr(safdr._engine.fits.columns, "NUMBERS_TO_KEEP", 0)
+    monkeypatch.setattr(safdr._engine.fits.columns, "NUMBERS_AT_ONCE", most)
     apart = data_of(X, y).fit(subsets)
     np.testing.assert_allclose(apart.cross_entropies, together.cross_entropies, rtol=1e-10)
     np.testing.assert_allclose(apart.coefficients, together.coefficients, rtol=1e-5, atol=1e-7)
@@ -114,7 +114,7 @@ def test_portions_give_the_same_fits(monkeypatch, most):
 def test_the_best_of_all_portions_is_exact(monkeypatch):
     X, y, subsets = heavy_tailed(2)
     exact = data_of(X, y).fit(subsets)
-    monkeypatch.setattr(safdr.design, "NUMBERS_TO_KEEP", 0)
-    monkeypatch.setattr(safdr.design, "NUMBERS_AT_ONCE", 6 * 80)
+    monkeypatch.setattr(safdr._engine.fits.columns, "NUMBERS_TO_KEEP", 0)
+    monkeypatch.setattr(safdr._engine.fits.columns, "NUMBERS_AT_ONCE", 6 * 80)
     rough = data_of(X, y).fit(subsets, best_only=True)
     assert np.argmin(rough.cross_entropies) == np.argmin(exact.cross_entropies)

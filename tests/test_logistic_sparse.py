@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from safdr.design import SPARSE_COLUMNS_AT_ONCE
-from safdr.logistic import LogisticData
-from safdr.moments import within_moments
+from safdr._engine.fits.columns import SPARSE_COLUMNS_AT_ONCE
+from safdr._engine.fits.logistic import LogisticData
+from safdr._engine.moments import within_moments
 
 FIELDS = ("coefficients", "intercepts", "cross_entropies", "separated", "converged", "n_iter")
 

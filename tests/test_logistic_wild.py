@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from safdr.design import middle
-from safdr.logistic import LogisticData
-from safdr.moments import within_moments
+from safdr._engine.fits.columns import middle
+from safdr._engine.fits.logistic import LogisticData
+from safdr._engine.moments import within_moments
 
 
 def wild(seed, n_rows=300, n_features=20):

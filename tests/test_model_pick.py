@@ -24,8 +24,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from safdr import AnnealingRegressorSelector, AnnealingSelector, AnnealingSelectorCV
-from safdr.model_pick import ModelPick, own_loss
-from safdr.rows import ClassRows, MeasuredRows
+from safdr._estimators.training_data import ClassRows, MeasuredRows
+from safdr._estimators.user_model import ModelPick, own_loss
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safdr.moments import ClassMoments, class_moments, merge_moments
-from safdr.moments.blocks import BLOCK_BYTES
+from safdr._engine.moments import ClassMoments, class_moments, merge_moments
+from safdr._engine.moments.blocks import BLOCK_BYTES
 
 N_ROWS, N_FEATURES = 60, 4
 

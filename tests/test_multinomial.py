@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 
-from safdr.logistic import LogisticData
-from safdr.moments import within_moments
-from safdr.multinomial import MultinomialData
+from safdr._engine.fits.logistic import LogisticData
+from safdr._engine.fits.multinomial import MultinomialData
+from safdr._engine.moments import within_moments
 
 N_FEATURES = 6
 SUBSETS = [[0, 1, 2], [1, 3, 5], [2, 3, 4]]

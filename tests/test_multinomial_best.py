@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-import safdr.design
-from safdr.moments import within_moments
-from safdr.multinomial import MultinomialData
+import safdr._engine.fits.columns
+from safdr._engine.fits.multinomial import MultinomialData
+from safdr._engine.moments import within_moments
 
 N_CLASSES = 3
 
@@ -140,7 +140,7 @@ def test_no_cross_entropy_is_below_what_the_coefficients_reach():
 def test_portions_give_the_same_fits(monkeypatch, most):
     X, codes, subsets = heavy_tailed(1)
     together = data_of(X, codes).fit(subsets)
-    monkeypatch.setattr(safdr.design, "NUMBERS_TO_KEEP", 0)
-    monkeypatch.setattr(safdr.design, "NUMBERS_AT_ONCE", most)
+    monkeypatch.setattr(safdr._engine.fits.columns, "NUMBERS_TO_KEEP", 0)
+    monkeypatch.setattr(safdr._engine.fits.columns, "NUMBERS_AT_ONCE", most)
     apart = data_of(X, codes).fit(subsets)
     np.testing.assert_array_equal(apart.coefficients, together.coefficients)

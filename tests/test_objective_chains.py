@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from safdr.annealing.anneal import AnnealingSettings, anneal
-from safdr.annealing.objective_chains import ObjectiveChains, finite_start
-from safdr.constraints import Constraints
+from safdr._engine.annealing.function_chains import ObjectiveChains, finite_start
+from safdr._engine.annealing.loop import AnnealingSettings, anneal
+from safdr._engine.constraints import Constraints
 
 N = 9
 LEVEL = 1e-4

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from safdr import AnnealingResult, AnnealingSelector, anneal_path
-from safdr.search import Search
+from safdr._engine.search import Search
 
 QUICK = {"n_replicas": 12, "max_steps": 15}
 ARRAYS = ("subsets", "criterion_values", "cross_entropies", "coefficients", "intercepts")

@@ -9,9 +9,9 @@ import pytest
 
 from fuzz.cross_entropy import smallest_loss
 from safdr import AnnealingSelector, evaluate_subsets
-from safdr.logistic import LogisticData
-from safdr.moments import within_moments
-from safdr.multinomial import MultinomialData
+from safdr._engine.fits.logistic import LogisticData
+from safdr._engine.fits.multinomial import MultinomialData
+from safdr._engine.moments import within_moments
 
 TOL, SLOW_TOL = 1e-8, 1e-6
 

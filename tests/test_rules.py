@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from safdr.rules import choose_size, one_sd_threshold
+from safdr._estimators.rules import choose_size, one_sd_threshold
 
 SIZES = [1, 2, 3, 4]
 

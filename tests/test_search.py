@@ -6,12 +6,12 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 
 import reference
-from safdr.annealing.anneal import AnnealingSettings
-from safdr.annealing.objective_chains import ObjectiveChains
-from safdr.annealing.unit_chains import UnitChains
-from safdr.constraints import Constraints
-from safdr.problem import ClassProblem
-from safdr.search import Search
+from safdr._engine.annealing.function_chains import ObjectiveChains
+from safdr._engine.annealing.group_chains import UnitChains
+from safdr._engine.annealing.loop import AnnealingSettings
+from safdr._engine.constraints import Constraints
+from safdr._engine.problem import ClassProblem
+from safdr._engine.search import Search
 
 QUIET = AnnealingSettings(n_batches=1, batch_fraction=1.0)
 N_FEATURES = 11
@@ -160,7 +160,7 @@ def test_sparse_rows_are_searched_like_dense_ones(form):
 
 
 def test_the_number_of_batches_falls_where_they_would_not_fit(two_classes, monkeypatch):
-    monkeypatch.setattr("safdr.batches.BATCH_BYTES", 3 * 8 * 12**2)
+    monkeypatch.setattr("safdr._engine.batches.BATCH_BYTES", 3 * 8 * 12**2)
     search = Search(ClassProblem(*two_classes), settings=AnnealingSettings(), seed=0).prepare(3)
     assert search._batches is not None
     assert len(search._batches[1][0]) == 3
@@ -209,7 +209,7 @@ def test_batches_are_large_enough_for_the_columns_of_groups(monkeypatch):
         asked.append(n_columns)
         return 1.0
 
-    monkeypatch.setattr("safdr.search.batch_share", batch_share)
+    monkeypatch.setattr("safdr._engine.search.batch_share", batch_share)
     constraints = Constraints.make(N_FEATURES, groups=[[0, 1, 2, 3], [4, 5]])
     search = Search(
         ClassProblem(X, y), settings=AnnealingSettings(), seed=0, constraints=constraints

@@ -31,8 +31,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from safdr import AnnealingSelector, AnnealingSelectorCV
-from safdr.auc import score_by_roc_auc
-from safdr.parameters import seed_from
+from safdr._estimators.auc import score_by_roc_auc
+from safdr._estimators.parameters import seed_from
 
 # Quick settings: what is tested here is not how well they anneal.
 QUICK = {"n_replicas": 10, "max_steps": 15}

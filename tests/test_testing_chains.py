@@ -16,7 +16,7 @@ from plain_chains import (
     stream,
     value,
 )
-from safdr.annealing.chains import SwapChains
+from safdr._engine.annealing.chains import SwapChains
 from safdr.testing import ContractError, check_chains
 from safdr.testing.boltzmann import MIN_EXPECTED, _cells
 from safdr.testing.chains import CHECKS

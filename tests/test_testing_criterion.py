@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from safdr.criterion import Criterion, fisher_criterion
-from safdr.moments import within_moments
+from safdr._engine.criterion import Criterion, fisher_criterion
+from safdr._engine.moments import within_moments
 from safdr.testing import ContractError, check_criterion
 from safdr.testing.criterion import CHECKS
 

@@ -8,14 +8,14 @@ import pytest
 from scipy.stats import chisquare
 
 import reference
-from safdr.annealing.anneal import AnnealingSettings, anneal
-from safdr.annealing.chains import SwapChains
-from safdr.annealing.objective_chains import ObjectiveChains
-from safdr.annealing.quadratic_objective import QuadraticObjective
-from safdr.annealing.unit_chains import UnitChains
-from safdr.constraints import Constraints
-from safdr.criterion import Criterion, fisher_criterion, stack_criteria
-from safdr.moments import within_moments
+from safdr._engine.annealing.chains import SwapChains
+from safdr._engine.annealing.function_chains import ObjectiveChains
+from safdr._engine.annealing.group_chains import UnitChains
+from safdr._engine.annealing.loop import AnnealingSettings, anneal
+from safdr._engine.annealing.quadratic_function import QuadraticObjective
+from safdr._engine.constraints import Constraints
+from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
+from safdr._engine.moments import within_moments
 from safdr.testing import all_subsets, check_chains
 
 LEVEL = 1e-4

@@ -5,8 +5,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from safdr.moments import class_moments, within_moments
-from safdr.moments.blocks import IN_PLACE_FEATURES
+from safdr._engine.moments import class_moments, within_moments
+from safdr._engine.moments.blocks import IN_PLACE_FEATURES
 
 LARGE = IN_PLACE_FEATURES + 77
 

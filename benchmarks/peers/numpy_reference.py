@@ -16,7 +16,7 @@ from benchmarks.peers.run import Run
 from benchmarks.problem import Fold
 from benchmarks.timing import Seconds, timed
 from safdr import AnnealingResult, anneal_path
-from safdr.moments import FloatArray
+from safdr._engine.arrays import FloatArray
 from safdr.paper.methods import annealing_defaults
 
 SIZES = (1, 5, 10, 20, 29)

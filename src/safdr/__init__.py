@@ -4,6 +4,14 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from safdr._estimators.evaluate import SubsetEvaluation, evaluate_subsets
+    from safdr._estimators.path import anneal_path
+    from safdr._estimators.regressor_selector import AnnealingRegressorSelector
+    from safdr._estimators.regressor_selector_cv import AnnealingRegressorSelectorCV
+    from safdr._estimators.selector import AnnealingSelector
+    from safdr._estimators.selector_cv import AnnealingSelectorCV
+    from safdr._estimators.user_criterion import CrossValidatedScore
+    from safdr._estimators.validation import SeparationWarning
     from safdr.display import (
         DiscriminantDisplay,
         PathDisplay,
@@ -11,38 +19,30 @@ if TYPE_CHECKING:
         SelectionDisplay,
         TraceDisplay,
     )
-    from safdr.evaluate import SubsetEvaluation, evaluate_subsets
-    from safdr.objectives import CrossValidatedScore
-    from safdr.path import anneal_path
-    from safdr.regressor_selector import AnnealingRegressorSelector
-    from safdr.regressor_selector_cv import AnnealingRegressorSelectorCV
     from safdr.report import SelectionReport
     from safdr.result import AnnealingResult, Trace
-    from safdr.selector import AnnealingSelector
-    from safdr.selector_cv import AnnealingSelectorCV
-    from safdr.validation import SeparationWarning
 
 __version__ = "0.1.0"
 
 # Loaded at first use: the command line must answer --help before scikit-learn has loaded.
 _HOME = {
-    "AnnealingRegressorSelector": "regressor_selector",
-    "AnnealingRegressorSelectorCV": "regressor_selector_cv",
+    "AnnealingRegressorSelector": "_estimators.regressor_selector",
+    "AnnealingRegressorSelectorCV": "_estimators.regressor_selector_cv",
     "AnnealingResult": "result",
-    "AnnealingSelector": "selector",
-    "AnnealingSelectorCV": "selector_cv",
-    "CrossValidatedScore": "objectives",
+    "AnnealingSelector": "_estimators.selector",
+    "AnnealingSelectorCV": "_estimators.selector_cv",
+    "CrossValidatedScore": "_estimators.user_criterion",
     "DiscriminantDisplay": "display",
     "PathDisplay": "display",
     "ProxyDisplay": "display",
     "SelectionDisplay": "display",
     "SelectionReport": "report",
-    "SeparationWarning": "validation",
-    "SubsetEvaluation": "evaluate",
+    "SeparationWarning": "_estimators.validation",
+    "SubsetEvaluation": "_estimators.evaluate",
     "Trace": "result",
     "TraceDisplay": "display",
-    "anneal_path": "path",
-    "evaluate_subsets": "evaluate",
+    "anneal_path": "_estimators.path",
+    "evaluate_subsets": "_estimators.evaluate",
 }
 
 __all__ = [

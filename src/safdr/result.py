@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.moments import FloatArray, IntArray
+from safdr._engine.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

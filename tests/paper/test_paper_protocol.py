@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from safdr._estimators.rules import choose_size
 from safdr.paper import protocol
 from safdr.paper.baselines import RFE, Lasso
 from safdr.paper.methods import get_method
@@ -20,7 +21,6 @@ from safdr.paper.protocol import (
     run_cell,
     settings_of,
 )
-from safdr.rules import choose_size
 
 SETTINGS = ProtocolSettings(max_features=4)
 QUICK = "sa-fdr+max_steps=20+n_replicas=10"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from safdr.atomic import STALE_SECONDS, remove_stale
+from safdr._atomic import STALE_SECONDS, remove_stale
 from safdr.paper.errors import CorruptRowError, SettingsError
 from safdr.paper.store import Cell, RowStore, check_comparable, check_same_settings
 
@@ -114,7 +114,7 @@ def test_a_kill_before_the_rename_leaves_the_old_file_and_no_row_of_the_new(stor
     script = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from safdr.atomic import write_atomically\n"
+        "from safdr._atomic import write_atomically\n"
         "Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "write_atomically(Path(sys.argv[1]), b'new')\n"
     )

@@ -18,10 +18,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from safdr import AnnealingSelector, AnnealingSelectorCV, SelectionReport
+from safdr._estimators.rules import RULES
 from safdr.report.annealing import MOST_ALTERNATIVES, describe_alternatives
 from safdr.report.provenance import fingerprint
 from safdr.report.scores import auc_with_interval
-from safdr.rules import RULES
 
 KEYS = [
     "schema_version",

@@ -29,7 +29,7 @@ namespace {
 void ask_python() {
   nb::gil_scoped_acquire hold;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
-  nb::module_::import_("safdr.checkpoint").attr("look_up")();
+  nb::module_::import_("safdr._engine.interrupt").attr("look_up")();
 }
 
 template <class T, class... Shape>

@@ -6,7 +6,7 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
-from safdr.atomic import Place, place_of
+from safdr._atomic import Place, place_of
 from safdr.cli.errors import UsageError
 from safdr.cli.lists import split_costs
 from safdr.cli.options import ConstraintOptions, ResultOptions, SearchOptions, TableOptions
@@ -44,7 +44,7 @@ def check_options(
 def _check_jobs(jobs: int) -> None:
     """Refuse what joblib would, or what would start more threads than a machine can have."""
     if jobs not in (1, -1):
-        from safdr.parameters import MOST_JOBS
+        from safdr._estimators.parameters import MOST_JOBS
 
         if not 1 <= abs(jobs) <= MOST_JOBS:
             raise UsageError(

@@ -230,7 +230,7 @@ def _rows(out: Path) -> list[Row]:
 
 
 def _keep(out: Path, name: str, texts: dict[str, str]) -> None:
-    from safdr.atomic import write_atomically
+    from safdr._atomic import write_atomically
 
     for kind, text in texts.items():
         write_atomically(out / f"{name}.{kind}", text.encode())

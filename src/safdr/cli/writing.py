@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from safdr.atomic import write_all_atomically
+from safdr._atomic import write_all_atomically
 from safdr.cli.options import ResultOptions
 from safdr.export.errors import ExportError
 from safdr.table.prepare import Prepared

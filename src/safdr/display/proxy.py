@@ -10,10 +10,10 @@ from scipy.stats import gaussian_kde
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from safdr._estimators.evaluate import evaluate_subsets
+from safdr._estimators.feature_groups import costs_of, random_subsets, row_weights
 from safdr.display.base import Display, FloatArray, IntArray, check_fitted, criterion_name
 from safdr.display.style import FIRST, SECOND, add_legend, axes_for, without_tex
-from safdr.evaluate import evaluate_subsets
-from safdr.units import costs_of, random_subsets, row_weights
 
 LOSS_LABELS = {"cross_entropy": "Cross-entropy", "squared_error": "Squared error"}
 

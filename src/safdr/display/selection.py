@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from safdr._estimators.feature_groups import units_of
 from safdr.display.base import Display, IntArray, check_fitted, feature_names
 from safdr.display.labels import fitted_distinct
 from safdr.display.style import (
@@ -19,7 +20,6 @@ from safdr.display.style import (
     whole_numbers,
     without_tex,
 )
-from safdr.units import units_of
 
 # Of a new figure, in inches: height of a row, what the labels around the rows take, and the least
 # that the colour bar needs to be read.

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from safdr.atomic import write_atomically
+from safdr._atomic import write_atomically
 from safdr.paper import cleaning, sources
 from safdr.paper.cleaning import Cleaned
 from safdr.paper.errors import DataError, UnknownDataError

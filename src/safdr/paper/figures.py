@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.atomic import write_atomically
+from safdr._atomic import write_atomically
 from safdr.paper.datasets import DATASETS, get_dataset
 from safdr.paper.errors import PaperError
 from safdr.paper.methods import SA_FDR, TITLES

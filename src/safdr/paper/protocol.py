@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from safdr._estimators.rules import choose_size
 from safdr.paper.models import Method, SubsetModel
 from safdr.paper.problem import Problem
-from safdr.rules import choose_size
 
 RULES = ("one_sd", "one_se")
 # Beyond what any AUC of these data can tell apart; it keeps the rows small and readable.

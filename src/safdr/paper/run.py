@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from safdr.orphans import end_with
+from safdr._estimators.orphans import end_with
 from safdr.paper.datasets import get_dataset, load
 from safdr.paper.environment import environment
 from safdr.paper.errors import CorruptRowError, WorkerError

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safdr.atomic import remove_stale, write_atomically
+from safdr._atomic import remove_stale, write_atomically
 from safdr.paper.errors import CorruptRowError, SettingsError
 
 Row = dict[str, Any]

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from safdr._estimators.feature_groups import Units, units_of
 from safdr.display.base import feature_names as names_of
 from safdr.report.annealing import describe_alternatives, describe_trace
 from safdr.report.model import describe_model
 from safdr.report.provenance import describe_provenance, fingerprint
 from safdr.report.scores import held_out_score, validation_score
 from safdr.report.sizes import describe_path, describe_selection, describe_size
-from safdr.units import Units, units_of
 
 SCHEMA_VERSION = 1
 

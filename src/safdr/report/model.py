@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from safdr.units import Units
+from safdr._estimators.feature_groups import Units
 
 FloatArray = NDArray[np.float64]
 

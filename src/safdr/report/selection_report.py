@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Self
 
-from safdr.atomic import place_of, write_atomically
+from safdr._atomic import place_of, write_atomically
 from safdr.display.base import check_fitted
 from safdr.report.content import describe
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from safdr._estimators.feature_groups import Units
+from safdr._estimators.rules import one_sd_threshold
 from safdr.display import SelectionDisplay
-from safdr.rules import one_sd_threshold
-from safdr.units import Units
 
 
 def describe_size(estimator: Any, units: Units) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chi2, norm
 
-from safdr.annealing.chains import Chains
-from safdr.moments import FloatArray, IntArray
+from safdr._engine.annealing.chains import Chains
+from safdr._engine.arrays import FloatArray, IntArray
 from safdr.testing.chains_case import Case, members, sweep
 from safdr.testing.contract import ContractError
 

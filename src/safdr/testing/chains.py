@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from safdr.moments import IntArray
+from safdr._engine.arrays import IntArray
 from safdr.testing import boltzmann, copies, moves
 from safdr.testing.chains_case import Case, MakeChains, members
 from safdr.testing.contract import run_checks
@@ -26,7 +26,7 @@ def check_chains(
     seed: int = 0,
     skip: Collection[str] = (),
 ) -> None:
-    """Check that chains keep what the protocol `safdr.annealing.chains.Chains` promises.
+    """Check that chains keep what the protocol `safdr._engine.annealing.chains.Chains` promises.
 
     These are the checks, in order: `has_the_protocol`, `starts_where_put`, `subsets_are_sorted`,
     `sweep_returns_rows`, `values_are_from_scratch`, `shown_arrays_stay`,
@@ -63,8 +63,8 @@ def check_chains(
     Examples
     --------
     >>> import numpy as np
-    >>> from safdr.annealing.chains import SwapChains
-    >>> from safdr.criterion import Criterion
+    >>> from safdr._engine.annealing.chains import SwapChains
+    >>> from safdr._engine.criterion import Criterion
     >>> from safdr.testing import all_subsets, check_chains
     >>> criterion = Criterion(np.eye(5), np.arange(5.0)[:, None], np.ones(5), ridge=0.0)
     >>> def make_chains(subsets, seed):

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from safdr.annealing.chains import Chains
-from safdr.moments import FloatArray, IntArray
+from safdr._engine.annealing.chains import Chains
+from safdr._engine.arrays import FloatArray, IntArray
 from safdr.testing.contract import ContractError
 
 MakeChains: TypeAlias = Callable[[IntArray, np.random.SeedSequence], Chains]

@@ -6,8 +6,8 @@ import pickle
 
 import numpy as np
 
-from safdr.annealing.chains import Chains
-from safdr.moments import FloatArray, IntArray
+from safdr._engine.annealing.chains import Chains
+from safdr._engine.arrays import FloatArray, IntArray
 from safdr.testing.chains_case import N_REPLICAS, N_SWEEPS, Case, sweep
 from safdr.testing.contract import ContractError
 

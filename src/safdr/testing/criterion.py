@@ -7,9 +7,9 @@ from collections.abc import Collection
 
 import numpy as np
 
-from safdr.annealing.chains import random_subsets, subset_values
-from safdr.criterion import Criterion
-from safdr.moments import FloatArray, IntArray
+from safdr._engine.annealing.chains import random_subsets, subset_values
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.criterion import Criterion
 from safdr.testing.contract import ContractError, run_checks
 
 # Rounding grows with the condition of A, which a ridge of 1e-9 holds below 1e9.
@@ -41,7 +41,7 @@ def check_criterion(criterion: Criterion, *, skip: Collection[str] = ()) -> None
     --------
     >>> # The share of the variance of a target that features explain.
     >>> import numpy as np
-    >>> from safdr.criterion import Criterion
+    >>> from safdr._engine.criterion import Criterion
     >>> from safdr.testing import check_criterion
     >>> rows = np.random.default_rng(0).normal(size=(50, 5))
     >>> correlation = np.corrcoef(rows.T)

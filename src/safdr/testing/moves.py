@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.annealing.chains import Chains
-from safdr.moments import FloatArray
+from safdr._engine.annealing.chains import Chains
+from safdr._engine.arrays import FloatArray
 from safdr.testing.chains_case import COLD, N_REPLICAS, N_SWEEPS, Case, members, sweep
 from safdr.testing.contract import ContractError
 
@@ -26,7 +26,9 @@ def has_the_protocol(case: Case) -> None:
     names = ("n_batches", "sweeps_at_once", "subsets", "values", "sweep", "take")
     if missing := [name for name in names if not hasattr(chains, name)]:
         raise ContractError(
-            "all members of safdr.annealing.chains.Chains", f"no {missing}", "a name misspelt"
+            "all members of safdr._engine.annealing.chains.Chains",
+            f"no {missing}",
+            "a name misspelt",
         )
     if chains.n_batches != 1:
         raise ContractError(

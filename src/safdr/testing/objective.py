@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safdr.moments import FloatArray, IntArray
+from safdr._engine.arrays import FloatArray, IntArray
 from safdr.testing.contract import ContractError, run_checks
 
 # The same call may differ in the last bits (sums depend on where an array lies in memory); fits

@@ -1,0 +1,263 @@
+"""Replicas that sweep over selections of units that all count the same, compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr import _core
+from safdr._engine.annealing.chains import (
+    LONG_SWEEP,
+    SWEEPS_AT_ONCE,
+    WORTH_A_THREAD,
+    check_sweeps,
+    checked_cost,
+)
+from safdr._engine.annealing.function_chains import check_selections
+from safdr._engine.annealing.ranked_groups import BoolArray, RankedUnits
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.constraints import Constraints
+from safdr._engine.criterion import Criterion, CriterionStack, stack_criteria
+
+
+class UnitChains:
+    """Metropolis swap chains over selections of units on a quadratic criterion, compiled.
+
+    A move takes one unit in for another, so all units that may be in or out must count the same.
+    A selection in which a unit is a linear combination of the others, as `QuadraticObjective`
+    tells it, is never gone to.
+
+    All state is in arrays, so that a set of chains can be copied and pickled.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        Of all rows: what `values` reports.
+    selections : ndarray of shape (n_replicas, n_units), dtype=bool
+        Where the replicas start.
+    constraints : Constraints
+        What selections may hold.
+    size : int
+        What they count.
+    seed : numpy.random.SeedSequence
+        Each replica gets a random stream of its own from it, the same for any number of them.
+    n_proposals : int
+        Proposals a replica in one sweep.
+    batches : CriterionStack, default=None
+        What the replicas sweep on; None means `criterion` itself.
+    cost : ndarray of shape (n_features,), default=None
+        What each feature costs: the value of a subset is its criterion value less the cost of its
+        members. In units of the criterion.
+    refuse_collinear : bool, default=True
+        Whether linear combinations are kept out.
+    n_threads : int, default=1
+        Threads over replicas. The answer does not depend on it.
+    """
+
+    drift = 0.0
+
+    def __init__(
+        self,
+        criterion: Criterion,
+        selections: BoolArray,
+        *,
+        constraints: Constraints,
+        size: int,
+        seed: np.random.SeedSequence,
+        n_proposals: int,
+        batches: CriterionStack | None = None,
+        cost: FloatArray | None = None,
+        refuse_collinear: bool = True,
+        n_threads: int = 1,
+    ) -> None:
+        check_selections(selections, constraints, size)
+        _check_counts(constraints)
+        self.constraints = constraints
+        self.size = size
+        self.n_proposals = n_proposals
+        self.width = constraints.max_columns(size)
+        self._tol = criterion.collinear_tol
+        every = _with_filler(*stack_criteria([criterion]))
+        self._A, self._D = every if batches is None else _with_filler(*batches)
+        self._A_all, self._D_all = every[0][0], every[1][0]
+        self.n_batches = len(self._A)
+        self._units = RankedUnits.of(constraints)
+        costs = checked_cost(cost, criterion.n_features)
+        self._cost = None if costs is None else self._units.sums(costs)
+        self._needless = self._count_needless() if refuse_collinear else None
+        self._order = self._units.orders(selections)
+        self._n_members = int(selections[0].sum())
+        words: NDArray[Any] = seed.generate_state(4 * len(selections), np.uint64)
+        self._streams = words.reshape(len(selections), 4)
+        work = len(selections) * n_proposals * self.width**2
+        self.n_threads = n_threads if work > WORTH_A_THREAD else 1
+        self.sweeps_at_once = SWEEPS_AT_ONCE if work < LONG_SWEEP else 1
+        self._values: FloatArray | None = None
+
+    @property
+    def can_move(self) -> bool:
+        """Whether there may be another selection to go to."""
+        n_usable = self._order.shape[1] - len(self._units.exclude)
+        return bool(len(self._units.include) < self._n_members < n_usable)
+
+    @property
+    def selections(self) -> BoolArray:
+        """Units of each replica."""
+        return self._units.selections(self._members(self._order))
+
+    @property
+    def subsets(self) -> IntArray:
+        """Sorted columns of each replica, filled up with -1 at the end."""
+        return self._subsets_of(self._order)
+
+    @property
+    def values(self) -> FloatArray:
+        """Criterion value of each replica on all rows, from scratch."""
+        if self._values is None:
+            self._values = self._values_of(self._order)
+        return self._values
+
+    def sweep(
+        self, beta: FloatArray, which: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Sweep once for each row of `beta`.
+
+        Parameters
+        ----------
+        beta : ndarray of shape (n_sweeps, n_replicas)
+            Inverse temperatures.
+        which : ndarray of shape (n_sweeps, n_replicas), default=None
+            The batch that each replica sweeps on. None draws one for each proposal.
+
+        Returns
+        -------
+        values : ndarray of shape (n_sweeps, n_replicas)
+            Criterion values on all rows after each sweep, from scratch.
+        acceptance : ndarray of shape (n_sweeps, n_replicas)
+            Share of the proposals that were accepted.
+        """
+        check_sweeps(beta, which, len(self._order), self.n_batches)
+        if not self.can_move:
+            return np.tile(self.values, (len(beta), 1)), np.zeros(beta.shape)
+        accepted, values = _core.sweep_units(
+            self._A,
+            self._D,
+            self._A_all,
+            self._D_all,
+            self._units.starts,
+            self._units.columns,
+            self._needless,
+            self._order,
+            self._streams,
+            np.ascontiguousarray(beta, dtype=np.float64),
+            None if which is None else np.ascontiguousarray(which, dtype=np.int64),
+            n_proposals=self.n_proposals,
+            **self._limits(),
+        )
+        self._values = values[-1]
+        return values, accepted / self.n_proposals
+
+    def climbed(self) -> tuple[IntArray, FloatArray]:
+        """Where each replica would end by going uphill on all rows: subsets and their values.
+
+        No swap of one unit raises the value of such a subset. The replicas stay where they are.
+        """
+        if not self.can_move:
+            return self.subsets, self.values
+        # Replicas in the same place climb the same way.
+        _, first, again = np.unique(self.selections, axis=0, return_index=True, return_inverse=True)
+        order = np.ascontiguousarray(self._order[first])
+        values = _core.climb_units(
+            self._A_all,
+            self._D_all,
+            self._units.starts,
+            self._units.columns,
+            self._needless,
+            order,
+            **self._limits(),
+        )
+        again = again.reshape(-1)
+        return self._subsets_of(order)[again], values[again]
+
+    def take(self, indices: IntArray) -> None:
+        """Replace the replicas by copies of those at `indices`.
+
+        The random streams stay where they are, so that copies part at once.
+        """
+        if len(indices) > len(self._streams):
+            raise ValueError(
+                f"There are random streams for {len(self._streams)} replicas; got {len(indices)}."
+            )
+        self._order = np.ascontiguousarray(self._order[indices])
+        self._values = None
+
+    # ---- What the core takes and gives ----------------------------------------------------------
+
+    def _limits(self) -> dict[str, Any]:
+        """What keeps the replicas within bounds."""
+        return {
+            "width": self.width,
+            "size": self._n_members,
+            "n_fixed": len(self._units.include),
+            "n_usable": self._order.shape[1] - len(self._units.exclude),
+            "collinear_tol": self._tol,
+            "n_threads": self.n_threads,
+            "conflicts": self._units.conflicts,
+            "cost": self._cost,
+        }
+
+    def _count_needless(self) -> IntArray:
+        """How many columns of each unit are linear combinations of the others in it."""
+        units = self._units
+        return _core.count_needless(
+            self._A_all, self._D_all, units.starts, units.columns, collinear_tol=self._tol
+        )
+
+    def _members(self, order: NDArray[np.int32]) -> NDArray[np.int32]:
+        return order[:, : self._n_members]
+
+    def _subsets_of(self, order: NDArray[np.int32]) -> IntArray:
+        """Sorted columns, filled up with -1 at the end."""
+        selections = self._units.selections(self._members(order))
+        return self.constraints.subsets_of(selections, self.width)
+
+    def _values_of(self, order: NDArray[np.int32]) -> FloatArray:
+        """Criterion values on all rows less the cost."""
+        subsets = self._subsets_of(order)
+        columns = np.where(subsets < 0, len(self._A_all) - 1, subsets).astype(np.int32)
+        values = _core.subset_values(self._A_all, self._D_all, columns, n_threads=self.n_threads)
+        return (
+            values if self._cost is None else values - self._cost[self._members(order)].sum(axis=1)
+        )
+
+
+def all_count_the_same(constraints: Constraints) -> bool:
+    """Whether swaps of one unit for another lead from any selection to any other of its count.
+
+    Parameters
+    ----------
+    constraints : Constraints
+        What selections may hold.
+
+    Returns
+    -------
+    bool
+    """
+    return len(np.unique(constraints.counts[constraints.free])) < 2
+
+
+def _check_counts(constraints: Constraints) -> None:
+    """The core knows no other moves than swaps."""
+    if not all_count_the_same(constraints):
+        counts = np.unique(constraints.counts[constraints.free]).tolist()
+        raise ValueError(
+            f"constraints must have units that all count the same; got counts of {counts}. "
+            "ObjectiveChains can trade units of different counts."
+        )
+
+
+def _with_filler(A: FloatArray, D: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Criteria with one more feature, all zeros: the core fills up rows with it."""
+    return np.pad(A, ((0, 0), (0, 1), (0, 1))), np.pad(D, ((0, 0), (0, 1), (0, 0)))

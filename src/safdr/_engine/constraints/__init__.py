@@ -1,0 +1,5 @@
+"""What a subset may hold: features that are in, or out, or in together, or never together."""
+
+from safdr._engine.constraints.constraints import Constraints
+
+__all__ = ["Constraints"]

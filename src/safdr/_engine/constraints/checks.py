@@ -1,0 +1,210 @@
+"""Wishes about features, as people give them, become units and pairs in conflict; or errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr._engine.arrays import IntArray
+
+# Names in an error; the rest is counted.
+MOST_NAMED = 5
+
+
+def named(columns: Iterable[int], labels: Sequence[str] | None) -> str:
+    """Columns as people know them."""
+    every = [int(column) for column in columns]
+    shown = [f"column {j}" if labels is None else repr(labels[j]) for j in every[:MOST_NAMED]]
+    more = len(every) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def columns_in(parameter: str, given: Any, n_features: int) -> IntArray:
+    """Sorted columns, each once.
+
+    Parameters
+    ----------
+    parameter : str
+        Whose columns they are, for errors.
+    given : sequence of int
+        Column indices.
+    n_features : int
+        Number of columns.
+
+    Returns
+    -------
+    ndarray of int
+    """
+    columns = np.asarray(given)
+    if columns.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if columns.ndim != 1 or not np.issubdtype(columns.dtype, np.integer):
+        raise ValueError(f"{parameter} must be a sequence of column indices; got {given!r}.")
+    wrong = columns[(columns < 0) | (columns >= n_features)]
+    if wrong.size:
+        raise ValueError(
+            f"{parameter} names column {wrong[0]}; columns go from 0 to {n_features - 1}."
+        )
+    return np.unique(columns).astype(np.int64)
+
+
+def sets_in(parameter: str, given: Any, n_features: int) -> list[IntArray]:
+    """Sets of columns, one array each.
+
+    Parameters
+    ----------
+    parameter : str
+        Whose sets they are, for errors.
+    given : sequence of sequence of int
+        Column indices of each set.
+    n_features : int
+        Number of columns.
+
+    Returns
+    -------
+    list of ndarray of int
+    """
+    sets = list(given)
+    if any(isinstance(each, str) or not isinstance(each, Iterable) for each in sets):
+        raise ValueError(
+            f"{parameter} must be a sequence of sequences of column indices, such as [[0, 1]]; "
+            f"got {given!r}."
+        )
+    return [columns_in(parameter, list(each), n_features) for each in sets]
+
+
+def make_units(
+    groups: Sequence[IntArray], n_features: int, labels: Sequence[str] | None
+) -> tuple[IntArray, ...]:
+    """Groups, and every other column by itself, in order of the first column.
+
+    Parameters
+    ----------
+    groups : sequence of ndarray of int
+        Columns of each group.
+    n_features : int
+        Number of columns.
+    labels : sequence of str or None
+        Names of the columns, for errors.
+
+    Returns
+    -------
+    tuple of ndarray of int
+    """
+    if any(len(group) == 0 for group in groups):
+        raise ValueError("groups holds an empty group; each must hold at least one column.")
+    times = np.bincount(np.concatenate([[], *groups]).astype(np.int64), minlength=n_features)
+    if times.max() > 1:
+        twice = np.flatnonzero(times > 1)
+        raise ValueError(
+            f"groups must not share columns; got {named(twice, labels)} in more than one. Join "
+            "these groups, or take the columns out of all but one."
+        )
+    alone = [np.array([j]) for j in np.flatnonzero(times == 0)]
+    return tuple(sorted([*groups, *alone], key=lambda unit: int(unit[0])))
+
+
+def forced_units(
+    include: IntArray,
+    exclude: IntArray,
+    units: Sequence[IntArray],
+    labels: Sequence[str] | None,
+) -> tuple[IntArray, IntArray]:
+    """Units that are in since one of their columns is, and units that are out with all of theirs.
+
+    Parameters
+    ----------
+    include, exclude : ndarray of int
+        Columns of `always_include` and `never_include`.
+    units : sequence of ndarray of int
+        Columns of each unit.
+    labels : sequence of str or None
+        Names of the columns, for errors.
+
+    Returns
+    -------
+    include, exclude : ndarray of int
+        Units.
+    """
+    both = np.intersect1d(include, exclude)
+    if both.size:
+        raise ValueError(
+            f"always_include and never_include must not share columns; both name "
+            f"{named(both, labels)}. Take it out of one of them."
+        )
+    for unit in units:
+        if len(unit) == 1:  # most of thousands are
+            continue
+        out = np.intersect1d(unit, exclude)
+        if 0 < len(out) < len(unit):
+            raise ValueError(
+                f"never_include must name all columns of a group or none; of the group "
+                f"{named(unit, labels)} it names {named(out, labels)}. Name the rest too, or take "
+                "them out of the group."
+            )
+    return _touched(include, units), _touched(exclude, units)
+
+
+def _touched(columns: IntArray, units: Sequence[IntArray]) -> IntArray:
+    """Units that hold any of the columns."""
+    wanted = set(columns.tolist())
+    return np.flatnonzero([not wanted.isdisjoint(unit.tolist()) for unit in units])
+
+
+def make_conflicts(
+    sets: Sequence[IntArray],
+    units: Sequence[IntArray],
+    include: IntArray,
+    labels: Sequence[str] | None,
+) -> NDArray[np.bool_] | None:
+    """Pairs of units that can't be in together; None if there are none.
+
+    Parameters
+    ----------
+    sets : sequence of ndarray of int
+        Columns of each set of `at_most_one_of`.
+    units : sequence of ndarray of int
+        Columns of each unit.
+    include : ndarray of int
+        Units that are in.
+    labels : sequence of str or None
+        Names of the columns, for errors.
+
+    Returns
+    -------
+    ndarray of shape (n_units, n_units), dtype=bool, or None
+    """
+    if not sets:
+        return None
+    conflicts = np.zeros((len(units), len(units)), dtype=bool)
+    for one_of in sets:
+        touched = _touched(one_of, units)
+        if len(touched) < len(one_of):
+            _refuse_shared_unit(one_of, [units[u] for u in touched], labels)
+        forced = np.intersect1d(touched, include)
+        if len(forced) > 1:
+            columns = np.intersect1d(one_of, np.concatenate([units[u] for u in forced]))
+            raise ValueError(
+                f"at_most_one_of allows one of {named(one_of, labels)}, but always_include (with "
+                f"the groups it brings in) has {named(columns, labels)}. Take all but one of these "
+                "out of always_include, or out of the set."
+            )
+        conflicts[np.ix_(touched, touched)] = True
+    np.fill_diagonal(conflicts, False)
+    return conflicts if conflicts.any() else None
+
+
+def _refuse_shared_unit(
+    one_of: IntArray, units: Sequence[IntArray], labels: Sequence[str] | None
+) -> None:
+    """Name the group that holds several columns of which only one may be in."""
+    for unit in units:
+        shared = np.intersect1d(unit, one_of)
+        if len(shared) > 1:
+            raise ValueError(
+                f"groups holds {named(shared, labels)} in one group, of which at_most_one_of "
+                "allows only one. Take all but one out of the group, or out of the set."
+            )

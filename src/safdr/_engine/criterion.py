@@ -1,0 +1,233 @@
+"""Moments become a criterion J(S) = trace(D_S' A_SS⁻¹ D_S) over subsets S of the features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.moments import JointMoments, WithinMoments
+
+# A and D of several criteria: (n_criteria, n_features, n_features or n_columns).
+CriterionStack: TypeAlias = tuple[FloatArray, FloatArray]
+
+# A candidate of whose variance the other members leave no more than this is a linear combination of
+# them for all that data can tell: its coefficient would be uncertain 300 times over.
+MIN_COLLINEAR_TOL = 1e-5
+
+# A feature with a variance below this share of the squared distance of the means (a criterion value
+# above 10 000 by itself) separates the classes; what is left of its variance sets no scale.
+SEPARATING = 1e-4
+
+# Rows of a matrix that are scaled at a time, so that no second matrix is needed.
+ROWS_AT_ONCE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Criterion:
+    """A quadratic criterion over subsets, the larger the better.
+
+    Attributes
+    ----------
+    A : ndarray of shape (n_features, n_features)
+        Positive definite; its diagonal is one (plus the ridge), but for features that separate the
+        classes alone, and in batches.
+    D : ndarray of shape (n_features, n_columns)
+        What is to be explained: a column for each class but the first, or for each output.
+    scale : ndarray of shape (n_features,)
+        What the features were divided by. J does not depend on it; conditioning does. Zero marks a
+        feature that never changes.
+    ridge : float
+        What was added to the diagonal of A.
+    needless : ndarray of int
+        Features that no subset needs: those that never change, and of those that are constant
+        within each class all that follow from others: of two classes, all but one, since each of
+        them is the label by another name.
+    """
+
+    A: FloatArray
+    D: FloatArray
+    scale: FloatArray
+    ridge: float
+    needless: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.A)
+
+    @property
+    def collinear_tol(self) -> float:
+        """Variance that a candidate must have of its own, unless all that it has is.
+
+        With a ridge, an exact copy of a member keeps up to twice the ridge as its own.
+        """
+        return 2.0 * self.ridge + MIN_COLLINEAR_TOL
+
+    def covariances(self, subsets: IntArray) -> FloatArray:
+        """What A was made of, without scale and ridge: (size, size) numbers for each subset."""
+        scale = np.where(self.scale == 0, 1.0, self.scale)[subsets]
+        blocks = self.A[subsets[:, :, None], subsets[:, None, :]]
+        blocks -= self.ridge * np.eye(subsets.shape[1])
+        return blocks * scale[:, :, None] * scale[:, None, :]
+
+    def value(self, subset: Sequence[int] | IntArray) -> float:
+        """J of one subset."""
+        index = np.asarray(subset, dtype=np.intp)
+        D = self.D[index]
+        return float(np.sum(D * np.linalg.solve(self.A[np.ix_(index, index)], D)))
+
+
+def fisher_criterion(
+    moments: WithinMoments,
+    *,
+    ridge: float,
+    scale: FloatArray | None = None,
+    rank: FloatArray | None = None,
+    overwrite: bool = False,
+) -> Criterion:
+    """Fisher discriminant ratio, averaged over the pairs of classes.
+
+    A is the sum of the population covariances, and D·D' the scatter between the classes, so that
+    J(S) is the mean of d'·A_SS⁻¹·d over all pairs of rows of different classes, with d the
+    difference of the means of their classes: of two classes, the ratio itself.
+
+    Parameters
+    ----------
+    moments : WithinMoments
+        Of at least two classes. One without weight adds nothing.
+    ridge : float
+        Added to the diagonal of A, relative to each feature's variance within the classes.
+    scale : ndarray of shape (n_features,), default=None
+        What to divide the features by: that of the whole data, where the moments are a batch's.
+        None takes the deviation within the classes, so that the diagonal of A is one; or, for a
+        feature that separates them (nearly) perfectly, a share of the distance of the means.
+    rank : ndarray of shape (n_features,), default=None
+        Which of several features that say the same about the classes is needed: the one with the
+        lowest rank, or the first of those. A feature of infinite rank makes no other needless.
+    overwrite : bool, default=False
+        Whether A may take the place of `moments.within`, which is not to be used any more then.
+
+    Returns
+    -------
+    Criterion
+    """
+    if len(moments.weight) < 2:
+        raise ValueError(
+            f"fisher_criterion needs moments of 2 or more classes, got {len(moments.weight)}."
+        )
+    variance = np.diag(moments.within).copy()
+    D = _between_classes(moments.weight, moments.mean)
+    if scale is None:
+        scale = np.sqrt(np.maximum(variance, SEPARATING * (D**2).sum(axis=1)))
+    constant = scale == 0
+    label_copies = np.flatnonzero((variance == 0) & ~constant)
+    needless = np.union1d(np.flatnonzero(constant), _redundant(label_copies, D, rank))
+    divisor = np.where(constant, 1.0, scale)
+    A = _scaled(moments.within, divisor, ridge, overwrite)
+    return Criterion(A, D / divisor[:, None], scale, ridge, needless)
+
+
+def r2_criterion(
+    moments: JointMoments,
+    *,
+    ridge: float,
+    scale: FloatArray | None = None,
+    output_scale: FloatArray | None = None,
+    overwrite: bool = False,
+) -> Criterion:
+    """Share of the variance of the outputs that a linear model explains: R², their mean.
+
+    Parameters
+    ----------
+    moments : JointMoments
+        Of features and outputs.
+    ridge : float
+        Added to the diagonal of A, relative to each feature's variance.
+    scale : ndarray of shape (n_features,), default=None
+        What to divide the features by: that of the whole data, where the moments are a batch's.
+        None takes their deviation.
+    output_scale : ndarray of shape (n_outputs,), default=None
+        What to divide the outputs by, likewise. An output that never changes counts as explained
+        by nothing.
+    overwrite : bool, default=False
+        Whether A may take the place of `moments.covariance`, which is not to be used any more then.
+
+    Returns
+    -------
+    Criterion
+    """
+    if scale is None:
+        scale = np.sqrt(np.diag(moments.covariance))
+    if output_scale is None:
+        output_scale = np.sqrt(moments.output_variance)
+    divisor = np.where(scale == 0, 1.0, scale)
+    output_divisor = np.where(output_scale == 0, 1.0, output_scale) * np.sqrt(len(output_scale))
+    D = moments.cross / divisor[:, None] / output_divisor
+    A = _scaled(moments.covariance, divisor, ridge, overwrite)
+    return Criterion(A, D, scale, ridge, np.flatnonzero(scale == 0))
+
+
+def _between_classes(weight: FloatArray, mean: FloatArray) -> FloatArray:
+    """D, of shape (n_features, n_classes - 1): what each class adds to those before it.
+
+    With W the weight and m the mean of the classes before, class c adds W·w/(W + w)·dd' to the
+    scatter between the classes, where d = μ_c - m (Chan's formula). The sum is divided by
+    the number of pairs of rows of different classes, over that of rows.
+    """
+    # In units of the largest, so that products stay in range.
+    weight = weight / max(weight.max(), np.finfo(float).tiny)
+    total = np.cumsum(weight)
+    pairs = weight * np.concatenate([[0.0], total[:-1]])
+    if not pairs.any():
+        return np.zeros((mean.shape[1], len(weight) - 1))
+    divisor = np.where(total > 0, total, 1.0)
+    factor = np.sqrt(pairs / divisor / (pairs.sum() / total[-1]))
+    D = np.empty_like(mean)
+    before = np.zeros(mean.shape[1])
+    for label, share in enumerate(weight / divisor):
+        difference = mean[label] - before
+        D[label] = factor[label] * difference
+        before = before + share * difference
+    return np.ascontiguousarray(D[1:].T)
+
+
+def _redundant(features: IntArray, D: FloatArray, rank: FloatArray | None) -> IntArray:
+    """Features, of those that are constant within each class, that follow from others."""
+    ranks = np.zeros(len(features)) if rank is None else rank[features]
+    order = np.argsort(ranks, kind="stable")
+    in_turn = features[order]
+    return in_turn[_dependent(D[in_turn], ranks[order] < np.inf)]
+
+
+def _dependent(rows: FloatArray, counts: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which rows are linear combinations of those before that count, but for rounding."""
+    dependent = np.zeros(len(rows), dtype=bool)
+    basis = np.empty((0, rows.shape[1]))
+    for i, row in enumerate(rows):
+        left = row - (basis @ row) @ basis
+        dependent[i] = np.linalg.norm(left) <= 1e-9 * np.linalg.norm(row)
+        if counts[i] and not dependent[i]:
+            basis = np.vstack([basis, left / np.linalg.norm(left)])
+    return dependent
+
+
+def _scaled(matrix: FloatArray, divisor: FloatArray, ridge: float, overwrite: bool) -> FloatArray:
+    """The matrix in units of the divisor, with the ridge on its diagonal."""
+    A = matrix if overwrite else np.empty_like(matrix)
+    for start in range(0, len(A), ROWS_AT_ONCE):
+        some = slice(start, start + ROWS_AT_ONCE)
+        np.divide(matrix[some], np.outer(divisor[some], divisor), out=A[some])
+    A[np.diag_indices_from(A)] += ridge
+    return A
+
+
+def stack_criteria(criteria: Sequence[Criterion]) -> CriterionStack:
+    """Put criteria over the same features into two arrays, as the kernel takes them."""
+    if len(criteria) == 1:
+        return criteria[0].A[None], criteria[0].D[None]
+    return np.stack([c.A for c in criteria]), np.stack([c.D for c in criteria])

@@ -1,0 +1,1 @@
+"""Models fitted on candidate subsets: columns, shortlist, and one module a model."""

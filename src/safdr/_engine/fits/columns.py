@@ -1,0 +1,265 @@
+"""Subsets to fit, each once, and their columns, laid out as the compiled fits take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from safdr import _core
+from safdr._engine.arrays import FloatArray, IntArray, Rows
+
+# Standardised columns are kept for the fits at hand: those of so many numbers at a time (0.5 GB).
+NUMBERS_AT_ONCE = 64_000_000
+
+# Rows that the core handles at a time; the last ones are filled up.
+BLOCK = 64
+
+# All columns are kept for later fits too, where they have no more numbers than this (24 MB).
+NUMBERS_TO_KEEP = 2_000_000
+
+# Rows that are looked at for where the middle of a column is, and how far it may be off the mean.
+ROWS_FOR_MEDIAN = 256
+MOST_DEVIATIONS = 3.0
+
+# Blocks of rows that are looked at for what a tenth of a column's values are below, beside its
+# standard deviation. Normal ones have 0.13; single precision has seven digits for all of them.
+BLOCKS_FOR_WILD = 4
+SMALLEST_TYPICAL = 1e-3
+
+# Of sparse rows so many columns are dense at a time.
+SPARSE_COLUMNS_AT_ONCE = 64
+
+
+def distinct_rows(subsets: IntArray) -> tuple[IntArray, IntArray]:
+    """Like np.unique of rows, which takes several times as long for some dozens of them.
+
+    Parameters
+    ----------
+    subsets : ndarray of shape (n_subsets, size)
+        Columns of each subset.
+
+    Returns
+    -------
+    distinct : ndarray of shape (n_distinct, size)
+        In the order in which they come first.
+    inverse : ndarray of shape (n_subsets,)
+        Which of them each subset is.
+    """
+    n_subsets, size = subsets.shape
+    whole = np.dtype((np.void, size * subsets.itemsize))
+    rows = np.ascontiguousarray(subsets).view(whole).ravel().tolist()
+    places = {row: i for i, row in enumerate(dict.fromkeys(rows))}
+    inverse = np.array([places[row] for row in rows])
+    first = np.empty(len(places), dtype=np.intp)
+    # The last one written stays.
+    first[inverse[::-1]] = np.arange(n_subsets - 1, -1, -1)
+    return subsets[first], inverse
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Columns less their center, over their scale, and a column of ones.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (n_blocks, n_columns + 1, rows of a block)
+        In the order that the compiled fits take.
+    single : ndarray like Z
+        The same in single precision.
+    """
+
+    Z: FloatArray
+
+    @cached_property
+    def single(self) -> NDArray[np.float32]:
+        """Made when asked for."""
+        return _core.to_single(self.Z)
+
+    @cached_property
+    def wild(self) -> NDArray[np.uint8]:
+        """Whether most values of a column are next to nothing beside a few.
+
+        What these say is lost where a few others are rounded to single precision. Looked at in some
+        hundred rows.
+        """
+        some = np.abs(self.Z[:: -(-len(self.Z) // BLOCKS_FOR_WILD)])
+        sizes = np.sort(some.transpose(1, 0, 2).reshape(self.Z.shape[1], -1), axis=1)
+        n_zero = np.sum(sizes == 0, axis=1)
+        typical = n_zero + (sizes.shape[1] - n_zero) // 10
+        small = sizes[np.arange(len(sizes)), np.minimum(typical, sizes.shape[1] - 1)]
+        return ((small > 0) & (small < SMALLEST_TYPICAL)).astype(np.uint8)
+
+
+class Portion(NamedTuple):
+    """Subsets that are fitted on the same columns."""
+
+    subsets: IntArray
+    design: Design
+    #: The subsets by the numbers of their columns in the design.
+    numbered: NDArray[np.int32]
+
+
+def middle(X: Rows, mean: FloatArray, scale: FloatArray) -> FloatArray:
+    """About the median of each column, which is where most of its values are.
+
+    A mean may be far off, by one value of a billion beside ones. Less that mean, all the others
+    would be nearly the same number, and what tells them apart lost to rounding.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Rows; some hundreds of them, evenly spaced, are looked at.
+    mean, scale : ndarray of shape (n_features,)
+        Weighted means and standard deviations. A median is less than one deviation off the mean;
+        one that is several off is of rows that hardly count.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+    """
+    some = X[:: -(-X.shape[0] // ROWS_FOR_MEDIAN)]
+    median = np.median(some.toarray() if issparse(some) else some, axis=0)
+    return np.where(np.abs(median - mean) <= MOST_DEVIATIONS * scale, median, mean)
+
+
+class StandardisedColumns:
+    """The columns of some rows, standardised for the subsets that are to be fitted.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Rows.
+    center, scale : ndarray of shape (n_features,)
+        What is subtracted from the columns, and what they are divided by then.
+    """
+
+    def __init__(self, X: Rows, center: FloatArray, scale: FloatArray) -> None:
+        self._X = X
+        self._center = center
+        self._scale = scale
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is kept can be made anew, and must lie at an address of the core's choice.
+        return {name: value for name, value in vars(self).items() if name != "_all"}
+
+    def portions(self, subsets: IntArray) -> Iterator[Portion]:
+        """Subsets with the columns they need, as many at a time as fit into memory.
+
+        Parameters
+        ----------
+        subsets : ndarray of shape (n_subsets, size)
+            Columns of each model.
+
+        Yields
+        ------
+        Portion
+        """
+        n_rows, n_features = self._X.shape
+        filled_up = -(-n_rows // BLOCK) * BLOCK
+        if filled_up * n_features <= NUMBERS_TO_KEEP:
+            yield Portion(subsets, self._all, subsets.astype(np.int32))
+            return
+        for some in portions(subsets, self._X.shape):
+            columns, numbered = renumbered(some, n_features)
+            yield Portion(some, self._design(columns), numbered)
+
+    @cached_property
+    def _all(self) -> Design:
+        return self._design(np.arange(self._X.shape[1]))
+
+    def _design(self, columns: IntArray) -> Design:
+        return Design(standardised(self._X, self._center, self._scale, columns))
+
+
+def renumbered(
+    subsets: NDArray[np.integer[Any]], n_features: int
+) -> tuple[IntArray, NDArray[np.int32]]:
+    """The features that occur, in order, and the subsets by their places among them.
+
+    Parameters
+    ----------
+    subsets : ndarray of shape (n_subsets, size)
+        Columns of each subset.
+    n_features : int
+        Number of features there are.
+
+    Returns
+    -------
+    columns : ndarray of shape (n_columns,)
+    places : ndarray of shape (n_subsets, size)
+    """
+    occurs = np.zeros(n_features, dtype=bool)
+    occurs[subsets] = True
+    places = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(occurs), places[subsets]
+
+
+def standardised(X: Rows, center: FloatArray, scale: FloatArray, columns: IntArray) -> FloatArray:
+    """Columns less their center, over their scale, and a column of ones.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Rows.
+    center, scale : ndarray of shape (n_features,)
+        Of all columns.
+    columns : ndarray of int
+        Those wanted.
+
+    Returns
+    -------
+    ndarray of shape (n_blocks, n_columns + 1, rows of a block)
+    """
+    if not issparse(X):
+        return _core.standardise(X, center, scale, columns.astype(np.int32))
+    sparse_columns = X[:, columns].tocsc()
+    # Memory for all of them, which is then filled by portions.
+    nothing, none = np.zeros((X.shape[0], 1)), np.zeros(len(columns), dtype=np.int32)
+    Z = _core.standardise(nothing, np.zeros(1), np.ones(1), none)
+    for start in range(0, len(columns), SPARSE_COLUMNS_AT_ONCE):
+        some = slice(start, start + SPARSE_COLUMNS_AT_ONCE)
+        dense = sparse_columns[:, some].toarray().astype(np.float64, copy=False)
+        every = np.arange(dense.shape[1], dtype=np.int32)
+        part = _core.standardise(dense, center[columns[some]], scale[columns[some]], every)
+        Z[:, : len(columns)][:, some] = part[:, :-1]
+    return Z
+
+
+def portions(subsets: IntArray, shape: tuple[int, ...]) -> Iterator[IntArray]:
+    """Subsets whose columns fit into memory together, one portion after the other.
+
+    Parameters
+    ----------
+    subsets : ndarray of shape (n_subsets, size)
+        Columns of each model.
+    shape : tuple of int
+        Rows and features.
+
+    Yields
+    ------
+    ndarray of shape (n_some, size)
+    """
+    n_rows, n_features = shape
+    most = max(NUMBERS_AT_ONCE // n_rows, subsets.shape[1])
+    if n_features <= most:
+        yield subsets
+        return
+    while len(subsets):
+        # Columns that the first 1, 2, … subsets have in all.
+        n_columns = np.cumsum(_is_first(subsets), axis=None).reshape(subsets.shape)[:, -1]
+        count = max(1, int(np.searchsorted(n_columns, most, side="right")))
+        yield subsets[:count]
+        subsets = subsets[count:]
+
+
+def _is_first(values: IntArray) -> NDArray[np.bool_]:
+    """Whether an entry is the first of its value, in reading order."""
+    first = np.zeros(values.size, dtype=bool)
+    first[np.unique(values, return_index=True)[1]] = True
+    return first.reshape(values.shape)

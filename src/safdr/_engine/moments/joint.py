@@ -1,0 +1,132 @@
+"""Moments of features and outputs together: what regression needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr._engine.arrays import FloatArray, IntArray, Rows
+from safdr._engine.moments.blocks import ScatterSum, block_mean, joined_mean, row_blocks, weight_of
+from safdr._engine.moments.sparse import ShiftedRows, mostly_zero
+
+
+@dataclass(frozen=True, eq=False)
+class JointMoments:
+    """Means of features and outputs, and their population covariances.
+
+    Attributes
+    ----------
+    weight : float
+        Sum of the sample weights.
+    mean : ndarray of shape (n_features,)
+        Weighted mean of the features.
+    output_mean : ndarray of shape (n_outputs,)
+        Weighted mean of the outputs.
+    covariance : ndarray of shape (n_features, n_features)
+        Of the features with each other.
+    cross : ndarray of shape (n_features, n_outputs)
+        Covariance of the features with the outputs.
+    output_variance : ndarray of shape (n_outputs,)
+        Variance of each output.
+    """
+
+    weight: float
+    mean: FloatArray
+    output_mean: FloatArray
+    covariance: FloatArray
+    cross: FloatArray
+    output_variance: FloatArray
+
+    def blocks(self, subsets: IntArray) -> FloatArray:
+        """The part of `covariance` of each subset, of shape (n_subsets, size, size)."""
+        return self.covariance[subsets[:, :, None], subsets[:, None, :]]
+
+
+def joint_moments(
+    X: Rows,
+    Y: FloatArray,
+    sample_weight: FloatArray | None = None,
+    *,
+    rows: IntArray | NDArray[np.bool_] | None = None,
+    out: FloatArray | None = None,
+) -> JointMoments:
+    """Moments of features and outputs, each row read once.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Features.
+    Y : ndarray of shape (n_samples, n_outputs)
+        Outputs.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weight of each row; None means one. Some must be above zero.
+    rows : ndarray, default=None
+        Rows to take: their numbers, or a mask. None takes all.
+    out : ndarray of shape (n_features, n_features), default=None
+        Where the covariance of the features goes, C-contiguous; None makes a new array.
+
+    Returns
+    -------
+    JointMoments
+    """
+    shape = (X.shape[1], X.shape[1])
+    covariance = np.empty(shape) if out is None else out
+    taken = _row_numbers(rows, X.shape[0])
+    root = np.ones(X.shape[0]) if sample_weight is None else np.sqrt(sample_weight)
+    output_mean = block_mean(Y[taken], root[taken] ** 2)
+    outputs = (Y - output_mean) * root[:, None]
+    of_features = _of_sparse_rows if mostly_zero(X) else _of_blocks
+    weight, mean, cross = of_features(covariance, X, taken, sample_weight, outputs)
+    output_variance = np.einsum("ij,ij->j", outputs[taken], outputs[taken]) / weight
+    return JointMoments(weight, mean, output_mean, covariance, cross / weight, output_variance)
+
+
+def _of_blocks(
+    covariance: FloatArray,
+    X: Rows,
+    rows: IntArray,
+    sample_weight: FloatArray | None,
+    outputs: FloatArray,
+) -> tuple[float, FloatArray, FloatArray]:
+    """Weight, mean and products with the outputs, which are centred and weighted."""
+    total = ScatterSum(covariance)
+    cross = np.zeros((X.shape[1], outputs.shape[1]))
+    weight = weight_of(rows, X.shape[1], sample_weight)
+    total.open(weight)
+    weights, means, output_sums = [], [], []
+    for block in row_blocks(X, rows, sample_weight):
+        total.add(block.rows)
+        cross += block.rows.T @ outputs[block.numbers]
+        weights.append(block.weight)
+        means.append(block.mean)
+        output_sums.append(block.root @ outputs[block.numbers])
+    mean, between = joined_mean(np.asarray(weights), np.asarray(means))
+    total.add(between)
+    total.close()
+    total.finish()
+    # The features were centred on the mean of their block, the outputs on that of all.
+    cross += (between / np.sqrt(weights)[:, None]).T @ np.asarray(output_sums)
+    return weight, mean, cross
+
+
+def _of_sparse_rows(
+    covariance: FloatArray,
+    X: Rows,
+    rows: IntArray,
+    sample_weight: FloatArray | None,
+    outputs: FloatArray,
+) -> tuple[float, FloatArray, FloatArray]:
+    """The same of sparse rows."""
+    covariance[:] = 0.0
+    part = ShiftedRows(X, rows, sample_weight)
+    part.add_covariance(covariance)
+    return part.weight, part.mean, part.products(outputs[rows])
+
+
+def _row_numbers(rows: IntArray | NDArray[np.bool_] | None, n_rows: int) -> IntArray:
+    """Numbers of the rows that are asked for in one way or another."""
+    if rows is None:
+        return np.arange(n_rows)
+    return np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)

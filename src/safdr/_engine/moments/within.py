@@ -1,0 +1,83 @@
+"""Moments of the classes with one covariance for all of them: what a search needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from safdr._engine.arrays import FloatArray, IntArray, Rows
+from safdr._engine.moments.blocks import ScatterSum, joined_mean
+from safdr._engine.moments.sparse import SparseScatterSum, mostly_zero
+
+
+@dataclass(frozen=True, eq=False)
+class WithinMoments:
+    """Weight and mean of each class, and the sum of their covariances.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_classes,)
+        Sum of the sample weights.
+    mean : ndarray of shape (n_classes, n_features)
+        Weighted mean of the features.
+    squares : ndarray of shape (n_classes, n_features)
+        Weighted sum of the squares of each feature around its class mean.
+    within : ndarray of shape (n_features, n_features)
+        Sum over the classes of their population covariances.
+    """
+
+    weight: FloatArray
+    mean: FloatArray
+    squares: FloatArray
+    within: FloatArray
+
+    def total_variance(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of each feature over all classes together."""
+        within = self.squares.sum(axis=0) / self.weight.sum()
+        mean, between = joined_mean(self.weight, self.mean)
+        return mean, within + np.sum(between**2, axis=0) / self.weight.sum()
+
+    def blocks(self, subsets: IntArray) -> FloatArray:
+        """The part of `within` that belongs to each subset, of shape (n_subsets, size, size)."""
+        return self.within[subsets[:, :, None], subsets[:, None, :]]
+
+
+def within_moments(
+    X: Rows,
+    codes: IntArray,
+    n_classes: int,
+    sample_weight: FloatArray | None = None,
+    *,
+    out: FloatArray | None = None,
+) -> WithinMoments:
+    """Moments within the classes, each row read once, one class after the other.
+
+    Beside the result there is no matrix of n_features x n_features, but for small ones.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Rows; sparse ones in CSR or CSC form. They are never made dense as a whole.
+    codes : ndarray of shape (n_samples,)
+        Class of each row, from 0 to n_classes - 1; -1 leaves a row out.
+    n_classes : int
+        Number of classes. A class without rows has weight and mean zero, and adds nothing.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weight of each row; None means one.
+    out : ndarray of shape (n_features, n_features), default=None
+        Where the sum of the covariances goes, C-contiguous; None makes a new array.
+
+    Returns
+    -------
+    WithinMoments
+    """
+    n_features = X.shape[1]
+    within = np.empty((n_features, n_features)) if out is None else out
+    total = SparseScatterSum(within) if mostly_zero(X) else ScatterSum(within)
+    weight = np.zeros(n_classes)
+    mean, squares = np.zeros((2, n_classes, n_features))
+    for label in range(n_classes):
+        rows = np.flatnonzero(codes == label)
+        weight[label], mean[label], squares[label] = total.add_rows(X, rows, sample_weight)
+    return WithinMoments(weight, mean, squares, total.finish())

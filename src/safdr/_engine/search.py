@@ -1,0 +1,324 @@
+"""A problem is prepared once, then searched at any size: anneal, then pick by the models' loss."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+
+import numpy as np
+
+from safdr._engine.annealing.chains import subset_values
+from safdr._engine.annealing.complement import Complement
+from safdr._engine.annealing.function_chains import Evaluate
+from safdr._engine.annealing.group_chains import all_count_the_same
+from safdr._engine.annealing.loop import AnnealingSettings, anneal
+from safdr._engine.annealing.quadratic_function import QuadraticObjective
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.batches import affordable_batches, batch_share, draw_batches
+from safdr._engine.constraints import Constraints
+from safdr._engine.criterion import CriterionStack
+from safdr._engine.fits.fits import Fits, PaddedFits, Pick, fit_padded, reordered
+from safdr._engine.problem import Problem
+from safdr._engine.spaces import ClimbingChains, GroupSpace, Space, SwapSpace, UnitSpace, less_cost
+from safdr.result import AnnealingResult, Trace
+
+# One replica has no spread; this many random subsets then stand in for it.
+MIN_SPREAD_SAMPLE = 50
+
+# What the losses are called where the criterion itself chooses the winner.
+OWN_LOSS = "negative_criterion"
+
+
+class Search:
+    """A problem, ready to be searched at any size.
+
+    A search is a function of the data, the settings, the seed and the size alone: sizes can be
+    searched in any order, together or apart, on any number of threads.
+
+    Parameters
+    ----------
+    problem : Problem
+        Rows, and what they are to predict.
+    settings : AnnealingSettings
+        How to anneal.
+    seed : int
+        Source of all randomness.
+    constraints : Constraints, default=None
+        Which subsets are allowed; None allows all.
+    cost : ndarray of shape (n_features,), default=None
+        Subtracted from the criterion for each feature of a subset.
+    objective : Evaluate, default=None
+        What to maximise in place of the problem's own criterion, on all rows.
+    pick : Pick, default=None
+        Models whose loss chooses the winner; None takes the problem's own.
+    by_criterion : bool, default=False
+        Whether the criterion or objective chooses the winner, and no model.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        settings: AnnealingSettings,
+        seed: int,
+        constraints: Constraints | None = None,
+        cost: FloatArray | None = None,
+        objective: Evaluate | None = None,
+        pick: Pick | None = None,
+        by_criterion: bool = False,
+    ) -> None:
+        self.problem = problem
+        self.settings = settings
+        self.seed = seed
+        self.cost = cost
+        self.constraints = constraints or Constraints.make(problem.n_features)
+        self.objective = objective
+        self.pick = None if by_criterion else pick or problem.pick
+        if objective is None:
+            self.criterion = problem.criterion
+            self._lean = self.constraints.without(self.criterion.needless)
+        # The batches of the last share asked for: all sizes share them, unless rows are so few that
+        # they cost next to nothing.
+        self._batches: tuple[float, CriterionStack] | None = None
+        self._complement: tuple[Constraints, CriterionStack | None, Complement | None] | None = None
+
+    def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
+        """Search for the best subset of `size` features.
+
+        Parameters
+        ----------
+        size : int
+            One that the constraints allow: from 1 to the number of features, if there are none.
+        n_threads : int, default=1
+            Threads over replicas and fits.
+
+        Returns
+        -------
+        AnnealingResult
+        """
+        # As SeedSequence([seed, size]).spawn(3) makes them, in half the time.
+        for_start, for_batches, for_chains = (
+            np.random.SeedSequence([self.seed, size], spawn_key=(i,)) for i in range(3)
+        )
+        space = self._space(size, n_threads)
+        rng = np.random.default_rng(for_start)
+        chains = space.chains(space.random(self.settings.n_replicas, rng), for_chains)
+        start = chains.subsets
+        trace = anneal(
+            chains,
+            self.settings,
+            np.random.default_rng(for_batches),
+            self._spread_sample(space, rng),
+            origin=0.0 if self.objective is None else None,
+        )
+        _check_finite(chains.values)
+        more, their_values = self._more_candidates(space, chains)
+        subsets = _stacked(chains.subsets, more)
+        values = np.concatenate([chains.values, their_values])
+        fits = self._fits(subsets, values, n_threads)
+        return AnnealingResult(
+            subsets=subsets,
+            criterion_values=values,
+            losses=fits.losses,
+            loss_name=OWN_LOSS if self.pick is None else self.pick.loss_name,
+            separated=fits.separated,
+            converged=fits.converged,
+            coefficients=fits.coefficients,
+            intercepts=fits.intercepts,
+            n_iter=fits.n_iter,
+            penalties=self._penalties(subsets, values, fits.losses, trace),
+            start_subsets=start,
+            trace=trace,
+            drift=chains.drift,
+        )
+
+    def criterion_values(self, subsets: IntArray) -> FloatArray:
+        """Value of the problem's own criterion for each of some subsets of one size."""
+        return subset_values(self.criterion, subsets)
+
+    def prepare(self, size: int) -> Search:
+        """Compute ahead what a search at this size shares with others, and return itself."""
+        if self.objective is None:
+            self._space(size, 1)
+        if self.pick is None:
+            # For the final model; threads that came to it at the same time would spoil it.
+            _ = self.problem.pick
+        return self
+
+    def _space(self, size: int, n_threads: int) -> Space:
+        """The allowed subsets of this size."""
+        constraints = self._constraints_for(size)
+        n_proposals = max(1, round(self.settings.sweeps * len(constraints.units)))
+        if self.objective is not None:
+            return UnitSpace(self._priced(self.objective), 0, constraints, size, n_proposals, False)
+        batches = self._batches_for(size)
+        if constraints.swaps_alone:
+            return SwapSpace(
+                criterion=self.criterion,
+                batches=batches,
+                constraints=constraints,
+                size=size,
+                n_proposals=n_proposals,
+                cost=self.cost,
+                complement=self._complement_for(constraints, batches, size),
+                n_threads=n_threads,
+            )
+        return self._group_space(constraints, batches, size, n_proposals, n_threads)
+
+    def _group_space(
+        self,
+        constraints: Constraints,
+        batches: CriterionStack | None,
+        size: int,
+        n_proposals: int,
+        n_threads: int,
+    ) -> UnitSpace:
+        """Selections of groups under the quadratic criterion."""
+        compiled = all_count_the_same(constraints)
+        quadratic = QuadraticObjective(
+            self.criterion,
+            None if compiled else batches,
+            constraints=constraints,
+            n_threads=n_threads,
+        )
+        n_batches = 0 if batches is None else len(batches[0])
+        evaluate = self._priced(quadratic)
+        general = (evaluate, n_batches, constraints, size, n_proposals, True)
+        space = (
+            GroupSpace(*general, quadratic, batches, self.cost, n_threads)
+            if compiled
+            else UnitSpace(*general)
+        )
+        # Where every subset of this size has features that add nothing, they are no reason to
+        # refuse one.
+        sample = space.random(MIN_SPREAD_SAMPLE, np.random.default_rng(self.seed))
+        quadratic.refuse_collinear = bool(np.isfinite(space.values(sample)).any())
+        return space
+
+    def _priced(self, evaluate: Evaluate) -> Evaluate:
+        return evaluate if self.cost is None else less_cost(evaluate, self.cost)
+
+    def _constraints_for(self, size: int) -> Constraints:
+        """Without the features that no subset needs, unless there are too few others."""
+        if self.objective is None and self._lean.has_size(size):
+            return self._lean
+        self.constraints.check_size(size)
+        return self.constraints
+
+    def _spread_sample(self, space: Space, rng: np.random.Generator) -> FloatArray | None:
+        """What sets the temperature step if one replica can't; else None."""
+        if self.settings.n_replicas > 1:
+            return None
+        return space.values(space.random(MIN_SPREAD_SAMPLE, rng))
+
+    def _more_candidates(self, space: Space, chains: ClimbingChains) -> tuple[IntArray, FloatArray]:
+        """Subsets that join those of the replicas, and their values.
+
+        The replicas end where the last batches left them, which is worth something (they differ),
+        but the largest value of all is rarely among them: so the best that climbing reaches. Where
+        there are no more subsets than replicas, it is all of them.
+        """
+        every = space.every(self.settings.n_replicas)
+        if every is not None:
+            return space.subsets(every), space.values(every)
+        climbed, values = chains.climbed()
+        best = np.argmax(values)
+        return climbed[best : best + 1], values[best : best + 1]
+
+    def _fits(self, subsets: IntArray, values: FloatArray, n_threads: int) -> Fits:
+        """Models on the candidates; without a pick the criterion itself is what counts."""
+        if self.pick is None:
+            n = len(subsets)
+            none, zeros = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
+            return PaddedFits(-values, none, ~none, None, None, zeros)
+        fit = partial(fit_padded, self.pick, n_threads=n_threads)
+        if self.cost is not None:
+            # The winner need not have the smallest loss.
+            return fit(subsets, best_only=False)
+        # Of equal losses the largest value wins: that is the order of preference.
+        order = np.argsort(-values, kind="stable")
+        fits = fit(subsets[order], best_only=True)
+        return reordered(fits, np.argsort(order))
+
+    def _penalties(
+        self, subsets: IntArray, values: FloatArray, losses: FloatArray, trace: Trace
+    ) -> FloatArray:
+        """The cost of each candidate in units of the loss.
+
+        The exchange rate is what a unit of the criterion was worth to the best model: its loss
+        against that without features, over what its criterion value is above that of no features
+        (0, or where a criterion of one's own started).
+        """
+        if self.cost is None or self.pick is None:
+            return np.zeros(len(losses))
+        cost = np.append(self.cost, 0.0)[subsets].sum(axis=1)
+        best = int(np.argmin(losses))
+        gained = max(0.0, self.pick.baseline() - float(losses[best]))
+        origin = 0.0 if self.objective is None else float(trace.mean[0])
+        value = float(values[best] + cost[best]) - origin
+        return cost * gained / max(value, float(trace.std[0]), np.finfo(float).tiny)
+
+    def _batches_for(self, size: int) -> CriterionStack | None:
+        """Criteria of the batches that suit this size; None where there is no noise."""
+        # With groups, a subset may have more columns than it counts.
+        n_columns = self._constraints_for(size).max_columns(size)
+        share = batch_share(self.settings.batch_fraction, n_columns, self._class_counts)
+        if not self.settings.noisy or share >= 1.0:
+            return None
+        # Threads may come here at the same time; for one share they compute the same.
+        known = self._batches
+        if known is None or known[0] != share:
+            known = self._batches = (share, self._draw_batches(share))
+        return known[1]
+
+    def _complement_for(
+        self, constraints: Constraints, batches: CriterionStack | None, size: int
+    ) -> Complement | None:
+        """The criteria turned over, where what is left out is less than what is chosen."""
+        n_usable = constraints.n_features - len(constraints.exclude)
+        limited = constraints.conflicts is not None or self.cost is not None
+        if limited or not 0 < n_usable - size < size:
+            return None
+        # As with batches: all sizes share it, and threads compute the same.
+        known = self._complement
+        if known is None or known[0] is not constraints or known[1] is not batches:
+            usable = np.delete(np.arange(constraints.n_features), constraints.exclude)
+            turned = Complement.make(self.criterion, batches, usable)
+            known = self._complement = (constraints, batches, turned)
+        return known[2]
+
+    @cached_property
+    def _class_counts(self) -> IntArray:
+        """Rows of each class."""
+        return np.bincount(self.problem.strata)
+
+    def _draw_batches(self, share: float) -> CriterionStack:
+        rng = np.random.default_rng(np.random.SeedSequence([self.seed]))
+        n_batches = affordable_batches(self.settings.n_batches, self.problem.n_features)
+        A = np.empty((n_batches, *self.criterion.A.shape))
+        D = np.empty((n_batches, *self.criterion.D.shape))
+        for i, batch in enumerate(draw_batches(self.problem.strata, n_batches, share, rng)):
+            # In place: a list of matrices would take the memory twice.
+            D[i] = self.problem.batch_criterion(batch, A[i]).D
+        return A, D
+
+
+def _check_finite(values: FloatArray) -> None:
+    """Refuse a criterion that never gave a number."""
+    if not np.isfinite(values).any():
+        raise ValueError(
+            "criterion gave no finite value for any subset that was visited. It must return a "
+            "number to be maximised; -inf is for the few subsets that can't be judged."
+        )
+
+
+def _stacked(first: IntArray, second: IntArray) -> IntArray:
+    """Rows of both, filled up with -1 to the same length."""
+    if first.shape[1] == second.shape[1]:
+        return np.concatenate([first, second])
+    longest = max(first.shape[1], second.shape[1])
+    return np.vstack(
+        [
+            np.pad(rows, ((0, 0), (0, longest - rows.shape[1])), constant_values=-1)
+            for rows in (first, second)
+        ]
+    )

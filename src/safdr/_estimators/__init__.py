@@ -1,0 +1,1 @@
+"""What users call: estimators and functions with the habits of scikit-learn."""

@@ -1,0 +1,305 @@
+"""What all selectors have in common: from parameters and rows to a search, from it to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from safdr._engine.annealing.cached_function import CachedObjective
+from safdr._engine.annealing.function_chains import Evaluate
+from safdr._engine.annealing.loop import AnnealingSettings
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.constraints import Constraints
+from safdr._engine.fits.fits import Pick
+from safdr._engine.search import Search
+from safdr._estimators.feature_names import FeatureSpec
+from safdr._estimators.orphans import watched
+from safdr._estimators.parameters import LARGEST_COST
+from safdr._estimators.training_data import Rows
+from safdr._estimators.user_criterion import (
+    CrossValidatedScore,
+    RowsObjective,
+    as_objective,
+    fit_weighted,
+    model_of,
+    seeded,
+)
+from safdr._estimators.user_model import ModelPick
+from safdr._estimators.validation import warn_if_separated, warn_if_unfinished
+from safdr.result import AnnealingResult
+
+# What the engine's settings are, whatever types of numbers the parameters were given as: a small
+# NumPy int would overflow, and a half-precision float spoil what it is multiplied with.
+PLAIN: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str}
+
+# Seconds of work from which on it pays to send it to other processes.
+WORTH_WORKERS = 0.2
+
+
+def final_model_has(method: str) -> Callable[[Any], bool]:
+    """Whether the final model has the method; the default one has them all."""
+
+    def check(self: Any) -> bool:
+        model = getattr(self, "estimator_", self._model())
+        return model is None or hasattr(model, method)
+
+    return check
+
+
+class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Selector and predictor at once: a subset of the features, and the model on it."""
+
+    estimator: Any
+    criterion: Any
+    pick: str
+    always_include: Any
+    never_include: Any
+    groups: Any
+    at_most_one_of: Any
+    count_by: str
+    feature_cost: Any
+    cost_strength: float
+    ridge: float
+    support_: NDArray[np.bool_]
+    _estimator_type_words: tuple[str, str]
+
+    # ---- What classifiers and regressors do in their own way --------------------------------
+
+    def _validate_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Check and translate what `fit` was given."""
+        raise NotImplementedError
+
+    def _usable(self, rows: Rows) -> Rows:
+        """The rows to learn from."""
+        raise NotImplementedError
+
+    def _is_wrong_kind(self, estimator: Any) -> bool:
+        """Whether an estimator predicts the other kind of target."""
+        raise NotImplementedError
+
+    def _linear_model(self, rows: Rows, coefficients: Any, intercepts: Any, n_iter: int) -> Any:
+        """The default model, as scikit-learn's own."""
+        raise NotImplementedError
+
+    # ---- From parameters and rows to a search -----------------------------------------------
+
+    def _settings(self) -> AnnealingSettings:
+        """The engine's settings out of the parameters."""
+        return AnnealingSettings(
+            **{
+                field.name: PLAIN[str(field.type)](getattr(self, field.name))
+                for field in fields(AnnealingSettings)
+            }
+        )
+
+    def _features(self) -> FeatureSpec:
+        """The columns that `fit` saw."""
+        names = getattr(self, "feature_names_in_", None)
+        return FeatureSpec(self.n_features_in_, names, self.groups)
+
+    def _constraints(self) -> Constraints:
+        """Which subsets are allowed."""
+        features = self._features()
+        return Constraints.make(
+            features.n_features,
+            always_include=features.columns(self.always_include, "always_include"),
+            never_include=features.columns(self.never_include, "never_include"),
+            groups=features.sets(self.groups, "groups"),
+            at_most_one_of=features.sets(self.at_most_one_of, "at_most_one_of"),
+            count="groups" if self.count_by == "group" else "columns",
+            labels=features.labels,
+        )
+
+    def _total(self, constraints: Constraints) -> str:
+        """How many features there are, in words."""
+        total = int(constraints.counts.sum())
+        if self.groups is None:
+            return f"n_features = {total}, the number of columns of X"
+        return f"{total}, the number of {self.count_by}s"
+
+    def _cost(self) -> FloatArray | None:
+        """What each feature takes off the criterion; None if nothing."""
+        if self.feature_cost is None:
+            return None
+        features = self._features()
+        cost = features.numbers(self.feature_cost, "feature_cost")
+        strength = float(self.cost_strength)
+        largest = int(np.argmax(np.abs(cost)))
+        if abs(cost[largest]) > LARGEST_COST / max(strength, 1.0):
+            raise ValueError(
+                f"feature_cost times cost_strength must be at most {LARGEST_COST:.0e} in size, or "
+                f"nothing is left of the criterion beside it; got {cost[largest]:.3g} times "
+                f"{strength:.3g} for {features.label(largest)}. To keep a feature out, there is "
+                "never_include; to keep it in, always_include."
+            )
+        cost = strength * cost
+        return cost if cost.any() else None
+
+    def _check_models(self) -> None:
+        """Refuse estimators that predict the other kind of target."""
+        if isinstance(self.criterion, CrossValidatedScore):
+            self.criterion._validate_params()
+        given = {"criterion": model_of(self.criterion), "estimator": self.estimator}
+        for name, model in given.items():
+            mine, other = self._estimator_type_words
+            if isinstance(model, type):
+                raise ValueError(
+                    f"{name} must be a {mine}; got the class {model.__name__}. Make one: "
+                    f"{name}={model.__name__}()."
+                )
+            if model is not None and self._is_wrong_kind(model):
+                raise ValueError(f"{name} must be a {mine}; got the {other} {model!r}.")
+
+    def _model(self) -> Any:
+        """The model to fit to the chosen features; None is the default one."""
+        return model_of(self.criterion) if self.estimator is None else self.estimator
+
+    def _search(self, rows: Rows, constraints: Constraints, seed: int, n_jobs: int = 1) -> Search:
+        """The search on rows that are usable."""
+        cost = self._cost()
+        return Search(
+            rows.problem(float(self.ridge), constraints.rank(cost)),
+            settings=self._settings(),
+            seed=seed,
+            constraints=constraints,
+            cost=cost,
+            objective=self._objective(rows, seed, n_jobs),
+            pick=self._pick(rows, seed),
+            by_criterion=self._by_criterion(),
+        )
+
+    def _objective(self, rows: Rows, seed: int, n_jobs: int) -> Evaluate | None:
+        function = as_objective(self.criterion, seed)
+        if function is None:
+            return None
+        return CachedObjective(RowsObjective(function, rows), Workers(n_jobs))
+
+    def _pick(self, rows: Rows, seed: int) -> Pick | None:
+        """The models that choose the winner; None for the linear ones."""
+        if self.pick != "auto" or self.estimator is None:
+            return None
+        return ModelPick(self.estimator, rows, seed)
+
+    def _by_criterion(self) -> bool:
+        """Whether the criterion chooses the winner."""
+        own = self.criterion is not None and self.estimator is None
+        return self.pick == "criterion" or (self.pick == "auto" and own)
+
+    # ---- From the search to a model ---------------------------------------------------------
+
+    def _set_result(self, rows: Rows, search: Search, result: AnnealingResult) -> Self:
+        """Take over what the search found, and fit the final model to it."""
+        self.result_ = result
+        self.subset_: IntArray = result.subset
+        self.support_ = np.zeros(rows.X.shape[1], dtype=bool)
+        self.support_[self.subset_] = True
+        self.criterion_value_ = result.criterion_value
+        self.loss_ = result.loss
+        self.estimator_, separated = self._final_model(rows, search, result)
+        warn_if_separated(separated and self._model() is None, result.size)
+        return self
+
+    def _final_model(self, rows: Rows, search: Search, result: AnnealingResult) -> tuple[Any, bool]:
+        """The model on the chosen features, and whether they are known to separate the classes.
+
+        It is the winning fit, or a fitted clone of the estimator.
+        """
+        model = self._model()
+        if model is not None:
+            X = rows.X[:, result.subset]
+            fitted = fit_weighted(seeded(model, search.seed), X, rows.y, rows.sample_weight)
+            return fitted, bool(result.separated[result.best])
+        best: int = result.best
+        fits: Any = result
+        if result.coefficients is None:
+            best, fits = 0, search.problem.pick.fit(result.subset[None])
+        warn_if_unfinished(bool(fits.converged[best] or fits.separated[best]), result.size)
+        linear = self._linear_model(
+            rows,
+            fits.coefficients[best, ..., : result.size],
+            fits.intercepts[best],
+            int(fits.n_iter[best]),
+        )
+        return linear, bool(fits.separated[best])
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def _reduce(self, X: ArrayLike) -> Any:
+        """The chosen columns of X, as an array."""
+        check_is_fitted(self)
+        rows: Any = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return rows[:, self.subset_]
+
+    @available_if(final_model_has("predict"))
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predict the target of each row from the chosen features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with all features that `fit` saw.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predicted labels, or predicted values.
+        """
+        reduced = self._reduce(X)
+        return self.estimator_.predict(reduced)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+class Workers:
+    """Evaluates subsets, several at a time through joblib where that pays.
+
+    Parameters
+    ----------
+    n_jobs : int
+        How many at a time.
+    """
+
+    def __init__(self, n_jobs: int) -> None:
+        self.n_jobs = n_jobs
+        self._seconds = 0.0  # that one evaluation took, at the last look
+
+    def __call__(self, objective: Any, tasks: Sequence[Any]) -> list[float]:
+        """Values of the tasks, in their order."""
+        first = [self._timed(objective, tasks[0])] if tasks else []
+        rest = tasks[1:]
+        if self.n_jobs == 1 or self._seconds * len(rest) < WORTH_WORKERS:
+            return first + _values(objective, rest)
+        # A few tasks at a time: the objective, with its rows, is sent along with each portion.
+        portions = [rest[i :: self.n_jobs] for i in range(min(self.n_jobs, len(rest)))]
+        run = Parallel(n_jobs=self.n_jobs)
+        parts = run(delayed(watched(_values))(objective, portion) for portion in portions)
+        values = np.empty(len(rest))
+        for i, part in enumerate(parts):
+            values[i :: self.n_jobs] = part
+        return first + list(values.tolist())
+
+    def _timed(self, objective: Any, task: Any) -> float:
+        started = perf_counter()
+        value = float(objective(*task))
+        self._seconds = perf_counter() - started
+        return value
+
+
+def _values(objective: Any, tasks: Sequence[Any]) -> list[float]:
+    return [float(objective(*task)) for task in tasks]

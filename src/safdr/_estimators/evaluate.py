@@ -1,0 +1,141 @@
+"""evaluate_subsets: criterion value and linear model of any subsets, however they were found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._estimators.parameters import n_workers
+from safdr._estimators.path import selector_for
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetEvaluation:
+    """Criterion values and linear models of given subsets on the same rows.
+
+    Attributes
+    ----------
+    subsets : ndarray of shape (n_subsets, size)
+        The subsets.
+    criterion_values : ndarray of shape (n_subsets,)
+        Fisher discriminant ratio of each, or R².
+    fits : LogisticFits, MultinomialFits or LeastSquaresFits
+        The unpenalised model of each: `coefficients`, `intercepts`, `losses`, `separated`.
+    losses : ndarray of shape (n_subsets,)
+        Mean cross-entropy of each model on the rows, or mean squared error.
+    cross_entropies : ndarray of shape (n_subsets,)
+        The losses of logistic models.
+    """
+
+    subsets: IntArray
+    criterion_values: FloatArray
+    fits: Any
+
+    @property
+    def losses(self) -> FloatArray:
+        """Loss of each model on the rows."""
+        losses: FloatArray = self.fits.losses
+        return losses
+
+    @property
+    def cross_entropies(self) -> FloatArray:
+        """The losses of logistic models."""
+        cross_entropies: FloatArray = self.fits.cross_entropies
+        return cross_entropies
+
+
+def evaluate_subsets(
+    X: ArrayLike,
+    y: ArrayLike,
+    subsets: ArrayLike,
+    *,
+    task: str = "classification",
+    sample_weight: ArrayLike | None = None,
+    ridge: float = 1e-6,
+    n_jobs: int | None = None,
+) -> SubsetEvaluation:
+    """Measure subsets as the annealer would: criterion value and loss of the linear model.
+
+    Use it to compare what other methods choose, or random subsets, on equal terms.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Labels, or measured outputs.
+
+    subsets : array-like of shape (n_subsets, size) or (size,)
+        Column indices of each subset, all of one size; or masks over the columns, such as
+        `support_` of a selector.
+
+    task : {"classification", "regression"}, default="classification"
+        Fisher's ratio and logistic models, or R² and least squares.
+
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    ridge : float, default=1e-6
+        As in `AnnealingSelector`.
+
+    n_jobs : int, default=None
+        Number of threads over subsets.
+
+    Returns
+    -------
+    SubsetEvaluation
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from safdr import evaluate_subsets
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> evaluation = evaluate_subsets(X, y, [[20, 21, 27], [0, 1, 2]])
+    >>> evaluation.cross_entropies.round(3).tolist()
+    [0.089, 0.192]
+    """
+    template = selector_for(task, ridge=ridge, n_jobs=n_jobs)
+    rows = template._usable(template._validate_rows(X, y, sample_weight))
+    wanted = _check_subsets(subsets, rows.X.shape[1])
+    search = template._search(rows, template._constraints(), seed=0)
+    return SubsetEvaluation(
+        subsets=wanted,
+        criterion_values=search.criterion_values(wanted),
+        fits=search.problem.pick.fit(wanted, n_threads=n_workers(n_jobs)),
+    )
+
+
+def _check_subsets(subsets: Any, n_features: int) -> IntArray:
+    """Index array of subsets, one a row, without repetition within a row."""
+    try:
+        wanted = np.atleast_2d(np.asarray(subsets))
+    except ValueError:  # rows of different lengths
+        wanted = np.array(subsets, dtype=object)
+    if wanted.dtype == bool and wanted.shape[-1] == n_features:
+        wanted = _indices_of(wanted)
+    if wanted.ndim != 2 or wanted.size == 0 or wanted.dtype.kind not in "iu":
+        raise ValueError(
+            "subsets must be column indices of shape (n_subsets, size), or masks over the "
+            f"{n_features} columns, all subsets of one size; got an array of shape {wanted.shape} "
+            f"and type {wanted.dtype}."
+        )
+    if wanted.min() < 0 or wanted.max() >= n_features:
+        raise ValueError(
+            f"subsets must hold column indices from 0 to {n_features - 1}; got values from "
+            f"{wanted.min()} to {wanted.max()}."
+        )
+    if (np.diff(np.sort(wanted, axis=1), axis=1) == 0).any():
+        raise ValueError("subsets must not name a column twice in one subset; at least one does.")
+    return wanted.astype(np.int64)
+
+
+def _indices_of(masks: NDArray[np.bool_]) -> NDArray[Any]:
+    """Column indices out of masks; ragged, and so refused, where they differ in size."""
+    if len(set(masks.sum(axis=1).tolist())) != 1:
+        return masks
+    return np.nonzero(masks)[1].reshape(len(masks), -1)

@@ -1,0 +1,206 @@
+"""Features as people name them (names, indices, masks) become column indices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral, Number, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._estimators.parameters import as_float, is_bool, is_int
+
+WAYS = "names of columns, their indices, or one mask over all of them"
+
+
+class FeatureSpec:
+    """The columns of a table, to be found by name, index or mask.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns.
+    names : ndarray of shape (n_features,) or None
+        Their names, where they have any.
+    groups : mapping, default=None
+        Groups of columns by name, which can be named as one feature.
+    """
+
+    def __init__(self, n_features: int, names: NDArray[Any] | None, groups: Any = None) -> None:
+        self.n_features = n_features
+        self._groups: dict[str, IntArray] = {}
+        self._place = {} if names is None else {str(name): j for j, name in enumerate(names)}
+        self.labels = None if names is None else tuple(str(name) for name in names)
+        if isinstance(groups, Mapping):
+            named = zip(map(str, groups), self.sets(groups, "groups"), strict=True)
+            self._groups = {name: columns for name, columns in named if name not in self._place}
+
+    def columns(self, given: Any, parameter: str) -> IntArray:
+        """Sorted column indices of what a parameter names; None is none.
+
+        Parameters
+        ----------
+        given : str, int, sequence or mask
+            One feature, several, or a mask over all columns.
+        parameter : str
+            Whose value it is, for errors.
+
+        Returns
+        -------
+        ndarray of int
+        """
+        if given is None:
+            return np.empty(0, dtype=np.int64)
+        if isinstance(given, np.ndarray) and given.ndim == 0:
+            given = given.item()
+        if isinstance(given, str | Integral):
+            given = [given]
+        entries = _listed(given, parameter, f"hold {WAYS}")
+        if entries and all(is_bool(entry) for entry in entries):
+            return self._of_mask(np.array(entries), parameter)
+        found = [j for entry in entries for j in self._indices(entry, parameter)]
+        return np.unique(found).astype(np.int64)
+
+    def sets(self, given: Any, parameter: str) -> list[IntArray]:
+        """Column indices of each of several sets: a sequence of them, or a mapping by name."""
+        if given is None:
+            return []
+        if isinstance(given, Mapping):
+            given = given.values()
+        shape = "be a sequence of sets of features, such as [['a', 'b']], or a dict of them"
+        sets = _listed(given, parameter, shape)
+        for one in sets:
+            if _is_single(one):
+                raise ValueError(
+                    f"{parameter} must hold sets of features; got the single feature {one!r} among "
+                    f"them. One set is written with two pairs of brackets: {parameter}=[[…]]."
+                )
+        return [self.columns(one, parameter) for one in sets]
+
+    def numbers(self, given: Any, parameter: str) -> FloatArray:
+        """One number a column: a sequence of them, or a mapping from features, zero for the others.
+
+        Parameters
+        ----------
+        given : array-like of shape (n_features,), mapping or pandas Series
+            What to translate. A Series is taken by its index.
+        parameter : str
+            Whose value it is, for errors.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
+        if hasattr(given, "items"):  # a dict, or a pandas Series
+            result = self._of_pairs(given.items(), parameter)
+        else:
+            result = _floats(given, parameter)
+        if result.shape != (self.n_features,):
+            raise ValueError(
+                f"{parameter} must hold one number for each of the {self.n_features} features, or "
+                f"be a dict from features to numbers; got shape {result.shape}."
+            )
+        if not np.isfinite(result).all():
+            j = int(np.flatnonzero(~np.isfinite(result))[0])
+            raise ValueError(f"{parameter} must be finite; got {result[j]} for {self.label(j)}.")
+        return result
+
+    def _of_pairs(self, pairs: Iterable[tuple[Any, Any]], parameter: str) -> FloatArray:
+        """Numbers of the features that are named, zero for the others."""
+        result = np.zeros(self.n_features)
+        paid: set[int] = set()
+        for key, value in pairs:
+            if not isinstance(value, Real):
+                raise ValueError(f"{parameter} must hold numbers; got {value!r} for {key!r}.")
+            # All columns of a group come together: one of them may as well pay.
+            column = self._indices(key, parameter)[0]
+            if column in paid:
+                raise ValueError(
+                    f"{parameter} must give each feature one number; got several for "
+                    f"{self.label(column)}, the last by the name {key!r}."
+                )
+            paid.add(column)
+            result[column] = as_float(value)
+        return result
+
+    def label(self, column: int) -> str:
+        """A column as people know it."""
+        return f"column {column}" if self.labels is None else repr(self.labels[column])
+
+    def _of_mask(self, mask: NDArray[np.bool_], parameter: str) -> IntArray:
+        if mask.shape != (self.n_features,):
+            raise ValueError(
+                f"{parameter} is a mask of shape {mask.shape}; it must have one entry for each of "
+                f"the {self.n_features} features."
+            )
+        return np.flatnonzero(mask)
+
+    def _indices(self, entry: Any, parameter: str) -> list[int]:
+        """The column of a feature, or the columns of a group."""
+        if isinstance(entry, str) and entry in self._groups:
+            return list(self._groups[entry].tolist())
+        return [self._index(entry, parameter)]
+
+    def _index(self, entry: Any, parameter: str) -> int:
+        if isinstance(entry, str):
+            return self._by_name(entry, parameter)
+        if not is_int(entry):
+            raise ValueError(f"{parameter} must hold {WAYS}; got {entry!r}.")
+        if not -self.n_features <= int(entry) < self.n_features:
+            raise ValueError(
+                f"{parameter} holds the index {entry}, but X has {self.n_features} columns, 0 to "
+                f"{self.n_features - 1}."
+            )
+        return int(entry) % self.n_features
+
+    def _by_name(self, name: str, parameter: str) -> int:
+        if not self._place:
+            raise ValueError(
+                f"{parameter} names the feature {name!r}, but X has no column names: pass a data "
+                "frame, or indices."
+            )
+        if name not in self._place:
+            near = _nearest(name, list(self._place))
+            raise ValueError(f"{parameter} names the feature {name!r}, which X lacks.{near}")
+        return self._place[name]
+
+
+def _is_single(given: Any) -> bool:
+    """Whether it is one thing, and not several."""
+    if isinstance(given, np.ndarray):
+        return given.ndim == 0
+    return isinstance(given, str | bytes) or not isinstance(given, Iterable)
+
+
+def _listed(given: Any, parameter: str, must: str) -> list[Any]:
+    """What a parameter holds."""
+    if isinstance(given, Iterator):
+        # A second look, by a second fit or a report, would find it empty.
+        raise ValueError(
+            f"{parameter} must {must}; got {given!r}, which can be read only once. Pass a list."
+        )
+    if _is_single(given) or isinstance(given, Mapping):
+        raise ValueError(f"{parameter} must {must}; got {given!r}.")
+    return list(given)
+
+
+def _floats(given: Any, parameter: str) -> FloatArray:
+    """An array of floats out of numbers, but not out of text that looks like numbers."""
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind in "biuf" or (
+            array.dtype == object and all(isinstance(v, Number) for v in array.flat)
+        ):
+            return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"{parameter} must hold numbers; got {given!r}.")
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,198 @@
+"""What rows the estimators accept: tables of finite numbers, and weights."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from safdr._engine.arrays import FloatArray
+
+# The square of anything beyond this, or of its inverse, is no longer a number with all its digits.
+LARGEST = 1e150
+
+# A row must weigh at least this share of the heaviest. Where the heavy rows are too few to fix a
+# model, the light ones do, and their part of the moments is rounded to 1e-16 of the whole: this
+# leaves it at least four digits, and keeps it above the variance that least squares take for none.
+LEAST_ROW_SHARE = 1e-10
+
+# A class must have at least this share of the weight. Of two classes, where probabilities near one
+# are rounded to 1e-16, this leaves the gradient four digits. Of more, the fit ends when 1e-11 of
+# the loss is left, and a class of share s has about s of it: its slopes are then known to
+# √(1e-11 / s), three parts in a hundred, before the last step squares that.
+LEAST_SHARE_OF_TWO = 1e-12
+LEAST_SHARE_OF_MORE = 1e-8
+
+ALL_ZERO = "sample_weight is zero for every row; some must be above 0."
+
+
+class SeparationWarning(ConvergenceWarning):
+    """The chosen features separate the classes, so an unpenalised model has no finite optimum."""
+
+
+def validated(estimator: Any, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
+    """X and y as arrays (X as CSR, if it is sparse), checked; an error says what to do.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets `n_features_in_` and `feature_names_in_`.
+    X, y : array-like
+        As given to `fit`.
+    **how
+        For scikit-learn's `validate_data`.
+
+    Returns
+    -------
+    X, y
+    """
+    _check_frame(X)
+    try:
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            ensure_min_samples=2,
+            **how,
+        )
+    except ValueError as error:
+        if "Complex data" in str(error):
+            raise ValueError("X must hold real numbers. Complex data not supported.") from None
+        if "could not convert" in str(error):
+            raise ValueError(f"X must hold numbers: {error}. Encode text, or drop it.") from None
+        raise
+    _check_range(X)
+    return X, y
+
+
+def extremes(X: Any) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest value of each column."""
+    if issparse(X):
+        return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    return X.min(axis=0), X.max(axis=0)
+
+
+def _check_range(X: Any) -> None:
+    """Refuse values whose squares are no longer numbers."""
+    low, high = extremes(X)
+    spread = high - low
+    bad = np.flatnonzero(
+        (np.maximum(-low, high) > LARGEST) | ((spread > 0) & (spread < 1 / LARGEST))
+    )
+    if bad.size:
+        j = bad[0]
+        raise ValueError(
+            f"X holds values too large or too close together to be squared: column {j} goes from "
+            f"{low[j]:.3g} to {high[j]:.3g}. Sizes up to {LARGEST:.0e} and differences from "
+            f"{1 / LARGEST:.0e} are allowed; divide the column by a constant."
+        )
+
+
+def checked_weight(sample_weight: Any, X: Any) -> FloatArray:
+    """Weights, none negative and not all zero."""
+    if np.asarray(sample_weight).dtype.kind not in "biufO":
+        kind = np.asarray(sample_weight).dtype
+        raise ValueError(f"sample_weight must hold numbers; got values of type {kind}.")
+    try:
+        weight: FloatArray = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+    except (TypeError, ValueError) as error:
+        if "at least one non-zero" in str(error):  # scikit-learn 1.9 and later look for that too
+            raise ValueError(ALL_ZERO) from None
+        raise ValueError(f"sample_weight can't be used: {error}") from None
+    if not np.isfinite(weight).all():  # scikit-learn lets one number for all rows pass
+        raise ValueError(f"sample_weight must be finite; got {sample_weight!r}.")
+    if not weight.any():
+        raise ValueError(ALL_ZERO)
+    return weight
+
+
+def check_ratio_of_weights(weight: FloatArray, name: str) -> None:
+    """Refuse rows that weigh too little beside the heaviest for double precision to see them."""
+    low, high = weight.min(), weight.max()
+    if low < LEAST_ROW_SHARE * high:
+        raise ValueError(
+            f"{name} goes from {low:.3g} to {high:.3g}: the lightest row has {low / high:.1e} of "
+            f"the weight of the heaviest, and {LEAST_ROW_SHARE:.0e} is the least that counts in "
+            "double precision. Give such rows a weight of 0, which leaves them out, or a larger "
+            "one."
+        )
+
+
+def _check_frame(X: Any) -> None:
+    """Name the columns of a data frame that are not numbers."""
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise ValueError(
+            "X has columns of the same name, so that the chosen ones could not be told apart. "
+            "Rename them, or pass the values without names."
+        ) from None
+    if isinstance(frame, nw.LazyFrame):
+        raise ValueError("X is a lazy frame; call .collect() and pass the result.")
+    if not isinstance(frame, nw.DataFrame):
+        return
+    text = [
+        name
+        for name, dtype in frame.schema.items()
+        if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object, nw.Unknown))
+    ]
+    if text:
+        listed = ", ".join(repr(name) for name in text[:5]) + (", …" if len(text) > 5 else "")
+        raise ValueError(
+            f"X has {len(text)} column(s) that are not numbers: {listed}. Encode them (for example "
+            "with sklearn.preprocessing.OneHotEncoder) or drop them."
+        )
+
+
+def shown(label: Any) -> str:
+    """A label as people write it: 1 and 'yes', not np.int64(1)."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def warn_if_separated(separated: bool, size: int) -> None:
+    """Say once that the unpenalised model has no finite optimum."""
+    if separated:
+        warnings.warn(
+            f"The chosen {size} feature(s) separate the classes, completely or in part: the "
+            "coefficients of an unpenalised logistic model grow without bound, and the values "
+            "returned are where the fit stopped. Choose fewer features if there are several, or "
+            "pass a penalised estimator, for example estimator=make_pipeline(StandardScaler(), "
+            'LogisticRegression()), pick="linear". Where another model predicts in the end, this '
+            "does not matter.",
+            SeparationWarning,
+            stacklevel=_callers_level(),
+        )
+
+
+def warn_if_unfinished(finished: bool, size: int) -> None:
+    """Say once that the unpenalised model may not be the best on its features."""
+    if not finished:
+        warnings.warn(
+            f"The fit on the chosen {size} feature(s) stopped where rounding hides the way to its "
+            "optimum: its loss, and what was chosen by it, may be off. Values of a column that "
+            "differ by many orders of magnitude, or columns that are nearly equal, are the usual "
+            "reason: clip or transform them (logarithms, ranks), or leave one out.",
+            ConvergenceWarning,
+            stacklevel=_callers_level(),
+        )
+
+
+def _callers_level() -> int:
+    """How far up the stack the user's own line is: past this package and scikit-learn."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in ("safdr", "sklearn"):
+            break
+    return level

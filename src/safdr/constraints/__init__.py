@@ -1,5 +1,0 @@
-"""What a subset may hold: features that are in, or out, or in together, or never together."""
-
-from safdr.constraints.constraints import Constraints
-
-__all__ = ["Constraints"]
