@@ -12,7 +12,7 @@
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
-CORE := CMakeLists.txt pyproject.toml $(wildcard src/safdr/_core/*)
+CORE := CMakeLists.txt pyproject.toml $(wildcard src/safdr/_core/*.?pp src/safdr/_core/*/*.?pp)
 KERNEL_TESTS := $(addsuffix .py,$(addprefix tests/test_,chains chains_limits chain_objectives unit_chains climb anneal \
     logistic logistic_best multinomial multinomial_best plain_fit contest))
 SECONDS ?= 3600

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "aligned.hpp"
-#include "chains.hpp"
+#include "chains/swap_chains.hpp"
 #include "interrupt.hpp"
-#include "logistic.hpp"
-#include "multinomial.hpp"
+#include "fits/logistic.hpp"
+#include "fits/multinomial.hpp"
 #include "parallel.hpp"
-#include "unit_chains.hpp"
+#include "chains/group_chains.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

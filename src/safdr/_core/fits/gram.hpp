@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "aligned.hpp"
-#include "lanes.hpp"
-#include "logistic.hpp"
+#include "simd/pack.hpp"
+#include "fits/logistic.hpp"
 
 namespace safdr {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "aligned.hpp"
-#include "lanes.hpp"
-#include "logistic.hpp"
+#include "simd/pack.hpp"
+#include "fits/logistic.hpp"
 
 namespace safdr {
 

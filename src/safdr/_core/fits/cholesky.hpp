@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "lanes.hpp"
+#include "simd/pack.hpp"
 
 namespace safdr {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "logistic.hpp"
+#include "fits/logistic.hpp"
 
 namespace safdr {
 

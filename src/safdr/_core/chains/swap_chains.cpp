@@ -1,4 +1,4 @@
-#include "chains.hpp"
+#include "chains/swap_chains.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 
 #include "aligned.hpp"
 #include "parallel.hpp"
-#include "random.hpp"
-#include "replica_lanes.hpp"
+#include "chains/random.hpp"
+#include "chains/replica_block.hpp"
 
 namespace safdr {
 namespace {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "clones.hpp"
+#include "simd/clones.hpp"
 
 namespace safdr {
 

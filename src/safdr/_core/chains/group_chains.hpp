@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "chains.hpp"
+#include "chains/swap_chains.hpp"
 
 namespace safdr {
 

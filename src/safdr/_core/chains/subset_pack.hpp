@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "interrupt.hpp"
-#include "lanes.hpp"
+#include "simd/pack.hpp"
 
 namespace safdr {
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "chains.hpp"
-#include "lanes.hpp"
-#include "vector_math.hpp"
+#include "chains/swap_chains.hpp"
+#include "simd/pack.hpp"
+#include "simd/vector_math.hpp"
 
 namespace safdr {
 

@@ -1,4 +1,4 @@
-#include "logistic.hpp"
+#include "fits/logistic.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "aligned.hpp"
-#include "cholesky.hpp"
-#include "clones.hpp"
-#include "cross_entropy.hpp"
+#include "fits/cholesky.hpp"
+#include "simd/clones.hpp"
+#include "fits/cross_entropy.hpp"
 #include "parallel.hpp"
-#include "plain_fit.hpp"
+#include "fits/plain_fit.hpp"
 
 namespace safdr {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "replica_lanes.hpp"
-#include "subset_lanes.hpp"
-#include "unit_chains.hpp"
+#include "chains/replica_block.hpp"
+#include "chains/subset_pack.hpp"
+#include "chains/group_chains.hpp"
 
 namespace safdr {
 

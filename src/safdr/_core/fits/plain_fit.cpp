@@ -1,13 +1,13 @@
-#include "plain_fit.hpp"
+#include "fits/plain_fit.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "cholesky.hpp"
-#include "clones.hpp"
+#include "fits/cholesky.hpp"
+#include "simd/clones.hpp"
 #include "interrupt.hpp"
-#include "vector_math.hpp"
+#include "simd/vector_math.hpp"
 
 namespace safdr {
 namespace {

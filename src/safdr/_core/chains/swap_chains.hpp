@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "subset_lanes.hpp"
+#include "chains/subset_pack.hpp"
 
 namespace safdr {
 

@@ -1,4 +1,4 @@
-#include "multinomial.hpp"
+#include "fits/multinomial.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "aligned.hpp"
-#include "cholesky.hpp"
-#include "clones.hpp"
+#include "fits/cholesky.hpp"
+#include "simd/clones.hpp"
 #include "parallel.hpp"
-#include "plain_fit.hpp"
-#include "softmax.hpp"
+#include "fits/plain_fit.hpp"
+#include "fits/softmax.hpp"
 
 namespace safdr {
 namespace {

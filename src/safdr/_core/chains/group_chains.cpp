@@ -1,12 +1,12 @@
-#include "unit_chains.hpp"
+#include "chains/group_chains.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include "aligned.hpp"
 #include "parallel.hpp"
-#include "random.hpp"
-#include "unit_lanes.hpp"
+#include "chains/random.hpp"
+#include "chains/group_pack.hpp"
 
 namespace safdr {
 namespace {

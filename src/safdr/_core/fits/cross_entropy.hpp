@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "aligned.hpp"
-#include "gram.hpp"
+#include "fits/gram.hpp"
 #include "interrupt.hpp"
-#include "lanes.hpp"
-#include "logistic.hpp"
-#include "vector_math.hpp"
+#include "simd/pack.hpp"
+#include "fits/logistic.hpp"
+#include "simd/vector_math.hpp"
 
 namespace safdr {
 

@@ -10,10 +10,10 @@
 
 #include "aligned.hpp"
 #include "interrupt.hpp"
-#include "lanes.hpp"
-#include "multinomial.hpp"
-#include "vector_math.hpp"
-#include "weighted_gram.hpp"
+#include "simd/pack.hpp"
+#include "fits/multinomial.hpp"
+#include "simd/vector_math.hpp"
+#include "fits/weighted_gram.hpp"
 
 namespace safdr {
 

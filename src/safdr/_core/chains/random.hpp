@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "lanes.hpp"
+#include "simd/pack.hpp"
 
 namespace safdr {
 

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "clones.hpp"
+#include "simd/clones.hpp"
 
 namespace safdr {
 

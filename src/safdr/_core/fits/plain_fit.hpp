@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "aligned.hpp"
-#include "multinomial.hpp"
-#include "weighted_gram.hpp"
+#include "fits/multinomial.hpp"
+#include "fits/weighted_gram.hpp"
 
 namespace safdr {
 
