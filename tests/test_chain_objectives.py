@@ -13,7 +13,7 @@ from safdr._engine.annealing.cached_function import CachedObjective
 from safdr._engine.annealing.chains import SwapChains
 from safdr._engine.annealing.function_chains import ObjectiveChains, finite_start
 from safdr._engine.annealing.quadratic_function import QuadraticObjective
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
 from safdr._engine.moments import within_moments
 
@@ -91,7 +91,7 @@ def value(criterion, row):
 @pytest.mark.parametrize("groups", [[], [[1, 7], [2, 8, 9]]])
 def test_values_are_those_of_the_reference_on_each_batch(n_columns, groups, rng):
     criteria = [criterion_of(seed, n_columns=n_columns) for seed in range(4)]
-    constraints = Constraints.make(10, groups=groups)
+    constraints = AllowedSubsets.make(10, groups=groups)
     evaluate = QuadraticObjective(
         criteria[0], stack_criteria(criteria[1:]), constraints=constraints
     )
@@ -121,7 +121,7 @@ def fisher(X):
 
 
 def refused(X, subsets, groups=()):
-    constraints = Constraints.make(X.shape[1], groups=groups)
+    constraints = AllowedSubsets.make(X.shape[1], groups=groups)
     evaluate = QuadraticObjective(fisher(X), constraints=constraints)
     width = max(map(len, subsets))
     padded = np.array([[*s, *[-1] * (width - len(s))] for s in subsets])
@@ -167,7 +167,7 @@ def test_a_group_that_another_makes_up_for_is_refused(rng):
 
 def test_swaps_of_both_kinds_of_chains_visit_alike():
     criterion = criterion_of(1, 7)
-    constraints = Constraints.make(7, at_most_one_of=[[0, 1], [1, 2]], always_include=[6])
+    constraints = AllowedSubsets.make(7, at_most_one_of=[[0, 1], [1, 2]], always_include=[6])
     start = constraints.random(4, 4000, np.random.default_rng(0))
     seed = np.random.SeedSequence(1)
     slow = ObjectiveChains(
@@ -201,7 +201,7 @@ def test_swaps_of_both_kinds_of_chains_visit_alike():
 def test_replicas_start_and_stay_without_linear_combinations(rng):
     X = rng.normal(size=(100, 6))
     criterion = fisher(np.hstack([X, X]))
-    constraints = Constraints.make(12, groups=[[0, 1], [2, 3]], count="columns")
+    constraints = AllowedSubsets.make(12, groups=[[0, 1], [2, 3]], count="columns")
     evaluate = QuadraticObjective(criterion, constraints=constraints)
     chains = ObjectiveChains(
         evaluate,

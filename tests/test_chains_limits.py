@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 
 import reference
 from safdr._engine.annealing.chains import SwapChains
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, stack_criteria
 
 LEVEL = 1e-4
@@ -23,7 +23,7 @@ def criterion_of(seed, n_features=N, n_columns=1):
 
 
 def limits(n_features=N, **wishes):
-    return Constraints.make(n_features, **wishes)
+    return AllowedSubsets.make(n_features, **wishes)
 
 
 def start_of(constraints, size, n_replicas, seed=0):

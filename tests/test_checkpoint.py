@@ -10,7 +10,7 @@ import safdr._engine.annealing.loop
 from safdr._engine.annealing.chains import SwapChains
 from safdr._engine.annealing.group_chains import UnitChains
 from safdr._engine.annealing.loop import AnnealingSettings
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
 from safdr._engine.fits.logistic import LogisticData
 from safdr._engine.fits.multinomial import MultinomialData
@@ -134,7 +134,7 @@ def climbing(n_threads):
 
 
 def _unit_chains(n_threads, n_proposals):
-    constraints = Constraints.make(600, groups=np.arange(600).reshape(200, 3).tolist())
+    constraints = AllowedSubsets.make(600, groups=np.arange(600).reshape(200, 3).tolist())
     return UnitChains(
         _criterion(600),
         constraints.random(80, 100, np.random.default_rng(0)),

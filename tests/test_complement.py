@@ -12,7 +12,7 @@ from safdr._engine.annealing.chains import SwapChains, random_subsets, subset_va
 from safdr._engine.annealing.complement import Complement
 from safdr._engine.annealing.complement_chains import ComplementChains
 from safdr._engine.annealing.loop import AnnealingSettings
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
 from safdr._engine.moments import within_moments
 from safdr._engine.problem import ClassProblem
@@ -217,8 +217,8 @@ def search_of(problem, **options):
         (6, {}, True),
         (10, {}, False),
         (6, {"cost": np.zeros(10)}, False),
-        (6, {"constraints": Constraints.make(10, at_most_one_of=[[0, 1]])}, False),
-        (5, {"constraints": Constraints.make(10, never_include=[9])}, True),
+        (6, {"constraints": AllowedSubsets.make(10, at_most_one_of=[[0, 1]])}, False),
+        (5, {"constraints": AllowedSubsets.make(10, never_include=[9])}, True),
     ],
 )
 def test_it_serves_subsets_of_more_than_half_without_other_limits(rng, size, options, turned):

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import OptimizeResult
 from scipy.stats import chisquare
 
-from safdr._engine.constraints import Constraints, packing, parts
+from safdr._engine.constraints import AllowedSubsets, packing, parts
 
 N = 9
 LEVEL = 1e-4
@@ -78,7 +78,7 @@ def both_ways(request, monkeypatch):
 
 
 def test_sizes_are_those_of_all_allowed_subsets(case, both_ways):
-    constraints = Constraints.make(N, **case)
+    constraints = AllowedSubsets.make(N, **case)
     expected = sorted(by_size(case))
     assert constraints.sizes() == expected
     assert constraints.sizes(4) == [size for size in expected if size <= 4]
@@ -91,7 +91,7 @@ def test_sizes_are_those_of_all_allowed_subsets(case, both_ways):
 
 
 def test_every_gives_all_allowed_subsets_of_a_size(case):
-    constraints = Constraints.make(N, **case)
+    constraints = AllowedSubsets.make(N, **case)
     for size, expected in by_size(case).items():
         found = subsets(constraints, constraints.every(size, len(expected)))
         assert len(found) == len(expected)
@@ -100,11 +100,11 @@ def test_every_gives_all_allowed_subsets_of_a_size(case):
 
 
 def test_every_of_a_size_without_subsets_is_empty():
-    assert Constraints.make(3, groups=[[0, 1, 2]], count="columns").every(2, 10).shape == (0, 1)
+    assert AllowedSubsets.make(3, groups=[[0, 1, 2]], count="columns").every(2, 10).shape == (0, 1)
 
 
 def test_random_selections_are_uniform(case, rng):
-    constraints = Constraints.make(N, **case)
+    constraints = AllowedSubsets.make(N, **case)
     for size, expected in by_size(case).items():
         drawn = subsets(constraints, constraints.random(size, 40 * len(expected), rng))
         counts = [drawn.count(subset) for subset in expected]
@@ -118,7 +118,7 @@ def test_random_selections_that_can_not_be_counted_are_allowed(rng, monkeypatch)
     for n_tries in (0, 20):
         monkeypatch.setattr(packing, "N_TRIES", n_tries)
         for case in (CASES["overlap"], CASES["groups in conflict"], CASES["all"]):
-            constraints = Constraints.make(N, **case)
+            constraints = AllowedSubsets.make(N, **case)
             assert constraints.every(3, 100) is None
             for size, expected in by_size(case).items():
                 drawn = set(subsets(constraints, constraints.random(size, 20, rng)))
@@ -127,7 +127,7 @@ def test_random_selections_that_can_not_be_counted_are_allowed(rng, monkeypatch)
 
 
 def test_allowed_selections_are_told_from_others(case):
-    constraints = Constraints.make(N, **case)
+    constraints = AllowedSubsets.make(N, **case)
     expected = set().union(*by_size(case).values())
     for mask in itertools.product([False, True], repeat=constraints.n_units):
         selection = np.array(mask)
@@ -137,7 +137,7 @@ def test_allowed_selections_are_told_from_others(case):
 
 
 def test_subsets_are_sorted_and_filled_up(case):
-    constraints = Constraints.make(N, **case)
+    constraints = AllowedSubsets.make(N, **case)
     for size, expected in by_size(case).items():
         width = constraints.max_columns(size)
         assert width >= max(map(len, expected))
@@ -150,13 +150,13 @@ def test_subsets_are_sorted_and_filled_up(case):
 
 def test_the_width_is_exact_without_conflicts():
     groups = [[1, 4, 5], [0, 8]]
-    assert Constraints.make(N, groups=groups).max_columns(3) == 6
-    assert Constraints.make(N, groups=groups, count="columns").max_columns(3) == 3
-    assert Constraints.make(N, groups=groups, always_include=[0]).max_columns(1) == 2
+    assert AllowedSubsets.make(N, groups=groups).max_columns(3) == 6
+    assert AllowedSubsets.make(N, groups=groups, count="columns").max_columns(3) == 3
+    assert AllowedSubsets.make(N, groups=groups, always_include=[0]).max_columns(1) == 2
 
 
 def test_units_are_in_order_of_their_first_column():
-    constraints = Constraints.make(6, groups=[[5, 1], [3, 2]], at_most_one_of=[[1, 3]])
+    constraints = AllowedSubsets.make(6, groups=[[5, 1], [3, 2]], at_most_one_of=[[1, 3]])
     assert [unit.tolist() for unit in constraints.units] == [[0], [1, 5], [2, 3], [4]]
     assert constraints.unit_of.tolist() == [0, 1, 2, 2, 3, 1]
     assert np.argwhere(constraints.conflicts).tolist() == [[1, 2], [2, 1]]
@@ -164,17 +164,17 @@ def test_units_are_in_order_of_their_first_column():
 
 
 def test_groups_of_one_are_no_groups(rng):
-    plain = Constraints.make(5, at_most_one_of=[[0, 1]])
+    plain = AllowedSubsets.make(5, at_most_one_of=[[0, 1]])
     for count in ("groups", "columns"):
-        grouped = Constraints.make(5, groups=[[3], [0]], at_most_one_of=[[0, 1]], count=count)
+        grouped = AllowedSubsets.make(5, groups=[[3], [0]], at_most_one_of=[[0, 1]], count=count)
         assert grouped.swaps_alone
         np.testing.assert_array_equal(grouped.counts, plain.counts)
         np.testing.assert_array_equal(grouped.every(3, 99), plain.every(3, 99))
-    assert not Constraints.make(5, groups=[[1, 2]]).swaps_alone
+    assert not AllowedSubsets.make(5, groups=[[1, 2]]).swaps_alone
 
 
 def test_a_column_that_is_in_brings_its_group_and_keeps_out_its_rivals():
-    constraints = Constraints.make(
+    constraints = AllowedSubsets.make(
         6, always_include=[1], groups=[[1, 2]], at_most_one_of=[[2, 4], [4, 5]]
     )
     assert constraints.include.tolist() == [1]
@@ -183,7 +183,7 @@ def test_a_column_that_is_in_brings_its_group_and_keeps_out_its_rivals():
 
 
 def test_without_leaves_out_whole_units_that_need_not_be_in():
-    constraints = Constraints.make(6, groups=[[1, 2], [3, 4]], always_include=[5])
+    constraints = AllowedSubsets.make(6, groups=[[1, 2], [3, 4]], always_include=[5])
     fewer = constraints.without([0, 1, 2, 3, 5])
     assert fewer.exclude.tolist() == [0, 1]
     assert constraints.exclude.tolist() == []
@@ -191,14 +191,14 @@ def test_without_leaves_out_whole_units_that_need_not_be_in():
 
 
 def test_a_copy_made_by_pickling_draws_the_same():
-    constraints = Constraints.make(N, **CASES["all"])
+    constraints = AllowedSubsets.make(N, **CASES["all"])
     before = constraints.random(4, 10, np.random.default_rng(0))
     twin = pickle.loads(pickle.dumps(constraints))
     np.testing.assert_array_equal(twin.random(4, 10, np.random.default_rng(0)), before)
 
 
 def test_many_columns_of_a_large_size_do_not_overflow(rng):
-    constraints = Constraints.make(3000, groups=[[0, 1]], count="columns")
+    constraints = AllowedSubsets.make(3000, groups=[[0, 1]], count="columns")
     drawn = constraints.random(2999, 200, rng)
     assert (drawn.sum(axis=1) + drawn[:, 0] == 2999).all()
     # One column of 2998 is left out; the group can't be, since it counts two.
@@ -206,7 +206,7 @@ def test_many_columns_of_a_large_size_do_not_overflow(rng):
 
 
 def test_a_long_chain_of_overlapping_pairs_can_still_be_searched(rng):
-    chain = Constraints.make(60, at_most_one_of=[[i, i + 1] for i in range(59)])
+    chain = AllowedSubsets.make(60, at_most_one_of=[[i, i + 1] for i in range(59)])
     assert chain._parts is None
     assert chain.sizes() == list(range(1, 31))
     for selection in chain.random(29, 5, rng):
@@ -260,12 +260,12 @@ NAMES = ["age", "sex", "bmi", "bp", "s1", "s2"]
 )
 def test_wishes_that_contradict_are_refused_by_name(wishes, message):
     with pytest.raises(ValueError, match=message):
-        Constraints.make(6, labels=NAMES, **wishes)
+        AllowedSubsets.make(6, labels=NAMES, **wishes)
 
 
 def test_without_labels_columns_are_named_by_number():
     with pytest.raises(ValueError, match="got column 1 in more than one"):
-        Constraints.make(6, groups=[[0, 1], [1, 2]])
+        AllowedSubsets.make(6, groups=[[0, 1], [1, 2]])
 
 
 @pytest.mark.parametrize(
@@ -299,13 +299,13 @@ def test_without_labels_columns_are_named_by_number():
 )
 def test_a_size_that_no_subset_has_is_refused_with_what_would_do(size, wishes, message):
     with pytest.raises(ValueError, match=message):
-        Constraints.make(6, labels=NAMES, **wishes).check_size(size)
+        AllowedSubsets.make(6, labels=NAMES, **wishes).check_size(size)
 
 
 @pytest.mark.parametrize("best_so_far", [None, np.zeros(60)])
 def test_sets_too_tangled_to_search_are_refused(monkeypatch, best_so_far):
     out_of_branches = OptimizeResult(x=best_so_far, status=1)
     monkeypatch.setattr(packing, "milp", lambda *_, **__: out_of_branches)
-    chain = Constraints.make(60, at_most_one_of=[[i, i + 1] for i in range(59)])
+    chain = AllowedSubsets.make(60, at_most_one_of=[[i, i + 1] for i in range(59)])
     with pytest.raises(ValueError, match="at_most_one_of overlaps so much, over 60 units"):
         chain.check_size(29)

@@ -5,7 +5,7 @@ import pytest
 
 from safdr._engine.annealing.function_chains import ObjectiveChains
 from safdr._engine.annealing.quadratic_function import QuadraticObjective
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.problem import ClassProblem, RegressionProblem
 from safdr.testing import check_chains, check_criterion
 
@@ -44,7 +44,7 @@ def test_criteria_of_all_tasks(make):
     ],
 )
 def test_chains_over_groups(how):
-    constraints = Constraints.make(N_FEATURES, **how)
+    constraints = AllowedSubsets.make(N_FEATURES, **how)
     criterion, size = three_classes(), 3
     evaluate = QuadraticObjective(criterion, constraints=constraints)
 

@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 
 from safdr._engine.annealing.function_chains import ObjectiveChains, finite_start
 from safdr._engine.annealing.loop import AnnealingSettings, anneal
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 
 N = 9
 LEVEL = 1e-4
@@ -87,7 +87,7 @@ def boltzmann(values, beta):
 @pytest.fixture(params=CASES.values(), ids=CASES.keys())
 def problem(request):
     wishes, size = request.param
-    return Constraints.make(N, **wishes), size
+    return AllowedSubsets.make(N, **wishes), size
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.7])
@@ -108,7 +108,7 @@ def test_visits_follow_boltzmann(problem, beta):
 
 
 def test_without_the_correction_trades_would_not_follow_boltzmann(monkeypatch):
-    constraints = Constraints.make(N, groups=[[1, 4, 5], [0, 8]], count="columns")
+    constraints = AllowedSubsets.make(N, groups=[[1, 4, 5], [0, 8]], count="columns")
     subsets = every_subset(constraints, 4)
     chains = make_chains(constraints, 4, 3000, n_proposals=100)
     propose = chains._moves.propose
@@ -124,7 +124,7 @@ def test_without_the_correction_trades_would_not_follow_boltzmann(monkeypatch):
 
 
 def test_each_replica_has_its_own_beta_and_batch():
-    constraints = Constraints.make(N, groups=[[1, 4, 5]], count="columns")
+    constraints = AllowedSubsets.make(N, groups=[[1, 4, 5]], count="columns")
     table = Table(n_batches=2)
     subsets = every_subset(constraints, 3)
     n = 2000
@@ -140,7 +140,7 @@ def test_each_replica_has_its_own_beta_and_batch():
 
 
 def test_a_batch_for_each_proposal_mixes_the_transitions():
-    constraints = Constraints.make(5)
+    constraints = AllowedSubsets.make(5)
     table = Table(n_batches=2, n_features=5)
     subsets = every_subset(constraints, 2)
     beta = 1.5
@@ -173,9 +173,9 @@ def test_every_state_on_the_way_keeps_to_the_constraints(problem):
 
 
 def test_groups_of_one_behave_as_no_groups():
-    plain = make_chains(Constraints.make(N), 4)
+    plain = make_chains(AllowedSubsets.make(N), 4)
     for count in ("groups", "columns"):
-        grouped = make_chains(Constraints.make(N, groups=[[3], [5]], count=count), 4)
+        grouped = make_chains(AllowedSubsets.make(N, groups=[[3], [5]], count=count), 4)
         beta = np.full((3, 20), 1.0)
         twin = copy.deepcopy(plain)
         np.testing.assert_array_equal(grouped.sweep(beta)[0], twin.sweep(beta)[0])
@@ -183,7 +183,7 @@ def test_groups_of_one_behave_as_no_groups():
 
 def test_where_only_trades_lead_anywhere_all_is_reached():
     # Single columns 0 to 3 and a group of four: one subset of four singles, one of the group.
-    constraints = Constraints.make(8, groups=[[4, 5, 6, 7]], count="columns")
+    constraints = AllowedSubsets.make(8, groups=[[4, 5, 6, 7]], count="columns")
     chains = make_chains(constraints, 4, 400, n_proposals=60)
     chains.take(np.zeros(400, dtype=np.int64))
     chains.sweep(np.zeros((1, 400)))
@@ -192,7 +192,7 @@ def test_where_only_trades_lead_anywhere_all_is_reached():
 
 
 def test_where_there_is_one_selection_nothing_moves():
-    constraints = Constraints.make(4, groups=[[0, 1, 2]], count="columns", never_include=[3])
+    constraints = AllowedSubsets.make(4, groups=[[0, 1, 2]], count="columns", never_include=[3])
     chains = make_chains(constraints, 3)
     assert not chains.can_move
     values, acceptance = chains.sweep(np.ones((2, 20)))
@@ -207,7 +207,7 @@ def test_where_there_is_one_selection_nothing_moves():
 @pytest.mark.parametrize("nothing", [-np.inf, np.nan])
 @pytest.mark.parametrize("beta", [0.0, 1.0, np.inf])
 def test_a_replica_never_goes_where_there_is_no_value_and_leaves_at_once(nothing, beta):
-    constraints = Constraints.make(6)
+    constraints = AllowedSubsets.make(6)
 
     def evaluate(subsets, which):
         return np.where((subsets == 0).any(axis=1), nothing, subsets.sum(axis=1))
@@ -252,7 +252,7 @@ def test_climbing_ends_where_no_swap_raises_the_value(problem):
 
 
 def test_an_expensive_objective_is_not_climbed():
-    chains = make_chains(Constraints.make(N), 4, climb=False)
+    chains = make_chains(AllowedSubsets.make(N), 4, climb=False)
     np.testing.assert_array_equal(chains.climbed()[0], chains.subsets)
     np.testing.assert_array_equal(chains.climbed()[1], chains.values)
 
@@ -281,7 +281,7 @@ def test_a_replica_does_not_depend_on_how_many_others_there_are(problem):
 
 def test_a_seed_can_be_used_twice():
     seed = np.random.SeedSequence(3)
-    constraints = Constraints.make(N)
+    constraints = AllowedSubsets.make(N)
     start = constraints.random(4, 5, np.random.default_rng(0))
     ended = []
     for _ in range(2):
@@ -306,7 +306,7 @@ def test_the_annealing_loop_finds_the_best(problem):
 
 
 def test_a_start_that_breaks_the_constraints_is_refused():
-    constraints = Constraints.make(4, always_include=[0])
+    constraints = AllowedSubsets.make(4, always_include=[0])
     options = {
         "constraints": constraints,
         "size": 2,
@@ -322,7 +322,7 @@ def test_a_start_that_breaks_the_constraints_is_refused():
 
 
 def test_temperatures_batches_and_copies_must_fit():
-    chains = make_chains(Constraints.make(N), 4, n_batches=2)
+    chains = make_chains(AllowedSubsets.make(N), 4, n_batches=2)
     with pytest.raises(ValueError, match="one column for each of 20 replicas"):
         chains.sweep(np.ones((1, 3)))
     with pytest.raises(ValueError, match="with batches from 0 to 1"):

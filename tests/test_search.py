@@ -9,7 +9,7 @@ import reference
 from safdr._engine.annealing.function_chains import ObjectiveChains
 from safdr._engine.annealing.group_chains import UnitChains
 from safdr._engine.annealing.loop import AnnealingSettings
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.problem import ClassProblem
 from safdr._engine.search import Search
 
@@ -179,7 +179,7 @@ def test_the_number_of_batches_falls_where_they_would_not_fit(two_classes, monke
 )
 def test_groups_that_count_the_same_are_searched_by_the_compiled_chains(wishes, compiled):
     X, y = correlated()
-    constraints = Constraints.make(N_FEATURES, **wishes)
+    constraints = AllowedSubsets.make(N_FEATURES, **wishes)
     search = Search(ClassProblem(X, y), settings=QUIET, seed=0, constraints=constraints)
     space = search._space(6, 1)
     chains = space.chains(space.random(5, np.random.default_rng(0)), np.random.SeedSequence(0))
@@ -189,7 +189,7 @@ def test_groups_that_count_the_same_are_searched_by_the_compiled_chains(wishes, 
 def test_the_best_groups_are_found():
     X, y = correlated()
     A, D = reference.matrices(X, y, ridge=1e-6)
-    constraints = Constraints.make(N_FEATURES, groups=[[0, 3, 8], [1, 6], [4, 10]])
+    constraints = AllowedSubsets.make(N_FEATURES, groups=[[0, 3, 8], [1, 6], [4, 10]])
     for size in range(1, 7):
         every = [constraints.columns_of(row).tolist() for row in constraints.every(size, 1000)]
         optimum = max(reference.fdr(A, D, subset) for subset in every)
@@ -210,7 +210,7 @@ def test_batches_are_large_enough_for_the_columns_of_groups(monkeypatch):
         return 1.0
 
     monkeypatch.setattr("safdr._engine.search.batch_share", batch_share)
-    constraints = Constraints.make(N_FEATURES, groups=[[0, 1, 2, 3], [4, 5]])
+    constraints = AllowedSubsets.make(N_FEATURES, groups=[[0, 1, 2, 3], [4, 5]])
     search = Search(
         ClassProblem(X, y), settings=AnnealingSettings(), seed=0, constraints=constraints
     )

@@ -13,7 +13,7 @@ from safdr._engine.annealing.function_chains import ObjectiveChains
 from safdr._engine.annealing.group_chains import UnitChains
 from safdr._engine.annealing.loop import AnnealingSettings, anneal
 from safdr._engine.annealing.quadratic_function import QuadraticObjective
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
 from safdr._engine.moments import within_moments
 from safdr.testing import all_subsets, check_chains
@@ -76,7 +76,7 @@ def cost_of(n_features=N):
 @pytest.fixture(params=CASES.values(), ids=CASES.keys())
 def problem(request):
     wishes, size = request.param
-    return Constraints.make(N, **wishes), size
+    return AllowedSubsets.make(N, **wishes), size
 
 
 # ---- What they sample ---------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def test_visits_follow_boltzmann(problem, which, n_columns):
 
 
 def test_each_replica_has_its_own_beta_and_batch():
-    constraints = Constraints.make(N, groups=[[1, 4, 5], [0, 8], [2, 9, 10]])
+    constraints = AllowedSubsets.make(N, groups=[[1, 4, 5], [0, 8], [2, 9, 10]])
     batches = [criterion_of(i) for i in range(2)]
     subsets = every_subset(constraints, 2)
     n = 2000
@@ -147,7 +147,7 @@ def test_each_replica_has_its_own_beta_and_batch():
 
 
 def test_a_batch_for_each_proposal_mixes_the_transitions():
-    constraints = Constraints.make(7, groups=[[0, 5], [1, 6]])
+    constraints = AllowedSubsets.make(7, groups=[[0, 5], [1, 6]])
     batches = [criterion_of(i, 7) for i in range(2)]
     selections = constraints.every(2, 100)
     subsets = every_subset(constraints, 2)
@@ -174,7 +174,7 @@ def test_a_batch_for_each_proposal_mixes_the_transitions():
 
 
 def test_units_of_one_column_sample_what_single_features_do():
-    criterion, constraints = criterion_of(2, 8), Constraints.make(8)
+    criterion, constraints = criterion_of(2, 8), AllowedSubsets.make(8)
     subsets = [tuple(row) for row in all_subsets(8, 3).tolist()]
     n, beta = 4000, 0.5
     start = np.tile(np.arange(3), (n, 1))
@@ -200,7 +200,7 @@ def test_values_are_those_of_the_quadratic_objective(size, with_cost, n_columns)
     rng = np.random.default_rng(size)
     cuts = np.sort(rng.choice(np.arange(1, 40), 19, replace=False))
     groups = [part.tolist() for part in np.split(rng.permutation(40), cuts)]
-    constraints = Constraints.make(40, groups=groups)
+    constraints = AllowedSubsets.make(40, groups=groups)
     criterion, cost = criterion_of(5, 40, n_columns), cost_of(40) if with_cost else None
     chains = make_chains(criterion, constraints, size, 13, cost=cost)
     objective = QuadraticObjective(criterion, constraints=constraints)
@@ -252,7 +252,7 @@ def doubled_data(seed=0):
 @pytest.mark.parametrize("which", [0, None], ids=["step", "proposal"])
 def test_they_go_to_all_selections_but_those_with_linear_combinations(groups, which):
     criterion = doubled_data()
-    constraints = Constraints.make(11, groups=groups)
+    constraints = AllowedSubsets.make(11, groups=groups)
     objective = QuadraticObjective(criterion, constraints=constraints)
     selections = constraints.every(4, 1000)
     subsets = constraints.subsets_of(selections, constraints.max_columns(4))
@@ -281,7 +281,7 @@ def test_dummy_columns_of_all_levels_are_no_linear_combination_of_others():
     X[:, 6:9] = np.eye(3)[rng.integers(3, size=200)]
     y = rng.integers(2, size=200)
     criterion = fisher_criterion(within_moments(X, y, 2), ridge=1e-9)
-    constraints = Constraints.make(9, groups=[[3, 4, 5], [6, 7, 8]])
+    constraints = AllowedSubsets.make(9, groups=[[3, 4, 5], [6, 7, 8]])
     chains = make_chains(criterion, constraints, 2, 500, n_proposals=100)
     assert chains._needless.tolist() == [1, 1, 0, 0, 0]
     chains.sweep(np.zeros((1, 500)))
@@ -316,7 +316,7 @@ def test_climbing_ends_where_no_swap_of_a_unit_raises_the_value(problem, with_co
 
 
 def test_annealing_ends_as_high_as_that_of_objective_chains():
-    constraints = Constraints.make(60, groups=[[i, i + 1] for i in range(0, 40, 2)])
+    constraints = AllowedSubsets.make(60, groups=[[i, i + 1] for i in range(0, 40, 2)])
     criterion = criterion_of(8, 60)
     start = constraints.random(10, 50, np.random.default_rng(0))
     options = {"constraints": constraints, "size": 10, "seed": np.random.SeedSequence(2)}
@@ -330,7 +330,7 @@ def test_annealing_ends_as_high_as_that_of_objective_chains():
 
 
 def test_where_there_is_one_selection_nothing_moves():
-    constraints = Constraints.make(4, groups=[[0, 1, 2]], always_include=[0], never_include=[3])
+    constraints = AllowedSubsets.make(4, groups=[[0, 1, 2]], always_include=[0], never_include=[3])
     chains = make_chains(criterion_of(0, 4), constraints, 1)
     assert not chains.can_move
     values, acceptance = chains.sweep(np.ones((2, 21)))
@@ -344,7 +344,7 @@ def test_where_there_is_one_selection_nothing_moves():
 
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_the_number_of_threads_does_not_change_a_bit(n_threads):
-    constraints = Constraints.make(60, groups=[[i, i + 1] for i in range(0, 40, 2)])
+    constraints = AllowedSubsets.make(60, groups=[[i, i + 1] for i in range(0, 40, 2)])
     ended = []
     for n in (1, n_threads):
         chains = make_chains(criterion_of(2, 60), constraints, 12, 50, n_proposals=100, n_threads=n)
@@ -380,10 +380,10 @@ def test_replicas_that_fill_no_vector_are_as_right_as_others(problem):
 
 def test_what_the_core_would_not_survive_is_refused():
     criterion = criterion_of(0, 6)
-    unequal = Constraints.make(6, groups=[[0, 1]], count="columns")
+    unequal = AllowedSubsets.make(6, groups=[[0, 1]], count="columns")
     with pytest.raises(ValueError, match=r"count the same; got counts of \[1, 2\]"):
         make_chains(criterion, unequal, 3)
-    equal = Constraints.make(6, groups=[[0, 1]])
+    equal = AllowedSubsets.make(6, groups=[[0, 1]])
     options = {"constraints": equal, "size": 2, "seed": np.random.SeedSequence(0)}
     start = np.array([[1, 1, 0, 0, 0], [1, 1, 1, 0, 0]], dtype=bool)
     with pytest.raises(ValueError, match="count 2; row 1 does not"):

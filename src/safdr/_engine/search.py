@@ -14,7 +14,7 @@ from safdr._engine.annealing.loop import AnnealingSettings, anneal
 from safdr._engine.annealing.quadratic_function import QuadraticObjective
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.batches import affordable_batches, batch_share, draw_batches
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import CriterionStack
 from safdr._engine.fits.fits import Fits, PaddedFits, Pick, fit_padded, reordered
 from safdr._engine.problem import Problem
@@ -42,7 +42,7 @@ class Search:
         How to anneal.
     seed : int
         Source of all randomness.
-    constraints : Constraints, default=None
+    constraints : AllowedSubsets, default=None
         Which subsets are allowed; None allows all.
     cost : ndarray of shape (n_features,), default=None
         Subtracted from the criterion for each feature of a subset.
@@ -60,7 +60,7 @@ class Search:
         *,
         settings: AnnealingSettings,
         seed: int,
-        constraints: Constraints | None = None,
+        constraints: AllowedSubsets | None = None,
         cost: FloatArray | None = None,
         objective: Evaluate | None = None,
         pick: Pick | None = None,
@@ -70,7 +70,7 @@ class Search:
         self.settings = settings
         self.seed = seed
         self.cost = cost
-        self.constraints = constraints or Constraints.make(problem.n_features)
+        self.constraints = constraints or AllowedSubsets.make(problem.n_features)
         self.objective = objective
         self.pick = None if by_criterion else pick or problem.pick
         if objective is None:
@@ -79,7 +79,9 @@ class Search:
         # The batches of the last share asked for: all sizes share them, unless rows are so few that
         # they cost next to nothing.
         self._batches: tuple[float, CriterionStack] | None = None
-        self._complement: tuple[Constraints, CriterionStack | None, Complement | None] | None = None
+        self._complement: tuple[AllowedSubsets, CriterionStack | None, Complement | None] | None = (
+            None
+        )
 
     def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
         """Search for the best subset of `size` features.
@@ -166,7 +168,7 @@ class Search:
 
     def _group_space(
         self,
-        constraints: Constraints,
+        constraints: AllowedSubsets,
         batches: CriterionStack | None,
         size: int,
         n_proposals: int,
@@ -197,7 +199,7 @@ class Search:
     def _priced(self, evaluate: Evaluate) -> Evaluate:
         return evaluate if self.cost is None else less_cost(evaluate, self.cost)
 
-    def _constraints_for(self, size: int) -> Constraints:
+    def _constraints_for(self, size: int) -> AllowedSubsets:
         """Without the features that no subset needs, unless there are too few others."""
         if self.objective is None and self._lean.has_size(size):
             return self._lean
@@ -271,7 +273,7 @@ class Search:
         return known[1]
 
     def _complement_for(
-        self, constraints: Constraints, batches: CriterionStack | None, size: int
+        self, constraints: AllowedSubsets, batches: CriterionStack | None, size: int
     ) -> Complement | None:
         """The criteria turned over, where what is left out is less than what is chosen."""
         n_usable = constraints.n_features - len(constraints.exclude)

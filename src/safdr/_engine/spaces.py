@@ -16,7 +16,7 @@ from safdr._engine.annealing.function_chains import Evaluate, ObjectiveChains, f
 from safdr._engine.annealing.group_chains import UnitChains
 from safdr._engine.annealing.quadratic_function import QuadraticObjective
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack
 
 
@@ -57,7 +57,7 @@ class SwapSpace:
 
     criterion: Criterion
     batches: CriterionStack | None
-    constraints: Constraints
+    constraints: AllowedSubsets
     size: int
     n_proposals: int
     cost: FloatArray | None
@@ -127,7 +127,7 @@ class UnitSpace:
 
     evaluate: Evaluate
     n_batches: int
-    constraints: Constraints
+    constraints: AllowedSubsets
     size: int
     n_proposals: int
     climb: bool

@@ -19,7 +19,7 @@ from safdr._engine.annealing.cached_function import CachedObjective
 from safdr._engine.annealing.function_chains import Evaluate
 from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.fits.fits import Pick
 from safdr._engine.search import Search
 from safdr._estimators.feature_names import FeatureSpec
@@ -107,10 +107,10 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         return FeatureSpec(self.n_features_in_, names, self.groups)
 
-    def _constraints(self) -> Constraints:
+    def _constraints(self) -> AllowedSubsets:
         """Which subsets are allowed."""
         features = self._features()
-        return Constraints.make(
+        return AllowedSubsets.make(
             features.n_features,
             always_include=features.columns(self.always_include, "always_include"),
             never_include=features.columns(self.never_include, "never_include"),
@@ -120,7 +120,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             labels=features.labels,
         )
 
-    def _total(self, constraints: Constraints) -> str:
+    def _total(self, constraints: AllowedSubsets) -> str:
         """How many features there are, in words."""
         total = int(constraints.counts.sum())
         if self.groups is None:
@@ -164,7 +164,9 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         """The model to fit to the chosen features; None is the default one."""
         return model_of(self.criterion) if self.estimator is None else self.estimator
 
-    def _search(self, rows: Rows, constraints: Constraints, seed: int, n_jobs: int = 1) -> Search:
+    def _search(
+        self, rows: Rows, constraints: AllowedSubsets, seed: int, n_jobs: int = 1
+    ) -> Search:
         """The search on rows that are usable."""
         cost = self._cost()
         return Search(

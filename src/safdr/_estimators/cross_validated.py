@@ -24,7 +24,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._estimators.auc import score_by_roc_auc
 from safdr._estimators.base import AnnealingSelectorBase
 from safdr._estimators.cancellation import Cancellation
@@ -276,7 +276,7 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
         routed = process_routing(self, "fit", **params)
         return routed.splitter.split, routed.scorer.score
 
-    def _sizes(self, constraints: Constraints) -> list[int]:
+    def _sizes(self, constraints: AllowedSubsets) -> list[int]:
         """The sizes to try."""
         total = int(constraints.counts.sum())
         least, most = int(self.min_features), int(self.max_features)
@@ -304,7 +304,7 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
         rows: Rows,
         splits: list[tuple[IntArray, IntArray]],
         sizes: list[int],
-        constraints: Constraints,
+        constraints: AllowedSubsets,
         seed: int,
         scorer_params: dict[str, Any],
     ) -> list[Fold]:

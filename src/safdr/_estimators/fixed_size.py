@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
 
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._estimators.base import AnnealingSelectorBase, final_model_has
 from safdr._estimators.parameters import (
     ANNEALING_CONSTRAINTS,
@@ -117,7 +117,7 @@ class FixedSizeMixin(AnnealingSelectorBase):
         self.n_features_ = size
         return self
 
-    def _size(self, constraints: Constraints) -> int:
+    def _size(self, constraints: AllowedSubsets) -> int:
         """The number of features to choose."""
         wanted: Any = self.n_features_to_select
         total = int(constraints.counts.sum())

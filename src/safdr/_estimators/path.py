@@ -9,7 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.search import Search
 from safdr._estimators.cancellation import Cancellation
 from safdr._estimators.fixed_size import FixedSizeMixin
@@ -118,7 +118,7 @@ def selector_for(task: str, **settings: Any) -> FixedSizeMixin:
     return selector
 
 
-def _check_sizes(sizes: Any, template: FixedSizeMixin, constraints: Constraints) -> list[int]:
+def _check_sizes(sizes: Any, template: FixedSizeMixin, constraints: AllowedSubsets) -> list[int]:
     if not isinstance(sizes, Iterable) or (isinstance(sizes, np.ndarray) and sizes.ndim == 0):
         raise ValueError(f"sizes must be an iterable of ints, such as range(1, 11); got {sizes!r}.")
     wanted: list[Any] = list(sizes)

@@ -12,7 +12,7 @@ from safdr._engine.annealing.chains import check_sweeps
 from safdr._engine.annealing.group_moves import UnitMoves
 from safdr._engine.annealing.trades import below
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 
 BoolArray = NDArray[np.bool_]
 
@@ -46,7 +46,7 @@ class ObjectiveChains:
         proposals of all replicas at once.
     selections : ndarray of shape (n_replicas, n_units), dtype=bool
         Where the replicas start; see `finite_start`.
-    constraints : Constraints
+    constraints : AllowedSubsets
         What selections may hold.
     size : int
         What they count.
@@ -69,7 +69,7 @@ class ObjectiveChains:
         evaluate: Evaluate,
         selections: BoolArray,
         *,
-        constraints: Constraints,
+        constraints: AllowedSubsets,
         size: int,
         seed: np.random.SeedSequence,
         n_proposals: int,
@@ -251,7 +251,7 @@ class ObjectiveChains:
 
 
 def finite_start(
-    evaluate: Evaluate, constraints: Constraints, size: int, n: int, rng: np.random.Generator
+    evaluate: Evaluate, constraints: AllowedSubsets, size: int, n: int, rng: np.random.Generator
 ) -> BoolArray:
     """Random selections of finite value on all rows, as far as a few draws find them.
 
@@ -259,7 +259,7 @@ def finite_start(
     ----------
     evaluate : callable
         As `ObjectiveChains` takes it.
-    constraints : Constraints
+    constraints : AllowedSubsets
         What selections may hold.
     size, n : int
         What they count, and how many are wanted.
@@ -283,7 +283,7 @@ def finite_start(
 
 def _values(
     evaluate: Evaluate,
-    constraints: Constraints,
+    constraints: AllowedSubsets,
     selections: BoolArray,
     width: int,
     batch: IntArray | None,
@@ -298,14 +298,14 @@ def _values(
     return np.where(np.isnan(values), -np.inf, values)
 
 
-def check_selections(selections: BoolArray, constraints: Constraints, size: int) -> None:
+def check_selections(selections: BoolArray, constraints: AllowedSubsets, size: int) -> None:
     """Raise an error where a start breaks the constraints: moves keep to them if the start does.
 
     Parameters
     ----------
     selections : ndarray of shape (n_replicas, n_units), dtype=bool
         Where replicas start.
-    constraints : Constraints
+    constraints : AllowedSubsets
         What selections may hold.
     size : int
         What they count.

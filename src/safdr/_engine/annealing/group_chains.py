@@ -18,7 +18,7 @@ from safdr._engine.annealing.chains import (
 from safdr._engine.annealing.function_chains import check_selections
 from safdr._engine.annealing.ranked_groups import BoolArray, RankedUnits
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack, stack_criteria
 
 
@@ -37,7 +37,7 @@ class UnitChains:
         Of all rows: what `values` reports.
     selections : ndarray of shape (n_replicas, n_units), dtype=bool
         Where the replicas start.
-    constraints : Constraints
+    constraints : AllowedSubsets
         What selections may hold.
     size : int
         What they count.
@@ -63,7 +63,7 @@ class UnitChains:
         criterion: Criterion,
         selections: BoolArray,
         *,
-        constraints: Constraints,
+        constraints: AllowedSubsets,
         size: int,
         seed: np.random.SeedSequence,
         n_proposals: int,
@@ -233,12 +233,12 @@ class UnitChains:
         )
 
 
-def all_count_the_same(constraints: Constraints) -> bool:
+def all_count_the_same(constraints: AllowedSubsets) -> bool:
     """Whether swaps of one unit for another lead from any selection to any other of its count.
 
     Parameters
     ----------
-    constraints : Constraints
+    constraints : AllowedSubsets
         What selections may hold.
 
     Returns
@@ -248,7 +248,7 @@ def all_count_the_same(constraints: Constraints) -> bool:
     return len(np.unique(constraints.counts[constraints.free])) < 2
 
 
-def _check_counts(constraints: Constraints) -> None:
+def _check_counts(constraints: AllowedSubsets) -> None:
     """The core knows no other moves than swaps."""
     if not all_count_the_same(constraints):
         counts = np.unique(constraints.counts[constraints.free]).tolist()

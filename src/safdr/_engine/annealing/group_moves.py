@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from safdr._engine.annealing.trades import below, pick_unit, plan_trade
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 
 BoolArray = NDArray[np.bool_]
 
@@ -60,11 +60,11 @@ class UnitMoves:
     ----------
     selections : ndarray of shape (n_replicas, n_units), dtype=bool
         Where the replicas are; all count the same, and keep to the constraints.
-    constraints : Constraints
+    constraints : AllowedSubsets
         What selections may hold.
     """
 
-    def __init__(self, selections: BoolArray, constraints: Constraints) -> None:
+    def __init__(self, selections: BoolArray, constraints: AllowedSubsets) -> None:
         free, counts = constraints.free, constraints.counts
         self.selections = selections.copy()
         self._conflicts = constraints.conflicts

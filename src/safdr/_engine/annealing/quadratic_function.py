@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from safdr import _core
 from safdr._engine.annealing.chains import is_collinear
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack, stack_criteria
 
 
@@ -29,7 +29,7 @@ class QuadraticObjective:
         Of all rows.
     stack : CriterionStack, default=None
         Of the batches; None takes `criterion` for all of them.
-    constraints : Constraints, default=None
+    constraints : AllowedSubsets, default=None
         Tells which columns are a unit; None means each by itself.
     refuse_collinear : bool, default=True
         Whether linear combinations get minus infinity; False leaves all values as they are, for
@@ -43,7 +43,7 @@ class QuadraticObjective:
         criterion: Criterion,
         stack: CriterionStack | None = None,
         *,
-        constraints: Constraints | None = None,
+        constraints: AllowedSubsets | None = None,
         refuse_collinear: bool = True,
         n_threads: int = 1,
     ) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.constraints import Constraints
+from safdr._engine.constraints import AllowedSubsets
 
 BoolArray = NDArray[np.bool_]
 
@@ -39,12 +39,12 @@ class RankedUnits:
     conflicts: NDArray[np.uint8] | None
 
     @classmethod
-    def of(cls, constraints: Constraints) -> RankedUnits:
+    def of(cls, constraints: AllowedSubsets) -> RankedUnits:
         """Rank the units of constraints.
 
         Parameters
         ----------
-        constraints : Constraints
+        constraints : AllowedSubsets
             Whose units they are.
 
         Returns

@@ -1,4 +1,4 @@
-"""Constraints: which selections of units are allowed, and how many features they count."""
+"""Allowed subsets: which selections of units are allowed, and how many features they count."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COUNTS = ("groups", "columns")
 
 
 @dataclass(frozen=True, eq=False)
-class Constraints:
+class AllowedSubsets:
     """What a subset may hold, in units that are in or out as a whole.
 
     Attributes
@@ -61,8 +61,8 @@ class Constraints:
         at_most_one_of: Any = (),
         count: str = "groups",
         labels: Sequence[str] | None = None,
-    ) -> Constraints:
-        """Constraints from columns.
+    ) -> AllowedSubsets:
+        """AllowedSubsets from columns.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class Constraints:
 
         Returns
         -------
-        Constraints
+        AllowedSubsets
         """
         if count not in COUNTS:
             raise ValueError(f"count must be 'groups' or 'columns'; got {count!r}.")
@@ -307,7 +307,7 @@ class Constraints:
 
     # ---- Selections -----------------------------------------------------------------------------
 
-    def without(self, columns: Sequence[int] | IntArray) -> Constraints:
+    def without(self, columns: Sequence[int] | IntArray) -> AllowedSubsets:
         """A copy that also keeps out units with no column but these, unless they must be in.
 
         Parameters
@@ -317,7 +317,7 @@ class Constraints:
 
         Returns
         -------
-        Constraints
+        AllowedSubsets
         """
         unwanted = set(np.asarray(columns).tolist())
         needless = [u for u in self.free if unwanted.issuperset(self.units[u].tolist())]
