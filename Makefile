@@ -13,8 +13,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 CORE := CMakeLists.txt pyproject.toml $(wildcard src/safdr/_core/*.?pp src/safdr/_core/*/*.?pp)
-KERNEL_TESTS := $(addsuffix .py,$(addprefix tests/test_,chains chains_limits chain_objectives unit_chains climb anneal \
-    logistic logistic_best multinomial multinomial_best plain_fit contest))
+KERNEL_TESTS := tests/engine/annealing tests/engine/fits
 SECONDS ?= 3600
 SEED ?= 0
 

@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Any
 from unittest.mock import patch
 
-from safdr import problem, search
+from safdr._engine import problem, search
 from safdr._engine.fits.logistic import LogisticData
 
 # Part, and where the function that does it is looked up. None of them calls another.

@@ -1,14 +1,8 @@
 """Settings and data that several test files share."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import settings
-
-# The benchmarks are no part of the package.
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 # The same examples in every run, few enough that the suite can be run all day.
 settings.register_profile("safdr", deadline=None, derandomize=True, max_examples=25)

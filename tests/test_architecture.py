@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "cli": {"safdr", "paper", "_atomic", "export", "report", "result", "table", "_estimators"},
     "testing": {"_engine"},
 }
-# Private by their spelling alone: the standard library's, and what scikit-learn asks estimators for.
+# Private by their spelling alone: the standard library's, and what scikit-learn asks for.
 NOT_PRIVATE = {"_exit", "_getframe", "_replace", "_validate_params"}
 ARRAYS_ALONE = {"numpy", "scipy"} | sys.stdlib_module_names
 

@@ -10,7 +10,8 @@ import pytest
 from benchmarks import greedy, kernel, rows, table, task_peers, task_problem, task_table
 from benchmarks.split import split_time
 from benchmarks.tts import time_to_solution
-from safdr import anneal_path, evaluate_subsets, search
+from safdr import anneal_path, evaluate_subsets
+from safdr._engine import search
 from safdr._engine.criterion import fisher_criterion
 from safdr._engine.moments import within_moments
 

@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from test_report_page import parsed
 
+from report_cases import parsed
 from safdr import AnnealingSelectorCV, SelectionReport
 from safdr.report.words import headline
 

@@ -5,13 +5,12 @@ import os
 import subprocess
 import sys
 import threading
-from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from report_cases import HOSTILE, QUICK, rows
 
+from report_cases import HOSTILE, QUICK, parsed, rows
 from safdr import AnnealingSelectorCV, SelectionReport
 from safdr.report import charts
 from safdr.report.numbers import excess, significant
@@ -19,38 +18,7 @@ from safdr.report.page import NARROW, WIDE
 from safdr.report.text import fit, fitted, labels_of, one_line, tidied, width
 from safdr.report.words import explanation, headline
 
-VOID = {"meta", "img", "br", "hr", "input", "link"}
 DRAWINGS = [getattr(charts, name) for name in charts.__all__]
-
-
-class Elements(HTMLParser):
-    """Every element with its attributes; fails where tags don't match."""
-
-    def __init__(self):
-        super().__init__()
-        self.found, self.open, self.text = [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
-def parsed(page):
-    elements = Elements()
-    elements.feed(page)
-    elements.close()
-    assert not elements.open
-    return elements
 
 
 @pytest.fixture(scope="module")

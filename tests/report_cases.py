@@ -1,0 +1,70 @@
+"""Rows, settings, hostile names and a strict parser that the tests of the report share."""
+
+from html.parser import HTMLParser
+
+from sklearn.datasets import make_classification
+
+VOID = {"meta", "img", "br", "hr", "input", "link"}
+QUICK = {"n_replicas": 12, "max_steps": 15, "random_state": 0}
+
+HOSTILE = [
+    "<script>document.title = 'hacked'; alert(1)</script>",
+    "</svg></style></title><img src=x onerror=alert(2)>",
+    "\"double\" and 'single' & ampersand",
+    "{{ 7 * 7 }} {% raw %}",
+    "emoji 🧬 👩‍🔬 中文名字",
+    "שלום עולם طول العمر",
+    "\u202egnirts desrever",
+    "two\nlines\tand\rmore",
+    "same",
+    "same",
+    "",
+    "\ud83d lone \x00 null",
+    "n" * 300,
+    "W" * 300,
+]
+
+
+def rows(n_features, n_informative=4):
+    """Two classes, told apart by the first features."""
+    return make_classification(
+        300,
+        n_features,
+        n_informative=n_informative,
+        n_redundant=0,
+        n_clusters_per_class=1,
+        class_sep=0.6,
+        flip_y=0.1,
+        shuffle=False,
+        random_state=3,
+    )
+
+
+class Elements(HTMLParser):
+    """Every element with its attributes; fails where tags don't match."""
+
+    def __init__(self):
+        super().__init__()
+        self.found, self.open, self.text = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def parsed(page):
+    elements = Elements()
+    elements.feed(page)
+    elements.close()
+    assert not elements.open
+    return elements
