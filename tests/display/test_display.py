@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
@@ -167,9 +168,11 @@ def test_draws_on_given_axes_and_makes_no_figure(fits, monkeypatch, kind):
 @pytest.mark.parametrize("kind", DISPLAYS)
 def test_draws_in_a_subfigure(fits, kind):
     figure = plt.figure(figsize=(12, 6), layout="constrained")
-    ax = figure.subfigures(1, 2)[0].subplots()
-    _make(kind, *fits[2]).plot(ax)
+    left, right = figure.subfigures(1, 2)
+    _make(kind, *fits[2]).plot(left.subplots())
     figure.canvas.draw()
+    assert any(ax.has_data() for ax in left.axes)
+    assert not right.axes
 
 
 @pytest.mark.parametrize("kind", DISPLAYS)
@@ -453,6 +456,11 @@ def test_hostile_names_of_axes_and_classes(name, tmp_path):
     ).plot()
     for kind in ("png", "svg", "pdf"):
         display.figure_.savefig(tmp_path / f"picture.{kind}")
+    drawn = {
+        element.tag.split("}")[-1] for element in ElementTree.parse(tmp_path / "picture.svg").iter()
+    }
+    assert "path" in drawn
+    assert "script" not in drawn
 
 
 @pytest.mark.parametrize("kind", DISPLAYS)

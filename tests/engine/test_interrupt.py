@@ -41,8 +41,12 @@ def patient_for(n_questions):
 # ---- In Python ----------------------------------------------------------------------------------
 
 
-def test_nobody_is_asked_where_nobody_waits():
+def test_nobody_is_asked_where_nobody_waits_any_more():
+    asked = []
+    with asking(lambda: asked.append(1)):
+        pass
     look_up()
+    assert not asked
 
 
 def test_the_innermost_is_asked_and_then_the_one_before():
