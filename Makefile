@@ -1,6 +1,6 @@
 # make demo          install into .venv, choose features on the breast-cancer data, print them
 # make test          install for development into .venv, run the tests
-# make lint          ruff and mypy
+# make lint          ruff, clang-format and mypy
 # make sanitize      the kernel tests on a core built with AddressSanitizer and UndefinedBehaviorSanitizer
 # make fuzz          random inputs for an hour, each checked by something slower (SECONDS=60 for a minute)
 # make hunt          20 000 logistic and softmax fits against an independent solver
@@ -12,7 +12,8 @@
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
-CORE := CMakeLists.txt pyproject.toml $(wildcard src/safdr/_core/*.?pp src/safdr/_core/*/*.?pp)
+CPP := $(wildcard src/safdr/_core/*.?pp src/safdr/_core/*/*.?pp)
+CORE := CMakeLists.txt pyproject.toml $(CPP)
 KERNEL_TESTS := tests/engine/annealing tests/engine/fits
 SECONDS ?= 3600
 SEED ?= 0
@@ -29,6 +30,7 @@ test: $(VENV)/dev
 lint: $(VENV)/dev
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/clang-format --dry-run -Werror $(CPP)
 	$(VENV)/bin/mypy
 
 # Python itself is not sanitized, so the runtimes are loaded first, and what it still holds at exit is

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "aligned.hpp"
+#include "chains/group_chains.hpp"
 #include "chains/swap_chains.hpp"
-#include "interrupt.hpp"
 #include "fits/logistic.hpp"
 #include "fits/multinomial.hpp"
+#include "interrupt.hpp"
 #include "parallel.hpp"
-#include "chains/group_chains.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -66,8 +66,8 @@ struct NewArray {
 };
 
 safdr::CriterionStack as_stack(const Stack<const double>& A, const Stack<const double>& D) {
-  return {A.data(), D.data(), static_cast<std::int64_t>(A.shape(0)),
-          static_cast<std::int64_t>(A.shape(1)), static_cast<std::int64_t>(D.shape(2))};
+  return {A.data(), D.data(), static_cast<std::int64_t>(A.shape(0)), static_cast<std::int64_t>(A.shape(1)),
+          static_cast<std::int64_t>(D.shape(2))};
 }
 
 safdr::Criterion as_criterion(const Matrix<const double>& A, const Matrix<const double>& D) {
@@ -79,33 +79,32 @@ using Conflicts = std::optional<Matrix<const std::uint8_t>>;
 
 auto data_of(const auto& array) { return array ? array->data() : nullptr; }
 
-auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_all,
-           Matrix<const double> D_all, Matrix<std::int32_t> order, Matrix<std::uint64_t> streams,
-           Matrix<const double> beta, std::optional<Matrix<const std::int64_t>> which, std::int64_t size,
-           std::int64_t n_fixed, std::int64_t n_usable, std::int64_t n_proposals, double collinear_tol,
-           std::int64_t n_threads, Conflicts conflicts, Weights cost) {
+auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_all, Matrix<const double> D_all,
+           Matrix<std::int32_t> order, Matrix<std::uint64_t> streams, Matrix<const double> beta,
+           std::optional<Matrix<const std::int64_t>> which, std::int64_t size, std::int64_t n_fixed,
+           std::int64_t n_usable, std::int64_t n_proposals, double collinear_tol, std::int64_t n_threads,
+           Conflicts conflicts, Weights cost) {
   const std::size_t n_sweeps = beta.shape(0), n = order.shape(0);
   NewArray<std::int64_t> accepted({n_sweeps, n});
   NewArray<double> values({n_sweeps, n}), drift({n});
-  const safdr::Replicas replicas{order.data(), streams.data(), static_cast<std::int64_t>(n), size, n_fixed,
-                                 n_usable, data_of(conflicts), data_of(cost)};
+  const safdr::Replicas replicas{order.data(), streams.data(), static_cast<std::int64_t>(n), size,
+                                 n_fixed,      n_usable,       data_of(conflicts),           data_of(cost)};
   {
     nb::gil_scoped_release release;
-    safdr::sweep(as_stack(A, D), as_criterion(A_all, D_all), replicas, beta.data(),
-                 which ? which->data() : nullptr, static_cast<std::int64_t>(n_sweeps),
-                 {n_proposals, collinear_tol, n_threads},
+    safdr::sweep(as_stack(A, D), as_criterion(A_all, D_all), replicas, beta.data(), which ? which->data() : nullptr,
+                 static_cast<std::int64_t>(n_sweeps), {n_proposals, collinear_tol, n_threads},
                  {accepted.data.data(), values.data.data(), drift.data.data()});
   }
   return nb::make_tuple(accepted.release(), values.release(), drift.release());
 }
 
 auto climb(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> order, std::int64_t size,
-           std::int64_t n_fixed, std::int64_t n_usable, bool downhill, double collinear_tol,
-           std::int64_t n_threads, Conflicts conflicts, Weights cost) {
+           std::int64_t n_fixed, std::int64_t n_usable, bool downhill, double collinear_tol, std::int64_t n_threads,
+           Conflicts conflicts, Weights cost) {
   const std::size_t n = order.shape(0);
   NewArray<double> values({n});
-  const safdr::Replicas replicas{order.data(), nullptr, static_cast<std::int64_t>(n), size, n_fixed,
-                                 n_usable, data_of(conflicts), data_of(cost)};
+  const safdr::Replicas replicas{order.data(), nullptr,  static_cast<std::int64_t>(n), size,
+                                 n_fixed,      n_usable, data_of(conflicts),           data_of(cost)};
   {
     nb::gil_scoped_release release;
     safdr::climb(as_criterion(A, D), replicas, downhill, collinear_tol, n_threads, values.data.data());
@@ -113,60 +112,58 @@ auto climb(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> 
   return values.release();
 }
 
-using Needless = std::optional<Vector<const std::int64_t>>;
+using Redundant = std::optional<Vector<const std::int64_t>>;
 
-safdr::Units as_units(const Vector<const std::int64_t>& starts, const Vector<const std::int32_t>& features,
-                      const Needless& needless, std::int64_t width) {
-  return {starts.data(), features.data(), static_cast<std::int64_t>(starts.shape(0)) - 1, width, data_of(needless)};
+safdr::FeatureGroups as_groups(const Vector<const std::int64_t>& starts, const Vector<const std::int32_t>& features,
+                               const Redundant& redundant, std::int64_t width) {
+  return {starts.data(), features.data(), static_cast<std::int64_t>(starts.shape(0)) - 1, width, data_of(redundant)};
 }
 
-auto count_needless(Matrix<const double> A, Matrix<const double> D, Vector<const std::int64_t> starts,
-                    Vector<const std::int32_t> features, double collinear_tol) {
-  NewArray<std::int64_t> needless({starts.shape(0) - 1});
+auto count_redundant(Matrix<const double> A, Matrix<const double> D, Vector<const std::int64_t> starts,
+                     Vector<const std::int32_t> features, double collinear_tol) {
+  NewArray<std::int64_t> redundant({starts.shape(0) - 1});
   {
     nb::gil_scoped_release release;
     safdr::run_task([&] {
-      safdr::count_needless(as_criterion(A, D), as_units(starts, features, Needless{}, 0), collinear_tol,
-                            needless.data.data());
+      safdr::count_redundant(as_criterion(A, D), as_groups(starts, features, Redundant{}, 0), collinear_tol,
+                             redundant.data.data());
     });
   }
-  return needless.release();
+  return redundant.release();
 }
 
-auto sweep_units(Stack<const double> A, Stack<const double> D, Matrix<const double> A_all,
-                 Matrix<const double> D_all, Vector<const std::int64_t> starts,
-                 Vector<const std::int32_t> features, Needless needless, Matrix<std::int32_t> order,
-                 Matrix<std::uint64_t> streams, Matrix<const double> beta,
-                 std::optional<Matrix<const std::int64_t>> which, std::int64_t width, std::int64_t size,
-                 std::int64_t n_fixed, std::int64_t n_usable, std::int64_t n_proposals, double collinear_tol,
-                 std::int64_t n_threads, Conflicts conflicts, Weights cost) {
+auto sweep_groups(Stack<const double> A, Stack<const double> D, Matrix<const double> A_all, Matrix<const double> D_all,
+                  Vector<const std::int64_t> starts, Vector<const std::int32_t> features, Redundant redundant,
+                  Matrix<std::int32_t> order, Matrix<std::uint64_t> streams, Matrix<const double> beta,
+                  std::optional<Matrix<const std::int64_t>> which, std::int64_t width, std::int64_t size,
+                  std::int64_t n_fixed, std::int64_t n_usable, std::int64_t n_proposals, double collinear_tol,
+                  std::int64_t n_threads, Conflicts conflicts, Weights cost) {
   const std::size_t n_sweeps = beta.shape(0), n = order.shape(0);
   NewArray<std::int64_t> accepted({n_sweeps, n});
   NewArray<double> values({n_sweeps, n});
-  const safdr::Replicas replicas{order.data(), streams.data(), static_cast<std::int64_t>(n), size, n_fixed,
-                                 n_usable, data_of(conflicts), data_of(cost)};
+  const safdr::Replicas replicas{order.data(), streams.data(), static_cast<std::int64_t>(n), size,
+                                 n_fixed,      n_usable,       data_of(conflicts),           data_of(cost)};
   {
     nb::gil_scoped_release release;
-    safdr::sweep_units(as_stack(A, D), as_criterion(A_all, D_all), as_units(starts, features, needless, width),
-                       replicas, beta.data(), which ? which->data() : nullptr,
-                       static_cast<std::int64_t>(n_sweeps), {n_proposals, collinear_tol, n_threads},
-                       accepted.data.data(), values.data.data());
+    safdr::sweep_groups(as_stack(A, D), as_criterion(A_all, D_all), as_groups(starts, features, redundant, width),
+                        replicas, beta.data(), which ? which->data() : nullptr, static_cast<std::int64_t>(n_sweeps),
+                        {n_proposals, collinear_tol, n_threads}, accepted.data.data(), values.data.data());
   }
   return nb::make_tuple(accepted.release(), values.release());
 }
 
-auto climb_units(Matrix<const double> A, Matrix<const double> D, Vector<const std::int64_t> starts,
-                 Vector<const std::int32_t> features, Needless needless, Matrix<std::int32_t> order,
-                 std::int64_t width, std::int64_t size, std::int64_t n_fixed, std::int64_t n_usable,
-                 double collinear_tol, std::int64_t n_threads, Conflicts conflicts, Weights cost) {
+auto climb_groups(Matrix<const double> A, Matrix<const double> D, Vector<const std::int64_t> starts,
+                  Vector<const std::int32_t> features, Redundant redundant, Matrix<std::int32_t> order,
+                  std::int64_t width, std::int64_t size, std::int64_t n_fixed, std::int64_t n_usable,
+                  double collinear_tol, std::int64_t n_threads, Conflicts conflicts, Weights cost) {
   const std::size_t n = order.shape(0);
   NewArray<double> values({n});
-  const safdr::Replicas replicas{order.data(), nullptr, static_cast<std::int64_t>(n), size, n_fixed,
-                                 n_usable, data_of(conflicts), data_of(cost)};
+  const safdr::Replicas replicas{order.data(), nullptr,  static_cast<std::int64_t>(n), size,
+                                 n_fixed,      n_usable, data_of(conflicts),           data_of(cost)};
   {
     nb::gil_scoped_release release;
-    safdr::climb_units(as_criterion(A, D), as_units(starts, features, needless, width), replicas,
-                       collinear_tol, n_threads, values.data.data());
+    safdr::climb_groups(as_criterion(A, D), as_groups(starts, features, redundant, width), replicas, collinear_tol,
+                        n_threads, values.data.data());
   }
   return values.release();
 }
@@ -178,21 +175,18 @@ auto subset_values(Matrix<const double> A, Matrix<const double> D, Matrix<const 
   {
     nb::gil_scoped_release release;
     safdr::subset_values(criterion, subsets.data(), static_cast<std::int64_t>(subsets.shape(0)),
-                         static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.data(),
-                         data_of(left));
+                         static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.data(), data_of(left));
   }
   return values.release();
 }
 
 auto walk(Matrix<const double> A, Matrix<const double> D, Vector<const std::int32_t> subset,
-          Vector<const std::int64_t> positions, Vector<const std::int64_t> candidates,
-          double collinear_tol) {
+          Vector<const std::int64_t> positions, Vector<const std::int64_t> candidates, double collinear_tol) {
   NewArray<double> gains({positions.shape(0)});
   const safdr::Criterion criterion = as_criterion(A, D);
   const std::vector<std::int32_t> members(subset.data(), subset.data() + subset.shape(0));
-  const double drift =
-      safdr::walk(criterion, members, positions.data(), candidates.data(),
-                  static_cast<std::int64_t>(positions.shape(0)), collinear_tol, gains.data.data());
+  const double drift = safdr::walk(criterion, members, positions.data(), candidates.data(),
+                                   static_cast<std::int64_t>(positions.shape(0)), collinear_tol, gains.data.data());
   return nb::make_tuple(gains.release(), drift);
 }
 
@@ -217,9 +211,8 @@ auto to_single(Stack<const double> Z) {
   NewArray<float> single({Z.shape(0), Z.shape(1), Z.shape(2)});
   {
     nb::gil_scoped_release release;
-    std::transform(Z.data(), Z.data() + Z.size(), single.data.data(), [](double z) {
-      return static_cast<float>(std::clamp(z, -kLargest, kLargest));
-    });
+    std::transform(Z.data(), Z.data() + Z.size(), single.data.data(),
+                   [](double z) { return static_cast<float>(std::clamp(z, -kLargest, kLargest)); });
   }
   return single.release();
 }
@@ -235,13 +228,18 @@ safdr::Design as_design(const Stack<const double>& Z, const Stack<const float>& 
                         const Vector<const std::uint8_t>& wild, const Vector<const double>& y, const Weights& weight) {
   check_design(Z);
   check_design(single);
-  return {Z.data(), single.data(), wild.data(), static_cast<std::int64_t>(y.shape(0)),
-          static_cast<std::int64_t>(Z.shape(1)), y.data(), data_of(weight)};
+  return {Z.data(),
+          single.data(),
+          wild.data(),
+          static_cast<std::int64_t>(y.shape(0)),
+          static_cast<std::int64_t>(Z.shape(1)),
+          y.data(),
+          data_of(weight)};
 }
 
 auto local_model(Stack<const double> Z, Stack<const float> single, Vector<const std::uint8_t> wild,
-                 Vector<const double> y, Weights weight,
-                 Vector<const std::int32_t> columns, Vector<const double> coefficients) {
+                 Vector<const double> y, Weights weight, Vector<const std::int32_t> columns,
+                 Vector<const double> coefficients) {
   const std::size_t n = columns.shape(0) + 1;
   NewArray<double> gradient({n}), hessian({n, n});
   {
@@ -259,10 +257,9 @@ auto local_model(Stack<const double> Z, Stack<const float> single, Vector<const 
 using Model = std::tuple<Vector<const double>, Vector<const double>, Matrix<const double>, Matrix<const std::int32_t>>;
 
 auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const std::uint8_t> wild,
-                  Vector<const double> y, Weights weight,
-                  Matrix<const std::int32_t> subsets, std::optional<Matrix<const double>> start,
-                  std::optional<Model> model, std::int64_t max_iter, double tol, bool exact, double rival, bool contest,
-                  std::int64_t n_threads) {
+                  Vector<const double> y, Weights weight, Matrix<const std::int32_t> subsets,
+                  std::optional<Matrix<const double>> start, std::optional<Model> model, std::int64_t max_iter,
+                  double tol, bool exact, double rival, bool contest, std::int64_t n_threads) {
   const std::size_t n = subsets.shape(0), size = subsets.shape(1);
   NewArray<double> coefficients({n, size + 1}), cross_entropy({n}), left({n});
   NewArray<bool> separated({n}), converged({n});
@@ -282,23 +279,25 @@ auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const
                         {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
                          converged.data.data(), left.data.data(), n_iter.data.data()});
   }
-  return nb::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(),
-                        converged.release(), left.release(), n_iter.release());
+  return nb::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(), converged.release(),
+                        left.release(), n_iter.release());
 }
 
 auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vector<const std::int32_t> codes,
-                     Weights weight,
-                     Matrix<const std::int32_t> subsets, Stack<const double> start, std::int64_t max_iter, double tol,
-                     bool exact, bool contest, std::int64_t n_threads) {
+                     Weights weight, Matrix<const std::int32_t> subsets, Stack<const double> start,
+                     std::int64_t max_iter, double tol, bool exact, bool contest, std::int64_t n_threads) {
   check_design(Z);
   const std::size_t n = subsets.shape(0);
   NewArray<double> coefficients({n, start.shape(1), start.shape(2)}), cross_entropy({n}), left({n});
   NewArray<bool> separated({n}), converged({n});
   NewArray<std::int64_t> n_iter({n});
-  const safdr::ClassDesign design{Z.data(), static_cast<std::int64_t>(codes.shape(0)),
+  const safdr::ClassDesign design{Z.data(),
+                                  static_cast<std::int64_t>(codes.shape(0)),
                                   static_cast<std::int64_t>(Z.shape(1)),
-                                  static_cast<std::int64_t>(start.shape(1)), codes.data(),
-                                  data_of(weight), wild.data()};
+                                  static_cast<std::int64_t>(start.shape(1)),
+                                  codes.data(),
+                                  data_of(weight),
+                                  wild.data()};
   {
     nb::gil_scoped_release release;
     std::copy_n(start.data(), start.size(), coefficients.data.data());
@@ -307,8 +306,8 @@ auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vec
                            {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
                             converged.data.data(), left.data.data(), n_iter.data.data()});
   }
-  return nb::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(),
-                        converged.release(), left.release(), n_iter.release());
+  return nb::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(), converged.release(),
+                        left.release(), n_iter.release());
 }
 
 }  // namespace
@@ -316,30 +315,30 @@ auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vec
 NB_MODULE(_core, m) {
   safdr::ask_whether_to_go_on = &ask_python;
   m.doc() = "Compiled core of safdr: sweeps over subsets and logistic fits. Private; may change at any time.";
-  m.def("sweep", &sweep, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "order"_a.noconvert(),
-        "streams"_a.noconvert(), "beta"_a,
-        "which"_a.none(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a,
-        "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
+  m.def("sweep", &sweep, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "order"_a.noconvert(), "streams"_a.noconvert(), "beta"_a,
+        "which"_a.none(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a,
+        "n_threads"_a, "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
   m.def("climb", &climb, "A"_a, "D"_a, "order"_a.noconvert(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a,
-        "downhill"_a, "collinear_tol"_a, "n_threads"_a, "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
-  m.def("count_needless", &count_needless, "A"_a, "D"_a, "starts"_a, "features"_a, nb::kw_only(), "collinear_tol"_a);
-  m.def("sweep_units", &sweep_units, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "starts"_a, "features"_a, "needless"_a.none(),
+        "downhill"_a, "collinear_tol"_a, "n_threads"_a, "conflicts"_a.none() = nb::none(),
+        "cost"_a.none() = nb::none());
+  m.def("count_needless", &count_redundant, "A"_a, "D"_a, "starts"_a, "features"_a, nb::kw_only(), "collinear_tol"_a);
+  m.def("sweep_units", &sweep_groups, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "starts"_a, "features"_a, "needless"_a.none(),
         "order"_a.noconvert(), "streams"_a.noconvert(), "beta"_a, "which"_a.none(), nb::kw_only(), "width"_a, "size"_a,
-        "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a,
-        "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
-  m.def("climb_units", &climb_units, "A"_a, "D"_a, "starts"_a, "features"_a, "needless"_a.none(), "order"_a.noconvert(),
-        nb::kw_only(), "width"_a, "size"_a, "n_fixed"_a, "n_usable"_a, "collinear_tol"_a, "n_threads"_a,
-        "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
+        "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a, "conflicts"_a.none() = nb::none(),
+        "cost"_a.none() = nb::none());
+  m.def("climb_units", &climb_groups, "A"_a, "D"_a, "starts"_a, "features"_a, "needless"_a.none(),
+        "order"_a.noconvert(), nb::kw_only(), "width"_a, "size"_a, "n_fixed"_a, "n_usable"_a, "collinear_tol"_a,
+        "n_threads"_a, "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
   m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a,
         "left"_a.noconvert().none() = nb::none());
-  m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(),
-        "collinear_tol"_a);
+  m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(), "collinear_tol"_a);
   m.def("standardise", &standardise, "X"_a, "center"_a, "scale"_a, "columns"_a);
   m.def("to_single", &to_single, "Z"_a);
-  m.def("local_model", &local_model, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "columns"_a, "coefficients"_a);
-  m.def("fit_logistic", &fit_logistic, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "subsets"_a, nb::kw_only(),
-        "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "exact"_a, "rival"_a,
-        "contest"_a, "n_threads"_a);
+  m.def("local_model", &local_model, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "columns"_a,
+        "coefficients"_a);
+  m.def("fit_logistic", &fit_logistic, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "subsets"_a,
+        nb::kw_only(), "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "exact"_a,
+        "rival"_a, "contest"_a, "n_threads"_a);
   m.def("fit_multinomial", &fit_multinomial, "Z"_a, "wild"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,
         nb::kw_only(), "max_iter"_a, "tol"_a, "exact"_a, "contest"_a, "n_threads"_a);
 }

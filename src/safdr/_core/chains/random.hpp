@@ -8,18 +8,18 @@
 
 namespace safdr {
 
-class RandomLanes {
+class RandomPack {
  public:
-  // streams[n] points to the four words of lane n.
-  SAFDR_INLINE explicit RandomLanes(std::uint64_t* const* streams) {
+  // streams[n] points to the four words of replica n.
+  SAFDR_INLINE explicit RandomPack(std::uint64_t* const* streams) {
     for (int word = 0; word < 4; ++word) {
-      for (int n = 0; n < kLanes; ++n) s_[word].set(n, streams[n][word]);
+      for (int n = 0; n < kPackSize; ++n) s_[word].set(n, streams[n][word]);
     }
   }
 
-  SAFDR_INLINE void store(std::uint64_t* const* streams, int n_lanes) const {
+  SAFDR_INLINE void store(std::uint64_t* const* streams, int n_alive) const {
     for (int word = 0; word < 4; ++word) {
-      for (int n = 0; n < n_lanes; ++n) streams[n][word] = s_[word][n];
+      for (int n = 0; n < n_alive; ++n) streams[n][word] = s_[word][n];
     }
   }
 
@@ -36,11 +36,11 @@ class RandomLanes {
   }
 
   // Uniform on [0, 1), 53 bits.
-  SAFDR_INLINE Lanes uniform() {
+  SAFDR_INLINE Doubles uniform() {
     const Words whole = bits() >> 11;
-    Lanes result;
+    Doubles result;
     for (int i = 0; i < result.kParts; ++i) {
-      result.part[i] = __builtin_convertvector(std::bit_cast<Flags::Part>(whole.part[i]), Lanes::Part);
+      result.part[i] = __builtin_convertvector(std::bit_cast<Flags::Part>(whole.part[i]), Doubles::Part);
     }
     return result * 0x1.0p-53;
   }

@@ -8,7 +8,7 @@
 // changes J by |r|^2 / c - |w_a|^2 / p, and the state by
 //     P += h h' / c - q q' / p              w -= q w_a / p + h r / c
 // To evaluate a swap it takes x'g and g_a alone: half the multiplications of P x, since P is symmetric. Only
-// its lower triangle is kept, row by row. The position a is the same in all lanes; candidates differ.
+// its lower triangle is kept, row by row. The position a is the same for all four; candidates differ.
 #pragma once
 
 #include <cstdint>
@@ -37,17 +37,17 @@ constexpr double kMostInflation = 3000.0, kMostStrain = 1e4, kMostResidual = 1e-
 // Below this a pivot is rounding error, not variance (features are scaled to variance one).
 constexpr double kSmallestPivot = 1e-13;
 
-struct SubsetLanes {
+struct SubsetPack {
   std::int64_t k, n_features, n_columns;
-  const double* A[kLanes];       // the criterion of each lane
-  const double* D[kLanes];
-  const std::int32_t* members;   // k x kLanes
-  Lanes *P, *w;                  // lower triangle; n_columns x k
-  Lanes *x, *g, *q, *r;          // scratch: k, k, k, n_columns
-  Lanes value;
-  Lanes inverse_p, inverse_c, ratio, own;  // of the swap looked at last: 1/p, 1/c, g_a/p, A_jj
-  bool has_g = false;                      // whether g = P x of the candidate looked at is there
-  Flags worn;                              // rounding may have come so far that the state should be built anew
+  const double* A[kPackSize];  // the criterion of each subset
+  const double* D[kPackSize];
+  const std::int32_t* members;  // k x kPackSize
+  Doubles *P, *w;               // lower triangle; n_columns x k
+  Doubles *x, *g, *q, *r;       // scratch: k, k, k, n_columns
+  Doubles value;
+  Doubles inverse_p, inverse_c, ratio, own;  // of the swap looked at last: 1/p, 1/c, g_a/p, A_jj
+  bool has_g = false;                        // whether g = P x of the candidate looked at is there
+  Flags stale;                               // rounding may have come so far that the state should be built anew
 
   // In vectors.
   static std::int64_t size(std::int64_t k, std::int64_t n_columns) {
@@ -55,16 +55,16 @@ struct SubsetLanes {
   }
 
   // memory: size() vectors.
-  SubsetLanes(std::int64_t k, const Criterion& criterion, const std::int32_t* members, Lanes* memory)
+  SubsetPack(std::int64_t k, const Criterion& criterion, const std::int32_t* members, Doubles* memory)
       : k(k), n_features(criterion.n_features), n_columns(criterion.n_columns), members(members), P(memory),
-        w(P + triangle(k)), x(w + n_columns * k), g(x + k), q(g + k), r(q + k), value{}, inverse_p{},
-        inverse_c{}, ratio{}, own{}, worn{} {
-    for (int n = 0; n < kLanes; ++n) set_criterion(n, criterion);
+        w(P + triangle(k)), x(w + n_columns * k), g(x + k), q(g + k), r(q + k), value{}, inverse_p{}, inverse_c{},
+        ratio{}, own{}, stale{} {
+    for (int n = 0; n < kPackSize; ++n) set_criterion(n, criterion);
   }
 
-  SAFDR_INLINE void set_criterion(int lane, const Criterion& criterion) {
-    A[lane] = criterion.A;
-    D[lane] = criterion.D;
+  SAFDR_INLINE void set_criterion(int slot, const Criterion& criterion) {
+    A[slot] = criterion.A;
+    D[slot] = criterion.D;
   }
 
   // P, w and J from scratch.
@@ -72,7 +72,7 @@ struct SubsetLanes {
     factorise(0, k);
     invert_factor();
     square_factor();
-    worn = Flags{};
+    stale = Flags{};
     value = constant(0.0);
     for (std::int64_t col = 0; col < n_columns; ++col) {
       for (std::int64_t l = 0; l < k; ++l) x[l] = discriminant(l, col);
@@ -89,14 +89,14 @@ struct SubsetLanes {
 
   // What members `first` to `last` add to J beyond those before them, of which the factor is there already (and
   // of which there is an even number). Leaves the rows of L in place of P, and those of L^-1 D in place of w.
-  SAFDR_INLINE Lanes extend(std::int64_t first, std::int64_t last) {
+  SAFDR_INLINE Doubles extend(std::int64_t first, std::int64_t last) {
     factorise(first, last);
-    Lanes added = constant(0.0);
+    Doubles added = constant(0.0);
     for (std::int64_t col = 0; col < n_columns; ++col) {
       // One more row of the factor; its squares are what would be taken from its pivot.
-      Lanes* row[] = {w + col * k};
+      Doubles* row[] = {w + col * k};
       for (std::int64_t l = first; l < last; ++l) row[0][l] = discriminant(l, col);
-      Lanes pivots[] = {constant(0.0)}, cross;
+      Doubles pivots[] = {constant(0.0)}, cross;
       std::int64_t j = first;
       for (; j + 4 <= last; j += 4) reduce<1, 4>(row, j, pivots, cross);
       for (; j < last; ++j) reduce<1, 1>(row, j, pivots, cross);
@@ -105,36 +105,36 @@ struct SubsetLanes {
     return added;
   }
 
-  // Looks at candidate j of each lane: leaves x, own and r = D_j - x'w, and g = P x if it is told to; returns
+  // Looks at candidate j[n] of each subset: leaves x, own and r = D_j - x'w, and g = P x if it is told to; returns
   // own - x'P x, the variance that the members leave it.
-  SAFDR_INLINE Lanes look(const std::int64_t* j, bool with_g) {
-    const double* row[kLanes];
-    for (int n = 0; n < kLanes; ++n) row[n] = A[n] + j[n] * n_features;
+  SAFDR_INLINE Doubles look(const std::int64_t* j, bool with_g) {
+    const double* row[kPackSize];
+    for (int n = 0; n < kPackSize; ++n) row[n] = A[n] + j[n] * n_features;
     for (std::int64_t l = 0; l < k; ++l) {
-      const std::int32_t* member = members + l * kLanes;
+      const std::int32_t* member = members + l * kPackSize;
       x[l] = gather([&](int n) { return row[n][member[n]]; });
     }
     own = gather([&](int n) { return row[n][j[n]]; });
     for (std::int64_t col = 0; col < n_columns; ++col) {
-      Lanes sum = gather([&](int n) { return D[n][j[n] * n_columns + col]; });
+      Doubles sum = gather([&](int n) { return D[n][j[n] * n_columns + col]; });
       for (std::int64_t l = 0; l < k; ++l) sum -= x[l] * w[col * k + l];
       r[col] = sum;
     }
     has_g = with_g;
     if (!with_g) return own - quadratic_form();
     multiply();
-    Lanes left = own;
+    Doubles left = own;
     for (std::int64_t l = 0; l < k; ++l) left -= x[l] * g[l];
     return left;
   }
 
   // g_a of the candidate looked at.
-  SAFDR_INLINE Lanes projection(std::int64_t a) const { return has_g ? g[a] : row_product(a); }
+  SAFDR_INLINE Doubles projection(std::int64_t a) const { return has_g ? g[a] : row_product(a); }
 
   // Row a of P, times x.
-  SAFDR_INLINE Lanes row_product(std::int64_t a) const {
-    Lanes sum = constant(0.0);
-    const Lanes* row = P + triangle(a);
+  SAFDR_INLINE Doubles row_product(std::int64_t a) const {
+    Doubles sum = constant(0.0);
+    const Doubles* row = P + triangle(a);
     for (std::int64_t l = 0; l <= a; ++l) sum += row[l] * x[l];
     for (std::int64_t l = a + 1; l < k; ++l) sum += P[triangle(l) + a] * x[l];
     return sum;
@@ -144,14 +144,14 @@ struct SubsetLanes {
   SAFDR_INLINE void multiply() {
     std::int64_t i = 0;
     for (; i + 4 <= k; i += 4) {
-      const Lanes *row0 = P + triangle(i), *row1 = row0 + i + 1, *row2 = row1 + i + 2, *row3 = row2 + i + 3;
-      const Lanes x0 = x[i], x1 = x[i + 1], x2 = x[i + 2], x3 = x[i + 3];
-      Lanes sum0 = row0[i] * x0 + row1[i] * x1 + row2[i] * x2 + row3[i] * x3;
-      Lanes sum1 = row1[i] * x0 + row1[i + 1] * x1 + row2[i + 1] * x2 + row3[i + 1] * x3;
-      Lanes sum2 = row2[i] * x0 + row2[i + 1] * x1 + row2[i + 2] * x2 + row3[i + 2] * x3;
-      Lanes sum3 = row3[i] * x0 + row3[i + 1] * x1 + row3[i + 2] * x2 + row3[i + 3] * x3;
+      const Doubles *row0 = P + triangle(i), *row1 = row0 + i + 1, *row2 = row1 + i + 2, *row3 = row2 + i + 3;
+      const Doubles x0 = x[i], x1 = x[i + 1], x2 = x[i + 2], x3 = x[i + 3];
+      Doubles sum0 = row0[i] * x0 + row1[i] * x1 + row2[i] * x2 + row3[i] * x3;
+      Doubles sum1 = row1[i] * x0 + row1[i + 1] * x1 + row2[i + 1] * x2 + row3[i + 1] * x3;
+      Doubles sum2 = row2[i] * x0 + row2[i + 1] * x1 + row2[i + 2] * x2 + row3[i + 2] * x3;
+      Doubles sum3 = row3[i] * x0 + row3[i + 1] * x1 + row3[i + 2] * x2 + row3[i + 3] * x3;
       for (std::int64_t l = 0; l < i; ++l) {
-        const Lanes p0 = row0[l], p1 = row1[l], p2 = row2[l], p3 = row3[l], x_l = x[l];
+        const Doubles p0 = row0[l], p1 = row1[l], p2 = row2[l], p3 = row3[l], x_l = x[l];
         sum0 += p0 * x_l;
         sum1 += p1 * x_l;
         sum2 += p2 * x_l;
@@ -164,9 +164,9 @@ struct SubsetLanes {
       g[i + 3] = sum3;
     }
     for (; i < k; ++i) {
-      const Lanes* row = P + triangle(i);
-      const Lanes x_i = x[i];
-      Lanes sum = row[i] * x_i;
+      const Doubles* row = P + triangle(i);
+      const Doubles x_i = x[i];
+      Doubles sum = row[i] * x_i;
       for (std::int64_t l = 0; l < i; ++l) {
         sum += row[l] * x[l];
         g[l] += row[l] * x_i;
@@ -179,15 +179,15 @@ struct SubsetLanes {
   // the variance `left` and whose projection on that member is g_a. Where it is a linear combination of the
   // other members (they leave it no more than tol, and take most of what it has), possible is 0. (A feature
   // that separates the classes perfectly has next to no variance, but all of it is its own.)
-  SAFDR_INLINE Lanes gain(std::int64_t a, const Lanes& left, const Lanes& g_a, double tol, Flags& possible) {
+  SAFDR_INLINE Doubles gain(std::int64_t a, const Doubles& left, const Doubles& g_a, double tol, Flags& possible) {
     inverse_p = 1.0 / P[triangle(a) + a];
     ratio = g_a * inverse_p;
-    const Lanes c = left + g_a * ratio;
+    const Doubles c = left + g_a * ratio;
     possible = (c > 0.0) & ~((c <= tol) & (c < 0.5 * own));
     inverse_c = 1.0 / choose(possible, c, constant(1.0));
-    Lanes added = constant(0.0), lost = constant(0.0);
+    Doubles added = constant(0.0), lost = constant(0.0);
     for (std::int64_t col = 0; col < n_columns; ++col) {
-      const Lanes w_a = w[col * k + a], residual = r[col] + ratio * w_a;
+      const Doubles w_a = w[col * k + a], residual = r[col] + ratio * w_a;
       added += residual * residual;
       lost += w_a * w_a;
     }
@@ -197,84 +197,84 @@ struct SubsetLanes {
   // Whether replacing the member at a is possible and adds more than `gained` to `sign` times J, of which nothing
   // is taken for what goes with the member; without a division. its_inverse_p is 1 / P_aa; the candidate was
   // looked at with g.
-  SAFDR_INLINE Flags gains_more(std::int64_t a, const Lanes& left, const Lanes& its_inverse_p, double sign,
-                                const Lanes& gained, double tol) const {
-    const Lanes its_ratio = g[a] * its_inverse_p, c = left + g[a] * its_ratio;
-    Lanes added = constant(0.0);
+  SAFDR_INLINE Flags gains_more(std::int64_t a, const Doubles& left, const Doubles& its_inverse_p, double sign,
+                                const Doubles& gained, double tol) const {
+    const Doubles its_ratio = g[a] * its_inverse_p, c = left + g[a] * its_ratio;
+    Doubles added = constant(0.0);
     for (std::int64_t col = 0; col < n_columns; ++col) {
-      const Lanes residual = r[col] + its_ratio * w[col * k + a];
+      const Doubles residual = r[col] + its_ratio * w[col * k + a];
       added += residual * residual;
     }
     return (c > 0.0) & ~((c <= tol) & (c < 0.5 * own)) & (sign * added > gained * c);
   }
 
-  SAFDR_INLINE Lanes inverse_diagonal(std::int64_t a) const { return 1.0 / P[triangle(a) + a]; }
+  SAFDR_INLINE Doubles inverse_diagonal(std::int64_t a) const { return 1.0 / P[triangle(a) + a]; }
 
   // |w_a|^2: over P_aa it is what J loses with the member at a.
-  SAFDR_INLINE Lanes loss(std::int64_t a) const {
-    Lanes lost = constant(0.0);
+  SAFDR_INLINE Doubles loss(std::int64_t a) const {
+    Doubles lost = constant(0.0);
     for (std::int64_t col = 0; col < n_columns; ++col) lost += w[col * k + a] * w[col * k + a];
     return lost;
   }
 
-  // Of the lanes that may be worn by the swap at position a, which the members show by now, those that are: P
+  // Of the states that may be stale after the swap at position a, which the members show by now, those that are: P
   // times the column of another member should be one at its place and zero elsewhere. (Times that of the member
   // that came in it is, whatever P was before.)
-  SAFDR_INLINE void confirm_wear(std::int64_t a) {
-    if (k == 1 || !any(worn)) return;
+  SAFDR_INLINE void confirm_stale(std::int64_t a) {
+    if (k == 1 || !any(stale)) return;
     const std::int64_t b = (a + k / 2) % k;
-    const std::int32_t* other = members + b * kLanes;
+    const std::int32_t* other = members + b * kPackSize;
     for (std::int64_t l = 0; l < k; ++l) {
-      const std::int32_t* member = members + l * kLanes;
+      const std::int32_t* member = members + l * kPackSize;
       x[l] = gather([&](int n) { return A[n][other[n] * n_features + member[n]]; });
     }
     multiply();
     has_g = false;
     g[b] = g[b] - 1.0;
-    Lanes most = constant(0.0);
+    Doubles most = constant(0.0);
     for (std::int64_t l = 0; l < k; ++l) {
-      const Lanes residual = absolute(g[l]);
+      const Doubles residual = absolute(g[l]);
       most = choose(residual > most, residual, most);
     }
-    worn = worn & ~(most < kMostResidual / static_cast<double>(k));
+    stale = stale & ~(most < kMostResidual / static_cast<double>(k));
   }
 
-  // Makes the swap that gain() has just looked at, in the lanes that accept it.
-  SAFDR_INLINE void swap(std::int64_t a, const Lanes& gain, const Flags& accept) {
-    const Lanes zero = constant(0.0), p = at(a, a);
-    const Lanes in = choose(accept, inverse_c, zero), out = choose(accept, inverse_p, zero);
+  // Makes the swap that gain() has just looked at, for the subsets that accept it.
+  SAFDR_INLINE void swap(std::int64_t a, const Doubles& gain, const Flags& accept) {
+    const Doubles zero = constant(0.0), p = at(a, a);
+    const Doubles in = choose(accept, inverse_c, zero), out = choose(accept, inverse_p, zero);
     if (!has_g) multiply();
     has_g = false;
-    Lanes strain = constant(0.0);
+    Doubles strain = constant(0.0);
     for (std::int64_t l = 0; l < k; ++l) strain += (x[l] * x[l]) * P[triangle(l) + l];
     for (std::int64_t l = 0; l < k; ++l) q[l] = at(a, l);
-    Lanes* h = g;
+    Doubles* h = g;
     for (std::int64_t l = 0; l < k; ++l) h[l] -= q[l] * ratio;
     h[a] = constant(-1.0);
     for (std::int64_t col = 0; col < n_columns; ++col) {
-      Lanes* wc = w + col * k;
-      const Lanes w_a = wc[a], entering = (r[col] + ratio * w_a) * in, leaving = w_a * out;
+      Doubles* wc = w + col * k;
+      const Doubles w_a = wc[a], entering = (r[col] + ratio * w_a) * in, leaving = w_a * out;
       for (std::int64_t l = 0; l < k; ++l) wc[l] -= q[l] * leaving + h[l] * entering;
       wc[a] = choose(accept, entering, w_a);
     }
     // Two rows at a time: the first has one element less.
     for (std::int64_t i = 0; i < k; i += 2) {
-      Lanes *row0 = P + triangle(i), *row1 = row0 + i + 1;
-      const Lanes leaving0 = q[i] * out, entering0 = h[i] * in;
+      Doubles *row0 = P + triangle(i), *row1 = row0 + i + 1;
+      const Doubles leaving0 = q[i] * out, entering0 = h[i] * in;
       if (i + 1 == k) {
         for (std::int64_t l = 0; l <= i; ++l) row0[l] += entering0 * h[l] - leaving0 * q[l];
         break;
       }
-      const Lanes leaving1 = q[i + 1] * out, entering1 = h[i + 1] * in;
+      const Doubles leaving1 = q[i + 1] * out, entering1 = h[i + 1] * in;
       for (std::int64_t l = 0; l <= i; ++l) {
-        const Lanes h_l = h[l], q_l = q[l];
+        const Doubles h_l = h[l], q_l = q[l];
         row0[l] += entering0 * h_l - leaving0 * q_l;
         row1[l] += entering1 * h_l - leaving1 * q_l;
       }
       row1[i + 1] += entering1 * h[i + 1] - leaving1 * q[i + 1];
     }
     value += choose(accept, gain, zero);
-    worn |= accept & ~((strain * inverse_c < kMostStrain) & (p <= kMostInflation) & (inverse_c <= kMostInflation));
+    stale |= accept & ~((strain * inverse_c < kMostStrain) & (p <= kMostInflation) & (inverse_c <= kMostInflation));
   }
 
   // Rows `first` (an even number) to `last` of the Cholesky factor L of A_SS, with the inverse of its diagonal. Two
@@ -284,8 +284,8 @@ struct SubsetLanes {
     std::int64_t i = first;
     for (; i + 2 <= last; i += 2) {
       if (stopped_at(i)) return;
-      Lanes* row[] = {P + triangle(i), P + triangle(i + 1)};
-      Lanes pivots[] = {row[0][i], row[1][i + 1]}, cross = row[1][i];
+      Doubles* row[] = {P + triangle(i), P + triangle(i + 1)};
+      Doubles pivots[] = {row[0][i], row[1][i + 1]}, cross = row[1][i];
       std::int64_t j = 0;
       for (; j + 4 <= i; j += 4) reduce<2, 4>(row, j, pivots, cross);
       if (j < i) reduce<2, 2>(row, j, pivots, cross);
@@ -294,8 +294,8 @@ struct SubsetLanes {
       row[1][i + 1] = inverse_root(pivots[1] - row[1][i] * row[1][i]);
     }
     if (i == last) return;
-    Lanes* row[] = {P + triangle(i)};
-    Lanes pivots[] = {row[0][i]}, cross;
+    Doubles* row[] = {P + triangle(i)};
+    Doubles pivots[] = {row[0][i]}, cross;
     std::int64_t j = 0;
     for (; j + 4 <= i; j += 4) reduce<1, 4>(row, j, pivots, cross);
     if (j < i) reduce<1, 2>(row, j, pivots, cross);
@@ -303,39 +303,39 @@ struct SubsetLanes {
   }
 
   // One over the variance that the members before it leave to member i, once the factor is there.
-  SAFDR_INLINE Lanes inverse_left(std::int64_t i) const { return P[triangle(i) + i] * P[triangle(i) + i]; }
+  SAFDR_INLINE Doubles inverse_left(std::int64_t i) const { return P[triangle(i) + i] * P[triangle(i) + i]; }
 
  private:
   static SAFDR_INLINE std::int64_t triangle(std::int64_t i) { return i * (i + 1) / 2; }
 
-  SAFDR_INLINE Lanes& at(std::int64_t i, std::int64_t l) const {
+  SAFDR_INLINE Doubles& at(std::int64_t i, std::int64_t l) const {
     return P[i >= l ? triangle(i) + l : triangle(l) + i];
   }
 
-  SAFDR_INLINE Lanes discriminant(std::int64_t l, std::int64_t col) const {
-    const std::int32_t* member = members + l * kLanes;
+  SAFDR_INLINE Doubles discriminant(std::int64_t l, std::int64_t col) const {
+    const std::int32_t* member = members + l * kPackSize;
     return gather([&](int n) { return D[n][member[n] * n_columns + col]; });
   }
 
-  static SAFDR_INLINE Lanes inverse_root(const Lanes& pivot) {
+  static SAFDR_INLINE Doubles inverse_root(const Doubles& pivot) {
     return 1.0 / square_root(choose(pivot > kSmallestPivot, pivot, constant(kSmallestPivot)));
   }
 
   // Columns j to j + Columns of some rows of L, from the rows above; takes their squares from the pivots, and
   // their product from `cross`.
   template <int Rows, int Columns>
-  SAFDR_INLINE void reduce(Lanes* const* row, std::int64_t j, Lanes* pivots, Lanes& cross) const {
-    const Lanes* above[Columns];
-    Lanes sum[Rows][Columns];
+  SAFDR_INLINE void reduce(Doubles* const* row, std::int64_t j, Doubles* pivots, Doubles& cross) const {
+    const Doubles* above[Columns];
+    Doubles sum[Rows][Columns];
     each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA {
       above[c] = P + triangle(j + c);
       each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA { sum[r][c] = row[r][j + c]; });
     });
     for (std::int64_t l = 0; l < j; ++l) {
-      Lanes factor[Rows];
+      Doubles factor[Rows];
       each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA { factor[r] = row[r][l]; });
       each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA {
-        const Lanes number = above[c][l];
+        const Doubles number = above[c][l];
         each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA { sum[r][c] -= number * factor[r]; });
       });
     }
@@ -356,14 +356,14 @@ struct SubsetLanes {
     std::int64_t i = 0;
     for (; i + 2 <= k; i += 2) {
       if (stopped_at(i)) return;
-      Lanes* row[] = {P + triangle(i), P + triangle(i + 1)};
+      Doubles* row[] = {P + triangle(i), P + triangle(i + 1)};
       std::int64_t j = 0;
       for (; j + 4 <= i; j += 4) invert<2, 4>(row, i, j);
       if (j < i) invert<2, 2>(row, i, j);
       row[1][i] *= constant(0.0) - row[0][i] * row[1][i + 1];
     }
     if (i == k) return;
-    Lanes* row[] = {P + triangle(i)};
+    Doubles* row[] = {P + triangle(i)};
     std::int64_t j = 0;
     for (; j + 4 <= i; j += 4) invert<1, 4>(row, i, j);
     if (j < i) invert<1, 2>(row, i, j);
@@ -371,32 +371,30 @@ struct SubsetLanes {
 
   // Columns j to j + Columns of rows i and, if there are two, i + 1 of L^-1.
   template <int Rows, int Columns>
-  SAFDR_INLINE void invert(Lanes* const* row, std::int64_t i, std::int64_t j) const {
-    Lanes sum[Rows][Columns];
+  SAFDR_INLINE void invert(Doubles* const* row, std::int64_t i, std::int64_t j) const {
+    Doubles sum[Rows][Columns];
     each<Columns>([&](auto d) SAFDR_INLINE_LAMBDA {
-      const Lanes* above = P + triangle(j + d) + j;
+      const Doubles* above = P + triangle(j + d) + j;
       each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA {
-        const Lanes factor = row[r][j + d];
+        const Doubles factor = row[r][j + d];
         each<d>([&](auto c) SAFDR_INLINE_LAMBDA { sum[r][c] += factor * above[c]; });
         sum[r][d] = factor * above[d];
       });
     });
-    const Lanes* above = P + triangle(j + Columns) + j;
+    const Doubles* above = P + triangle(j + Columns) + j;
     for (std::int64_t l = j + Columns; l < i; above += ++l) {
-      Lanes factor[Rows];
+      Doubles factor[Rows];
       each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA { factor[r] = row[r][l]; });
       each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA {
-        const Lanes number = above[c];
+        const Doubles number = above[c];
         each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA { sum[r][c] += factor[r] * number; });
       });
     }
-    const Lanes scale = constant(0.0) - row[0][i];
+    const Doubles scale = constant(0.0) - row[0][i];
     each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA { row[0][j + c] = sum[0][c] *= scale; });
     if constexpr (Rows == 2) {
-      const Lanes factor = row[1][i], its_scale = constant(0.0) - row[1][i + 1];
-      each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA {
-        row[1][j + c] = (sum[1][c] + factor * sum[0][c]) * its_scale;
-      });
+      const Doubles factor = row[1][i], its_scale = constant(0.0) - row[1][i + 1];
+      each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA { row[1][j + c] = (sum[1][c] + factor * sum[0][c]) * its_scale; });
     }
   }
 
@@ -408,8 +406,8 @@ struct SubsetLanes {
       std::int64_t j = 0;
       for (; j + 4 <= i; j += 4) square<4>(i, j);
       if (j < i) square<2>(i, j);
-      const Lanes* row = P + triangle(i);
-      Lanes first = row[i] * row[i], cross = constant(0.0), second = cross;
+      const Doubles* row = P + triangle(i);
+      Doubles first = row[i] * row[i], cross = constant(0.0), second = cross;
       row += i + 1;
       for (std::int64_t l = i + 1; l < k; row += ++l) {
         first += row[i] * row[i];
@@ -421,7 +419,7 @@ struct SubsetLanes {
       P[triangle(i + 1) + i + 1] = second;
     }
     if (i == k) return;
-    Lanes* row = P + triangle(i);
+    Doubles* row = P + triangle(i);
     for (std::int64_t j = 0; j < i; ++j) row[j] *= row[i];
     row[i] *= row[i];
   }
@@ -429,17 +427,17 @@ struct SubsetLanes {
   // Columns j to j + Columns of rows i and i + 1 of P.
   template <int Columns>
   SAFDR_INLINE void square(std::int64_t i, std::int64_t j) {
-    Lanes *row0 = P + triangle(i), *row1 = row0 + i + 1;
-    Lanes sum0[Columns], sum1[Columns];
+    Doubles *row0 = P + triangle(i), *row1 = row0 + i + 1;
+    Doubles sum0[Columns], sum1[Columns];
     each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA {
       sum0[c] = row0[i] * row0[j + c];
       sum1[c] = constant(0.0);
     });
-    const Lanes* row = row1;
+    const Doubles* row = row1;
     for (std::int64_t l = i + 1; l < k; row += ++l) {
-      const Lanes factor0 = row[i], factor1 = row[i + 1];
+      const Doubles factor0 = row[i], factor1 = row[i + 1];
       each<Columns>([&](auto c) SAFDR_INLINE_LAMBDA {
-        const Lanes number = row[j + c];
+        const Doubles number = row[j + c];
         sum0[c] += factor0 * number;
         sum1[c] += factor1 * number;
       });
@@ -453,18 +451,18 @@ struct SubsetLanes {
   // Rows of A_SS, to P.
   SAFDR_INLINE void load(std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
-      const double* row[kLanes];
-      for (int n = 0; n < kLanes; ++n) row[n] = A[n] + members[i * kLanes + n] * n_features;
+      const double* row[kPackSize];
+      for (int n = 0; n < kPackSize; ++n) row[n] = A[n] + members[i * kPackSize + n] * n_features;
       for (std::int64_t l = 0; l <= i; ++l) {
-        const std::int32_t* member = members + l * kLanes;
+        const std::int32_t* member = members + l * kPackSize;
         P[triangle(i) + l] = gather([&](int n) { return row[n][member[n]]; });
       }
     }
   }
 
   // x'P x. Eight rows at a time, so that each x is loaded once for them and eight sums run side by side.
-  SAFDR_INLINE Lanes quadratic_form() const {
-    Lanes total = constant(0.0);
+  SAFDR_INLINE Doubles quadratic_form() const {
+    Doubles total = constant(0.0);
     std::int64_t i = 0;
     for (; i + 8 <= k; i += 8) total += quadratic_rows<8>(i);
     if (i + 4 <= k) {
@@ -476,18 +474,18 @@ struct SubsetLanes {
   }
 
   template <int Rows>
-  SAFDR_INLINE Lanes quadratic_rows(std::int64_t i) const {
-    const Lanes* row[Rows];
-    Lanes sum[Rows];
+  SAFDR_INLINE Doubles quadratic_rows(std::int64_t i) const {
+    const Doubles* row[Rows];
+    Doubles sum[Rows];
     each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA {
       row[r] = P + triangle(i + r);
       sum[r] = constant(0.0);
     });
     for (std::int64_t l = 0; l < i; ++l) {
-      const Lanes x_l = x[l];
+      const Doubles x_l = x[l];
       each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA { sum[r] += row[r][l] * x_l; });
     }
-    Lanes total = constant(0.0);
+    Doubles total = constant(0.0);
     each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA {
       each<r>([&](auto c) SAFDR_INLINE_LAMBDA { sum[r] += row[r][i + c] * x[i + c]; });
       total += x[i + r] * (2.0 * sum[r] + row[r][i + r] * x[i + r]);

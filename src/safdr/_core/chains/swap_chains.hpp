@@ -52,9 +52,8 @@ struct SweepReport {
 // drawn for each proposal.
 // Replicas go in teams of eight. A team shares the position that is to be replaced (and the criterion,
 // where it is drawn); each replica draws its own candidate, and accepts it or not by its own stream.
-void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Replicas& replicas,
-           const double* beta, const std::int64_t* which, std::int64_t n_sweeps, const SweepOptions& options,
-           const SweepReport& report);
+void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Replicas& replicas, const double* beta,
+           const std::int64_t* which, std::int64_t n_sweeps, const SweepOptions& options, const SweepReport& report);
 
 // Moves each replica uphill until no single swap raises its criterion value, which is written to values; or
 // downhill, where nothing costs anything, until none lowers it.
@@ -63,8 +62,8 @@ void climb(const Criterion& criterion, const Replicas& replicas, bool downhill, 
 
 // The criterion value of each subset, from scratch; and, where left is not null (n_subsets x size), the
 // variance that the members before it leave to each member.
-void subset_values(const Criterion& criterion, const std::int32_t* subsets, std::int64_t n_subsets,
-                   std::int64_t size, std::int64_t n_threads, double* values, double* left);
+void subset_values(const Criterion& criterion, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
+                   std::int64_t n_threads, double* values, double* left);
 
 // Makes the given swaps one after the other on the incremental state, and writes the gain of each as the
 // kernel sees it (-infinity, and no swap, for a collinear candidate). Returns the largest relative drift.

@@ -50,8 +50,7 @@ class Cholesky {
   }
 
   // out = (L L')^-1 in; no step for columns without curvature. Both have `stride` numbers, and may be the same.
-  static SAFDR_INLINE void solve(const double* L, std::int64_t q, std::int64_t stride, const double* in,
-                                 double* out) {
+  static SAFDR_INLINE void solve(const double* L, std::int64_t q, std::int64_t stride, const double* in, double* out) {
     std::copy_n(in, q, out);
     std::fill(out + q, out + stride, 0.0);
     // Four columns at a time: the triangle first, then what they take from the rows below.
@@ -61,8 +60,7 @@ class Cholesky {
       const double x0 = out[j] * c[0][j];
       const double x1 = (out[j + 1] - c[0][j + 1] * x0) * c[1][j + 1];
       const double x2 = (out[j + 2] - c[0][j + 2] * x0 - c[1][j + 2] * x1) * c[2][j + 2];
-      const double x3 =
-          (out[j + 3] - c[0][j + 3] * x0 - c[1][j + 3] * x1 - c[2][j + 3] * x2) * c[3][j + 3];
+      const double x3 = (out[j + 3] - c[0][j + 3] * x0 - c[1][j + 3] * x1 - c[2][j + 3] * x2) * c[3][j + 3];
       for (std::int64_t i = j + kStep; i < stride; i += kWidth) {
         at(out + i) -= (x0 * at(c[0] + i) + x1 * at(c[1] + i)) + (x2 * at(c[2] + i) + x3 * at(c[3] + i));
       }
@@ -85,8 +83,7 @@ class Cholesky {
       const double x3 = (out[j + 3] - sum_of(sum3)) * c[3][j + 3];
       const double x2 = (out[j + 2] - sum_of(sum2) - c[2][j + 3] * x3) * c[2][j + 2];
       const double x1 = (out[j + 1] - sum_of(sum1) - c[1][j + 2] * x2 - c[1][j + 3] * x3) * c[1][j + 1];
-      out[j] =
-          (out[j] - sum_of(sum0) - c[0][j + 1] * x1 - c[0][j + 2] * x2 - c[0][j + 3] * x3) * c[0][j];
+      out[j] = (out[j] - sum_of(sum0) - c[0][j + 1] * x1 - c[0][j + 2] * x2 - c[0][j + 3] * x3) * c[0][j];
       out[j + 1] = x1;
       out[j + 2] = x2;
       out[j + 3] = x3;
@@ -94,8 +91,8 @@ class Cholesky {
   }
 
  private:
-  typedef Lanes::Part Part;
-  static constexpr std::int64_t kWidth = Lanes::kPerPart;
+  typedef Doubles::Part Part;
+  static constexpr std::int64_t kWidth = Doubles::kPerPart;
 
   // Takes from up to `Parts` vectors of column j, from row i on, what the columns before it explain.
   template <int Parts>

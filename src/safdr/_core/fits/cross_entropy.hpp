@@ -11,9 +11,9 @@
 
 #include "aligned.hpp"
 #include "fits/gram.hpp"
+#include "fits/logistic.hpp"
 #include "interrupt.hpp"
 #include "simd/pack.hpp"
-#include "fits/logistic.hpp"
 #include "simd/vector_math.hpp"
 
 namespace safdr {
@@ -23,7 +23,8 @@ struct Evaluation {
   double min_margin;  // smallest (2y - 1) * eta
 };
 
-struct Moves {
+// How far a step moves the rows: see CrossEntropy::reach.
+struct StepReach {
   double largest;  // v
   double excess;
 };
@@ -35,9 +36,8 @@ class CrossEntropy {
   CrossEntropy(const Design& design, std::int64_t q)
       : q(q), stride((q + kStep - 1) / kStep * kStep), gradient(stride), H(stride * stride), design_(design),
         Z_(design.columns<Real>()), offsets_(static_cast<std::size_t>(stride)),
-        columns_(static_cast<std::size_t>(stride)), exact_(q),
-        rough_(kSingle ? q : 0), last_(design.n_blocks() * kBlock),
-        kept_(design.n_blocks() * kBlock), sign_(design.n_blocks() * kBlock),
+        columns_(static_cast<std::size_t>(stride)), exact_(q), rough_(kSingle ? q : 0),
+        last_(design.n_blocks() * kBlock), kept_(design.n_blocks() * kBlock), sign_(design.n_blocks() * kBlock),
         weight_(design.n_blocks() * kBlock), positive_(0.0), total_(0.0) {
     for (std::int64_t n = 0; n < design.n_rows; ++n) {
       const double weight = design.weight ? design.weight[n] : 1.0;
@@ -48,9 +48,9 @@ class CrossEntropy {
     }
   }
 
-  const std::int64_t q, stride;       // coefficients; length of a column of H
-  AlignedBuffer<double> gradient;     // at the point evaluated last
-  AlignedBuffer<double> H;            // at the point kept: its lower triangle, by columns
+  const std::int64_t q, stride;    // coefficients; length of a column of H
+  AlignedBuffer<double> gradient;  // at the point evaluated last
+  AlignedBuffer<double> H;         // at the point kept: its lower triangle, by columns
 
   double share() const { return positive_ / total_; }
 
@@ -86,7 +86,7 @@ class CrossEntropy {
   // What a step does to the rows, at the point kept: v is the change of a logit times the larger of p and 1 - p, the
   // excess the mean probability that a v of more than 1 would make negative (see PlainFit). With `diagonal` (stride
   // numbers) also that of the Hessian.
-  SAFDR_INLINE Moves largest_moves(const double* step, double* diagonal) {
+  SAFDR_INLINE StepReach reach(const double* step, double* diagonal) {
     Real most = 0;
     double excess = 0.0;
     if (diagonal != nullptr) std::fill_n(diagonal, stride, 0.0);

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "aligned.hpp"
-#include "simd/pack.hpp"
 #include "fits/logistic.hpp"
+#include "simd/pack.hpp"
 
 namespace safdr {
 
@@ -65,7 +65,7 @@ class Gram {
  private:
   typedef typename Register<Real>::Part Part;
   static constexpr std::int64_t kWidth = Register<Real>::kWidth;
-  // Nine sums run side by side, enough to keep two units busy that take four cycles a sum, and few enough for
+  // Nine sums run side by side, enough to keep two groups busy that take four cycles a sum, and few enough for
   // sixteen registers.
   static constexpr std::int64_t kTile = 3;
   // In single precision a sum of more terms than this many blocks have would lose digits.

@@ -10,10 +10,10 @@
 
 #include "aligned.hpp"
 #include "fits/cholesky.hpp"
-#include "simd/clones.hpp"
 #include "fits/cross_entropy.hpp"
-#include "parallel.hpp"
 #include "fits/plain_fit.hpp"
+#include "parallel.hpp"
+#include "simd/clones.hpp"
 
 namespace safdr {
 namespace {
@@ -75,12 +75,8 @@ SAFDR_CLONES void sum_hessian(Exact& f) { f.sum_hessian(); }
 SAFDR_CLONES void sum_hessian(Single& f) { f.sum_hessian(); }
 SAFDR_CLONES void sum_hessian_roughly(Single& f) { f.sum_hessian_roughly(); }
 
-SAFDR_CLONES Moves largest_moves(Exact& f, const double* step, double* diagonal) {
-  return f.largest_moves(step, diagonal);
-}
-SAFDR_CLONES Moves largest_moves(Single& f, const double* step, double* diagonal) {
-  return f.largest_moves(step, diagonal);
-}
+SAFDR_CLONES StepReach reach(Exact& f, const double* step, double* diagonal) { return f.reach(step, diagonal); }
+SAFDR_CLONES StepReach reach(Single& f, const double* step, double* diagonal) { return f.reach(step, diagonal); }
 
 SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) {
   double sum = 0.0;
@@ -208,9 +204,9 @@ class Fit {
         }
         // Where nothing bends in some direction, either columns are collinear or rows are on their way to infinity.
         if (!(smallest_ > 0.0)) return false;
-        const Moves moves = largest_moves(f_, step_.data(), nullptr);
-        if (options_.exact && moves.largest <= kSteady) return settle();
-        const bool telling = moves.largest <= kTelling || (kSingle && moves.excess <= kRoughExcess);
+        const StepReach reached = reach(f_, step_.data(), nullptr);
+        if (options_.exact && reached.largest <= kSteady) return settle();
+        const bool telling = reached.largest <= kTelling || (kSingle && reached.excess <= kRoughExcess);
         if (!options_.exact && telling && left_ <= kPlainDecrement * null_loss_) return true;
         const bool last = left_ <= options_.tol * null_loss_;
         if (last && (options_.exact || ++n_untold > kMaxUntold)) return hand_over();
@@ -237,8 +233,8 @@ class Fit {
   // Whether the step, with a Hessian of elsewhere, tells as much as one with that of here: no row moves far, and no column
   // has lost the curvature that it had there, as it does once a row of a huge value has let go.
   bool still_serves() {
-    const Moves moves = largest_moves(f_, step_.data(), diagonal_.data());
-    if (!(smallest_ > 0.0) || !(moves.largest <= kServingMove)) return false;
+    const StepReach reached = reach(f_, step_.data(), diagonal_.data());
+    if (!(smallest_ > 0.0) || !(reached.largest <= kServingMove)) return false;
     for (std::int64_t j = 0; j < q_; ++j) {
       if (!(diagonal_.data()[j] >= kServingShare * its_diagonal_.data()[j])) return false;
     }
@@ -263,9 +259,9 @@ class Fit {
   void take_plain_path() {
     if (!plain_) {
       codes_.assign(design_.y, design_.y + design_.n_rows);
-      plain_.emplace(ClassDesign{design_.Z, design_.n_rows, design_.n_columns, 2, codes_.data(), design_.weight,
-                                 design_.wild},
-                     q_ - 1);
+      plain_.emplace(
+          ClassDesign{design_.Z, design_.n_rows, design_.n_columns, 2, codes_.data(), design_.weight, design_.wild},
+          q_ - 1);
     }
     const std::vector<double> zeros(static_cast<std::size_t>(q_));
     PlainFit::Start here;
@@ -401,7 +397,7 @@ class Fit {
   const std::int64_t q_;
   AlignedBuffer<double> L_, beta_, trial_, step_, before_, scratch_;
   AlignedBuffer<double> diagonal_, its_diagonal_;  // of the Hessian here, and of the one that L_ is the factor of
-  std::deque<Pair> pairs_;    // the first n_pairs_ since the Hessian at hand was taken
+  std::deque<Pair> pairs_;                         // the first n_pairs_ since the Hessian at hand was taken
   std::size_t n_pairs_ = 0;
   double log_odds_, null_loss_, left_ = 0.0;
   double gain_ = 0.0;      // of the last step, in units of what it promised
@@ -446,8 +442,8 @@ void fit_each(const Design& design, const std::int32_t* subsets, std::int64_t n_
 }  // namespace
 
 void standardise(const double* X, std::int64_t row_stride, std::int64_t column_stride, std::int64_t n_rows,
-                 const double* center, const double* scale, const std::int32_t* columns,
-                 std::int64_t n_columns, double* Z) {
+                 const double* center, const double* scale, const std::int32_t* columns, std::int64_t n_columns,
+                 double* Z) {
   for (std::int64_t start = 0; start < n_rows; start += kBlock, Z += (n_columns + 1) * kBlock) {
     const std::int64_t n_here = std::min(kBlock, n_rows - start);
     std::fill_n(Z, (n_columns + 1) * kBlock, 0.0);
@@ -462,8 +458,8 @@ void standardise(const double* X, std::int64_t row_stride, std::int64_t column_s
   }
 }
 
-void local_model(const Design& design, const std::int32_t* columns, std::int64_t n_columns,
-                 const double* coefficients, double* gradient, double* hessian) {
+void local_model(const Design& design, const std::int32_t* columns, std::int64_t n_columns, const double* coefficients,
+                 double* gradient, double* hessian) {
   const auto expand = [&](auto& f, auto sum) {
     f.take_columns(columns);
     evaluate(f, coefficients);
@@ -491,9 +487,9 @@ void local_model(const Design& design, const std::int32_t* columns, std::int64_t
   });
 }
 
-void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets,
-                  std::int64_t size, const double* start, const LocalModel* model, const std::int32_t* places,
-                  const FitOptions& options, const Fits& fits) {
+void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
+                  const double* start, const LocalModel* model, const std::int32_t* places, const FitOptions& options,
+                  const Fits& fits) {
   fit_each(design, subsets, n_subsets, size, start, model, places, options, fits);
 }
 

@@ -39,8 +39,8 @@ inline bool any_wild(const std::uint8_t* wild, const std::int32_t* columns, std:
 // columns, and a column of ones, in the order of Design: the optimum is the same, the Hessian is better
 // conditioned.
 void standardise(const double* X, std::int64_t row_stride, std::int64_t column_stride, std::int64_t n_rows,
-                 const double* center, const double* scale, const std::int32_t* columns,
-                 std::int64_t n_columns, double* Z);
+                 const double* center, const double* scale, const std::int32_t* columns, std::int64_t n_columns,
+                 double* Z);
 
 // The mean cross-entropy near coefficients of some columns, the constant one last: its gradient and Hessian there
 // (n_columns, and n_columns x n_columns in row-major order).
@@ -52,8 +52,8 @@ struct LocalModel {
 };
 
 // columns are all but the constant one, by their numbers in the design.
-void local_model(const Design& design, const std::int32_t* columns, std::int64_t n_columns,
-                 const double* coefficients, double* gradient, double* hessian);
+void local_model(const Design& design, const std::int32_t* columns, std::int64_t n_columns, const double* coefficients,
+                 double* gradient, double* hessian);
 
 struct FitOptions {
   std::int64_t max_iter;  // Newton steps
@@ -79,8 +79,8 @@ struct Fits {
 // Fits each subset of the columns, from the given coefficients (one row a subset, as in Fits), or from the
 // optimum of the model for the subset, whose columns are at the given places in it; start, or model and places, may be
 // null. The Hessian of the model is used as long as it serves.
-void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets,
-                  std::int64_t size, const double* start, const LocalModel* model, const std::int32_t* places,
-                  const FitOptions& options, const Fits& fits);
+void fit_logistic(const Design& design, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
+                  const double* start, const LocalModel* model, const std::int32_t* places, const FitOptions& options,
+                  const Fits& fits);
 
 }  // namespace safdr

@@ -7,10 +7,10 @@
 
 #include "aligned.hpp"
 #include "fits/cholesky.hpp"
-#include "simd/clones.hpp"
-#include "parallel.hpp"
 #include "fits/plain_fit.hpp"
 #include "fits/softmax.hpp"
+#include "parallel.hpp"
+#include "simd/clones.hpp"
 
 namespace safdr {
 namespace {
@@ -45,8 +45,8 @@ SAFDR_CLONES ClassEvaluation evaluate(SoftmaxLoss& f, const double* theta, doubl
   return f.evaluate(theta, gradient, probability);
 }
 
-SAFDR_CLONES SoftmaxLoss::Moves largest_moves(SoftmaxLoss& f, const double* step, const double* probability) {
-  return f.largest_moves(step, probability);
+SAFDR_CLONES SoftmaxLoss::StepSpread spread(SoftmaxLoss& f, const double* step, const double* probability) {
+  return f.spread(step, probability);
 }
 
 SAFDR_CLONES void curvature(SoftmaxLoss& f, const double* v, const double* probability, double* out) {
@@ -149,11 +149,12 @@ class Fit {
   // where nothing else can come up behind them.
   bool certain() {
     solve_newton(options_.exact ? kExactLast : kRoughLast);
-    const SoftmaxLoss::Moves moves = largest_moves(f_, step_.data(), probability_.data());
+    const SoftmaxLoss::StepSpread found = spread(f_, step_.data(), probability_.data());
     if (!solved_) return false;
-    if (moves.range <= (options_.exact ? kSteady : kNearby)) return !drifting_;
+    if (found.range <= (options_.exact ? kSteady : kNearby)) return !drifting_;
     // The pace alone tells rows on their way to infinity: little left to gain is no proof.
-    if (wild_ || (options_.exact && !drifting_) || !(moves.excess <= (options_.exact ? kExcess : kRoughExcess))) return false;
+    if (wild_ || (options_.exact && !drifting_) || !(found.excess <= (options_.exact ? kExcess : kRoughExcess)))
+      return false;
     return true;
   }
 
@@ -232,8 +233,7 @@ class Fit {
     fraction_ = 1.0;
     for (int halving = 0; halving <= kMaxHalvings; ++halving, fraction_ *= 0.5) {
       combine(theta_.data(), -fraction_, step_.data(), trial_.data(), n_);
-      const ClassEvaluation next =
-          evaluate(f_, trial_.data(), trial_gradient_.data(), trial_probability_.data());
+      const ClassEvaluation next = evaluate(f_, trial_.data(), trial_gradient_.data(), trial_probability_.data());
       if (!(next.loss <= now_.loss - kLeastGain * fraction_ * decrement_)) continue;
       now_ = next;
       theta_.swap(trial_);
@@ -250,8 +250,8 @@ class Fit {
   SoftmaxLoss f_;
   std::optional<PlainFit> plain_;  // made when it is needed
   const std::int64_t n_;
-  AlignedBuffer<double> theta_, gradient_, trial_, trial_gradient_, step_, residual_, direction_, scaled_,
-      product_, probability_, trial_probability_, L_;
+  AlignedBuffer<double> theta_, gradient_, trial_, trial_gradient_, step_, residual_, direction_, scaled_, product_,
+      probability_, trial_probability_, L_;
   ClassEvaluation now_{};
   double left_ = 0.0, decrement_ = 0.0, fraction_ = 0.0;
   bool full_step_ = false, converged_ = false, drifting_ = false;
@@ -264,8 +264,8 @@ class Fit {
 
 }  // namespace
 
-void fit_multinomial(const ClassDesign& design, const std::int32_t* subsets, std::int64_t n_subsets,
-                     std::int64_t size, const ClassOptions& options, const ClassFits& fits) {
+void fit_multinomial(const ClassDesign& design, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
+                     const ClassOptions& options, const ClassFits& fits) {
   const std::int64_t numbers = design.n_classes * (size + 1);
   Contest contest;
   run_tasks(n_subsets, options.n_threads, [&](auto next) {

@@ -26,14 +26,14 @@ struct ClassEvaluation {
 struct ClassOptions {
   std::int64_t max_iter;  // Newton steps
   double tol;             // on half the squared Newton decrement, relative to the loss without features
-  bool exact;    // whether partial separation is to be told from an optimum
-  bool contest;  // whether the first subset that separates the classes completely ends it: entries after that
-                 // one mean nothing
+  bool exact;             // whether partial separation is to be told from an optimum
+  bool contest;           // whether the first subset that separates the classes completely ends it: entries after that
+                          // one mean nothing
   std::int64_t n_threads;
 };
 
-// One entry (coefficients: n_classes rows of size + 1, intercept last) a subset. On entry the coefficients are where the
-// fits start.
+// One entry (coefficients: n_classes rows of size + 1, intercept last) a subset. On entry the coefficients are where
+// the fits start.
 struct ClassFits {
   double* coefficients;
   double* cross_entropy;  // mean over the weight; zero under complete separation
@@ -43,7 +43,7 @@ struct ClassFits {
   std::int64_t* n_iter;
 };
 
-void fit_multinomial(const ClassDesign& design, const std::int32_t* subsets, std::int64_t n_subsets,
-                     std::int64_t size, const ClassOptions& options, const ClassFits& fits);
+void fit_multinomial(const ClassDesign& design, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
+                     const ClassOptions& options, const ClassFits& fits);
 
 }  // namespace safdr

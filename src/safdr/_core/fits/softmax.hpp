@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "aligned.hpp"
+#include "fits/multinomial.hpp"
+#include "fits/weighted_gram.hpp"
 #include "interrupt.hpp"
 #include "simd/pack.hpp"
-#include "fits/multinomial.hpp"
 #include "simd/vector_math.hpp"
-#include "fits/weighted_gram.hpp"
 
 namespace safdr {
 
@@ -21,8 +21,9 @@ namespace safdr {
 class SoftmaxLoss {
  public:
   SoftmaxLoss(const ClassDesign& design, std::int64_t q)
-      : q(q), stride(WeightedGram::whole_tiles(q)), n_classes(design.n_classes), length(WeightedGram::whole_tiles(n_classes) * stride),
-        design_(design), shares_(static_cast<std::size_t>(n_classes)), offsets_(static_cast<std::size_t>(stride)),
+      : q(q), stride(WeightedGram::whole_tiles(q)), n_classes(design.n_classes),
+        length(WeightedGram::whole_tiles(n_classes) * stride), design_(design),
+        shares_(static_cast<std::size_t>(n_classes)), offsets_(static_cast<std::size_t>(stride)),
         columns_(static_cast<std::size_t>(stride)), packed_columns_(static_cast<std::size_t>(stride)),
         sums_(length * kWidth), logits_(WeightedGram::whole_tiles(n_classes) * kBlock), gram_(q),
         packed_(stride * kBlock) {
@@ -85,14 +86,14 @@ class SoftmaxLoss {
     return sum;
   }
 
-  // What a step does to the rows: the largest change of the difference of two logits, and the mean probability that a fall
-  // of more than 1 below the mean of the logits would make negative (see PlainFit).
-  struct Moves {
+  // What a step does to the rows: the largest change of the difference of two logits, and the mean probability that a
+  // fall of more than 1 below the mean of the logits would make negative (see PlainFit).
+  struct StepSpread {
     double range, excess;
   };
 
-  SAFDR_INLINE Moves largest_moves(const double* step, const double* probability) {
-    Moves most{0.0, 0.0};
+  SAFDR_INLINE StepSpread spread(const double* step, const double* probability) {
+    StepSpread most{0.0, 0.0};
     for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block);
          ++block, probability += n_classes * kBlock) {
       take_block(block);
@@ -171,8 +172,8 @@ class SoftmaxLoss {
   }
 
  private:
-  typedef Lanes::Part Part;
-  static constexpr std::int64_t kWidth = Lanes::kPerPart, kTile = 4, kHalf = 2;
+  typedef Doubles::Part Part;
+  static constexpr std::int64_t kWidth = Doubles::kPerPart, kTile = 4, kHalf = 2;
 
   // Rows beyond the last have no weight.
   SAFDR_INLINE void take_block(std::int64_t block) {
@@ -259,7 +260,7 @@ class SoftmaxLoss {
     return design_.weight ? loss : loss + std::log(product);
   }
 
-  // sums += logits' Z, lane by lane of the rows: four classes and two columns at a time.
+  // sums += logits' Z, one sum for each place in a vector of rows: four classes and two columns at a time.
   SAFDR_INLINE void add_products() {
     for (std::int64_t c = 0; c < n_classes; c += kTile) {
       const double* r = logits_.data() + c * kBlock;

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "aligned.hpp"
-#include "simd/pack.hpp"
 #include "fits/logistic.hpp"
+#include "simd/pack.hpp"
 
 namespace safdr {
 
@@ -30,8 +30,8 @@ class WeightedGram {
   }
 
  private:
-  typedef Lanes::Part Part;
-  static constexpr std::int64_t kWidth = Lanes::kPerPart, kTile = 4, kHalf = 2;
+  typedef Doubles::Part Part;
+  static constexpr std::int64_t kWidth = Doubles::kPerPart, kTile = 4, kHalf = 2;
 
   // Four rows and two columns, whose sums stay in registers.
   SAFDR_INLINE void add_tile(const double* const* columns, std::int64_t i, std::int64_t j, double* H) {

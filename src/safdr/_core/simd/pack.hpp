@@ -12,7 +12,7 @@
 
 namespace safdr {
 
-constexpr int kLanes = 4;
+constexpr int kPackSize = 4;
 
 // What a register holds on nearly every machine of its kind. GCC keeps wider vectors in memory where the
 // instruction set lacks them (ten times slower), so a pack is made of one or two of this width.
@@ -23,17 +23,17 @@ constexpr int kRegisterBytes = 16;
 #endif
 
 template <class T>
-struct alignas(kLanes * sizeof(T)) Pack {
-  static constexpr int kParts = kLanes * sizeof(T) / kRegisterBytes;
-  static constexpr int kPerPart = kLanes / kParts;
+struct alignas(kPackSize * sizeof(T)) Pack {
+  static constexpr int kParts = kPackSize * sizeof(T) / kRegisterBytes;
+  static constexpr int kPerPart = kPackSize / kParts;
   typedef T Part __attribute__((vector_size(kRegisterBytes)));
   Part part[kParts];
 
-  SAFDR_INLINE T operator[](int lane) const { return part[lane / kPerPart][lane % kPerPart]; }
-  SAFDR_INLINE void set(int lane, T value) { part[lane / kPerPart][lane % kPerPart] = value; }
+  SAFDR_INLINE T operator[](int slot) const { return part[slot / kPerPart][slot % kPerPart]; }
+  SAFDR_INLINE void set(int slot, T value) { part[slot / kPerPart][slot % kPerPart] = value; }
 };
 
-typedef Pack<double> Lanes;
+typedef Pack<double> Doubles;
 typedef Pack<std::int64_t> Flags;  // -1 or 0 where it tells yes or no
 typedef Pack<std::uint64_t> Words;
 
@@ -44,25 +44,25 @@ SAFDR_INLINE Pack<T> broadcast(T value) {
   return result;
 }
 
-SAFDR_INLINE Lanes constant(double value) { return broadcast(value); }
+SAFDR_INLINE Doubles constant(double value) { return broadcast(value); }
 
-#define SAFDR_OPERATOR(op)                                                  \
-  template <class T>                                                        \
-  SAFDR_INLINE Pack<T> operator op(Pack<T> a, const Pack<T>& b) {           \
-    for (int i = 0; i < a.kParts; ++i) a.part[i] = a.part[i] op b.part[i];  \
-    return a;                                                               \
-  }                                                                         \
-  template <class T>                                                        \
-  SAFDR_INLINE Pack<T> operator op(const Pack<T>& a, T b) {                 \
-    return a op broadcast<T>(b);                                            \
-  }                                                                         \
-  template <class T>                                                        \
-  SAFDR_INLINE Pack<T> operator op(T a, const Pack<T>& b) {                 \
-    return broadcast<T>(a) op b;                                            \
-  }                                                                         \
-  template <class T>                                                        \
-  SAFDR_INLINE Pack<T>& operator op##=(Pack<T>& a, const Pack<T>& b) {      \
-    return a = a op b;                                                      \
+#define SAFDR_OPERATOR(op)                                                 \
+  template <class T>                                                       \
+  SAFDR_INLINE Pack<T> operator op(Pack<T> a, const Pack<T>& b) {          \
+    for (int i = 0; i < a.kParts; ++i) a.part[i] = a.part[i] op b.part[i]; \
+    return a;                                                              \
+  }                                                                        \
+  template <class T>                                                       \
+  SAFDR_INLINE Pack<T> operator op(const Pack<T>& a, T b) {                \
+    return a op broadcast<T>(b);                                           \
+  }                                                                        \
+  template <class T>                                                       \
+  SAFDR_INLINE Pack<T> operator op(T a, const Pack<T>& b) {                \
+    return broadcast<T>(a) op b;                                           \
+  }                                                                        \
+  template <class T>                                                       \
+  SAFDR_INLINE Pack<T>& operator op## = (Pack<T> & a, const Pack<T>& b) {  \
+    return a = a op b;                                                     \
   }
 SAFDR_OPERATOR(+)
 SAFDR_OPERATOR(-)
@@ -73,16 +73,16 @@ SAFDR_OPERATOR(|)
 SAFDR_OPERATOR(^)
 #undef SAFDR_OPERATOR
 
-#define SAFDR_COMPARISON(op)                                                               \
-  template <class T>                                                                       \
-  SAFDR_INLINE Flags operator op(const Pack<T>& a, const Pack<T>& b) {                     \
-    Flags result;                                                                          \
-    for (int i = 0; i < a.kParts; ++i) result.part[i] = a.part[i] op b.part[i];            \
-    return result;                                                                         \
-  }                                                                                        \
-  template <class T>                                                                       \
-  SAFDR_INLINE Flags operator op(const Pack<T>& a, T b) {                                  \
-    return a op broadcast<T>(b);                                                           \
+#define SAFDR_COMPARISON(op)                                                    \
+  template <class T>                                                            \
+  SAFDR_INLINE Flags operator op(const Pack<T>& a, const Pack<T>& b) {          \
+    Flags result;                                                               \
+    for (int i = 0; i < a.kParts; ++i) result.part[i] = a.part[i] op b.part[i]; \
+    return result;                                                              \
+  }                                                                             \
+  template <class T>                                                            \
+  SAFDR_INLINE Flags operator op(const Pack<T>& a, T b) {                       \
+    return a op broadcast<T>(b);                                                \
   }
 SAFDR_COMPARISON(<)
 SAFDR_COMPARISON(<=)
@@ -112,25 +112,25 @@ SAFDR_INLINE Pack<T> choose(const Flags& flags, Pack<T> yes, const Pack<T>& no) 
   return yes;
 }
 
-// One value a lane, each fetched from where that lane has it.
+// One number for each place of a pack, fetched from wherever it is.
 template <class Get>
-SAFDR_INLINE Lanes gather(Get get) {
-  Lanes result;
+SAFDR_INLINE Doubles gather(Get get) {
+  Doubles result;
   for (int i = 0; i < result.kParts; ++i) {
     const int n = i * result.kPerPart;
     // Written out: set one by one, the numbers would go through memory.
-    if constexpr (Lanes::kPerPart == 4) {
-      result.part[i] = Lanes::Part{get(n), get(n + 1), get(n + 2), get(n + 3)};
+    if constexpr (Doubles::kPerPart == 4) {
+      result.part[i] = Doubles::Part{get(n), get(n + 1), get(n + 2), get(n + 3)};
     } else {
-      result.part[i] = Lanes::Part{get(n), get(n + 1)};
+      result.part[i] = Doubles::Part{get(n), get(n + 1)};
     }
   }
   return result;
 }
 
-SAFDR_INLINE Lanes absolute(const Lanes& x) { return choose(x < 0.0, constant(0.0) - x, x); }
+SAFDR_INLINE Doubles absolute(const Doubles& x) { return choose(x < 0.0, constant(0.0) - x, x); }
 
-SAFDR_INLINE Lanes square_root(Lanes x) {
+SAFDR_INLINE Doubles square_root(Doubles x) {
   for (int i = 0; i < x.kParts; ++i) {
     for (int n = 0; n < x.kPerPart; ++n) x.part[i][n] = std::sqrt(x.part[i][n]);
   }
@@ -148,9 +148,8 @@ SAFDR_INLINE bool any(const Flags& flags) {
 // body(0), …, body(N - 1), written out: what the body keeps in small arrays then stays in registers.
 template <int N, class Body>
 SAFDR_INLINE void each(Body body) {
-  const auto all = [&]<int... i>(std::integer_sequence<int, i...>) SAFDR_INLINE_LAMBDA {
-    (body(std::integral_constant<int, i>{}), ...);
-  };
+  const auto all = [&]<int... i>(std::integer_sequence<int, i...>)
+                       SAFDR_INLINE_LAMBDA { (body(std::integral_constant<int, i>{}), ...); };
   all(std::make_integer_sequence<int, N>{});
 }
 

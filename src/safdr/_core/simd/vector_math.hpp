@@ -13,10 +13,10 @@ namespace safdr {
 // (Bits are as many unsigned integers).
 template <class Bits, class Real>
 SAFDR_INLINE Real exp_minus(Real a) {
-  constexpr double kLog2e = 1.4426950408889634, kLn2High = 0x1.62e42fefa3800p-1,
-                   kLn2Low = 0x1.ef35793c76730p-45, kShift = 0x1.8p52;
+  constexpr double kLog2e = 1.4426950408889634, kLn2High = 0x1.62e42fefa3800p-1, kLn2Low = 0x1.ef35793c76730p-45,
+                   kShift = 0x1.8p52;
   const Real x = a > 708.0 ? Real{} - 708.0 : -a;  // not a number stays that
-  const Real shifted = x * kLog2e + kShift;         // the integer n sits in the low bits
+  const Real shifted = x * kLog2e + kShift;        // the integer n sits in the low bits
   const Real n = shifted - kShift;
   const Real r = (x - n * kLn2High) - n * kLn2Low;
   // Pairs of terms, pairs of pairs, and so on: a chain of five steps rather than of thirteen.
