@@ -259,7 +259,7 @@ using Model = std::tuple<Vector<const double>, Vector<const double>, Matrix<cons
 auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const std::uint8_t> wild,
                   Vector<const double> y, Weights weight, Matrix<const std::int32_t> subsets,
                   std::optional<Matrix<const double>> start, std::optional<Model> model, std::int64_t max_iter,
-                  double tol, bool exact, double rival, bool contest, std::int64_t n_threads) {
+                  double tol, bool exact, double incumbent, bool best_only, std::int64_t n_threads) {
   const std::size_t n = subsets.shape(0), size = subsets.shape(1);
   NewArray<double> coefficients({n, size + 1}), cross_entropy({n}), left({n});
   NewArray<bool> separated({n}), converged({n});
@@ -275,7 +275,7 @@ auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const
     nb::gil_scoped_release release;
     safdr::fit_logistic(as_design(Z, single, wild, y, weight), subsets.data(), static_cast<std::int64_t>(n),
                         static_cast<std::int64_t>(size), data_of(start), model ? &local : nullptr, places,
-                        {max_iter, tol, exact, rival, contest, n_threads},
+                        {max_iter, tol, exact, incumbent, best_only, n_threads},
                         {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
                          converged.data.data(), left.data.data(), n_iter.data.data()});
   }
@@ -285,7 +285,7 @@ auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const
 
 auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vector<const std::int32_t> codes,
                      Weights weight, Matrix<const std::int32_t> subsets, Stack<const double> start,
-                     std::int64_t max_iter, double tol, bool exact, bool contest, std::int64_t n_threads) {
+                     std::int64_t max_iter, double tol, bool exact, bool best_only, std::int64_t n_threads) {
   check_design(Z);
   const std::size_t n = subsets.shape(0);
   NewArray<double> coefficients({n, start.shape(1), start.shape(2)}), cross_entropy({n}), left({n});
@@ -302,7 +302,7 @@ auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vec
     nb::gil_scoped_release release;
     std::copy_n(start.data(), start.size(), coefficients.data.data());
     safdr::fit_multinomial(design, subsets.data(), static_cast<std::int64_t>(n),
-                           static_cast<std::int64_t>(subsets.shape(1)), {max_iter, tol, exact, contest, n_threads},
+                           static_cast<std::int64_t>(subsets.shape(1)), {max_iter, tol, exact, best_only, n_threads},
                            {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
                             converged.data.data(), left.data.data(), n_iter.data.data()});
   }

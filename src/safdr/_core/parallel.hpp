@@ -6,7 +6,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
-#include <limits>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -75,20 +74,5 @@ void run_task(Task task) {
     task();
   });
 }
-
-// Of tasks that are taken in order, the first one to end a contest: those after it need not be done.
-class Contest {
- public:
-  bool over_before(std::int64_t task) const { return task > first_.load(std::memory_order_relaxed); }
-
-  void end(std::int64_t task) {
-    std::int64_t first = first_.load(std::memory_order_relaxed);
-    while (task < first && !first_.compare_exchange_weak(first, task, std::memory_order_relaxed)) {
-    }
-  }
-
- private:
-  std::atomic<std::int64_t> first_{std::numeric_limits<std::int64_t>::max()};
-};
 
 }  // namespace safdr

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "aligned.hpp"
+#include "fits/columns.hpp"
 #include "fits/gram.hpp"
-#include "fits/logistic.hpp"
 #include "interrupt.hpp"
 #include "simd/pack.hpp"
 #include "simd/vector_math.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "aligned.hpp"
-#include "fits/logistic.hpp"
+#include "fits/columns.hpp"
 #include "simd/pack.hpp"
 
 namespace safdr {

@@ -7,7 +7,10 @@
 
 #include "aligned.hpp"
 #include "fits/cholesky.hpp"
+#include "fits/linear_algebra.hpp"
+#include "fits/pace.hpp"
 #include "fits/plain_fit.hpp"
+#include "fits/shortlist.hpp"
 #include "fits/softmax.hpp"
 #include "parallel.hpp"
 #include "simd/clones.hpp"
@@ -21,21 +24,20 @@ namespace {
 constexpr double kRoughForcing = 0.3, kExactForcing = 0.01, kRoughLast = 1e-3, kExactLast = 1e-8;
 constexpr int kRoughProducts = 50, kExactProducts = 500;
 
-// Towards a finite optimum it converges quadratically; on the way to infinity, where a part of the rows is
-// separated, each step divides what is left by e. So many steps in a row at about that pace, with next to nothing
-// left (relative to the loss without features), are left to the plain path to judge.
-constexpr double kLeastSlow = 0.3, kMostSlow = 0.45, kDriftTol = 1e-8;
-constexpr int kSlowSteps = 4;
+// A slow pace is a sign of separation (see pace.hpp) once this share of the loss without features is left.
+constexpr double kDriftTol = 1e-8;
 
 // The blocks on the diagonal of the Hessian cost as much as some five products. Those of an earlier place serve
 // as long as no more products than this are needed.
 constexpr int kFewProducts = 3;
 
-// So many steps should be the last, and are not.
+// So many steps that should be the last, and are not, are left to the plain path to judge.
 constexpr int kMaxUntold = 3;
 
+// The plain path factorises a matrix of all unknowns: of more than these it takes too long.
 constexpr std::int64_t kMostUnknowns = 500;
 
+// 2^-30 of a step that does not lead down is rounding.
 constexpr int kMaxHalvings = 30;
 
 // Share of what a step promises that it must gain.
@@ -56,17 +58,6 @@ SAFDR_CLONES void curvature(SoftmaxLoss& f, const double* v, const double* proba
 SAFDR_CLONES void factorise_block(SoftmaxLoss& f, std::int64_t c, const double* probability, double* L) {
   f.diagonal_block(c, probability, L);
   Cholesky::factorise(L, f.q, f.stride);
-}
-
-SAFDR_CLONES void solve(const double* L, std::int64_t q, std::int64_t stride, const double* in, double* out) {
-  Cholesky::solve(L, q, stride, in, out);
-}
-
-SAFDR_CLONES double dot(const double* a, const double* b, std::int64_t n) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (std::int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
-  return sum;
 }
 
 // out = a + factor b; out may be either of them.
@@ -92,8 +83,8 @@ class Fit {
     }
     final_ = options_.exact;
     wild_ = any_wild(design_.wild, subset, f_.q - 1);
-    from_here_ = false;
-    if (!hurry()) take_plain_path(subset);
+    const Verdict verdict = hurry();
+    if (verdict != Verdict::kDone) take_plain_path(subset, verdict == Verdict::kPlainFromHere);
   }
 
   void report(const ClassFits& fits, std::int64_t index) const {
@@ -109,9 +100,32 @@ class Fit {
   }
 
  private:
-  // Truncated Newton steps. False where they end neither at an optimum (or near enough) nor with all rows classified
-  // right.
-  bool hurry() {
+  // Truncated Newton steps.
+  Verdict hurry() {
+    move_here();
+    bool stale = true;  // the blocks are those of a place too far off
+    for (n_iter_ = 0; n_iter_ < options_.max_iter && !now_.separated && !stopped(); ++n_iter_) {
+      // 1. Newton's step, with the blocks at hand as long as they serve.
+      if (stale) take_blocks();
+      const double before = left_;
+      const int n_products = solve_newton(options_.exact ? kExactForcing : kRoughForcing);
+      // 2. Its pace tells whether the fit is on its way to infinity, or near its end.
+      judge_pace(before);
+      // 3. If it ends here, no row may move far.
+      if ((drifting_ || converged_) && !certain()) {
+        if (drifting_ || ++n_untold_ > kMaxUntold) return Verdict::kPlainFromHere;
+        converged_ = false;
+      }
+      // 4. The step is followed, also the last one. Where none leads down, something is wrong with this place.
+      full_step_ = descend();
+      if (converged_ || drifting_) return Verdict::kDone;
+      if (fraction_ == 0.0 && stale) return Verdict::kPlainFromNothing;
+      stale = !full_step_ || n_products > kFewProducts;
+    }
+    return now_.separated ? Verdict::kDone : Verdict::kPlainFromNothing;
+  }
+
+  void move_here() {
     now_ = evaluate(f_, theta_.data(), gradient_.data(), probability_.data());
     if (!(now_.loss <= f_.null_loss)) {
       // Worse than no features at all: not a start.
@@ -121,28 +135,16 @@ class Fit {
     left_ = std::numeric_limits<double>::infinity();
     converged_ = drifting_ = false;
     full_step_ = true;
-    int slow_steps = 0, n_untold = 0;
-    bool stale = true;  // the blocks are those of a place too far off
-    for (n_iter_ = 0; n_iter_ < options_.max_iter && !now_.separated && !stopped(); ++n_iter_) {
-      if (stale) take_blocks();
-      const bool fresh = stale;
-      const double before = left_;
-      const int n_products = solve_newton(options_.exact ? kExactForcing : kRoughForcing);
-      // Halved steps tell nothing.
-      const double ratio = left_ / before;
-      slow_steps = full_step_ && ratio > kLeastSlow && ratio < kMostSlow ? slow_steps + 1 : 0;
-      drifting_ = options_.exact && slow_steps >= kSlowSteps && left_ <= kDriftTol * f_.null_loss;
-      converged_ = left_ <= options_.tol * f_.null_loss;
-      if ((drifting_ || converged_) && !certain()) {
-        if (drifting_ || ++n_untold > kMaxUntold) return hand_over();
-        converged_ = false;
-      }
-      full_step_ = descend();
-      if (converged_ || drifting_) return true;
-      if (fraction_ == 0.0 && fresh) return false;
-      stale = !full_step_ || n_products > kFewProducts;
-    }
-    return now_.separated;
+    slow_steps_ = n_untold_ = 0;
+  }
+
+  // `before`: what was left before the last step.
+  void judge_pace(double before) {
+    // Halved steps tell nothing.
+    const double ratio = left_ / before;
+    slow_steps_ = full_step_ && ratio > kLeastSlow && ratio < kMostSlow ? slow_steps_ + 1 : 0;
+    drifting_ = options_.exact && slow_steps_ >= kSlowSteps && left_ <= kDriftTol * f_.null_loss;
+    converged_ = left_ <= options_.tol * f_.null_loss;
   }
 
   // Whether a fit ends here, by Newton's step, solved for anew: at the optimum, or with rows on their way to infinity,
@@ -153,23 +155,16 @@ class Fit {
     if (!solved_) return false;
     if (found.range <= (options_.exact ? kSteady : kNearby)) return !drifting_;
     // The pace alone tells rows on their way to infinity: little left to gain is no proof.
-    if (wild_ || (options_.exact && !drifting_) || !(found.excess <= (options_.exact ? kExcess : kRoughExcess)))
-      return false;
-    return true;
+    if (wild_ || (options_.exact && !drifting_)) return false;
+    return found.excess <= (options_.exact ? kExcess : kRoughExcess);
   }
 
-  // To the plain path, from here.
-  bool hand_over() {
-    from_here_ = true;
-    return false;
-  }
-
-  void take_plain_path(const std::int32_t* subset) {
-    // Of so many unknowns a matrix takes too long. The pace has told what it can.
+  void take_plain_path(const std::int32_t* subset, bool from_here) {
+    // The pace has told what it can.
     if ((f_.n_classes - 1) * f_.q > kMostUnknowns) return;
     if (!plain_) plain_.emplace(design_, f_.q - 1);
     PlainFit::Start here;
-    if (from_here_) here = [&](std::int64_t c) { return theta_.data() + c * f_.stride; };
+    if (from_here) here = [&](std::int64_t c) { return theta_.data() + c * f_.stride; };
     plain_->run(subset, here, options_.max_iter);
     for (std::int64_t c = 0; c < f_.n_classes; ++c) {
       std::copy_n(plain_->coefficients(c), f_.q, theta_.data() + c * f_.stride);
@@ -255,11 +250,11 @@ class Fit {
   ClassEvaluation now_{};
   double left_ = 0.0, decrement_ = 0.0, fraction_ = 0.0;
   bool full_step_ = false, converged_ = false, drifting_ = false;
-  bool solved_ = false;     // whether the step is as good as was asked for
-  bool wild_ = false;       // whether a column is
-  bool from_here_ = false;  // where the plain path starts
-  bool final_ = false;      // whether nothing is left to do about it
+  bool solved_ = false;  // whether the step is as good as was asked for
+  bool wild_ = false;    // whether a column is
+  bool final_ = false;   // whether nothing is left to do about it
   std::int64_t n_iter_ = 0;
+  int slow_steps_ = 0, n_untold_ = 0;
 };
 
 }  // namespace
@@ -267,13 +262,13 @@ class Fit {
 void fit_multinomial(const ClassDesign& design, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
                      const ClassOptions& options, const ClassFits& fits) {
   const std::int64_t numbers = design.n_classes * (size + 1);
-  Contest contest;
+  FirstSeparated first_separated;
   run_tasks(n_subsets, options.n_threads, [&](auto next) {
     Fit fit(design, size, options);
-    for (std::int64_t i = next(); i >= 0 && !contest.over_before(i); i = next()) {
+    for (std::int64_t i = next(); i >= 0 && !first_separated.before(i); i = next()) {
       fit.run(subsets + i * size, fits.coefficients + i * numbers);
       fit.report(fits, i);
-      if (options.contest && fits.cross_entropy[i] == 0.0) contest.end(i);
+      if (options.best_only && fits.cross_entropy[i] == 0.0) first_separated.found(i);
     }
   });
 }

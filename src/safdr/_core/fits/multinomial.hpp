@@ -3,20 +3,9 @@
 
 #include <cstdint>
 
-#include "fits/logistic.hpp"
+#include "fits/columns.hpp"
 
 namespace safdr {
-
-// Columns as in Design; rows of several classes.
-struct ClassDesign {
-  const double* Z;
-  std::int64_t n_rows, n_columns, n_classes;
-  const std::int32_t* codes;  // from 0 to n_classes - 1
-  const double* weight;       // positive; null means one
-  const std::uint8_t* wild;   // whether a column is very uneven
-
-  std::int64_t n_blocks() const { return (n_rows + kBlock - 1) / kBlock; }
-};
 
 struct ClassEvaluation {
   double loss;     // mean cross-entropy
@@ -27,8 +16,7 @@ struct ClassOptions {
   std::int64_t max_iter;  // Newton steps
   double tol;             // on half the squared Newton decrement, relative to the loss without features
   bool exact;             // whether partial separation is to be told from an optimum
-  bool contest;           // whether the first subset that separates the classes completely ends it: entries after that
-                          // one mean nothing
+  bool best_only;         // whether entries after the first subset that separates the classes completely mean nothing
   std::int64_t n_threads;
 };
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "aligned.hpp"
-#include "fits/logistic.hpp"
+#include "fits/columns.hpp"
 #include "simd/pack.hpp"
 
 namespace safdr {
