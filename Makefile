@@ -1,4 +1,5 @@
 # make demo          install into .venv, choose features on the breast-cancer data, print them
+# make paper         the paper's table in small: few repeats, the data sets that are there, to build/paper
 # make test          install for development into .venv, run the tests
 # make lint          ruff, clang-format and mypy
 # make sanitize      the kernel tests on a core built with AddressSanitizer and UndefinedBehaviorSanitizer
@@ -16,13 +17,20 @@ CPP := $(wildcard src/safdr/_core/*.?pp src/safdr/_core/*/*.?pp)
 CORE := CMakeLists.txt pyproject.toml $(CPP)
 KERNEL_TESTS := tests/engine/annealing tests/engine/fits
 SECONDS ?= 3600
+REPEATS ?= 3
 SEED ?= 0
 
-.PHONY: demo test lint sanitize fuzz hunt bench kernel-count kernel-renew clean
+.PHONY: demo paper test lint sanitize fuzz hunt bench kernel-count kernel-renew clean
 
 demo:
 	@test -e $(VENV)/dev || $(MAKE) --no-print-directory $(VENV)/user
 	@$(PY) examples/demo.py
+
+# REPEATS=20 for the paper's number; the rows that are there stay.
+paper:
+	@test -e $(VENV)/dev || $(MAKE) --no-print-directory $(VENV)/experiments
+	$(PY) -m experiments run --data small --repeats $(REPEATS) --out build/paper
+	$(PY) -m experiments table --out build/paper
 
 test: $(VENV)/dev
 	$(PY) -m pytest -n 2
@@ -70,6 +78,10 @@ $(VENV)/bin/python:
 
 $(VENV)/user: $(VENV)/bin/python $(CORE) $(wildcard src/safdr/*.py src/safdr/*/*.py)
 	$(PY) -m pip install -q .
+	@touch $@
+
+$(VENV)/experiments: $(VENV)/user
+	$(PY) -m pip install -q --group experiments
 	@touch $@
 
 $(VENV)/dev: $(VENV)/bin/python $(CORE)

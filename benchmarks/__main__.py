@@ -24,7 +24,7 @@ from benchmarks import (
 )
 from benchmarks.peers import PEERS
 from benchmarks.problem import EIGHT, STAND_IN
-from safdr.paper.errors import DataError
+from experiments.errors import DataError
 
 COMMANDS = {
     "folds": folds.main,

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from benchmarks.kernel_job import JOBS
 from benchmarks.rows import RESULTS
+from experiments.whole_files import write_whole
 from safdr import _core
-from safdr._atomic import write_atomically
 
 BOUNDS = RESULTS / "kernel.json"
 # How much more than the kept count is let through: compilers of one family differ by less.
@@ -35,7 +35,7 @@ def main(options: argparse.Namespace) -> None:
     for job, count in counts.items():
         print(f"kernel  job={job}  instructions={count:,}", flush=True)
     if options.renew:
-        write_atomically(BOUNDS, (json.dumps(counts, indent=2) + "\n").encode())
+        write_whole(BOUNDS, (json.dumps(counts, indent=2) + "\n").encode())
         return
     if problems := above_bound(counts, json.loads(BOUNDS.read_text())):
         raise SystemExit("\n".join(problems))

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
+from experiments.datasets import get_dataset, load
+from experiments.methods import annealing_defaults
+from experiments.models import sizes_up_to
+from experiments.protocol import ProtocolSettings, make_split
 from safdr._engine.criterion import Criterion, fisher_criterion
 from safdr._engine.moments import within_moments
-from safdr.paper.datasets import get_dataset, load
-from safdr.paper.methods import annealing_defaults
-from safdr.paper.models import sizes_up_to
-from safdr.paper.protocol import ProtocolSettings, make_split
 
 EIGHT = (
     "heart",
@@ -68,7 +68,7 @@ def load_fold(name: str, data_dir: Path | None = None, max_features: int = 30) -
     name : str
         Of the data set.
     data_dir : Path, default=None
-        Where its file is; None as in `safdr paper`.
+        Where its file is; None as in the experiments.
     max_features : int, default=30
         Largest size.
 

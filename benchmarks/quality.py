@@ -12,7 +12,7 @@ from benchmarks import greedy
 from benchmarks.peers import PEERS
 from benchmarks.problem import EIGHT, Fold, best_value, load_fold
 from benchmarks.rows import keep
-from safdr.paper.models import fit_unpenalised
+from experiments.models import fit_unpenalised
 
 Subsets = dict[int, NDArray[np.int64]]
 

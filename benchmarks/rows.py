@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from safdr._atomic import write_atomically
+from experiments.whole_files import write_whole
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -39,7 +39,7 @@ def keep(
     )
     writer.writeheader()
     writer.writerows([*others, *rows])
-    write_atomically(RESULTS / f"{name}.csv", text.getvalue().encode())
+    write_whole(RESULTS / f"{name}.csv", text.getvalue().encode())
     if quiet:
         print(name, f"rows={len(rows)}", sep="  ", flush=True)
         return

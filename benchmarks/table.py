@@ -9,7 +9,7 @@ from benchmarks.problem import title_of
 from benchmarks.rows import RESULTS, read
 from benchmarks.table_parts import Rows, compare, markdown
 from benchmarks.task_table import tasks
-from safdr._atomic import write_atomically
+from experiments.whole_files import write_whole
 
 PARTS = ("moments", "annealing", "fits", "rest")
 
@@ -18,7 +18,7 @@ def main(options: argparse.Namespace) -> None:
     """Write the file anew."""
     parts = [text for name, make in TABLES.items() if (text := _section(name, make))]
     heading = "# Measured\n\nMade by `python -m benchmarks table` from the CSV files beside it.\n"
-    write_atomically(RESULTS / "table.md", "\n".join([heading, *parts]).encode())
+    write_whole(RESULTS / "table.md", "\n".join([heading, *parts]).encode())
 
 
 def _section(name: str, make: Callable[[Rows], str]) -> str:

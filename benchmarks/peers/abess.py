@@ -2,7 +2,7 @@
 
 from benchmarks.peers.run import Run, run_method
 from benchmarks.problem import Fold
-from safdr.paper.baselines import Abess
+from experiments.baselines import Abess
 
 
 def run(fold: Fold) -> Run:

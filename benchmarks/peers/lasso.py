@@ -2,7 +2,7 @@
 
 from benchmarks.peers.run import Run, run_method
 from benchmarks.problem import Fold
-from safdr.paper.baselines import Lasso
+from experiments.baselines import Lasso
 
 
 def run(fold: Fold) -> Run:

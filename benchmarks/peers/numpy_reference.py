@@ -15,9 +15,9 @@ import reference
 from benchmarks.peers.run import Run
 from benchmarks.problem import Fold
 from benchmarks.timing import Seconds, timed
+from experiments.methods import annealing_defaults
 from safdr import AnnealingResult, anneal_path
 from safdr._engine.arrays import FloatArray
-from safdr.paper.methods import annealing_defaults
 
 SIZES = (1, 5, 10, 20, 29)
 N_PROPOSALS, N_FITS = 100, 2

@@ -4,8 +4,8 @@ from benchmarks.peers.run import Run
 from benchmarks.problem import Fold
 from benchmarks.split import split_time
 from benchmarks.timing import timed
+from experiments.models import SubsetModel
 from safdr import AnnealingResult, anneal_path
-from safdr.paper.models import SubsetModel
 
 
 def run(fold: Fold) -> Run:

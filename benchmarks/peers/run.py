@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from benchmarks.problem import Fold
 from benchmarks.timing import Seconds, timed
-from safdr.paper.models import Method, SubsetModel
+from experiments.models import Method, SubsetModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,15 +6,12 @@ import errno
 import os
 import secrets
 import stat
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 TEMPORARY = ".tmp"
-# A row takes milliseconds to write, so a temporary file this old has lost its writer.
-STALE_SECONDS = 3600.0
 # Characters of a name that the temporary file has too: even of four bytes each they leave room for
 # the rest within the 255 bytes of a name.
 KEPT_OF_NAME = 40
@@ -181,21 +178,3 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def remove_stale(folder: Path, suffix: str) -> None:
-    """Remove what killed writers left behind.
-
-    Parameters
-    ----------
-    folder : Path
-        Searched with all its subfolders.
-    suffix : str
-        Of the files that were to be written; leftovers of others stay.
-    """
-    oldest = time.time() - STALE_SECONDS
-    for aside in folder.rglob(f".*{suffix}.*{TEMPORARY}"):
-        # Another run may clean up, or rename its file, at the same moment.
-        with suppress(FileNotFoundError):
-            if aside.stat().st_mtime < oldest:
-                aside.unlink()

@@ -14,8 +14,3 @@ app.command(
     name="select",
     help="Choose the fewest features of a table that predict its target as well as many.",
 )
-app.command(
-    "safdr.cli.paper:app",
-    name="paper",
-    help="Run the experiments of the paper, and make its table and figures.",
-)

@@ -1,0 +1,134 @@
+"""The commands, each a function of its options."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments import ablation as batches
+from experiments import against
+from experiments import table as ours
+from experiments.datasets import DATASETS, SMALL, fetch, is_there, load
+from experiments.environment import mixed_engines
+from experiments.errors import PaperError
+from experiments.listing import print_data_sets
+from experiments.methods import SA_FDR
+from experiments.progress import CellProgress
+from experiments.protocol import ProtocolSettings
+from experiments.run import make_plan, run_all
+from experiments.store import Row, RowStore
+from experiments.whole_files import write_whole
+
+
+def data(options: Namespace) -> None:
+    """List the data sets, and download some first."""
+    every = [name for name, each in DATASETS.items() if each.source is not None]
+    for name in every if options.fetch == ["all"] else options.fetch:
+        fetch(name, options.data_dir)
+    print_data_sets(options.data_dir)
+
+
+def run(options: Namespace) -> None:
+    """Do the cells that are missing."""
+    names = _small(options.data_dir) if options.data == ["small"] else options.data
+    _run(names, options.methods, options)
+
+
+def table(options: Namespace) -> None:
+    """Print and keep the table, and where the paper's claims hold."""
+    rows = ours.compared(_rows(options.out))
+    if not rows:
+        raise PaperError(
+            f"{options.out} has rows of other settings of SA-FDR only, which make no table."
+        )
+    lines, warning = ours.make_lines(rows), mixed_engines(rows)
+    texts = {
+        "table.md": ours.to_markdown(lines, warning),
+        "table.csv": ours.to_csv(lines),
+        "table.tex": ours.to_latex(lines, warning),
+        "claims.md": against.to_markdown(against.make_checks(lines)),
+    }
+    _keep(options.out, texts)
+    print(f"{texts['table.md']}\n{texts['claims.md']}", end="")
+
+
+def figures(options: Namespace) -> None:
+    """Draw Figure 1, and Figure 2 for each data set."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from experiments.figures import draw_figure_1, draw_figure_2, save, sets_to_draw
+
+    rows = _rows(options.out)
+    names = sets_to_draw(rows, options.data)
+    folder = options.out / "figures"
+    paths = save(draw_figure_1(load("heart", options.data_dir)), folder, "figure1")
+    for name in names:
+        paths += save(draw_figure_2(rows, name), folder, f"figure2-{name}")
+    print("\n".join(map(str, paths)))
+
+
+def ablation(options: Namespace) -> None:
+    """Run the variants of the batches, and compare them with the defaults."""
+    _run(options.data, [SA_FDR, *batches.VARIANTS], options)
+    contrasts = batches.make_contrasts(_rows(options.out))
+    markdown = batches.to_markdown(contrasts)
+    _keep(options.out, {"ablation.md": markdown, "ablation.csv": batches.to_csv(contrasts)})
+    print(markdown, end="")
+
+
+def _small(data_dir: Path | None) -> list[str]:
+    """The small data sets that need no download; the others are named."""
+    there = [name for name in SMALL if is_there(DATASETS[name], data_dir)]
+    missing = [name for name in SMALL if name not in there]
+    if missing:
+        _say(
+            f"Left out, since they are not there: {', '.join(missing)}. "
+            "To get them: python -m experiments data"
+        )
+    return there
+
+
+def _run(names: Sequence[str], methods: Sequence[str], options: Namespace) -> None:
+    """Plan, do, and say what failed."""
+    plan = make_plan(
+        options.out,
+        data=names,
+        methods=methods,
+        repeats=options.repeats,
+        protocol=ProtocolSettings(max_features=options.max_features, scale_by=options.scale_by),
+        data_dir=options.data_dir,
+    )
+    for problem in plan.problems:
+        _say(problem)
+    with CellProgress(plan.n_done, len(plan.tasks)) as progress:
+        failed = run_all(plan, options.jobs, progress.report)
+    _say(f"{plan.n_done} cells were there, {len(plan.tasks) - len(failed)} done now.")
+    for outcome in failed:
+        _say(f"Failed: {outcome.cell}\n{outcome.error}")
+    if failed:
+        sys.exit(1)
+
+
+def _rows(out: Path) -> list[Row]:
+    """All rows that can be read; the others are named."""
+    rows, problems = RowStore(out).read_all()
+    for problem in problems:
+        _say(f"Left out: {problem}")
+    if not rows:
+        raise PaperError(
+            f"{out} holds no rows. Make some with: python -m experiments run --out {out}"
+        )
+    return rows
+
+
+def _keep(out: Path, texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        write_whole(out / name, text.encode())
+
+
+def _say(text: str) -> None:
+    """To the terminal, past whatever the output is piped into."""
+    print(text, file=sys.stderr)

@@ -1,1 +1,0 @@
-"""The paper's experiments: data, protocol, baselines, rows, table and figures."""

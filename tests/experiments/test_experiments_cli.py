@@ -1,0 +1,218 @@
+"""The command line, from outside."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rich")
+
+ROOT = Path(__file__).parents[2]
+COMMAND = [sys.executable, "-m", "experiments"]
+QUICK = ["--data", "cancer", "--repeats", "1", "--max-features", "2"]
+
+
+def run(*arguments, code=0):
+    done = subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        cwd=ROOT,
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("out")
+    run("run", *QUICK, "--methods", "rfe,lasso", "--out", folder)
+    return folder
+
+
+def test_help_loads_nothing_heavy():
+    script = (
+        "import sys\n"
+        "from experiments.__main__ import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit as end: assert not end.code\n"
+        "heavy = {'numpy', 'sklearn', 'matplotlib', 'pyarrow', 'joblib'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    for command in ([], ["run"], ["table"], ["figures"], ["data"], ["ablation"]):
+        done = subprocess.run(
+            [sys.executable, "-c", script, *command, "--help"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=ROOT,
+        )
+        assert done.returncode == 0, done.stderr
+        assert " ".join(["python -m experiments", *command]) in done.stdout
+
+
+def test_a_run_in_a_pipe_tells_each_cell_and_the_time_left(tmp_path):
+    done = run("run", *QUICK, "--methods", "rfe,lasso", "--out", tmp_path)
+    first, second, last = done.stderr.splitlines()
+    assert re.fullmatch(r"1/2 \| cancer, rfe, repeat 0 \| [\d.]+ s \| \d+:\d\d:\d\d left", first)
+    assert second.startswith("2/2 | cancer, lasso, repeat 0 | ")
+    assert second.endswith("| 0:00:00 left")
+    assert last == "0 cells were there, 2 done now."
+
+
+def test_small_is_the_small_sets_that_are_there(tmp_path):
+    folders = ("--data-dir", tmp_path, "--out", tmp_path)
+    done = run("run", *QUICK[2:], "--data", "small", "--methods", "rfe", *folders)
+    left_out, cell, _ = done.stderr.splitlines()
+    assert "not there: heart, ozone, spambase, student. To get them: python -m exp" in left_out
+    assert cell.startswith("1/1 | cancer, rfe, repeat 0")
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "says"),
+    [(signal.SIGINT, 130, "Finished cells are kept"), (signal.SIGTERM, 143, "")],
+)
+def test_a_run_that_is_stopped_ends_with_the_code_of_its_signal(tmp_path, number, code, says):
+    words = ["run", "--data", "cancer", "--methods", "rfe", "--repeats", "9999", "--out", tmp_path]
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, words)], stderr=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    try:
+        assert process.stderr.readline().startswith("1/9999")
+        process.send_signal(number)
+        _, rest = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == code
+    assert says in rest
+    assert "Traceback" not in rest
+    assert not list(tmp_path.rglob(".*"))
+
+
+def test_a_run_with_nothing_to_do_is_quiet(out):
+    done = run("run", *QUICK, "--methods", "rfe,lasso", "--out", out)
+    assert done.stdout == ""
+    assert done.stderr == "2 cells were there, 0 done now.\n"
+
+
+def test_other_settings_are_an_error_without_a_traceback(out):
+    done = run(*("run", *QUICK, "--methods", "rfe", "--out", out, "--scale-by", "test"), code=1)
+    assert "protocol.scale_by 'train' there, 'test' here" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_table_is_printed_and_kept(out):
+    done = run("table", "--out", out)
+    assert done.stdout.count("| Cancer | 569 | 30 |") == 1
+    assert done.stdout.startswith((out / "table.md").read_text())
+    assert done.stdout.endswith((out / "claims.md").read_text())
+    assert (out / "table.csv").read_text().startswith("data,method,repeats")
+    assert (out / "table.tex").read_text().startswith(r"\begin{table}")
+
+
+def test_a_damaged_row_is_named_and_left_out_of_the_table(out, tmp_path):
+    copy = tmp_path / "rows" / "cancer"
+    for method in ("rfe", "lasso"):
+        (copy / method).mkdir(parents=True)
+        row = (out / "rows" / "cancer" / method / "000.json").read_bytes()
+        (copy / method / "000.json").write_bytes(row[: len(row) // 2] if method == "rfe" else row)
+    done = run("table", "--out", tmp_path)
+    assert done.stdout.count("| Cancer |") == 1
+    assert "rfe/000.json is damaged" in done.stderr
+
+
+def test_a_folder_without_rows_says_how_to_make_them(tmp_path):
+    done = run("table", "--out", tmp_path, code=1)
+    assert "python -m experiments run --out" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--data", "hart", "No data set is called 'hart'"),
+        ("--data", ",", "--data: must name at least one"),
+        ("--methods", "sa", "No method is called 'sa'"),
+        ("--methods", "", "--methods: must name at least one"),
+        ("--methods", "sa-fdr+n_replicas=0", "'n_replicas' parameter"),
+        ("--jobs", "0", "--jobs: must be a whole number of at least 1; got 0"),
+        ("--repeats", "-3", "--repeats: must be a whole number of at least 1; got -3"),
+        ("--repeats", "few", "--repeats: must be a whole number of at least 1; got few"),
+        ("--scale-by", "all", "--scale-by: invalid choice"),
+        ("--rep", "3", "unrecognized arguments: --rep 3"),
+        ("--max-features", "0", "--max-features: must be a whole number of at least 1; got 0"),
+    ],
+)
+def test_a_wrong_option_says_what_is_right(tmp_path, option, value, message):
+    done = run("run", "--out", tmp_path, option, value, code=2)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("foo", "No data set is called 'foo'"), ("heart", "no rows of heart to draw")],
+)
+def test_figures_of_nothing_are_a_clear_error(out, name, message):
+    code = 2 if name == "foo" else 1
+    done = run("figures", "--out", out, "--data", name, code=code)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_data_lists_what_is_there_and_how_to_get_the_rest(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table({"a": [1, 2, 3], "b": [1, 2, 3]}), tmp_path / "heart.parquet")
+    (tmp_path / "madelon.parquet").write_bytes(b"PAR1 and no more")
+    done = run("data", "--data-dir", tmp_path)
+    lines = {line.split("│")[1].strip(): line for line in done.stdout.splitlines() if "│" in line}
+    assert "there" in lines["cancer"]
+    assert "3 × 2" in lines["heart"]
+    assert "damaged" in lines["madelon"]
+    assert "missing" in lines["ozone"]
+    assert "loan_default_synthetic" in lines
+    address = "https://archive.ics.uci.edu/static/public/172/ozone+level+detection.zip"
+    assert f"  ozone: python -m experiments data --fetch ozone (from {address})\n" in done.stdout
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer) as closed:
+        done = subprocess.run(
+            [*COMMAND, "data"],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=ROOT,
+        )
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_data_makes_and_loads_nothing(tmp_path):
+    script = (
+        "from experiments import listing\n"
+        "from experiments import datasets, standin\n"
+        "def fail(*_): raise AssertionError('loaded')\n"
+        "datasets.load = datasets._checked = datasets.read_table = fail\n"
+        "for each in datasets.DATASETS.values():\n"
+        "    object.__setattr__(each, 'generate', each.generate and fail)\n"
+        "listing.print_data_sets(None)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, "SAFDR_DATA": str(tmp_path)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "loan_default_synthetic" in done.stdout
