@@ -173,10 +173,10 @@ def _caption(groups: Sequence[Group], right: float) -> str:
     """What line, band and dot are, and what is cut off."""
     counts = sorted({len(of.rows) for of in groups})
     repeats = "–".join(str(n) for n in (counts[0], counts[-1])[: len(counts)])
-    text = (
-        f"Line: mean over {repeats} repeats. Band: ± 1 standard error. Dot: mean k* (one_sd). "
-        f"Heights are scaled to k ≥ {MIN_SIZE_SHOWN}."
-    )
+    line = f"Line: mean over {repeats} repeats. Band: ± 1 standard error. Dot: mean k* (one_sd)."
+    if counts[-1] == 1:
+        line = "Line: one repeat. Dot: its k* (one_sd)."
+    text = f"{line} Heights are scaled to k ≥ {MIN_SIZE_SHOWN}."
     ends = {
         TITLES[of.method]: max(_sizes(row, "folds")[-1] for row in of.rows.values())
         for of in groups

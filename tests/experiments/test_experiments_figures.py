@@ -56,6 +56,8 @@ def test_figure_2_says_what_it_shows_and_what_it_cuts(rows):
     assert "± 1 standard error" in caption
     assert "mean k* (one_sd)" in caption
     assert "not shown" not in caption
+    single = draw_figure_2(rows[:1], "heart").get_supxlabel()
+    assert single.startswith("Line: one repeat. Dot: its k* (one_sd). Heights")
     few = [
         {**row, "settings": {**row["settings"], "protocol": {"max_features": 2}}} for row in rows
     ]
