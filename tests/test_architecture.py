@@ -23,8 +23,8 @@ MAY_IMPORT = {
     "_estimators": {"_atomic", "_engine", "result"},
     "table": set(),
     "export": {"_atomic", "table"},
-    "display": {"safdr", "result", "_estimators"},
-    "report": {"safdr", "_atomic", "display", "result", "_estimators"},
+    "display": {"safdr", "result"},
+    "report": {"safdr", "_atomic", "display", "result"},
     "cli": {"safdr", "_atomic", "export", "report", "result", "table", "_estimators"},
     "testing": {"_engine"},
 }

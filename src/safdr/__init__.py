@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         TraceDisplay,
     )
     from safdr.report import SelectionReport
-    from safdr.result import AnnealingResult, Trace
+    from safdr.result import AnnealingResult, FeatureGroups, Trace
 
 __version__ = "0.1.0"
 
@@ -33,6 +33,7 @@ _HOME = {
     "AnnealingSelectorCV": "_estimators.selector_cv",
     "CrossValidatedScore": "_estimators.user_criterion",
     "DiscriminantDisplay": "display",
+    "FeatureGroups": "result",
     "PathDisplay": "display",
     "ProxyDisplay": "display",
     "SelectionDisplay": "display",
@@ -53,6 +54,7 @@ __all__ = [
     "AnnealingSelectorCV",
     "CrossValidatedScore",
     "DiscriminantDisplay",
+    "FeatureGroups",
     "PathDisplay",
     "ProxyDisplay",
     "SelectionDisplay",

@@ -2,12 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
+
+# Columns in the name of a group that was given none.
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureGroups:
+    """Features as people count them: groups of columns that enter together, and single columns.
+
+    Attributes
+    ----------
+    columns : tuple of ndarray of int
+        Columns of each feature; features are in the order of their first columns.
+    titles : tuple of (str or None)
+        Name that each was given as a group; None where it has none.
+    feature_of : ndarray of shape (n_columns,)
+        The feature that each column belongs to.
+    n_features : int
+        Number of features, as the selector counts them.
+    max_features : int
+        Most features that the constraints allow at once.
+    """
+
+    columns: tuple[IntArray, ...]
+    titles: tuple[str | None, ...]
+    feature_of: IntArray
+    n_features: int
+    max_features: int
+
+    @property
+    def groups(self) -> list[int]:
+        """Features of more than one column."""
+        return [i for i, columns in enumerate(self.columns) if len(columns) > 1]
+
+    def names(self, column_names: Sequence[Any] | NDArray[Any]) -> list[str]:
+        """Name of each feature: its title, or what its columns are called."""
+        return [
+            title or _joined([str(column_names[j]) for j in columns])
+            for title, columns in zip(self.titles, self.columns, strict=True)
+        ]
+
+
+def _joined(names: list[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return " + ".join(names[:MOST_NAMED]) + (f" + {more} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.fits.fits import Pick
 from safdr._engine.search import Search
+from safdr._estimators.feature_groups import feature_groups, measure_subsets, random_subsets
 from safdr._estimators.feature_names import FeatureSpec
 from safdr._estimators.orphans import watched
 from safdr._estimators.parameters import LARGEST_COST
@@ -36,7 +37,7 @@ from safdr._estimators.user_criterion import (
 )
 from safdr._estimators.user_model import ModelPick
 from safdr._estimators.validation import warn_if_separated, warn_if_unfinished
-from safdr.result import AnnealingResult
+from safdr.result import AnnealingResult, FeatureGroups
 
 # What the engine's settings are, whatever types of numbers the parameters were given as: a small
 # NumPy int would overflow, and a half-precision float spoil what it is multiplied with.
@@ -260,6 +261,72 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         """
         reduced = self._reduce(X)
         return self.estimator_.predict(reduced)
+
+    # ---- What readers ask --------------------------------------------------------------------
+
+    @property
+    def feature_groups_(self) -> FeatureGroups:
+        """What counts as one feature: groups of columns, and columns of their own."""
+        check_is_fitted(self)
+        return feature_groups(self)
+
+    def random_subsets(self, n: int, *, random_state: Any = None) -> list[IntArray]:
+        """Draw subsets at random, of the chosen size and as the constraints allow.
+
+        Parameters
+        ----------
+        n : int
+            How many; a subset can come more than once.
+
+        random_state : int, RandomState instance or None, default=None
+            Source of randomness.
+
+        Returns
+        -------
+        list of ndarray of int
+            Sorted columns of each.
+        """
+        check_is_fitted(self)
+        return random_subsets(self, n, random_state)
+
+    def measure_subsets(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        subsets: Sequence[IntArray],
+        *,
+        sample_weight: ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Measure subsets as `fit` does by default, with its ridge, class weights and cost.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with all features that `fit` saw.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their labels, or measured outputs.
+
+        subsets : sequence of sequence of int
+            Columns of each; they may differ in length.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        n_jobs : int, default=None
+            Number of threads over the subsets.
+
+        Returns
+        -------
+        criterion_values : ndarray of shape (n_subsets,)
+            Fisher discriminant ratio of each, or R², less the cost of its features.
+
+        losses : ndarray of shape (n_subsets,)
+            Loss of the linear model on each.
+        """
+        check_is_fitted(self)
+        return measure_subsets(self, X, y, subsets, sample_weight, n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

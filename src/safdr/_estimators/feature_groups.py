@@ -1,145 +1,67 @@
-"""Features as people count them: groups of columns that enter together, and single columns."""
+"""What a fitted selector tells its readers about feature groups, and about subsets not chosen."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
-# Columns in the name of a group that has none.
-MOST_NAMED = 3
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr.result import FeatureGroups
 
 
-@dataclass(frozen=True, eq=False)
-class Units:
-    """The units of a selector: what is in or out as a whole.
-
-    Attributes
-    ----------
-    columns : tuple of ndarray of int
-        Columns of each unit, in order of the first.
-    names : tuple of str
-        Of each unit: that of its group, or of its column.
-    unit_of : ndarray of shape (n_columns,)
-        The unit of each column.
-    n_features : int
-        Number of features, as the selector counts them.
-    largest : int
-        Most features that the constraints allow at once.
-    """
-
-    columns: tuple[IntArray, ...]
-    names: tuple[str, ...]
-    unit_of: IntArray
-    n_features: int
-    largest: int
-
-    @property
-    def groups(self) -> list[int]:
-        """Units of more than one column."""
-        return [u for u, columns in enumerate(self.columns) if len(columns) > 1]
-
-    def group_name(self, column: int) -> str | None:
-        """Name of the group of a column; None if it is on its own."""
-        unit = int(self.unit_of[column])
-        return self.names[unit] if len(self.columns[unit]) > 1 else None
-
-
-def units_of(selector: Any, names: Sequence[Any] | NDArray[Any]) -> Units:
-    """Find the units of a fitted selector.
-
-    Parameters
-    ----------
-    selector : AnnealingSelector or another
-        Fitted.
-    names : sequence
-        Of all columns.
-
-    Returns
-    -------
-    Units
-    """
-    constraints = selector._constraints()
+def feature_groups(selector: Any) -> FeatureGroups:
+    """The features of a fitted selector."""
+    allowed = selector._constraints()
     titles = _titles(selector)
-    return Units(
-        columns=constraints.units,
-        names=tuple(
-            titles.get(int(unit[0])) or _joined([str(names[j]) for j in unit])
-            if len(unit) > 1
-            else str(names[unit[0]])
-            for unit in constraints.units
+    return FeatureGroups(
+        columns=allowed.units,
+        titles=tuple(
+            titles.get(int(columns[0])) if len(columns) > 1 else None for columns in allowed.units
         ),
-        unit_of=constraints.unit_of,
-        n_features=int(constraints.counts.sum()),
-        largest=max(constraints.sizes(), default=0),
+        feature_of=allowed.unit_of,
+        n_features=int(allowed.counts.sum()),
+        max_features=max(allowed.sizes(), default=0),
     )
 
 
-def random_subsets(selector: Any, n: int, rng: np.random.Generator) -> list[IntArray]:
-    """Draw random subsets of the chosen size, as the constraints allow.
-
-    Parameters
-    ----------
-    selector : AnnealingSelector or another
-        Fitted.
-    n : int
-        How many.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    list of ndarray of int
-        Columns of each.
-    """
-    constraints = selector._constraints()
-    selections = constraints.random(int(selector.n_features_), n, rng)
-    return [constraints.columns_of(selection) for selection in selections]
+def random_subsets(selector: Any, n: int, random_state: Any) -> list[IntArray]:
+    """Random subsets of the chosen size, as the constraints allow."""
+    seed = check_random_state(random_state).randint(2**32, dtype="u8")
+    allowed = selector._constraints()
+    selections = allowed.random(int(selector.n_features_), n, np.random.default_rng(seed))
+    return [allowed.columns_of(selection) for selection in selections]
 
 
-def costs_of(selector: Any, subsets: Sequence[IntArray]) -> FloatArray:
-    """What the cost of their features takes off the criterion of subsets.
+def measure_subsets(
+    selector: Any, X: Any, y: Any, subsets: Sequence[IntArray], sample_weight: Any, n_jobs: Any
+) -> tuple[FloatArray, FloatArray]:
+    """Criterion values, less the cost, and losses of subsets that may differ in length."""
+    from safdr._estimators.evaluate import evaluate_subsets
 
-    Parameters
-    ----------
-    selector : AnnealingSelector or another
-        Fitted.
-    subsets : sequence of ndarray of int
-        Columns of each.
-
-    Returns
-    -------
-    ndarray of shape (n_subsets,)
-    """
+    how = {
+        "task": "classification" if hasattr(selector, "classes_") else "regression",
+        "sample_weight": _row_weights(selector, X, y, sample_weight),
+        "ridge": selector.ridge,
+        "n_jobs": n_jobs,
+    }
+    lengths = np.array([len(subset) for subset in subsets])
+    values, losses = np.empty((2, len(subsets)))
+    for length in np.unique(lengths):
+        same = np.flatnonzero(lengths == length).tolist()
+        measured = evaluate_subsets(X, y, np.array([subsets[i] for i in same]), **how)
+        values[same], losses[same] = measured.criterion_values, measured.losses
     cost = selector._cost()
-    if cost is None:
-        return np.zeros(len(subsets))
-    return np.array([cost[subset].sum() for subset in subsets])
+    if cost is not None:
+        values -= [cost[subset].sum() for subset in subsets]
+    return values, losses
 
 
-def row_weights(selector: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """Weights of rows as the selector saw them: those given, times those of the classes.
-
-    Parameters
-    ----------
-    selector : AnnealingSelector or another
-        Fitted.
-    X, y : array-like
-        Rows.
-    sample_weight : array-like or None
-        Their weights.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,) or None
-    """
+def _row_weights(selector: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Weights of rows as the selector saw them: those given, times those of the classes."""
     class_weight = getattr(selector, "class_weight", None)
     if class_weight is None:
         return sample_weight
@@ -154,8 +76,3 @@ def _titles(selector: Any) -> dict[int, str]:
         return {}
     sets = selector._features().sets(selector.groups, "groups")
     return {int(one[0]): str(name) for name, one in zip(selector.groups, sets, strict=True)}
-
-
-def _joined(names: list[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return " + ".join(names[:MOST_NAMED]) + (f" + {more} more" if more > 0 else "")

@@ -156,6 +156,9 @@ class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
     result_ : AnnealingResult
         All replicas: their subsets, criterion values and losses, and how the annealing went.
 
+    feature_groups_ : FeatureGroups
+        What counts as one feature: groups of columns, and columns of their own.
+
     classes_ : ndarray of shape (n_classes,)
         The labels.
 

@@ -86,7 +86,7 @@ def criterion_name(selector: Any) -> str:
     return name if selector.feature_cost is None else f"{name} less cost"
 
 
-def feature_names(estimator: Any, n_features: int) -> NDArray[Any]:
-    """Names of the features that an estimator saw, or x0, x1, … as scikit-learn calls them."""
-    unnamed = np.array([f"x{i}" for i in range(n_features)], dtype=object)
+def column_names(estimator: Any) -> NDArray[Any]:
+    """Names of the columns that an estimator saw, or x0, x1, … as scikit-learn calls them."""
+    unnamed = np.array([f"x{i}" for i in range(estimator.n_features_in_)], dtype=object)
     return np.asarray(getattr(estimator, "feature_names_in_", unnamed), dtype=object)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from safdr.display.base import Display, FloatArray, IntArray, check_fitted, feature_names
+from safdr.display.base import Display, FloatArray, IntArray, check_fitted, column_names
 from safdr.display.labels import fitted
 from safdr.display.style import (
     FIRST,
@@ -155,7 +155,7 @@ class DiscriminantDisplay(Display):
             sample_weight, rows, dtype=np.float64, ensure_non_negative=True
         )
         codes = _class_codes(labels, selector.classes_)
-        names = feature_names(selector, rows.shape[1])
+        names = column_names(selector)
         pair = _leading_pair(selector, rows) if features is None else _check_pair(features, names)
         values = rows[:, pair]
         means, within = _means_and_scatter(values, codes, weight)

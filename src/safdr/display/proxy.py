@@ -7,12 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import gaussian_kde
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from safdr._estimators.evaluate import evaluate_subsets
-from safdr._estimators.feature_groups import costs_of, random_subsets, row_weights
-from safdr.display.base import Display, FloatArray, IntArray, check_fitted, criterion_name
+from safdr.display.base import Display, FloatArray, check_fitted, criterion_name
 from safdr.display.style import FIRST, SECOND, add_legend, axes_for, without_tex
 
 LOSS_LABELS = {"cross_entropy": "Cross-entropy", "squared_error": "Squared error"}
@@ -153,14 +150,14 @@ class ProxyDisplay(Display):
         _check_comparable(selector)
         validate_data(selector, X, reset=False, skip_check_array=True)
         result = selector.result_
-        values, losses = _measured(
-            selector, X, y, sample_weight, _random_subsets(selector, n_random, random_state), n_jobs
-        )
+        how = {"sample_weight": sample_weight, "n_jobs": n_jobs}
+        subsets = selector.random_subsets(n_random, random_state=random_state)
+        values, losses = selector.measure_subsets(X, y, subsets, **how)
         return cls(
             random_criterion_values=values,
             random_losses=losses,
             annealed_criterion_values=result.criterion_values,
-            annealed_losses=_annealed_losses(selector, X, y, sample_weight, n_jobs),
+            annealed_losses=_annealed_losses(selector, X, y, how),
             best=result.best,
             n_features=int(selector.n_features_),
             criterion_name=criterion_name(selector),
@@ -242,47 +239,15 @@ def _check_comparable(selector: Any) -> None:
     )
 
 
-def _random_subsets(selector: Any, n_random: int, random_state: Any) -> list[IntArray]:
-    """Uniform draws of what constraints allow; a subset can come more than once."""
-    rng = check_random_state(random_state)
-    return random_subsets(selector, n_random, np.random.default_rng(rng.randint(2**32, dtype="u8")))
-
-
-def _annealed_losses(
-    selector: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, n_jobs: int | None
-) -> FloatArray:
+def _annealed_losses(selector: Any, X: ArrayLike, y: ArrayLike, how: dict[str, Any]) -> FloatArray:
     """Losses of the candidates; those that a separating one left without a fit are measured."""
     result = selector.result_
     losses: FloatArray = result.losses.copy()
     missing = np.flatnonzero(np.isnan(losses))
     if len(missing):
         subsets = [result.subsets[i][result.subsets[i] >= 0] for i in missing]
-        losses[missing] = _measured(selector, X, y, sample_weight, subsets, n_jobs)[1]
+        losses[missing] = selector.measure_subsets(X, y, subsets, **how)[1]
     return losses
-
-
-def _measured(
-    selector: Any,
-    X: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike | None,
-    subsets: list[IntArray],
-    n_jobs: int | None,
-) -> tuple[FloatArray, FloatArray]:
-    """Criterion values, less the cost, and losses of subsets, which groups let differ in length."""
-    how = {
-        "task": "classification" if hasattr(selector, "classes_") else "regression",
-        "sample_weight": row_weights(selector, X, y, sample_weight),
-        "ridge": selector.ridge,
-        "n_jobs": n_jobs,
-    }
-    lengths = np.array([len(subset) for subset in subsets])
-    values, losses = np.empty((2, len(subsets)))
-    for length in np.unique(lengths):
-        same = np.flatnonzero(lengths == length)
-        measured = evaluate_subsets(X, y, np.array([subsets[i] for i in same]), **how)
-        values[same], losses[same] = measured.criterion_values, measured.losses
-    return values - costs_of(selector, subsets), losses
 
 
 def _areas(x: FloatArray, y: FloatArray, each: float, largest: float) -> FloatArray:

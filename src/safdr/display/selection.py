@@ -7,8 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr._estimators.feature_groups import units_of
-from safdr.display.base import Display, IntArray, check_fitted, feature_names
+from safdr.display.base import Display, IntArray, check_fitted, column_names
 from safdr.display.labels import fitted_distinct
 from safdr.display.style import (
     POINTS_PER_INCH,
@@ -48,15 +47,15 @@ class SelectionDisplay(Display):
     ----------
     n_features : ndarray of shape (n_sizes,)
         The sizes k, in rising order.
-    n_folds_chosen : ndarray of shape (n_units, n_sizes)
+    n_folds_chosen : ndarray of shape (n_rows, n_sizes)
         In how many folds each feature, a group or a column of its own, was chosen at each size.
     n_splits : int
         Number of folds.
-    names : ndarray of shape (n_units,)
+    names : ndarray of shape (n_rows,)
         Names of the features.
     n_features_chosen : int
         The chosen size k*.
-    support : ndarray of shape (n_units,), dtype=bool
+    support : ndarray of shape (n_rows,), dtype=bool
         The features chosen on all rows at k*.
     max_features_shown : int, default=30
         Largest number of rows to draw.
@@ -129,14 +128,14 @@ class SelectionDisplay(Display):
             raise ValueError(f"max_features_shown must be at least 1; got {max_features_shown}.")
         results = search.cv_results_
         counts = np.sum([results[f"split{i}_support"] for i in range(search.n_splits_)], axis=0)
-        units = units_of(search, feature_names(search, counts.shape[1]))
+        features = search.feature_groups_
         # A group is in as a whole, so that its first column stands for it.
-        first = np.array([columns[0] for columns in units.columns])
+        first = np.array([columns[0] for columns in features.columns])
         return cls(
             n_features=results["n_features"],
             n_folds_chosen=counts.T[first],
             n_splits=search.n_splits_,
-            names=np.array(units.names, dtype=object),
+            names=np.array(features.names(column_names(search)), dtype=object),
             n_features_chosen=search.n_features_,
             support=search.support_[first],
             max_features_shown=max_features_shown,

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from safdr._estimators.feature_groups import Units, units_of
-from safdr.display.base import feature_names as names_of
+from safdr.display.base import column_names
 from safdr.report.annealing import describe_alternatives, describe_trace
 from safdr.report.model import describe_model
 from safdr.report.provenance import describe_provenance, fingerprint
 from safdr.report.scores import held_out_score, validation_score
 from safdr.report.sizes import describe_path, describe_selection, describe_size
+from safdr.result import FeatureGroups
 
 SCHEMA_VERSION = 1
 
@@ -60,7 +60,7 @@ def describe(
     _check_kind(estimator)
     rows, labels = _checked_rows(estimator, X, y)
     names = _checked_names(estimator, feature_names)
-    units = units_of(estimator, names)
+    groups = estimator.feature_groups_
     target = _describe_target(estimator, y, labels)
     scoring = _scoring(estimator)
     test = None if test_rows is None else held_out_score(estimator, scoring, *test_rows)
@@ -70,15 +70,15 @@ def describe(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "target": target,
         "rows": {"train": len(labels), "test": 0 if test_rows is None else len(test_rows[1])},
-        "n_features": units.n_features,
+        "n_features": groups.n_features,
         "n_columns": len(names),
-        "groups": _describe_groups(units, names),
-        **describe_model(estimator, rows, names, units),
+        "groups": _describe_groups(groups, names),
+        **describe_model(estimator, rows, names, groups),
         "separated": bool(estimator.result_.separated[estimator.result_.best]),
-        "size": describe_size(estimator, units),
+        "size": describe_size(estimator, groups),
         "scores": {"scoring": scoring, "validation": validation_score(estimator), "test": test},
         "path": describe_path(estimator),
-        "selection": describe_selection(estimator, units),
+        "selection": describe_selection(estimator, groups.names(names), groups),
         "trace": describe_trace(estimator),
         "alternatives": describe_alternatives(estimator, names),
         "chosen_by": _describe_choice(estimator),
@@ -107,15 +107,16 @@ def _check_kind(estimator: Any) -> None:
         )
 
 
-def _describe_groups(units: Units, names: list[str]) -> list[dict[str, Any]]:
+def _describe_groups(groups: FeatureGroups, names: list[str]) -> list[dict[str, Any]]:
     """Groups of columns that enter together."""
+    titles = groups.names(names)
     return [
         {
-            "name": units.names[u],
-            "indices": units.columns[u].tolist(),
-            "features": [names[j] for j in units.columns[u]],
+            "name": titles[i],
+            "indices": groups.columns[i].tolist(),
+            "features": [names[j] for j in groups.columns[i]],
         }
-        for u in units.groups
+        for i in groups.groups
     ]
 
 
@@ -162,7 +163,7 @@ def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[np.float64], 
 def _checked_names(estimator: Any, given: Sequence[str] | None) -> list[str]:
     """One name a column, as text."""
     wanted = int(estimator.n_features_in_)
-    names = names_of(estimator, wanted).tolist() if given is None else list(given)
+    names = column_names(estimator).tolist() if given is None else list(given)
     if len(names) != wanted:
         raise ValueError(
             f"feature_names must hold one name for each of the {wanted} columns of X; got "

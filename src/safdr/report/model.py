@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from safdr._estimators.feature_groups import Units
+from safdr.result import FeatureGroups
 
 FloatArray = NDArray[np.float64]
 
@@ -20,26 +20,13 @@ FloatArray = NDArray[np.float64]
 LOG_ODDS_MODELS = (LogisticRegression, LinearDiscriminantAnalysis)
 
 
-def describe_model(estimator: Any, X: FloatArray, names: list[str], units: Units) -> dict[str, Any]:
-    """Give the columns of the chosen features, strongest first, and the intercept.
+def describe_model(
+    estimator: Any, X: FloatArray, names: list[str], groups: FeatureGroups
+) -> dict[str, Any]:
+    """The columns of the chosen features, strongest first, and the intercept.
 
-    Parameters
-    ----------
-    estimator : AnnealingSelector or AnnealingSelectorCV
-        Fitted.
-    X : ndarray of shape (n_samples, n_features)
-        Training rows.
-    names : list of str
-        Names of all columns.
-    units : Units
-        Which of them enter together.
-
-    Returns
-    -------
-    dict
-        `features` and `intercept`. Columns of a group stand together, where the strongest of them
-        belongs. Where the model is not linear, coefficients and intercept are
-        NaN and the features keep the order of the columns.
+    Columns of a group stand together, where the strongest of them belongs. Where the model is not
+    linear, coefficients and intercept are NaN and the features keep the order of the columns.
     """
     subset = np.asarray(estimator.subset_)
     coefficients, intercept = _linear_formula(estimator.estimator_, len(subset))
@@ -47,12 +34,14 @@ def describe_model(estimator: Any, X: FloatArray, names: list[str], units: Units
     standardised = coefficients * deviations
     with np.errstate(over="ignore"):
         ratios = np.exp(coefficients) if _is_log_odds(estimator.estimator_) else coefficients * nan
-    order = _by_strength(np.abs(standardised), units.unit_of[subset])
+    feature_of = groups.feature_of[subset]
+    order = _by_strength(np.abs(standardised), feature_of)
+    titles = {i: name for i, name in enumerate(groups.names(names)) if i in set(groups.groups)}
     features = [
         {
             "name": names[subset[i]],
             "index": int(subset[i]),
-            "group": units.group_name(int(subset[i])),
+            "group": titles.get(int(feature_of[i])),
             "coefficient": coefficients[i],
             "odds_ratio": ratios[i],
             "standard_deviation": deviations[i],
@@ -63,12 +52,12 @@ def describe_model(estimator: Any, X: FloatArray, names: list[str], units: Units
     return {"features": features, "intercept": intercept}
 
 
-def _by_strength(strength: FloatArray, unit: NDArray[np.int64]) -> list[int]:
-    """The strongest first, and with it all of its unit."""
+def _by_strength(strength: FloatArray, feature_of: NDArray[np.int64]) -> list[int]:
+    """The strongest column first, and with it all of its group."""
     # NaN sorts last and the sort is stable: without coefficients the columns keep their order.
     order = np.argsort(-strength, kind="stable").tolist()
-    rank = {u: place for place, u in reversed(list(enumerate(unit[order].tolist())))}
-    return sorted(order, key=lambda i: rank[int(unit[i])])
+    rank = {f: place for place, f in reversed(list(enumerate(feature_of[order].tolist())))}
+    return sorted(order, key=lambda i: rank[int(feature_of[i])])
 
 
 def _linear_formula(model: Any, size: int) -> tuple[FloatArray, float]:
