@@ -16,8 +16,7 @@ from safdr._engine.fits.logistic import LogisticData
 from safdr._engine.fits.multinomial import MultinomialData
 from safdr._engine.interrupt import asking, look_up
 from safdr._engine.moments import within_moments
-from safdr._engine.problem import ClassProblem
-from safdr._engine.search import Search
+from searching import class_search
 
 SEED = np.random.SeedSequence(0)
 
@@ -238,7 +237,7 @@ def test_what_was_half_done_leaves_no_trace(kind):
 def test_a_search_asks_between_the_steps():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(100, 10)), np.arange(100) % 2
-    search = Search(ClassProblem(X, y), settings=AnnealingSettings(n_replicas=5), seed=0)
+    search = class_search(X, y, settings=AnnealingSettings(n_replicas=5), seed=0)
     ask, _ = patient_for(2)
     with pytest.raises(GivenUpError), asking(ask):
         search.run(3)
@@ -249,7 +248,7 @@ def test_a_search_stops_in_the_midst_of_a_step(monkeypatch, n_threads):
     monkeypatch.setattr(safdr._engine.annealing.loop, "look_up", lambda: None)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 600)), np.arange(300) % 2
-    search = Search(ClassProblem(X, y), settings=AnnealingSettings(sweeps=1000.0), seed=0)
+    search = class_search(X, y, settings=AnnealingSettings(sweeps=1000.0), seed=0)
     ask, _ = patient_for(0)
     with pytest.raises(GivenUpError), asking(ask):
         search.run(200, n_threads=n_threads)

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from safdr import AnnealingResult, AnnealingSelector, anneal_path
+from safdr._engine.batches import batch_criteria
 from safdr._engine.search import Search
 
 QUICK = {"n_replicas": 12, "max_steps": 15}
@@ -53,13 +54,13 @@ def test_large_sizes_come_first_and_results_in_the_order_asked_for(two_classes, 
 
 
 def test_threads_share_the_batches(two_classes, monkeypatch):
-    shares, draw = [], Search._draw_batches
+    shares = []
 
-    def noted(search, share):
+    def noted(noise, n_batches, share, *others):
         shares.append(share)
-        return draw(search, share)
+        return batch_criteria(noise, n_batches, share, *others)
 
-    monkeypatch.setattr(Search, "_draw_batches", noted)
+    monkeypatch.setattr("safdr._engine.search.batch_criteria", noted)
     anneal_path(*two_classes, range(1, 9), random_state=0, n_jobs=2, **QUICK)
     assert len(shares) == 1
 

@@ -6,7 +6,8 @@ import pytest
 from safdr._engine.annealing.function_chains import ObjectiveChains
 from safdr._engine.annealing.quadratic_function import QuadraticObjective
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.problem import ClassProblem, RegressionProblem
+from safdr._engine.criterion import fisher_criterion, r2_criterion
+from safdr._engine.moments import joint_moments, within_moments
 from safdr.testing import check_chains, check_criterion
 
 N_FEATURES = 7
@@ -21,12 +22,13 @@ def rows(seed=0):
 def three_classes():
     X, _ = rows()
     codes = np.argsort(np.argsort(X[:, 0] + X[:, 3])) // 30
-    return ClassProblem(X, codes, 3).criterion
+    return fisher_criterion(within_moments(X, codes, 3), ridge=1e-6)
 
 
 def two_outputs():
     X, rng = rows()
-    return RegressionProblem(X, X[:, [0, 2]] + rng.normal(size=(90, 2))).criterion
+    moments = joint_moments(X, X[:, [0, 2]] + rng.normal(size=(90, 2)))
+    return r2_criterion(moments, ridge=1e-6)
 
 
 @pytest.mark.parametrize("make", [three_classes, two_outputs])

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from safdr._engine.arrays import IntArray
+from safdr._engine.arrays import FloatArray, IntArray, Rows
+from safdr._engine.criterion import (
+    Criterion,
+    CriterionStack,
+    FisherCriterion,
+    R2Criterion,
+    fisher_criterion,
+    r2_criterion,
+)
+from safdr._engine.moments import joint_moments, within_moments
 
 # With γ = features / rows the eigenvalues of a sampled covariance spread over (1 ± √γ)² (Marchenko
 # and Pastur): a factor of 34 at γ = 1/2, and without bound as γ nears 1.
@@ -21,6 +32,72 @@ SHARE_LEVELS = 8
 # two whatever they take, since one would be no noise.
 BATCH_BYTES = 2**28
 MIN_BATCHES = 2
+
+
+class Noise(Protocol):
+    """Where the criteria of random batches come from."""
+
+    @property
+    def strata(self) -> IntArray:
+        """Class of each row, of which a batch takes the same share; all zero if there are none."""
+
+    def batch_criterion(self, batch: IntArray, out: FloatArray) -> Criterion:
+        """The criterion on the rows where `batch` is not -1; its A is `out`."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassNoise:
+    """Batches of rows with labels."""
+
+    X: Rows
+    strata: IntArray
+    sample_weight: FloatArray | None
+    criterion: FisherCriterion
+
+    def batch_criterion(self, batch: IntArray, out: FloatArray) -> Criterion:
+        """Fisher's ratio on some of the rows, on the scale of all; its A is `out`."""
+        n_classes = len(self.criterion.marginals.weight)
+        moments = within_moments(self.X, batch, n_classes, self.sample_weight, out=out)
+        ridge, scale = self.criterion.ridge, self.criterion.scale
+        return fisher_criterion(moments, ridge=ridge, scale=scale, overwrite=True)
+
+
+@dataclass(frozen=True, eq=False)
+class OutputNoise:
+    """Batches of rows with measured outputs."""
+
+    X: Rows
+    outputs: FloatArray
+    sample_weight: FloatArray | None
+    criterion: R2Criterion
+
+    @property
+    def strata(self) -> IntArray:
+        """There is but one."""
+        return np.zeros(len(self.outputs), dtype=np.int64)
+
+    def batch_criterion(self, batch: IntArray, out: FloatArray) -> Criterion:
+        """R² on some of the rows, in units of the variances on all; its A is `out`."""
+        moments = joint_moments(self.X, self.outputs, self.sample_weight, rows=batch >= 0, out=out)
+        return r2_criterion(
+            moments,
+            ridge=self.criterion.ridge,
+            scale=self.criterion.scale,
+            output_scale=np.sqrt(self.criterion.marginals.output_variance),
+            overwrite=True,
+        )
+
+
+def batch_criteria(
+    noise: Noise, n_batches: int, share: float, n_features: int, rng: np.random.Generator
+) -> CriterionStack:
+    """Criteria of random batches, each with a share of the rows."""
+    A = np.empty((affordable_batches(n_batches, n_features), n_features, n_features))
+    D = []
+    for out, batch in zip(A, draw_batches(noise.strata, len(A), share, rng), strict=True):
+        # In place: a list of matrices would take the memory twice.
+        D.append(noise.batch_criterion(batch, out).D)
+    return A, np.array(D)
 
 
 def affordable_batches(n_batches: int, n_features: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.moments import JointMoments, WithinMoments
+from safdr._engine.moments import ClassMarginals, JointMarginals, JointMoments, WithinMoments
 
 # A and D of several criteria: (n_criteria, n_features, n_features or n_columns).
 CriterionStack: TypeAlias = tuple[FloatArray, FloatArray]
@@ -82,6 +82,20 @@ class Criterion:
         return float(np.sum(D * np.linalg.solve(self.A[np.ix_(index, index)], D)))
 
 
+@dataclass(frozen=True, eq=False)
+class FisherCriterion(Criterion):
+    """Fisher's ratio, and the rest of the moments that it was made from."""
+
+    marginals: ClassMarginals = field(kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class R2Criterion(Criterion):
+    """R², and the rest of the moments that it was made from."""
+
+    marginals: JointMarginals = field(kw_only=True)
+
+
 def fisher_criterion(
     moments: WithinMoments,
     *,
@@ -89,7 +103,7 @@ def fisher_criterion(
     scale: FloatArray | None = None,
     rank: FloatArray | None = None,
     overwrite: bool = False,
-) -> Criterion:
+) -> FisherCriterion:
     """Fisher discriminant ratio, averaged over the pairs of classes.
 
     A is the sum of the population covariances, and D·D' the scatter between the classes, so that
@@ -129,7 +143,8 @@ def fisher_criterion(
     needless = np.union1d(np.flatnonzero(constant), _redundant(label_copies, D, rank))
     divisor = np.where(constant, 1.0, scale)
     A = _scaled(moments.within, divisor, ridge, overwrite)
-    return Criterion(A, D / divisor[:, None], scale, ridge, needless)
+    D /= divisor[:, None]
+    return FisherCriterion(A, D, scale, ridge, needless, marginals=moments.marginals())
 
 
 def r2_criterion(
@@ -139,7 +154,7 @@ def r2_criterion(
     scale: FloatArray | None = None,
     output_scale: FloatArray | None = None,
     overwrite: bool = False,
-) -> Criterion:
+) -> R2Criterion:
     """Share of the variance of the outputs that a linear model explains: R², their mean.
 
     Parameters
@@ -169,7 +184,8 @@ def r2_criterion(
     output_divisor = np.where(output_scale == 0, 1.0, output_scale) * np.sqrt(len(output_scale))
     D = moments.cross / divisor[:, None] / output_divisor
     A = _scaled(moments.covariance, divisor, ridge, overwrite)
-    return Criterion(A, D, scale, ridge, np.flatnonzero(scale == 0))
+    constant = np.flatnonzero(scale == 0)
+    return R2Criterion(A, D, scale, ridge, constant, marginals=moments.marginals())
 
 
 def _between_classes(weight: FloatArray, mean: FloatArray) -> FloatArray:

@@ -1,23 +1,22 @@
-"""A problem is prepared once, then searched at any size: anneal, then pick by the models' loss."""
+"""A criterion is searched at any size: anneal, then choose by the loss of fitted models."""
 
 from __future__ import annotations
 
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
-from safdr._engine.annealing.chains import subset_values
 from safdr._engine.annealing.complement import Complement
 from safdr._engine.annealing.function_chains import Evaluate
 from safdr._engine.annealing.group_chains import all_count_the_same
 from safdr._engine.annealing.loop import AnnealingSettings, anneal
 from safdr._engine.annealing.quadratic_function import QuadraticObjective
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.batches import affordable_batches, batch_share, draw_batches
+from safdr._engine.batches import Noise, batch_criteria, batch_share
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.criterion import CriterionStack
-from safdr._engine.fits.fits import Fits, PaddedFits, Pick, fit_padded, reordered
-from safdr._engine.problem import Problem
+from safdr._engine.criterion import Criterion, CriterionStack
+from safdr._engine.fits.fits import Fits, Fitter, PaddedFits, fit_padded, reordered
 from safdr._engine.spaces import ClimbingChains, GroupSpace, Space, SwapSpace, UnitSpace, less_cost
 from safdr.result import AnnealingResult, Trace
 
@@ -29,15 +28,15 @@ OWN_LOSS = "negative_criterion"
 
 
 class Search:
-    """A problem, ready to be searched at any size.
+    """A criterion, ready to be searched at any size.
 
     A search is a function of the data, the settings, the seed and the size alone: sizes can be
     searched in any order, together or apart, on any number of threads.
 
     Parameters
     ----------
-    problem : Problem
-        Rows, and what they are to predict.
+    criterion : Criterion or None
+        What to maximise; None where a function of one's own takes its place.
     settings : AnnealingSettings
         How to anneal.
     seed : int
@@ -46,36 +45,40 @@ class Search:
         Which subsets are allowed; None allows all.
     cost : ndarray of shape (n_features,), default=None
         Subtracted from the criterion for each feature of a subset.
-    objective : Evaluate, default=None
-        What to maximise in place of the problem's own criterion, on all rows.
-    pick : Pick, default=None
-        Models whose loss chooses the winner; None takes the problem's own.
-    by_criterion : bool, default=False
-        Whether the criterion or objective chooses the winner, and no model.
+    function : Evaluate, default=None
+        What to maximise in place of the criterion.
+    fitter : Fitter, default=None
+        Models whose loss chooses the winner; without them the criterion or function does.
+    noise : Noise, default=None
+        Where batches come from; None anneals without.
     """
 
     def __init__(
         self,
-        problem: Problem,
+        criterion: Criterion | None,
         *,
         settings: AnnealingSettings,
         seed: int,
+        fitter: Fitter | None = None,
+        noise: Noise | None = None,
         constraints: AllowedSubsets | None = None,
         cost: FloatArray | None = None,
-        objective: Evaluate | None = None,
-        pick: Pick | None = None,
-        by_criterion: bool = False,
+        function: Evaluate | None = None,
     ) -> None:
-        self.problem = problem
         self.settings = settings
         self.seed = seed
         self.cost = cost
-        self.constraints = constraints or AllowedSubsets.make(problem.n_features)
-        self.objective = objective
-        self.pick = None if by_criterion else pick or problem.pick
-        if objective is None:
-            self.criterion = problem.criterion
-            self._lean = self.constraints.without(self.criterion.needless)
+        self.function = function
+        self.fitter = fitter
+        self.noise = noise
+        self.criterion: Any = criterion
+        if constraints is None:
+            assert criterion is not None
+            constraints = AllowedSubsets.make(criterion.n_features)
+        self.constraints = constraints
+        if function is None:
+            assert criterion is not None
+            self._lean = constraints.without(criterion.needless)
         # The batches of the last share asked for: all sizes share them, unless rows are so few that
         # they cost next to nothing.
         self._batches: tuple[float, CriterionStack] | None = None
@@ -110,7 +113,7 @@ class Search:
             self.settings,
             np.random.default_rng(for_batches),
             self._spread_sample(space, rng),
-            origin=0.0 if self.objective is None else None,
+            origin=0.0 if self.function is None else None,
         )
         _check_finite(chains.values)
         more, their_values = self._more_candidates(space, chains)
@@ -121,7 +124,7 @@ class Search:
             subsets=subsets,
             criterion_values=values,
             losses=fits.losses,
-            loss_name=OWN_LOSS if self.pick is None else self.pick.loss_name,
+            loss_name=OWN_LOSS if self.fitter is None else self.fitter.loss_name,
             separated=fits.separated,
             converged=fits.converged,
             coefficients=fits.coefficients,
@@ -133,25 +136,18 @@ class Search:
             drift=chains.drift,
         )
 
-    def criterion_values(self, subsets: IntArray) -> FloatArray:
-        """Value of the problem's own criterion for each of some subsets of one size."""
-        return subset_values(self.criterion, subsets)
-
     def prepare(self, size: int) -> Search:
         """Compute ahead what a search at this size shares with others, and return itself."""
-        if self.objective is None:
+        if self.function is None:
             self._space(size, 1)
-        if self.pick is None:
-            # For the final model; threads that came to it at the same time would spoil it.
-            _ = self.problem.pick
         return self
 
     def _space(self, size: int, n_threads: int) -> Space:
         """The allowed subsets of this size."""
         constraints = self._constraints_for(size)
         n_proposals = max(1, round(self.settings.sweeps * len(constraints.units)))
-        if self.objective is not None:
-            return UnitSpace(self._priced(self.objective), 0, constraints, size, n_proposals, False)
+        if self.function is not None:
+            return UnitSpace(self._priced(self.function), 0, constraints, size, n_proposals, False)
         batches = self._batches_for(size)
         if constraints.swaps_alone:
             return SwapSpace(
@@ -201,7 +197,7 @@ class Search:
 
     def _constraints_for(self, size: int) -> AllowedSubsets:
         """Without the features that no subset needs, unless there are too few others."""
-        if self.objective is None and self._lean.has_size(size):
+        if self.function is None and self._lean.has_size(size):
             return self._lean
         self.constraints.check_size(size)
         return self.constraints
@@ -227,12 +223,12 @@ class Search:
         return climbed[best : best + 1], values[best : best + 1]
 
     def _fits(self, subsets: IntArray, values: FloatArray, n_threads: int) -> Fits:
-        """Models on the candidates; without a pick the criterion itself is what counts."""
-        if self.pick is None:
+        """Models on the candidates; without a fitter the criterion itself is what counts."""
+        if self.fitter is None:
             n = len(subsets)
             none, zeros = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
             return PaddedFits(-values, none, ~none, None, None, zeros)
-        fit = partial(fit_padded, self.pick, n_threads=n_threads)
+        fit = partial(fit_padded, self.fitter, n_threads=n_threads)
         if self.cost is not None:
             # The winner need not have the smallest loss.
             return fit(subsets, best_only=False)
@@ -250,12 +246,12 @@ class Search:
         against that without features, over what its criterion value is above that of no features
         (0, or where a criterion of one's own started).
         """
-        if self.cost is None or self.pick is None:
+        if self.cost is None or self.fitter is None:
             return np.zeros(len(losses))
         cost = np.append(self.cost, 0.0)[subsets].sum(axis=1)
         best = int(np.argmin(losses))
-        gained = max(0.0, self.pick.baseline() - float(losses[best]))
-        origin = 0.0 if self.objective is None else float(trace.mean[0])
+        gained = max(0.0, self.fitter.baseline() - float(losses[best]))
+        origin = 0.0 if self.function is None else float(trace.mean[0])
         value = float(values[best] + cost[best]) - origin
         return cost * gained / max(value, float(trace.std[0]), np.finfo(float).tiny)
 
@@ -263,13 +259,18 @@ class Search:
         """Criteria of the batches that suit this size; None where there is no noise."""
         # With groups, a subset may have more columns than it counts.
         n_columns = self._constraints_for(size).max_columns(size)
+        if self.noise is None or not self.settings.noisy:
+            return None
         share = batch_share(self.settings.batch_fraction, n_columns, self._class_counts)
-        if not self.settings.noisy or share >= 1.0:
+        if share >= 1.0:
             return None
         # Threads may come here at the same time; for one share they compute the same.
         known = self._batches
         if known is None or known[0] != share:
-            known = self._batches = (share, self._draw_batches(share))
+            rng = np.random.default_rng(np.random.SeedSequence([self.seed]))
+            n_batches, n_features = self.settings.n_batches, self.criterion.n_features
+            criteria = batch_criteria(self.noise, n_batches, share, n_features, rng)
+            known = self._batches = (share, criteria)
         return known[1]
 
     def _complement_for(
@@ -291,17 +292,8 @@ class Search:
     @cached_property
     def _class_counts(self) -> IntArray:
         """Rows of each class."""
-        return np.bincount(self.problem.strata)
-
-    def _draw_batches(self, share: float) -> CriterionStack:
-        rng = np.random.default_rng(np.random.SeedSequence([self.seed]))
-        n_batches = affordable_batches(self.settings.n_batches, self.problem.n_features)
-        A = np.empty((n_batches, *self.criterion.A.shape))
-        D = np.empty((n_batches, *self.criterion.D.shape))
-        for i, batch in enumerate(draw_batches(self.problem.strata, n_batches, share, rng)):
-            # In place: a list of matrices would take the memory twice.
-            D[i] = self.problem.batch_criterion(batch, A[i]).D
-        return A, D
+        assert self.noise is not None
+        return np.bincount(self.noise.strata)
 
 
 def _check_finite(values: FloatArray) -> None:

@@ -20,7 +20,7 @@ from safdr._engine.annealing.function_chains import Evaluate
 from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.fits.fits import Pick
+from safdr._engine.fits.fits import Fitter
 from safdr._engine.search import Search
 from safdr._estimators.feature_groups import feature_groups, measure_subsets, random_subsets
 from safdr._estimators.feature_names import FeatureSpec
@@ -170,33 +170,44 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> Search:
         """The search on rows that are usable."""
         cost = self._cost()
+        function = self._function(rows, seed, n_jobs)
+        criterion: Any = None
+        noise = None
+        if function is None:
+            criterion = rows.criterion(float(self.ridge), constraints.rank(cost))
+            noise = rows.noise(criterion)
         return Search(
-            rows.problem(float(self.ridge), constraints.rank(cost)),
+            criterion,
             settings=self._settings(),
             seed=seed,
+            fitter=self._fitter(rows, criterion, seed),
+            noise=noise,
             constraints=constraints,
             cost=cost,
-            objective=self._objective(rows, seed, n_jobs),
-            pick=self._pick(rows, seed),
-            by_criterion=self._by_criterion(),
+            function=function,
         )
 
-    def _objective(self, rows: Rows, seed: int, n_jobs: int) -> Evaluate | None:
+    def _function(self, rows: Rows, seed: int, n_jobs: int) -> Evaluate | None:
         function = as_objective(self.criterion, seed)
         if function is None:
             return None
         return CachedObjective(RowsObjective(function, rows), Workers(n_jobs))
 
-    def _pick(self, rows: Rows, seed: int) -> Pick | None:
-        """The models that choose the winner; None for the linear ones."""
-        if self.pick != "auto" or self.estimator is None:
+    def _fitter(self, rows: Rows, criterion: Any, seed: int) -> Fitter | None:
+        """The models that choose the winner; None where the criterion does."""
+        if self.pick == "criterion":
             return None
-        return ModelPick(self.estimator, rows, seed)
+        if self.pick == "auto" and self.estimator is not None:
+            return ModelPick(self.estimator, rows, seed)
+        if self.pick == "auto" and self.criterion is not None:
+            return None
+        return self._linear_fitter(rows, criterion)
 
-    def _by_criterion(self) -> bool:
-        """Whether the criterion chooses the winner."""
-        own = self.criterion is not None and self.estimator is None
-        return self.pick == "criterion" or (self.pick == "auto" and own)
+    def _linear_fitter(self, rows: Rows, criterion: Any) -> Fitter:
+        """The linear models of the task; without a criterion at hand, one is made for them."""
+        if criterion is None:
+            criterion = rows.criterion(float(self.ridge))
+        return rows.fitter(criterion)
 
     # ---- From the search to a model ---------------------------------------------------------
 
@@ -225,7 +236,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         best: int = result.best
         fits: Any = result
         if result.coefficients is None:
-            best, fits = 0, search.problem.pick.fit(result.subset[None])
+            best, fits = 0, self._linear_fitter(rows, search.criterion).fit(result.subset[None])
         warn_if_unfinished(bool(fits.converged[best] or fits.separated[best]), result.size)
         linear = self._linear_model(
             rows,

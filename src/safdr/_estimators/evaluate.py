@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from safdr._engine.annealing.chains import subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._estimators.parameters import n_workers
 from safdr._estimators.path import selector_for
@@ -102,11 +103,11 @@ def evaluate_subsets(
     template = selector_for(task, ridge=ridge, n_jobs=n_jobs)
     rows = template._usable(template._validate_rows(X, y, sample_weight))
     wanted = _check_subsets(subsets, rows.X.shape[1])
-    search = template._search(rows, template._constraints(), seed=0)
+    criterion: Any = rows.criterion(float(template.ridge))
     return SubsetEvaluation(
         subsets=wanted,
-        criterion_values=search.criterion_values(wanted),
-        fits=search.problem.pick.fit(wanted, n_threads=n_workers(n_jobs)),
+        criterion_values=subset_values(criterion, wanted),
+        fits=rows.fitter(criterion).fit(wanted, n_threads=n_workers(n_jobs)),
     )
 
 

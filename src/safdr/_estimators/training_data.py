@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Number, Real
 from typing import Any, TypeAlias
 
@@ -12,7 +13,13 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.problem import ClassProblem, RegressionProblem
+from safdr._engine.batches import ClassNoise, OutputNoise
+from safdr._engine.criterion import FisherCriterion, R2Criterion, fisher_criterion, r2_criterion
+from safdr._engine.fits.fits import Fitter
+from safdr._engine.fits.least_squares import LeastSquaresData
+from safdr._engine.fits.logistic import LogisticData
+from safdr._engine.fits.multinomial import MultinomialData
+from safdr._engine.moments import joint_moments, within_moments
 from safdr._estimators.parameters import as_float
 from safdr._estimators.validation import (
     ALL_ZERO,
@@ -86,10 +93,25 @@ class ClassRows:
             return self
         return self.take(self.sample_weight > 0)
 
-    def problem(self, ridge: float, rank: FloatArray | None = None) -> ClassProblem:
-        """What is to be searched."""
-        classes = (self.codes, len(self.classes))
-        return ClassProblem(self.X, *classes, self.sample_weight, ridge=ridge, rank=rank)
+    def criterion(self, ridge: float, rank: FloatArray | None = None) -> FisherCriterion:
+        """Fisher's ratio; of features that say the same, those of the lowest rank are needed."""
+        moments = within_moments(self.X, self.codes, len(self.classes), self._relative_weight)
+        # Of many features, one matrix must do for the criterion and the start of the fits.
+        return fisher_criterion(moments, ridge=ridge, rank=rank, overwrite=True)
+
+    def noise(self, criterion: FisherCriterion) -> ClassNoise:
+        """Where batches of these rows come from."""
+        return ClassNoise(self.X, self.codes, self._relative_weight, criterion)
+
+    def fitter(self, criterion: FisherCriterion) -> Fitter:
+        """Unpenalised logistic models: binary, or multinomial."""
+        kind = LogisticData if len(self.classes) == 2 else MultinomialData
+        rows = (self.X, self.codes, self._relative_weight)
+        return kind(*rows, criterion.marginals, criterion.covariances)
+
+    @cached_property
+    def _relative_weight(self) -> FloatArray | None:
+        return _relative(self.sample_weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +157,26 @@ class MeasuredRows:
         _check_not_constant(rows.X)
         return rows
 
-    def problem(self, ridge: float, rank: FloatArray | None = None) -> RegressionProblem:
-        """What is to be searched; no output is a feature by another name, so ranks don't count."""
-        outputs = self.y.reshape(len(self.y), -1)
-        return RegressionProblem(self.X, outputs, self.sample_weight, ridge=ridge)
+    def criterion(self, ridge: float, rank: FloatArray | None = None) -> R2Criterion:
+        """R²; no output is a feature by another name, so ranks don't count."""
+        moments = joint_moments(self.X, self._outputs, self._relative_weight)
+        return r2_criterion(moments, ridge=ridge, overwrite=True)
+
+    def noise(self, criterion: R2Criterion) -> OutputNoise:
+        """Where batches of these rows come from."""
+        return OutputNoise(self.X, self._outputs, self._relative_weight, criterion)
+
+    def fitter(self, criterion: R2Criterion) -> Fitter:
+        """Least-squares models."""
+        return LeastSquaresData(criterion.marginals, criterion.covariances)
+
+    @property
+    def _outputs(self) -> FloatArray:
+        return self.y.reshape(len(self.y), -1)
+
+    @cached_property
+    def _relative_weight(self) -> FloatArray | None:
+        return _relative(self.sample_weight)
 
 
 Rows: TypeAlias = ClassRows | MeasuredRows
@@ -191,6 +229,11 @@ def validate_measured_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -
     _check_outputs(y)
     weight = None if sample_weight is None else checked_weight(sample_weight, X)
     return MeasuredRows(X, y, weight)
+
+
+def _relative(sample_weight: FloatArray | None) -> FloatArray | None:
+    """In units of the largest: nothing depends on that but the range of the numbers."""
+    return None if sample_weight is None else sample_weight / sample_weight.max()
 
 
 def _numbers(y: Any) -> Any:

@@ -15,10 +15,9 @@ from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
 from safdr._engine.moments import within_moments
-from safdr._engine.problem import ClassProblem
-from safdr._engine.search import Search
 from safdr._engine.spaces import SwapSpace
 from safdr.testing import all_subsets, check_chains
+from searching import class_rows, class_search
 
 ALL = np.arange(N_FEATURES)
 
@@ -198,16 +197,16 @@ def test_drift_is_that_of_values_and_small(rng):
 # ---- In a search --------------------------------------------------------------------------------
 
 
-def problem_of(rng, n=200, n_features=10):
+def rows_of(rng, n=200, n_features=10):
     X = rng.normal(size=(n, n_features)) @ (
         np.eye(n_features) + 0.3 * rng.normal(size=(n_features, n_features))
     )
     y = (X[:, :4].sum(axis=1) + rng.normal(size=n) > 0).astype(np.int64)
-    return ClassProblem(X, y)
+    return X, y
 
 
-def search_of(problem, **options):
-    return Search(problem, settings=AnnealingSettings(n_replicas=10), seed=0, **options)
+def search_of(rows, **options):
+    return class_search(*rows, settings=AnnealingSettings(n_replicas=10), seed=0, **options)
 
 
 @pytest.mark.parametrize(
@@ -222,25 +221,26 @@ def search_of(problem, **options):
     ],
 )
 def test_it_serves_subsets_of_more_than_half_without_other_limits(rng, size, options, turned):
-    space = search_of(problem_of(rng), **options)._space(size, 1)
+    space = search_of(rows_of(rng), **options)._space(size, 1)
     assert isinstance(space, SwapSpace)
     assert (space.complement is not None) == turned
 
 
 def test_sizes_share_it(rng):
-    search = search_of(problem_of(rng))
+    search = search_of(rows_of(rng))
     assert search._space(6, 1).complement is search._space(9, 1).complement
 
 
 def test_the_best_of_all_is_found_either_way(rng):
-    problem = problem_of(rng)
+    rows = rows_of(rng)
+    criterion = class_rows(*rows).criterion(1e-6)
     for size in range(6, 10):
-        result = search_of(problem).run(size)
+        result = search_of(rows).run(size)
         every = np.array(list(itertools.combinations(range(10), size)))
-        best = subset_values(problem.criterion, every).max()
+        best = subset_values(criterion, every).max()
         assert result.criterion_values.max() == pytest.approx(best, rel=1e-9)
         np.testing.assert_allclose(
-            result.criterion_values, subset_values(problem.criterion, result.subsets), rtol=1e-9
+            result.criterion_values, subset_values(criterion, result.subsets), rtol=1e-9
         )
 
 

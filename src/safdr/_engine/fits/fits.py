@@ -39,7 +39,7 @@ class Fits(Protocol):
         """Iterations of each fit."""
 
 
-class Pick(Protocol):
+class Fitter(Protocol):
     """Fits models to subsets of one size."""
 
     @property
@@ -95,17 +95,17 @@ def reordered(fits: Fits, order: IntArray) -> PaddedFits:
     )
 
 
-def fit_padded(pick: Pick, subsets: IntArray, *, best_only: bool, n_threads: int) -> Fits:
+def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads: int) -> Fits:
     """Fit a model to each subset, where rows may be filled up with -1.
 
     Parameters
     ----------
-    pick : Pick
+    fitter : Fitter
         What to fit.
     subsets : ndarray of shape (n_subsets, longest)
         Features of each subset, then -1.
     best_only, n_threads
-        As `Pick.fit` takes them.
+        As `Fitter.fit` takes them.
 
     Returns
     -------
@@ -113,9 +113,9 @@ def fit_padded(pick: Pick, subsets: IntArray, *, best_only: bool, n_threads: int
     """
     lengths = np.sum(subsets >= 0, axis=1)
     if lengths.min() == subsets.shape[1]:
-        return pick.fit(subsets, best_only=best_only, n_threads=n_threads)
+        return fitter.fit(subsets, best_only=best_only, n_threads=n_threads)
     parts = {
-        int(length): pick.fit(
+        int(length): fitter.fit(
             subsets[lengths == length, :length],
             best_only=best_only,
             n_threads=n_threads,

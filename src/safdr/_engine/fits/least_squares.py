@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.interrupt import look_up
-from safdr._engine.moments import JointMoments
+from safdr._engine.moments import JointMarginals, JointMoments
 
 # Directions in which standardised features have less variance than this (for each of them) are left
 # alone: rounding leaves some 1e-15 where there is none, so slopes along 1e-12 have three digits.
@@ -68,16 +68,25 @@ class LeastSquaresData:
         which None takes.
     """
 
+    loss_name = "squared_error"
+
     def __init__(
         self,
-        moments: JointMoments,
+        moments: JointMarginals,
         covariances: Callable[[IntArray], FloatArray] | None = None,
     ) -> None:
         self._mean = moments.mean
         self._output_mean = moments.output_mean
         self._cross = moments.cross
         self._output_variance = moments.output_variance
-        self._covariances = moments.blocks if covariances is None else covariances
+        if covariances is None:
+            assert isinstance(moments, JointMoments)
+            covariances = moments.blocks
+        self._covariances = covariances
+
+    def baseline(self) -> float:
+        """Squared error of the model without features."""
+        return float(self._output_variance.mean())
 
     def fit(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from safdr._engine.fits.columns import (
     renumbered,
 )
 from safdr._engine.fits.shortlist import Fitted, fit_contenders, in_turn
-from safdr._engine.moments import WithinMoments
+from safdr._engine.moments import ClassMarginals, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
 # that without features). The step that follows leaves next to nothing.
@@ -100,12 +100,14 @@ class LogisticData:
         `moments.blocks` does, which None takes.
     """
 
+    loss_name = "cross_entropy"
+
     def __init__(
         self,
         X: Rows,
         codes: IntArray,
         sample_weight: FloatArray | None,
-        moments: WithinMoments,
+        moments: ClassMarginals,
         covariances: Callable[[IntArray], FloatArray] | None = None,
     ) -> None:
         self._y = (codes == 1).astype(np.float64)
@@ -113,13 +115,31 @@ class LogisticData:
         mean, variance = moments.total_variance()
         scale = np.sqrt(variance)
         self._scale = np.where(scale > 0, scale, 1.0)
-        self._center = middle(X, mean, self._scale)
-        self._columns = StandardisedColumns(X, self._center, self._scale)
-        self._means = (moments.mean - self._center) / self._scale
-        self._covariances = moments.blocks if covariances is None else covariances
+        self._X, self._mean, self._class_means = X, mean, moments.mean
+        if covariances is None:
+            assert isinstance(moments, WithinMoments)
+            covariances = moments.blocks
+        self._covariances = covariances
         self._log_odds = float(np.log(moments.weight[1] / moments.weight[0]))
         share = moments.weight / moments.weight.sum()
         self._null_loss = -float(share @ np.log(share))
+
+    @cached_property
+    def _center(self) -> FloatArray:
+        return middle(self._X, self._mean, self._scale)
+
+    @cached_property
+    def _columns(self) -> StandardisedColumns:
+        return StandardisedColumns(self._X, self._center, self._scale)
+
+    @cached_property
+    def _means(self) -> FloatArray:
+        """Of each class, standardised."""
+        return (self._class_means - self._center) / self._scale
+
+    def baseline(self) -> float:
+        """Cross-entropy of the model without features."""
+        return self._null_loss
 
     def fit(
         self,

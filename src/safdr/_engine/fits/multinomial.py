@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from safdr import _core
 from safdr._engine.arrays import FloatArray, IntArray, Rows
 from safdr._engine.fits.columns import Design, Portion, StandardisedColumns, distinct_rows, middle
 from safdr._engine.fits.shortlist import Fitted, carry_on, fit_contenders, in_turn
-from safdr._engine.moments import WithinMoments
+from safdr._engine.moments import ClassMarginals, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
 # that without features). The step that follows leaves next to nothing.
@@ -87,12 +87,14 @@ class MultinomialData:
         `moments.blocks` does, which None takes.
     """
 
+    loss_name = "cross_entropy"
+
     def __init__(
         self,
         X: Rows,
         codes: IntArray,
         sample_weight: FloatArray | None,
-        moments: WithinMoments,
+        moments: ClassMarginals,
         covariances: Callable[[IntArray], FloatArray] | None = None,
     ) -> None:
         self._codes = np.ascontiguousarray(codes, dtype=np.int32)
@@ -101,10 +103,28 @@ class MultinomialData:
         mean, variance = moments.total_variance()
         scale = np.sqrt(variance)
         self._scale = np.where(scale > 0, scale, 1.0)
-        self._center = middle(X, mean, self._scale)
-        self._columns = StandardisedColumns(X, self._center, self._scale)
-        self._means = (moments.mean - self._center) / self._scale
-        self._covariances = moments.blocks if covariances is None else covariances
+        self._X, self._mean, self._class_means = X, mean, moments.mean
+        if covariances is None:
+            assert isinstance(moments, WithinMoments)
+            covariances = moments.blocks
+        self._covariances = covariances
+
+    @cached_property
+    def _center(self) -> FloatArray:
+        return middle(self._X, self._mean, self._scale)
+
+    @cached_property
+    def _columns(self) -> StandardisedColumns:
+        return StandardisedColumns(self._X, self._center, self._scale)
+
+    @cached_property
+    def _means(self) -> FloatArray:
+        """Of each class, standardised."""
+        return (self._class_means - self._center) / self._scale
+
+    def baseline(self) -> float:
+        """Cross-entropy of the model without features."""
+        return -float(self._class_share @ np.log(self._class_share))
 
     def fit(
         self,

@@ -13,31 +13,27 @@ from safdr._engine.moments.sparse import ShiftedRows, mostly_zero
 
 
 @dataclass(frozen=True, eq=False)
-class JointMoments:
-    """Means of features and outputs, and their population covariances.
-
-    Attributes
-    ----------
-    weight : float
-        Sum of the sample weights.
-    mean : ndarray of shape (n_features,)
-        Weighted mean of the features.
-    output_mean : ndarray of shape (n_outputs,)
-        Weighted mean of the outputs.
-    covariance : ndarray of shape (n_features, n_features)
-        Of the features with each other.
-    cross : ndarray of shape (n_features, n_outputs)
-        Covariance of the features with the outputs.
-    output_variance : ndarray of shape (n_outputs,)
-        Variance of each output.
-    """
+class JointMarginals:
+    """Moments of outputs, and of each feature by itself with them."""
 
     weight: float
-    mean: FloatArray
-    output_mean: FloatArray
-    covariance: FloatArray
-    cross: FloatArray
-    output_variance: FloatArray
+    mean: FloatArray  # (n_features,)
+    output_mean: FloatArray  # (n_outputs,)
+    output_variance: FloatArray  # (n_outputs,)
+    cross: FloatArray  # covariances of features with outputs: (n_features, n_outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class JointMoments(JointMarginals):
+    """Means of features and outputs, and their population covariances."""
+
+    covariance: FloatArray  # of the features with each other
+
+    def marginals(self) -> JointMarginals:
+        """What is left without the covariances of the features."""
+        return JointMarginals(
+            self.weight, self.mean, self.output_mean, self.output_variance, self.cross
+        )
 
     def blocks(self, subsets: IntArray) -> FloatArray:
         """The part of `covariance` of each subset, of shape (n_subsets, size, size)."""
@@ -80,7 +76,7 @@ def joint_moments(
     of_features = _of_sparse_rows if mostly_zero(X) else _of_blocks
     weight, mean, cross = of_features(covariance, X, taken, sample_weight, outputs)
     output_variance = np.einsum("ij,ij->j", outputs[taken], outputs[taken]) / weight
-    return JointMoments(weight, mean, output_mean, covariance, cross / weight, output_variance)
+    return JointMoments(weight, mean, output_mean, output_variance, cross / weight, covariance)
 
 
 def _of_blocks(

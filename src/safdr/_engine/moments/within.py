@@ -12,31 +12,29 @@ from safdr._engine.moments.sparse import SparseScatterSum, mostly_zero
 
 
 @dataclass(frozen=True, eq=False)
-class WithinMoments:
-    """Weight and mean of each class, and the sum of their covariances.
+class ClassMarginals:
+    """Moments of each feature by itself, in each class."""
 
-    Attributes
-    ----------
-    weight : ndarray of shape (n_classes,)
-        Sum of the sample weights.
-    mean : ndarray of shape (n_classes, n_features)
-        Weighted mean of the features.
-    squares : ndarray of shape (n_classes, n_features)
-        Weighted sum of the squares of each feature around its class mean.
-    within : ndarray of shape (n_features, n_features)
-        Sum over the classes of their population covariances.
-    """
-
-    weight: FloatArray
-    mean: FloatArray
-    squares: FloatArray
-    within: FloatArray
+    weight: FloatArray  # of each class
+    mean: FloatArray  # (n_classes, n_features)
+    squares: FloatArray  # around the mean of the class, summed: (n_classes, n_features)
 
     def total_variance(self) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of each feature over all classes together."""
         within = self.squares.sum(axis=0) / self.weight.sum()
         mean, between = joined_mean(self.weight, self.mean)
         return mean, within + np.sum(between**2, axis=0) / self.weight.sum()
+
+
+@dataclass(frozen=True, eq=False)
+class WithinMoments(ClassMarginals):
+    """Moments of each class, with one covariance for all: the sum of theirs."""
+
+    within: FloatArray
+
+    def marginals(self) -> ClassMarginals:
+        """What is left without the covariances."""
+        return ClassMarginals(self.weight, self.mean, self.squares)
 
     def blocks(self, subsets: IntArray) -> FloatArray:
         """The part of `within` that belongs to each subset, of shape (n_subsets, size, size)."""
