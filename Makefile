@@ -1,7 +1,8 @@
 # make demo          install into .venv, choose features on the breast-cancer data, print them
 # make paper         the paper's table in small: few repeats, the data sets that are there, to build/paper
 # make test          install for development into .venv, run the tests
-# make lint          ruff, clang-format and mypy
+# make lint          ruff, clang-format, the stub of the core, and mypy
+# make stub          the signatures of the core, from what is compiled, to src/safdr/_core.pyi
 # make sanitize      the kernel tests on a core built with AddressSanitizer and UndefinedBehaviorSanitizer
 # make fuzz          random inputs for an hour, each checked by something slower (SECONDS=60 for a minute)
 # make hunt          20 000 logistic and softmax fits against an independent solver
@@ -14,13 +15,15 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 CPP := $(wildcard src/safdr/_core/*.?pp src/safdr/_core/*/*.?pp)
+STUB := src/safdr/_core.pyi
+make-stub = $(PY) -m nanobind.stubgen -q -m safdr._core -o $(1) && $(VENV)/bin/ruff format -q $(1)
 CORE := CMakeLists.txt pyproject.toml $(CPP)
 KERNEL_TESTS := tests/engine/annealing tests/engine/fits
 SECONDS ?= 3600
 REPEATS ?= 3
 SEED ?= 0
 
-.PHONY: demo paper test lint sanitize fuzz hunt bench kernel-count kernel-renew clean
+.PHONY: demo paper test lint stub sanitize fuzz hunt bench kernel-count kernel-renew clean
 
 demo:
 	@test -e $(VENV)/dev || $(MAKE) --no-print-directory $(VENV)/user
@@ -39,7 +42,12 @@ lint: $(VENV)/dev
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/clang-format --dry-run -Werror $(CPP)
+	$(call make-stub,build/_core.pyi)
+	@diff $(STUB) build/_core.pyi || { echo 'The stub of the core is out of date: run make stub.'; exit 1; }
 	$(VENV)/bin/mypy
+
+stub: $(VENV)/dev
+	$(call make-stub,$(STUB))
 
 # Python itself is not sanitized, so the runtimes are loaded first, and what it still holds at exit is
 # no leak. An empty environment that finds all packages by PYTHONPATH takes the sanitized core, since

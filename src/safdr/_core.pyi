@@ -1,17 +1,36 @@
-"""Signatures of the compiled core."""
+"""
+Compiled core of safdr: sweeps over subsets, and fits. Private; may change at any time.
+"""
 
-import numpy as np
+from typing import Annotated
+
+import numpy
 from numpy.typing import NDArray
 
 def sweep(
-    A: NDArray[np.float64],
-    D: NDArray[np.float64],
-    A_all: NDArray[np.float64],
-    D_all: NDArray[np.float64],
-    order: NDArray[np.int32],
-    streams: NDArray[np.uint64],
-    beta: NDArray[np.float64],
-    which: NDArray[np.int64] | None,
+    A: Annotated[
+        NDArray[numpy.float64],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ],
+    D: Annotated[
+        NDArray[numpy.float64],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ],
+    A_all: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    D_all: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    order: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
+    streams: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu")],
+    beta: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    which: Annotated[
+        NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ]
+    | None,
     *,
     size: int,
     n_fixed: int,
@@ -19,13 +38,31 @@ def sweep(
     n_proposals: int,
     collinear_tol: float,
     n_threads: int,
-    conflicts: NDArray[np.uint8] | None = None,
-    cost: NDArray[np.float64] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]: ...
+    conflicts: Annotated[
+        NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
+    cost: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
+) -> tuple[
+    Annotated[NDArray[numpy.int64], dict(shape=(None, None))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+]:
+    """
+    Sweep replicas, in place. Returns accepted swaps, criterion values on all rows, and drift.
+    """
+
 def climb(
-    A: NDArray[np.float64],
-    D: NDArray[np.float64],
-    order: NDArray[np.int32],
+    A: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    D: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    order: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
     *,
     size: int,
     n_fixed: int,
@@ -33,29 +70,73 @@ def climb(
     downhill: bool,
     collinear_tol: float,
     n_threads: int,
-    conflicts: NDArray[np.uint8] | None = None,
-    cost: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]: ...
-def count_needless(
-    A: NDArray[np.float64],
-    D: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    features: NDArray[np.int32],
+    conflicts: Annotated[
+        NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
+    cost: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    Move replicas uphill, in place, until no swap gains. Returns their criterion values.
+    """
+
+def count_redundant(
+    A: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    D: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    starts: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    features: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
     *,
     collinear_tol: float,
-) -> NDArray[np.int64]: ...
-def sweep_units(
-    A: NDArray[np.float64],
-    D: NDArray[np.float64],
-    A_all: NDArray[np.float64],
-    D_all: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    features: NDArray[np.int32],
-    needless: NDArray[np.int64] | None,
-    order: NDArray[np.int32],
-    streams: NDArray[np.uint64],
-    beta: NDArray[np.float64],
-    which: NDArray[np.int64] | None,
+) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """
+    Count the features of each group that are linear combinations of its others.
+    """
+
+def sweep_groups(
+    A: Annotated[
+        NDArray[numpy.float64],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ],
+    D: Annotated[
+        NDArray[numpy.float64],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ],
+    A_all: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    D_all: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    starts: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    features: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    redundant: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    order: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
+    streams: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu")],
+    beta: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    which: Annotated[
+        NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ]
+    | None,
     *,
     width: int,
     size: int,
@@ -64,16 +145,40 @@ def sweep_units(
     n_proposals: int,
     collinear_tol: float,
     n_threads: int,
-    conflicts: NDArray[np.uint8] | None = None,
-    cost: NDArray[np.float64] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
-def climb_units(
-    A: NDArray[np.float64],
-    D: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    features: NDArray[np.int32],
-    needless: NDArray[np.int64] | None,
-    order: NDArray[np.int32],
+    conflicts: Annotated[
+        NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
+    cost: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
+) -> tuple[
+    Annotated[NDArray[numpy.int64], dict(shape=(None, None))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
+]:
+    """
+    Sweep replicas over feature groups, in place. Returns accepted swaps, and values on all rows.
+    """
+
+def climb_groups(
+    A: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    D: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    starts: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    features: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    redundant: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    order: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
     *,
     width: int,
     size: int,
@@ -81,85 +186,213 @@ def climb_units(
     n_usable: int,
     collinear_tol: float,
     n_threads: int,
-    conflicts: NDArray[np.uint8] | None = None,
-    cost: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]: ...
+    conflicts: Annotated[
+        NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
+    cost: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    Move replicas over feature groups uphill, in place. Returns their values.
+    """
+
 def subset_values(
-    A: NDArray[np.float64],
-    D: NDArray[np.float64],
-    subsets: NDArray[np.int32],
+    A: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    D: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    subsets: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
     *,
     n_threads: int,
-    left: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]: ...
+    left: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")]
+    | None = None,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    Criterion value of each subset. Writes to `left` the variance that members leave to the one after them.
+    """
+
 def walk(
-    A: NDArray[np.float64],
-    D: NDArray[np.float64],
-    subset: NDArray[np.int32],
-    positions: NDArray[np.int64],
-    candidates: NDArray[np.int64],
+    A: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    D: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    subset: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    positions: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    candidates: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
     *,
     collinear_tol: float,
-) -> tuple[NDArray[np.float64], float]: ...
+) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], float]:
+    """
+    Make swaps on the incremental state. Returns the gain of each as the kernel sees it, and the drift.
+    """
+
 def standardise(
-    X: NDArray[np.float64],
-    center: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    columns: NDArray[np.int32],
-) -> NDArray[np.float64]: ...
-def to_single(Z: NDArray[np.float64]) -> NDArray[np.float32]: ...
+    X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu", writable=False)],
+    center: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    scale: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    columns: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]:
+    """
+    Standardised columns and a column of ones, in blocks of rows, as the fits read them.
+    """
+
+def to_single(
+    Z: Annotated[
+        NDArray[numpy.float64],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ],
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None, None))]:
+    """Standardised columns in single precision."""
+
 def local_model(
-    Z: NDArray[np.float64],
-    single: NDArray[np.float32],
-    wild: NDArray[np.uint8],
-    y: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
-    columns: NDArray[np.int32],
-    coefficients: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    Z: Annotated[
+        NDArray[numpy.float64],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ],
+    single: Annotated[
+        NDArray[numpy.float32],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ],
+    wild: Annotated[
+        NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    y: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    columns: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    coefficients: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
+]:
+    """Gradient and Hessian of the mean cross-entropy at some coefficients."""
+
 def fit_logistic(
-    Z: NDArray[np.float64],
-    single: NDArray[np.float32],
-    wild: NDArray[np.uint8],
-    y: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
-    subsets: NDArray[np.int32],
+    Z: Annotated[
+        NDArray[numpy.float64],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ],
+    single: Annotated[
+        NDArray[numpy.float32],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ],
+    wild: Annotated[
+        NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    y: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    subsets: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
     *,
-    start: NDArray[np.float64] | None = None,
-    model: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]
+    start: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
+    model: tuple[
+        Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        Annotated[
+            NDArray[numpy.float64],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+    ]
     | None = None,
     max_iter: int,
     tol: float,
     exact: bool,
-    rival: float,
-    contest: bool,
+    incumbent: float,
+    best_only: bool,
     n_threads: int,
 ) -> tuple[
-    NDArray[np.float64],
-    NDArray[np.float64],
-    NDArray[np.bool_],
-    NDArray[np.bool_],
-    NDArray[np.float64],
-    NDArray[np.int64],
-]: ...
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.bool_], dict(shape=(None,))],
+    Annotated[NDArray[numpy.bool_], dict(shape=(None,))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+]:
+    """
+    Fit a logistic model to each subset.
+
+    Returns coefficients, cross-entropies, whether separated, whether converged, what is left, steps.
+    """
+
 def fit_multinomial(
-    Z: NDArray[np.float64],
-    wild: NDArray[np.uint8],
-    codes: NDArray[np.int32],
-    weight: NDArray[np.float64] | None,
-    subsets: NDArray[np.int32],
-    start: NDArray[np.float64],
+    Z: Annotated[
+        NDArray[numpy.float64],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ],
+    wild: Annotated[
+        NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    codes: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    subsets: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    start: Annotated[
+        NDArray[numpy.float64],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ],
     *,
     max_iter: int,
     tol: float,
     exact: bool,
-    contest: bool,
+    best_only: bool,
     n_threads: int,
 ) -> tuple[
-    NDArray[np.float64],
-    NDArray[np.float64],
-    NDArray[np.bool_],
-    NDArray[np.bool_],
-    NDArray[np.float64],
-    NDArray[np.int64],
-]: ...
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.bool_], dict(shape=(None,))],
+    Annotated[NDArray[numpy.bool_], dict(shape=(None,))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+]:
+    """Fit a softmax model to each subset. Returns the same as fit_logistic."""

@@ -5,6 +5,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -41,27 +42,30 @@ using Matrix = Array<T, nb::ndim<2>>;
 template <class T>
 using Stack = Array<T, nb::ndim<3>>;
 
-// A new NumPy array that owns its memory, on a cache-line boundary.
-template <class T>
-struct NewArray {
-  safdr::AlignedBuffer<T> data;
-  std::vector<std::size_t> shape;
+template <class T, int N>
+using Result = nb::ndarray<nb::numpy, T, nb::ndim<N>>;
 
-  explicit NewArray(std::vector<std::size_t> dimensions)
-      : NewArray(dimensions,
-                 std::accumulate(dimensions.begin(), dimensions.end(), std::int64_t{1}, std::multiplies<>())) {}
-  NewArray(std::vector<std::size_t> dimensions, std::int64_t length) : data(length), shape(std::move(dimensions)) {
+// A new NumPy array that owns its memory, on a cache-line boundary.
+template <class T, int N>
+struct NewArray {
+  std::array<std::size_t, N> shape;
+  safdr::AlignedBuffer<T> data;
+
+  explicit NewArray(const std::array<std::size_t, N>& shape) : shape(shape), data(length()) {
 #if defined(SAFDR_SANITIZED)
     // What nobody writes shall be seen: not a number, the smallest integer, true.
     using Limits = std::numeric_limits<T>;
     const T odd = Limits::has_quiet_NaN ? Limits::quiet_NaN() : Limits::is_signed ? Limits::lowest() : Limits::max();
-    std::fill_n(data.data(), length, odd);
+    std::fill_n(data.data(), length(), odd);
 #endif
   }
-  auto release() {
+  std::int64_t length() const {
+    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  }
+  Result<T, N> release() {
     T* raw = data.release();
     nb::capsule owner(raw, [](void* p) noexcept { safdr::AlignedBuffer<T>::free(static_cast<T*>(p)); });
-    return nb::ndarray<nb::numpy, T>(raw, shape.size(), shape.data(), owner);
+    return Result<T, N>(raw, N, shape.data(), owner);
   }
 };
 
@@ -79,32 +83,38 @@ using Conflicts = std::optional<Matrix<const std::uint8_t>>;
 
 auto data_of(const auto& array) { return array ? array->data() : nullptr; }
 
+safdr::Replicas as_replicas(const Matrix<std::int32_t>& order, std::uint64_t* streams, std::int64_t size,
+                            std::int64_t n_fixed, std::int64_t n_usable, const Conflicts& conflicts,
+                            const Weights& cost) {
+  const auto n_replicas = static_cast<std::int64_t>(order.shape(0));
+  return {order.data(), streams, n_replicas, size, n_fixed, n_usable, data_of(conflicts), data_of(cost)};
+}
+
 auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_all, Matrix<const double> D_all,
            Matrix<std::int32_t> order, Matrix<std::uint64_t> streams, Matrix<const double> beta,
            std::optional<Matrix<const std::int64_t>> which, std::int64_t size, std::int64_t n_fixed,
            std::int64_t n_usable, std::int64_t n_proposals, double collinear_tol, std::int64_t n_threads,
            Conflicts conflicts, Weights cost) {
   const std::size_t n_sweeps = beta.shape(0), n = order.shape(0);
-  NewArray<std::int64_t> accepted({n_sweeps, n});
-  NewArray<double> values({n_sweeps, n}), drift({n});
-  const safdr::Replicas replicas{order.data(), streams.data(), static_cast<std::int64_t>(n), size,
-                                 n_fixed,      n_usable,       data_of(conflicts),           data_of(cost)};
+  NewArray<std::int64_t, 2> accepted({n_sweeps, n});
+  NewArray<double, 2> values({n_sweeps, n});
+  NewArray<double, 1> drift({n});
+  const safdr::Replicas replicas = as_replicas(order, streams.data(), size, n_fixed, n_usable, conflicts, cost);
   {
     nb::gil_scoped_release release;
-    safdr::sweep(as_stack(A, D), as_criterion(A_all, D_all), replicas, beta.data(), which ? which->data() : nullptr,
+    safdr::sweep(as_stack(A, D), as_criterion(A_all, D_all), replicas, beta.data(), data_of(which),
                  static_cast<std::int64_t>(n_sweeps), {n_proposals, collinear_tol, n_threads},
                  {accepted.data.data(), values.data.data(), drift.data.data()});
   }
-  return nb::make_tuple(accepted.release(), values.release(), drift.release());
+  return std::make_tuple(accepted.release(), values.release(), drift.release());
 }
 
 auto climb(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> order, std::int64_t size,
            std::int64_t n_fixed, std::int64_t n_usable, bool downhill, double collinear_tol, std::int64_t n_threads,
            Conflicts conflicts, Weights cost) {
   const std::size_t n = order.shape(0);
-  NewArray<double> values({n});
-  const safdr::Replicas replicas{order.data(), nullptr,  static_cast<std::int64_t>(n), size,
-                                 n_fixed,      n_usable, data_of(conflicts),           data_of(cost)};
+  NewArray<double, 1> values({n});
+  const safdr::Replicas replicas = as_replicas(order, nullptr, size, n_fixed, n_usable, conflicts, cost);
   {
     nb::gil_scoped_release release;
     safdr::climb(as_criterion(A, D), replicas, downhill, collinear_tol, n_threads, values.data.data());
@@ -121,7 +131,7 @@ safdr::FeatureGroups as_groups(const Vector<const std::int64_t>& starts, const V
 
 auto count_redundant(Matrix<const double> A, Matrix<const double> D, Vector<const std::int64_t> starts,
                      Vector<const std::int32_t> features, double collinear_tol) {
-  NewArray<std::int64_t> redundant({starts.shape(0) - 1});
+  NewArray<std::int64_t, 1> redundant({starts.shape(0) - 1});
   {
     nb::gil_scoped_release release;
     safdr::run_task([&] {
@@ -139,17 +149,16 @@ auto sweep_groups(Stack<const double> A, Stack<const double> D, Matrix<const dou
                   std::int64_t n_fixed, std::int64_t n_usable, std::int64_t n_proposals, double collinear_tol,
                   std::int64_t n_threads, Conflicts conflicts, Weights cost) {
   const std::size_t n_sweeps = beta.shape(0), n = order.shape(0);
-  NewArray<std::int64_t> accepted({n_sweeps, n});
-  NewArray<double> values({n_sweeps, n});
-  const safdr::Replicas replicas{order.data(), streams.data(), static_cast<std::int64_t>(n), size,
-                                 n_fixed,      n_usable,       data_of(conflicts),           data_of(cost)};
+  NewArray<std::int64_t, 2> accepted({n_sweeps, n});
+  NewArray<double, 2> values({n_sweeps, n});
+  const safdr::Replicas replicas = as_replicas(order, streams.data(), size, n_fixed, n_usable, conflicts, cost);
   {
     nb::gil_scoped_release release;
     safdr::sweep_groups(as_stack(A, D), as_criterion(A_all, D_all), as_groups(starts, features, redundant, width),
-                        replicas, beta.data(), which ? which->data() : nullptr, static_cast<std::int64_t>(n_sweeps),
+                        replicas, beta.data(), data_of(which), static_cast<std::int64_t>(n_sweeps),
                         {n_proposals, collinear_tol, n_threads}, accepted.data.data(), values.data.data());
   }
-  return nb::make_tuple(accepted.release(), values.release());
+  return std::make_tuple(accepted.release(), values.release());
 }
 
 auto climb_groups(Matrix<const double> A, Matrix<const double> D, Vector<const std::int64_t> starts,
@@ -157,9 +166,8 @@ auto climb_groups(Matrix<const double> A, Matrix<const double> D, Vector<const s
                   std::int64_t width, std::int64_t size, std::int64_t n_fixed, std::int64_t n_usable,
                   double collinear_tol, std::int64_t n_threads, Conflicts conflicts, Weights cost) {
   const std::size_t n = order.shape(0);
-  NewArray<double> values({n});
-  const safdr::Replicas replicas{order.data(), nullptr,  static_cast<std::int64_t>(n), size,
-                                 n_fixed,      n_usable, data_of(conflicts),           data_of(cost)};
+  NewArray<double, 1> values({n});
+  const safdr::Replicas replicas = as_replicas(order, nullptr, size, n_fixed, n_usable, conflicts, cost);
   {
     nb::gil_scoped_release release;
     safdr::climb_groups(as_criterion(A, D), as_groups(starts, features, redundant, width), replicas, collinear_tol,
@@ -170,7 +178,7 @@ auto climb_groups(Matrix<const double> A, Matrix<const double> D, Vector<const s
 
 auto subset_values(Matrix<const double> A, Matrix<const double> D, Matrix<const std::int32_t> subsets,
                    std::int64_t n_threads, std::optional<Matrix<double>> left) {
-  NewArray<double> values({subsets.shape(0)});
+  NewArray<double, 1> values({subsets.shape(0)});
   const safdr::Criterion criterion = as_criterion(A, D);
   {
     nb::gil_scoped_release release;
@@ -182,12 +190,12 @@ auto subset_values(Matrix<const double> A, Matrix<const double> D, Matrix<const 
 
 auto walk(Matrix<const double> A, Matrix<const double> D, Vector<const std::int32_t> subset,
           Vector<const std::int64_t> positions, Vector<const std::int64_t> candidates, double collinear_tol) {
-  NewArray<double> gains({positions.shape(0)});
+  NewArray<double, 1> gains({positions.shape(0)});
   const safdr::Criterion criterion = as_criterion(A, D);
   const std::vector<std::int32_t> members(subset.data(), subset.data() + subset.shape(0));
   const double drift = safdr::walk(criterion, members, positions.data(), candidates.data(),
                                    static_cast<std::int64_t>(positions.shape(0)), collinear_tol, gains.data.data());
-  return nb::make_tuple(gains.release(), drift);
+  return std::make_tuple(gains.release(), drift);
 }
 
 using AnyMatrix = nb::ndarray<const double, nb::numpy, nb::ndim<2>, nb::device::cpu>;
@@ -195,7 +203,7 @@ using AnyMatrix = nb::ndarray<const double, nb::numpy, nb::ndim<2>, nb::device::
 auto standardise(AnyMatrix X, Vector<const double> center, Vector<const double> scale,
                  Vector<const std::int32_t> columns) {
   const std::size_t n_rows = X.shape(0), n_columns = columns.shape(0), block = safdr::kBlock;
-  NewArray<double> Z({(n_rows + block - 1) / block, n_columns + 1, block});
+  NewArray<double, 3> Z({(n_rows + block - 1) / block, n_columns + 1, block});
   {
     nb::gil_scoped_release release;
     safdr::standardise(X.data(), X.stride(0), X.stride(1), static_cast<std::int64_t>(n_rows), center.data(),
@@ -208,7 +216,7 @@ auto standardise(AnyMatrix X, Vector<const double> center, Vector<const double> 
 constexpr double kLargest = 1e15;
 
 auto to_single(Stack<const double> Z) {
-  NewArray<float> single({Z.shape(0), Z.shape(1), Z.shape(2)});
+  NewArray<float, 3> single({Z.shape(0), Z.shape(1), Z.shape(2)});
   {
     nb::gil_scoped_release release;
     std::transform(Z.data(), Z.data() + Z.size(), single.data.data(),
@@ -228,20 +236,16 @@ safdr::Design as_design(const Stack<const double>& Z, const Stack<const float>& 
                         const Vector<const std::uint8_t>& wild, const Vector<const double>& y, const Weights& weight) {
   check_design(Z);
   check_design(single);
-  return {Z.data(),
-          single.data(),
-          wild.data(),
-          static_cast<std::int64_t>(y.shape(0)),
-          static_cast<std::int64_t>(Z.shape(1)),
-          y.data(),
-          data_of(weight)};
+  const auto n_rows = static_cast<std::int64_t>(y.shape(0)), n_columns = static_cast<std::int64_t>(Z.shape(1));
+  return {Z.data(), single.data(), wild.data(), n_rows, n_columns, y.data(), data_of(weight)};
 }
 
 auto local_model(Stack<const double> Z, Stack<const float> single, Vector<const std::uint8_t> wild,
                  Vector<const double> y, Weights weight, Vector<const std::int32_t> columns,
                  Vector<const double> coefficients) {
   const std::size_t n = columns.shape(0) + 1;
-  NewArray<double> gradient({n}), hessian({n, n});
+  NewArray<double, 1> gradient({n});
+  NewArray<double, 2> hessian({n, n});
   {
     nb::gil_scoped_release release;
     const safdr::Design design = as_design(Z, single, wild, y, weight);
@@ -250,7 +254,7 @@ auto local_model(Stack<const double> Z, Stack<const float> single, Vector<const 
                          gradient.data.data(), hessian.data.data());
     });
   }
-  return nb::make_tuple(gradient.release(), hessian.release());
+  return std::make_tuple(gradient.release(), hessian.release());
 }
 
 // Coefficients, gradient, Hessian, and the places of each subset.
@@ -261,9 +265,10 @@ auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const
                   std::optional<Matrix<const double>> start, std::optional<Model> model, std::int64_t max_iter,
                   double tol, bool exact, double incumbent, bool best_only, std::int64_t n_threads) {
   const std::size_t n = subsets.shape(0), size = subsets.shape(1);
-  NewArray<double> coefficients({n, size + 1}), cross_entropy({n}), left({n});
-  NewArray<bool> separated({n}), converged({n});
-  NewArray<std::int64_t> n_iter({n});
+  NewArray<double, 2> coefficients({n, size + 1});
+  NewArray<double, 1> cross_entropy({n}), left({n});
+  NewArray<bool, 1> separated({n}), converged({n});
+  NewArray<std::int64_t, 1> n_iter({n});
   safdr::LocalModel local{};
   const std::int32_t* places = nullptr;
   if (model) {
@@ -279,8 +284,8 @@ auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const
                         {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
                          converged.data.data(), left.data.data(), n_iter.data.data()});
   }
-  return nb::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(), converged.release(),
-                        left.release(), n_iter.release());
+  return std::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(), converged.release(),
+                         left.release(), n_iter.release());
 }
 
 auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vector<const std::int32_t> codes,
@@ -288,16 +293,13 @@ auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vec
                      std::int64_t max_iter, double tol, bool exact, bool best_only, std::int64_t n_threads) {
   check_design(Z);
   const std::size_t n = subsets.shape(0);
-  NewArray<double> coefficients({n, start.shape(1), start.shape(2)}), cross_entropy({n}), left({n});
-  NewArray<bool> separated({n}), converged({n});
-  NewArray<std::int64_t> n_iter({n});
-  const safdr::ClassDesign design{Z.data(),
-                                  static_cast<std::int64_t>(codes.shape(0)),
-                                  static_cast<std::int64_t>(Z.shape(1)),
-                                  static_cast<std::int64_t>(start.shape(1)),
-                                  codes.data(),
-                                  data_of(weight),
-                                  wild.data()};
+  NewArray<double, 3> coefficients({n, start.shape(1), start.shape(2)});
+  NewArray<double, 1> cross_entropy({n}), left({n});
+  NewArray<bool, 1> separated({n}), converged({n});
+  NewArray<std::int64_t, 1> n_iter({n});
+  const auto n_rows = static_cast<std::int64_t>(codes.shape(0)), n_columns = static_cast<std::int64_t>(Z.shape(1));
+  const auto n_classes = static_cast<std::int64_t>(start.shape(1));
+  const safdr::ClassDesign design{Z.data(), n_rows, n_columns, n_classes, codes.data(), data_of(weight), wild.data()};
   {
     nb::gil_scoped_release release;
     std::copy_n(start.data(), start.size(), coefficients.data.data());
@@ -306,39 +308,50 @@ auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vec
                            {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
                             converged.data.data(), left.data.data(), n_iter.data.data()});
   }
-  return nb::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(), converged.release(),
-                        left.release(), n_iter.release());
+  return std::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(), converged.release(),
+                         left.release(), n_iter.release());
 }
 
 }  // namespace
 
 NB_MODULE(_core, m) {
   safdr::ask_whether_to_go_on = &ask_python;
-  m.doc() = "Compiled core of safdr: sweeps over subsets and logistic fits. Private; may change at any time.";
+  const auto no_conflicts = "conflicts"_a.none() = nb::none();
+  const auto no_cost = "cost"_a.none() = nb::none();
+  m.doc() = "Compiled core of safdr: sweeps over subsets, and fits. Private; may change at any time.";
   m.def("sweep", &sweep, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "order"_a.noconvert(), "streams"_a.noconvert(), "beta"_a,
         "which"_a.none(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a,
-        "n_threads"_a, "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
+        "n_threads"_a, no_conflicts, no_cost,
+        "Sweep replicas, in place. Returns accepted swaps, criterion values on all rows, and drift.");
   m.def("climb", &climb, "A"_a, "D"_a, "order"_a.noconvert(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a,
-        "downhill"_a, "collinear_tol"_a, "n_threads"_a, "conflicts"_a.none() = nb::none(),
-        "cost"_a.none() = nb::none());
-  m.def("count_needless", &count_redundant, "A"_a, "D"_a, "starts"_a, "features"_a, nb::kw_only(), "collinear_tol"_a);
-  m.def("sweep_units", &sweep_groups, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "starts"_a, "features"_a, "needless"_a.none(),
-        "order"_a.noconvert(), "streams"_a.noconvert(), "beta"_a, "which"_a.none(), nb::kw_only(), "width"_a, "size"_a,
-        "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a, "conflicts"_a.none() = nb::none(),
-        "cost"_a.none() = nb::none());
-  m.def("climb_units", &climb_groups, "A"_a, "D"_a, "starts"_a, "features"_a, "needless"_a.none(),
+        "downhill"_a, "collinear_tol"_a, "n_threads"_a, no_conflicts, no_cost,
+        "Move replicas uphill, in place, until no swap gains. Returns their criterion values.");
+  m.def("count_redundant", &count_redundant, "A"_a, "D"_a, "starts"_a, "features"_a, nb::kw_only(), "collinear_tol"_a,
+        "Count the features of each group that are linear combinations of its others.");
+  m.def("sweep_groups", &sweep_groups, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "starts"_a, "features"_a,
+        "redundant"_a.none(), "order"_a.noconvert(), "streams"_a.noconvert(), "beta"_a, "which"_a.none(), nb::kw_only(),
+        "width"_a, "size"_a, "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a, no_conflicts,
+        no_cost, "Sweep replicas over feature groups, in place. Returns accepted swaps, and values on all rows.");
+  m.def("climb_groups", &climb_groups, "A"_a, "D"_a, "starts"_a, "features"_a, "redundant"_a.none(),
         "order"_a.noconvert(), nb::kw_only(), "width"_a, "size"_a, "n_fixed"_a, "n_usable"_a, "collinear_tol"_a,
-        "n_threads"_a, "conflicts"_a.none() = nb::none(), "cost"_a.none() = nb::none());
+        "n_threads"_a, no_conflicts, no_cost,
+        "Move replicas over feature groups uphill, in place. Returns their values.");
   m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a,
-        "left"_a.noconvert().none() = nb::none());
-  m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(), "collinear_tol"_a);
-  m.def("standardise", &standardise, "X"_a, "center"_a, "scale"_a, "columns"_a);
-  m.def("to_single", &to_single, "Z"_a);
+        "left"_a.noconvert().none() = nb::none(),
+        "Criterion value of each subset. Writes to `left` the variance that members leave to the one after them.");
+  m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(), "collinear_tol"_a,
+        "Make swaps on the incremental state. Returns the gain of each as the kernel sees it, and the drift.");
+  m.def("standardise", &standardise, "X"_a, "center"_a, "scale"_a, "columns"_a,
+        "Standardised columns and a column of ones, in blocks of rows, as the fits read them.");
+  m.def("to_single", &to_single, "Z"_a, "Standardised columns in single precision.");
   m.def("local_model", &local_model, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "columns"_a,
-        "coefficients"_a);
+        "coefficients"_a, "Gradient and Hessian of the mean cross-entropy at some coefficients.");
   m.def("fit_logistic", &fit_logistic, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "subsets"_a,
         nb::kw_only(), "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "exact"_a,
-        "rival"_a, "contest"_a, "n_threads"_a);
+        "incumbent"_a, "best_only"_a, "n_threads"_a,
+        "Fit a logistic model to each subset.\n\n"
+        "Returns coefficients, cross-entropies, whether separated, whether converged, what is left, steps.");
   m.def("fit_multinomial", &fit_multinomial, "Z"_a, "wild"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,
-        nb::kw_only(), "max_iter"_a, "tol"_a, "exact"_a, "contest"_a, "n_threads"_a);
+        nb::kw_only(), "max_iter"_a, "tol"_a, "exact"_a, "best_only"_a, "n_threads"_a,
+        "Fit a softmax model to each subset. Returns the same as fit_logistic.");
 }

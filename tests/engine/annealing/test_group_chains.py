@@ -283,7 +283,7 @@ def test_dummy_columns_of_all_levels_are_no_linear_combination_of_others():
     criterion = fisher_criterion(within_moments(X, y, 2), ridge=1e-9)
     constraints = AllowedSubsets.make(9, groups=[[3, 4, 5], [6, 7, 8]])
     chains = make_chains(criterion, constraints, 2, 500, n_proposals=100)
-    assert chains._needless.tolist() == [1, 1, 0, 0, 0]
+    assert chains._redundant.tolist() == [1, 1, 0, 0, 0]
     chains.sweep(np.zeros((1, 500)))
     assert set(members(chains.subsets)) == set(every_subset(constraints, 2))
     for subset, found in zip(members(chains.subsets)[:50], chains.values[:50], strict=True):

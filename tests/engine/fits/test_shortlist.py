@@ -165,7 +165,7 @@ def test_what_cannot_reach_the_preferred_is_given_up_early(monkeypatch):
     early = data.fit(subsets, best_only=True)
     core = _core.fit_logistic
     monkeypatch.setattr(
-        _core, "fit_logistic", lambda *args, **how: core(*args, **{**how, "rival": np.inf})
+        _core, "fit_logistic", lambda *args, **how: core(*args, **{**how, "incumbent": np.inf})
     )
     late = data.fit(subsets, best_only=True)
     assert early.n_iter[1:].sum() < 0.8 * late.n_iter[1:].sum()

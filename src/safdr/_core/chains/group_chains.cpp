@@ -30,7 +30,10 @@ struct GroupWalkers {
   GroupWalkers(const Criterion& first, const Criterion& all, const FeatureGroups& groups, const Replicas& replicas,
                std::int64_t index, double tol, Doubles* memory)
       : replicas(replicas), block(replicas, groups.n_groups, index), now(groups, first, memory),
-        all_rows(groups, all, memory + GroupPack::size(groups, first.n_columns)), tol(tol) {}
+        all_rows(groups, all, memory + GroupPack::size(groups, first.n_columns)), tol(tol) {
+    // Nothing may be thrown later on, through clones for several instruction sets.
+    for (auto& each : sorted) each.reserve(static_cast<std::size_t>(replicas.size));
+  }
 
   // In vectors.
   static std::int64_t size(const FeatureGroups& groups, std::int64_t n_columns) {

@@ -1,4 +1,4 @@
-// Replicas of the Markov chain over selections of a fixed number of feature groups: columns that are in or out together.
+// Replicas of the Markov chain over selections of a fixed number of feature groups: columns that enter together.
 #pragma once
 
 #include <algorithm>

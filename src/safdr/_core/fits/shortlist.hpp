@@ -1,7 +1,7 @@
 // Who need not be fitted to the end, where only the best subset is wanted. Python keeps the shortlist
 // (_engine/fits/shortlist.py): the first candidate, the incumbent, is fitted roughly, then the others, then to the end
 // those that may still be the best. Two rules can only be followed within the fits, and stand here: a candidate that
-// can't reach the incumbent is given up, and those after the first that separates the classes completely are not fitted.
+// can't reach the incumbent is given up, and those after the first that separates the classes are not fitted.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@ namespace safdr {
 constexpr double kLittleLeft = 1e-4;
 // ... the last step divided it by five or more, as Newton's does near an optimum, ...
 constexpr double kQuickShrink = 0.2;
-// ... and gained about what it promised. One that gains more has met less curvature than it was made for: so do those on
-// the plateaus of heavy-tailed data, where a row of huge values hides what is left until the steps have freed the
+// ... and gained about what it promised. One that gains more has met less curvature than it was made for: so do those
+// on the plateaus of heavy-tailed data, where a row of huge values hides what is left until the steps have freed the
 // others of it.
 constexpr double kPromisedGain = 1.2;
 // Even then it is an estimate, hence the wide margin: who is given up never comes back.

@@ -86,7 +86,7 @@ class UnitChains:
         self._units = RankedUnits.of(constraints)
         costs = checked_cost(cost, criterion.n_features)
         self._cost = None if costs is None else self._units.sums(costs)
-        self._needless = self._count_needless() if refuse_collinear else None
+        self._redundant = self._count_redundant() if refuse_collinear else None
         self._order = self._units.orders(selections)
         self._n_members = int(selections[0].sum())
         words: NDArray[Any] = seed.generate_state(4 * len(selections), np.uint64)
@@ -141,14 +141,14 @@ class UnitChains:
         check_sweeps(beta, which, len(self._order), self.n_batches)
         if not self.can_move:
             return np.tile(self.values, (len(beta), 1)), np.zeros(beta.shape)
-        accepted, values = _core.sweep_units(
+        accepted, values = _core.sweep_groups(
             self._A,
             self._D,
             self._A_all,
             self._D_all,
             self._units.starts,
             self._units.columns,
-            self._needless,
+            self._redundant,
             self._order,
             self._streams,
             np.ascontiguousarray(beta, dtype=np.float64),
@@ -169,12 +169,12 @@ class UnitChains:
         # Replicas in the same place climb the same way.
         _, first, again = np.unique(self.selections, axis=0, return_index=True, return_inverse=True)
         order = np.ascontiguousarray(self._order[first])
-        values = _core.climb_units(
+        values = _core.climb_groups(
             self._A_all,
             self._D_all,
             self._units.starts,
             self._units.columns,
-            self._needless,
+            self._redundant,
             order,
             **self._limits(),
         )
@@ -208,10 +208,10 @@ class UnitChains:
             "cost": self._cost,
         }
 
-    def _count_needless(self) -> IntArray:
+    def _count_redundant(self) -> IntArray:
         """How many columns of each unit are linear combinations of the others in it."""
         units = self._units
-        return _core.count_needless(
+        return _core.count_redundant(
             self._A_all, self._D_all, units.starts, units.columns, collinear_tol=self._tol
         )
 

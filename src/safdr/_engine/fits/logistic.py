@@ -209,15 +209,15 @@ class LogisticData:
         fit = partial(self._fit, portion, contest=True, n_threads=n_threads)
         first, others = slice(0, 1), slice(1, None)
         fits = fit(first, start=self._discriminant_start(subsets[first]), exact=False)
-        parts, rival = [fits], fits[1][0]
+        parts, incumbent = [fits], fits[1][0]
         model = start = None
-        if rival > 0.0 and len(subsets) > 1:
+        if incumbent > 0.0 and len(subsets) > 1:
             columns, places = renumbered(numbered, design.Z.shape[1])
             if _pays(len(columns), subsets.shape):
                 model = self._local_model(design, columns, places, 0, fits[0][0])
             else:
                 start = self._discriminant_start(subsets[others])
-            parts.append(fit(others, start=start, model=model, exact=False, rival=rival))
+            parts.append(fit(others, start=start, model=model, exact=False, incumbent=incumbent))
         fits = in_turn(parts, len(subsets), contest=True)
         fit_contenders(
             fits,
@@ -269,7 +269,7 @@ class LogisticData:
         start: FloatArray | None = None,
         model: LocalModel | None = None,
         exact: bool = True,
-        rival: float = np.inf,
+        incumbent: float = np.inf,
         contest: bool = False,
         n_threads: int,
     ) -> Fitted:
@@ -290,8 +290,8 @@ class LogisticData:
                 max_iter=MAX_ITER,
                 tol=TOL if exact else ROUGH_TOL,
                 exact=exact,
-                rival=rival,
-                contest=contest,
+                incumbent=incumbent,
+                best_only=contest,
                 n_threads=n_threads,
             )
         )

@@ -217,7 +217,7 @@ class MultinomialData:
                 max_iter=MAX_ITER,
                 tol=TOL if exact else ROUGH_TOL,
                 exact=exact,
-                contest=contest,
+                best_only=contest,
                 n_threads=n_threads,
             )
         )
