@@ -1,4 +1,4 @@
-"""Fits in order of preference: complete separation ends the contest, for readers as well."""
+"""Fits in order of preference: complete separation wins, for readers as well."""
 
 import itertools
 
@@ -9,7 +9,7 @@ import safdr._engine.fits.columns
 from safdr import AnnealingSelector, ProxyDisplay, SelectionReport, _core, evaluate_subsets
 from safdr._engine.fits.logistic import LogisticData
 from safdr._engine.fits.multinomial import MultinomialData
-from safdr._engine.fits.shortlist import end_contest, fit_contenders, in_turn
+from safdr._engine.fits.shortlist import fit_contenders, forget_after_separation, in_turn
 from safdr._engine.moments import within_moments
 
 # Columns 0 and 1 separate the classes together, columns 2 and 3 as well.
@@ -44,9 +44,9 @@ def test_no_part_after_the_end_is_asked_for():
     def parts():
         yield some_fits([0.5, 0.2])
         yield some_fits([0.3, 0.0, 0.1])
-        raise AssertionError("the contest was over")
+        raise AssertionError("somebody has won")
 
-    coefficients, losses, separated, _, _, n_iter = in_turn(parts(), 8, contest=True)
+    coefficients, losses, separated, _, _, n_iter = in_turn(parts(), 8, best_only=True)
     np.testing.assert_array_equal(losses, [0.5, 0.2, 0.3, 0.0, *[np.nan] * 4])
     assert np.isnan(coefficients).any(axis=1).tolist() == [False] * 4 + [True] * 4
     assert not separated[4:].any()
@@ -55,15 +55,15 @@ def test_no_part_after_the_end_is_asked_for():
 
 def test_without_an_end_nothing_is_lost():
     fits = some_fits([0.5, 0.2])
-    end_contest(fits)
-    assert in_turn([fits, some_fits([0.0, 0.4])], 4, contest=False)[1].tolist() == [
+    forget_after_separation(fits)
+    assert in_turn([fits, some_fits([0.0, 0.4])], 4, best_only=False)[1].tolist() == [
         *(0.5, 0.2, 0.0, 0.4)
     ]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("n_threads", [1, 3])
-def test_the_first_complete_separation_ends_the_contest(n_classes, n_threads):
+def test_the_first_complete_separation_wins(n_classes, n_threads):
     data = data_of(n_classes)
     every = data.fit(SUBSETS)
     assert (every.cross_entropies == 0).tolist() == [False] * 3 + [True] * 2 + [False, True, False]

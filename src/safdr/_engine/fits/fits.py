@@ -50,7 +50,7 @@ class Fitter(Protocol):
         """Fit a model to each subset; to the end only the best, where that is all that counts.
 
         The subsets then come in order of preference: of those with equal losses the first one is
-        the best. One that no other can beat may end the contest. Those after it are not fitted:
+        the best. After one that no other can beat they need not be fitted:
         their losses and coefficients are NaN, not separated, without iterations.
         """
 

@@ -20,7 +20,7 @@ from safdr._engine.fits.columns import (
     middle,
     renumbered,
 )
-from safdr._engine.fits.shortlist import Fitted, fit_contenders, in_turn
+from safdr._engine.fits.shortlist import Fitted, fit_shortlist, in_turn
 from safdr._engine.moments import ClassMarginals, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
@@ -160,7 +160,7 @@ class LogisticData:
             Whether only the subset with the smallest cross-entropy must be fitted to the end. Those
             of the others are then estimates, good to about a tenth of their distance to it, they
             count as not converged, and partial separation may go unnoticed in them. The first one
-            that separates the classes completely ends the contest: those after it are not fitted,
+            that separates the classes completely has won: those after it are not fitted,
             and NaN (unless they are equal to one before).
         n_threads : int, default=1
             Threads over subsets. The answer does not depend on it.
@@ -171,10 +171,10 @@ class LogisticData:
         """
         distinct, inverse = distinct_rows(subsets)
         # One subset is the best.
-        contest = best_only and len(distinct) > 1
-        fit = self._fit_best if contest else self._fit_all
+        best_only = best_only and len(distinct) > 1
+        fit = self._fit_best if best_only else self._fit_all
         parts = (fit(some, n_threads) for some in self._columns.portions(distinct))
-        fits = in_turn(parts, len(distinct), contest=contest)
+        fits = in_turn(parts, len(distinct), best_only=best_only)
         scaled, cross_entropies, separated, converged, _, n_iter = fits
         slopes = scaled[:, :-1] / self._scale[distinct]
         intercepts = scaled[:, -1] - np.sum(slopes * self._center[distinct], axis=1)
@@ -201,30 +201,30 @@ class LogisticData:
         return fit(model=self._local_model(design, columns, places, central, optimum[0][0]))
 
     def _fit_best(self, portion: Portion, n_threads: int) -> Fitted:
-        """Fit several subsets as far as it takes to know the best, the first one before all others.
+        """Fit several subsets as far as it takes to know the best.
 
-        It is also where the others start from.
+        The others start from the first one.
         """
         subsets, design, numbered = portion
-        fit = partial(self._fit, portion, contest=True, n_threads=n_threads)
-        first, others = slice(0, 1), slice(1, None)
-        fits = fit(first, start=self._discriminant_start(subsets[first]), exact=False)
-        parts, incumbent = [fits], fits[1][0]
-        model = start = None
-        if incumbent > 0.0 and len(subsets) > 1:
+        fit = partial(self._fit, portion, best_only=True, n_threads=n_threads)
+        model = None
+
+        def rough(some: slice, incumbent: Fitted | None) -> Fitted:
+            nonlocal model
+            if incumbent is None:
+                return fit(some, start=self._discriminant_start(subsets[some]), exact=False)
             columns, places = renumbered(numbered, design.Z.shape[1])
             if _pays(len(columns), subsets.shape):
-                model = self._local_model(design, columns, places, 0, fits[0][0])
-            else:
-                start = self._discriminant_start(subsets[others])
-            parts.append(fit(others, start=start, model=model, exact=False, incumbent=incumbent))
-        fits = in_turn(parts, len(subsets), contest=True)
-        fit_contenders(
-            fits,
-            lambda some: fit(some, start=fits[0][some], model=model),
+                model = self._local_model(design, columns, places, 0, incumbent[0][0])
+            start = self._discriminant_start(subsets[some]) if model is None else None
+            return fit(some, start=start, model=model, exact=False, incumbent=incumbent[1][0])
+
+        return fit_shortlist(
+            len(subsets),
+            rough,
+            lambda some, fits: fit(some, start=fits[0][some], model=model),
             rounding=ROUNDING * self._null_loss + LEAST_ROUNDING,
         )
-        return fits
 
     def _local_model(
         self,
@@ -270,7 +270,7 @@ class LogisticData:
         model: LocalModel | None = None,
         exact: bool = True,
         incumbent: float = np.inf,
-        contest: bool = False,
+        best_only: bool = False,
         n_threads: int,
     ) -> Fitted:
         """Newton's method on some of the subsets."""
@@ -291,11 +291,11 @@ class LogisticData:
                 tol=TOL if exact else ROUGH_TOL,
                 exact=exact,
                 incumbent=incumbent,
-                best_only=contest,
+                best_only=best_only,
                 n_threads=n_threads,
             )
         )
-        return in_turn([fits], len(subsets), contest=contest)
+        return in_turn([fits], len(subsets), best_only=best_only)
 
 
 def _pays(n_columns: int, shape: tuple[int, ...]) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from safdr import _core
 from safdr._engine.arrays import FloatArray, IntArray, Rows
 from safdr._engine.fits.columns import Design, Portion, StandardisedColumns, distinct_rows, middle
-from safdr._engine.fits.shortlist import Fitted, carry_on, fit_contenders, in_turn
+from safdr._engine.fits.shortlist import Fitted, carry_on, fit_shortlist, in_turn
 from safdr._engine.moments import ClassMarginals, WithinMoments
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
@@ -145,8 +145,8 @@ class MultinomialData:
             Whether only the subset with the smallest cross-entropy must be fitted to the end. Those
             of the others are then estimates, good to about a tenth of their distance to it, they
             count as not converged, and separation may go unnoticed in them (partial as a rule,
-            complete rarely). The first one that is seen to separate the classes completely ends the
-            contest: those after it are not fitted, and NaN (unless they are equal to one before).
+            complete rarely). The first one that is seen to separate the classes completely has won:
+            those after it are not fitted, and NaN (unless they are equal to one before).
         n_threads : int, default=1
             Threads over subsets. The answer does not depend on it.
 
@@ -156,12 +156,10 @@ class MultinomialData:
         """
         distinct, inverse = distinct_rows(subsets)
         # One subset is the best.
-        contest = best_only and len(distinct) > 1
-        run = partial(self._run, contest=contest, n_threads=n_threads)
-        parts = (
-            self._fit_together(some, contest, run) for some in self._columns.portions(distinct)
-        )
-        fits = in_turn(parts, len(distinct), contest=contest)
+        best_only = best_only and len(distinct) > 1
+        fit = self._fit_best if best_only else self._fit_all
+        parts = (fit(some, n_threads) for some in self._columns.portions(distinct))
+        fits = in_turn(parts, len(distinct), best_only=best_only)
         theta, cross_entropies, separated, converged, _, n_iter = fits
         coefficients, intercepts = self._original_scale(distinct, theta)
         return MultinomialFits(
@@ -173,27 +171,30 @@ class MultinomialData:
             n_iter=n_iter[inverse],
         )
 
-    def _fit_together(self, portion: Portion, contest: bool, run: Callable[..., Fitted]) -> Fitted:
-        """Fit subsets on the same columns; in a contest the first before the others."""
+    def _fit_all(self, portion: Portion, n_threads: int) -> Fitted:
+        """Fit each subset to the end, roughly first: of some everything is known then."""
         subsets, design, numbered = portion
-        apart = contest and len(subsets) > 1
-        turns = [slice(0, 1), slice(1, None)] if apart else [slice(None)]
-        parts = (
-            run(design, numbered[some], self._discriminant_start(subsets[some]), exact=False)
-            for some in turns
-        )
-        fits = in_turn(parts, len(subsets), contest=contest)
+        run = partial(self._run, design, best_only=False, n_threads=n_threads)
+        fits = run(numbered, self._discriminant_start(subsets), exact=False)
         theta, _, separated, converged, _, _ = fits
-
-        def finish(some: IntArray) -> Fitted:
-            return run(design, numbered[some], theta[some], exact=True)
-
-        if contest:
-            fit_contenders(fits, finish)
-        else:
-            # Of some everything is known already.
-            carry_on(fits, np.flatnonzero(~converged & ~separated), finish)
+        carry_on(
+            fits,
+            np.flatnonzero(~converged & ~separated),
+            lambda some: run(numbered[some], theta[some], exact=True),
+        )
         return fits
+
+    def _fit_best(self, portion: Portion, n_threads: int) -> Fitted:
+        """Fit several subsets as far as it takes to know the best."""
+        subsets, design, numbered = portion
+        run = partial(self._run, design, best_only=True, n_threads=n_threads)
+        return fit_shortlist(
+            len(subsets),
+            lambda some, _: run(
+                numbered[some], self._discriminant_start(subsets[some]), exact=False
+            ),
+            lambda some, fits: run(numbered[some], fits[0][some], exact=True),
+        )
 
     def _run(
         self,
@@ -202,7 +203,7 @@ class MultinomialData:
         start: FloatArray,
         *,
         exact: bool,
-        contest: bool,
+        best_only: bool,
         n_threads: int,
     ) -> Fitted:
         """Fit each subset."""
@@ -217,11 +218,11 @@ class MultinomialData:
                 max_iter=MAX_ITER,
                 tol=TOL if exact else ROUGH_TOL,
                 exact=exact,
-                best_only=contest,
+                best_only=best_only,
                 n_threads=n_threads,
             )
         )
-        return in_turn([fits], len(subsets), contest=contest)
+        return in_turn([fits], len(subsets), best_only=best_only)
 
     def _discriminant_start(self, subsets: IntArray) -> FloatArray:
         """Coefficients near the linear discriminant, the optimum if the classes were Gaussian."""

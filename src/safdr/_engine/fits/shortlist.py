@@ -1,8 +1,15 @@
-"""Fits in order of preference: who goes on to the end, and when the contest is over."""
+"""Who is fitted to the end, where only the best subset is wanted.
+
+1. The candidate that is preferred, the incumbent, is fitted roughly.
+2. So are the others; the core gives up those that can't reach it (_core/fits/shortlist.hpp).
+3. Those that may still be the best are fitted to the end, until the best is one that was.
+
+The first one that separates the classes completely has won: those after it are not fitted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,52 +25,51 @@ CONTENDER = 10.0
 Fitted = list[NDArray[Any]]
 
 
-def in_turn(parts: Iterable[Fitted], n_subsets: int, *, contest: bool) -> Fitted:
-    """Join the fits of parts of the subsets.
+def fit_shortlist(
+    n_subsets: int,
+    rough: Callable[[slice, Fitted | None], Fitted],
+    finish: Callable[[IntArray, Fitted], Fitted],
+    rounding: float = 0.0,
+) -> Fitted:
+    """Fit subsets, in order of preference, as far as it takes to know the best.
 
-    Parameters
-    ----------
-    parts : iterable of Fitted
-        Each is asked for once the one before is known not to end the contest.
-    n_subsets : int
-        How many subsets all parts have.
-    contest : bool
-        Whether complete separation, a cross-entropy of 0, ends it.
-
-    Returns
-    -------
-    Fitted
-        As `end_contest` leaves them, if it is one.
+    `rough` gets the numbers of some subsets, and the incumbent's fit once it is there; `finish`
+    those that go on, and all fits so far. Cross-entropies of rough fits may be off by `rounding`,
+    apart from what is left.
     """
+
+    def parts() -> Iterator[Fitted]:
+        incumbent = rough(slice(0, 1), None)
+        yield incumbent
+        if n_subsets > 1:
+            yield rough(slice(1, None), incumbent)
+
+    fits = in_turn(parts(), n_subsets, best_only=True)
+    fit_contenders(fits, lambda some: finish(some, fits), rounding)
+    return fits
+
+
+def in_turn(parts: Iterable[Fitted], n_subsets: int, *, best_only: bool) -> Fitted:
+    """Join the fits of parts of the subsets; with `best_only` those up to complete separation."""
     done: list[Fitted] = []
     n_left = n_subsets
     for part in parts:
         done.append(part)
         n_left -= len(part[1])
-        if contest and not part[1].all():
+        if best_only and not part[1].all():
             break
     if n_left:
         done.append([np.zeros((n_left, *some.shape[1:]), some.dtype) for some in done[0]])
     fits = done[0] if len(done) == 1 else [np.concatenate(some) for some in zip(*done, strict=True)]
-    if contest:
-        end_contest(fits)
+    if best_only:
+        forget_after_separation(fits)
     return fits
 
 
 def fit_contenders(
     fits: Fitted, finish: Callable[[IntArray], Fitted], rounding: float = 0.0
 ) -> None:
-    """Fit to the end those that may be the best, until the best is one that was.
-
-    Parameters
-    ----------
-    fits : Fitted
-        As far as they have come; what is known at the end is written there.
-    finish : callable
-        Fits the subsets of some numbers to the end.
-    rounding : float, default=0.0
-        What the cross-entropies may be off by, apart from what is left.
-    """
+    """Fit to the end those that may be the best, until the best is one that was."""
     _, cross_entropies, separated, converged, left, _ = fits
     finished = separated | converged
     while True:
@@ -75,21 +81,11 @@ def fit_contenders(
             return
         carry_on(fits, contenders, finish)
         finished[contenders] = True
-        end_contest(fits)
+        forget_after_separation(fits)
 
 
 def carry_on(fits: Fitted, numbers: IntArray, finish: Callable[[IntArray], Fitted]) -> None:
-    """Fit some of the subsets to the end, and write what is known then.
-
-    Parameters
-    ----------
-    fits : Fitted
-        Of all subsets.
-    numbers : ndarray of int
-        Which of them go on; there may be none.
-    finish : callable
-        As in `fit_contenders`.
-    """
+    """Fit some of the subsets to the end, and write what is known then."""
     if not len(numbers):
         return
     final = finish(numbers)
@@ -98,15 +94,11 @@ def carry_on(fits: Fitted, numbers: IntArray, finish: Callable[[IntArray], Fitte
         all_of_them[numbers] = some
 
 
-def end_contest(fits: Fitted) -> None:
+def forget_after_separation(fits: Fitted) -> None:
     """Leave no trace of fits after the first that separates the classes completely.
 
-    Some may have been made, by other threads or in another order: the answer must not tell.
-
-    Parameters
-    ----------
-    fits : Fitted
-        NaN is written to those after it, and no steps.
+    Some may have been made, by other threads or in another order: the answer must not tell. They
+    become NaN, without steps.
     """
     if fits[1].all():
         return
