@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         SelectionDisplay,
         TraceDisplay,
     )
+    from safdr.errors import ParameterError
     from safdr.report import SelectionReport
     from safdr.result import AnnealingResult, FeatureGroups, Trace
 
@@ -34,6 +35,7 @@ _HOME = {
     "CrossValidatedScore": "_estimators.user_criterion",
     "DiscriminantDisplay": "display",
     "FeatureGroups": "result",
+    "ParameterError": "errors",
     "PathDisplay": "display",
     "ProxyDisplay": "display",
     "SelectionDisplay": "display",
@@ -55,6 +57,7 @@ __all__ = [
     "CrossValidatedScore",
     "DiscriminantDisplay",
     "FeatureGroups",
+    "ParameterError",
     "PathDisplay",
     "ProxyDisplay",
     "SelectionDisplay",

@@ -206,7 +206,7 @@ def test_the_same_seed_gives_the_same_groups(frame, n_jobs):
         ({"always_include": "y1"}, "always_include names the feature 'y1', which X lacks"),
         (
             {"groups": [[0, 1, 2, 3], list(range(4, 12))], "count_by": "column"},
-            "n_features_to_select=2 can't be made of whole groups",
+            "n_features_to_select = 2 can't be made of whole groups",
         ),
     ],
 )

@@ -25,7 +25,7 @@ from safdr._engine.search import Search
 from safdr._estimators.feature_groups import feature_groups, measure_subsets, random_subsets
 from safdr._estimators.feature_names import FeatureSpec
 from safdr._estimators.orphans import watched
-from safdr._estimators.parameters import LARGEST_COST
+from safdr._estimators.parameters import LARGEST_COST, check_parameters
 from safdr._estimators.training_data import Rows
 from safdr._estimators.user_criterion import (
     CrossValidatedScore,
@@ -37,6 +37,7 @@ from safdr._estimators.user_criterion import (
 )
 from safdr._estimators.user_model import ModelPick
 from safdr._estimators.validation import warn_if_separated, warn_if_unfinished
+from safdr.errors import Columns, ParameterError
 from safdr.result import AnnealingResult, FeatureGroups
 
 # What the engine's settings are, whatever types of numbers the parameters were given as: a small
@@ -94,6 +95,25 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     # ---- From parameters and rows to a search -----------------------------------------------
 
+    def check_params(self) -> Self:
+        """Refuse values of parameters that no rows would allow, as `fit` does before all else.
+
+        Returns
+        -------
+        estimator
+            Itself.
+
+        Raises
+        ------
+        ParameterError
+            Its `parameter` names the one that is wrong.
+        """
+        self._validate_params()
+        return self
+
+    def _validate_params(self) -> None:
+        check_parameters(self)
+
     def _settings(self) -> AnnealingSettings:
         """The engine's settings out of the parameters."""
         return AnnealingSettings(
@@ -137,11 +157,15 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         strength = float(self.cost_strength)
         largest = int(np.argmax(np.abs(cost)))
         if abs(cost[largest]) > LARGEST_COST / max(strength, 1.0):
-            raise ValueError(
-                f"feature_cost times cost_strength must be at most {LARGEST_COST:.0e} in size, or "
-                f"nothing is left of the criterion beside it; got {cost[largest]:.3g} times "
-                f"{strength:.3g} for {features.label(largest)}. To keep a feature out, there is "
-                "never_include; to keep it in, always_include."
+            raise ParameterError(
+                "feature_cost",
+                "times {cost_strength} must be at most {most:.0e} in size, or nothing is left of "
+                "the criterion beside it; got {cost:.3g} times {strength:.3g} for {column}. To "
+                "keep a feature out, there is {never_include}; to keep it in, {always_include}.",
+                most=LARGEST_COST,
+                cost=cost[largest],
+                strength=strength,
+                column=Columns([largest], features.labels),
             )
         cost = strength * cost
         return cost if cost.any() else None
@@ -154,12 +178,21 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         for name, model in given.items():
             mine, other = self._estimator_type_words
             if isinstance(model, type):
-                raise ValueError(
-                    f"{name} must be a {mine}; got the class {model.__name__}. Make one: "
-                    f"{name}={model.__name__}()."
+                raise ParameterError(
+                    name,
+                    "must be a {mine}; got the class {kind}. Make one: {name}={kind}().",
+                    mine=mine,
+                    kind=model.__name__,
+                    name=name,
                 )
             if model is not None and self._is_wrong_kind(model):
-                raise ValueError(f"{name} must be a {mine}; got the {other} {model!r}.")
+                raise ParameterError(
+                    name,
+                    "must be a {mine}; got the {other} {model!r}.",
+                    mine=mine,
+                    other=other,
+                    model=model,
+                )
 
     def _model(self) -> Any:
         """The model to fit to the chosen features; None is the default one."""

@@ -41,6 +41,7 @@ from safdr._estimators.progress import CallbackSupportMixin, with_callbacks
 from safdr._estimators.rules import RULES, choose_size, deviation, one_sd_threshold
 from safdr._estimators.splits import splits_of
 from safdr._estimators.training_data import Rows
+from safdr.errors import ParameterError
 
 # What people call the scorers that stand for None.
 SCORER_NAMES = {
@@ -281,10 +282,18 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
         total = int(constraints.counts.sum())
         least, most = int(self.min_features), int(self.max_features)
         if least > most:
-            raise ValueError(f"min_features must be at most max_features = {most}; got {least}.")
+            raise ParameterError(
+                "min_features",
+                "must be at most {max_features} = {most}; got {least}.",
+                most=most,
+                least=least,
+            )
         if least > total:
-            raise ValueError(
-                f"min_features must be at most {self._total(constraints)}; got {least}."
+            raise ParameterError(
+                "min_features",
+                "must be at most {total}; got {least}.",
+                total=self._total(constraints),
+                least=least,
             )
         if most > total:
             warnings.warn(
@@ -379,9 +388,11 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
             return
         index: Any = self.rule(self.cv_results_)
         if not is_int(index) or not 0 <= int(index) < len(n_features):
-            raise ValueError(
-                "rule must return an index into cv_results_, an int from 0 to "
-                f"{len(n_features) - 1}; got {index!r}."
+            raise ParameterError(
+                "rule",
+                "must return an index into cv_results_, an int from 0 to {last}; got {index!r}.",
+                last=len(n_features) - 1,
+                index=index,
             )
         self.n_features_ = int(n_features[int(index)])
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._estimators.parameters import as_float, is_bool, is_int
+from safdr.errors import Columns, ParameterError
 
 WAYS = "names of columns, their indices, or one mask over all of them"
 
@@ -73,9 +74,12 @@ class FeatureSpec:
         sets = _listed(given, parameter, shape)
         for one in sets:
             if _is_single(one):
-                raise ValueError(
-                    f"{parameter} must hold sets of features; got the single feature {one!r} among "
-                    f"them. One set is written with two pairs of brackets: {parameter}=[[…]]."
+                raise ParameterError(
+                    parameter,
+                    "must hold sets of features; got the single feature {one!r} among them. One "
+                    "set is written with two pairs of brackets: {parameter}=[[…]].",
+                    one=one,
+                    parameter=parameter,
                 )
         return [self.columns(one, parameter) for one in sets]
 
@@ -98,13 +102,21 @@ class FeatureSpec:
         else:
             result = _floats(given, parameter)
         if result.shape != (self.n_features,):
-            raise ValueError(
-                f"{parameter} must hold one number for each of the {self.n_features} features, or "
-                f"be a dict from features to numbers; got shape {result.shape}."
+            raise ParameterError(
+                parameter,
+                "must hold one number for each of the {n} features, or be a dict from features to "
+                "numbers; got shape {shape}.",
+                n=self.n_features,
+                shape=result.shape,
             )
         if not np.isfinite(result).all():
             j = int(np.flatnonzero(~np.isfinite(result))[0])
-            raise ValueError(f"{parameter} must be finite; got {result[j]} for {self.label(j)}.")
+            raise ParameterError(
+                parameter,
+                "must be finite; got {value} for {column}.",
+                value=result[j],
+                column=Columns([j], self.labels),
+            )
         return result
 
     def _of_pairs(self, pairs: Iterable[tuple[Any, Any]], parameter: str) -> FloatArray:
@@ -113,27 +125,30 @@ class FeatureSpec:
         paid: set[int] = set()
         for key, value in pairs:
             if not isinstance(value, Real):
-                raise ValueError(f"{parameter} must hold numbers; got {value!r} for {key!r}.")
+                raise ParameterError(
+                    parameter, "must hold numbers; got {value!r} for {key!r}.", value=value, key=key
+                )
             # All columns of a group come together: one of them may as well pay.
             column = self._indices(key, parameter)[0]
             if column in paid:
-                raise ValueError(
-                    f"{parameter} must give each feature one number; got several for "
-                    f"{self.label(column)}, the last by the name {key!r}."
+                raise ParameterError(
+                    parameter,
+                    "must give each feature one number; got several for {column}, the last by the "
+                    "name {key!r}.",
+                    column=Columns([column], self.labels),
+                    key=key,
                 )
             paid.add(column)
             result[column] = as_float(value)
         return result
 
-    def label(self, column: int) -> str:
-        """A column as people know it."""
-        return f"column {column}" if self.labels is None else repr(self.labels[column])
-
     def _of_mask(self, mask: NDArray[np.bool_], parameter: str) -> IntArray:
         if mask.shape != (self.n_features,):
-            raise ValueError(
-                f"{parameter} is a mask of shape {mask.shape}; it must have one entry for each of "
-                f"the {self.n_features} features."
+            raise ParameterError(
+                parameter,
+                "is a mask of shape {shape}; it must have one entry for each of the {n} features.",
+                shape=mask.shape,
+                n=self.n_features,
             )
         return np.flatnonzero(mask)
 
@@ -147,23 +162,32 @@ class FeatureSpec:
         if isinstance(entry, str):
             return self._by_name(entry, parameter)
         if not is_int(entry):
-            raise ValueError(f"{parameter} must hold {WAYS}; got {entry!r}.")
+            raise ParameterError(parameter, f"must hold {WAYS}; got {{entry!r}}.", entry=entry)
         if not -self.n_features <= int(entry) < self.n_features:
-            raise ValueError(
-                f"{parameter} holds the index {entry}, but X has {self.n_features} columns, 0 to "
-                f"{self.n_features - 1}."
+            raise ParameterError(
+                parameter,
+                "holds the index {entry}, but X has {n} columns, 0 to {last}.",
+                entry=entry,
+                n=self.n_features,
+                last=self.n_features - 1,
             )
         return int(entry) % self.n_features
 
     def _by_name(self, name: str, parameter: str) -> int:
         if not self._place:
-            raise ValueError(
-                f"{parameter} names the feature {name!r}, but X has no column names: pass a data "
-                "frame, or indices."
+            raise ParameterError(
+                parameter,
+                "names the feature {name!r}, but X has no column names: pass a data frame, or "
+                "indices.",
+                name=name,
             )
         if name not in self._place:
-            near = _nearest(name, list(self._place))
-            raise ValueError(f"{parameter} names the feature {name!r}, which X lacks.{near}")
+            raise ParameterError(
+                parameter,
+                "names the feature {name!r}, which X lacks.{near}",
+                name=name,
+                near=_nearest(name, list(self._place)),
+            )
         return self._place[name]
 
 
@@ -178,11 +202,14 @@ def _listed(given: Any, parameter: str, must: str) -> list[Any]:
     """What a parameter holds."""
     if isinstance(given, Iterator):
         # A second look, by a second fit or a report, would find it empty.
-        raise ValueError(
-            f"{parameter} must {must}; got {given!r}, which can be read only once. Pass a list."
+        raise ParameterError(
+            parameter,
+            "must {must}; got {given!r}, which can be read only once. Pass a list.",
+            must=must,
+            given=given,
         )
     if _is_single(given) or isinstance(given, Mapping):
-        raise ValueError(f"{parameter} must {must}; got {given!r}.")
+        raise ParameterError(parameter, "must {must}; got {given!r}.", must=must, given=given)
     return list(given)
 
 
@@ -196,7 +223,7 @@ def _floats(given: Any, parameter: str) -> FloatArray:
             return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise ValueError(f"{parameter} must hold numbers; got {given!r}.")
+    raise ParameterError(parameter, "must hold numbers; got {given!r}.", given=given)
 
 
 def _nearest(name: str, known: list[str]) -> str:

@@ -18,6 +18,7 @@ from safdr._estimators.parameters import (
     n_workers,
     seed_from,
 )
+from safdr.errors import ParameterError
 
 FIXED_SIZE_CONSTRAINTS: dict[str, Any] = {
     "n_features_to_select": [
@@ -127,8 +128,11 @@ class FixedSizeMixin(AnnealingSelectorBase):
         if not isinstance(wanted, Integral):
             wanted = max(1, int(float(wanted) * total))
         if wanted > total:
-            raise ValueError(
-                f"n_features_to_select must be at most {self._total(constraints)}; got {wanted}."
+            raise ParameterError(
+                "n_features_to_select",
+                "must be at most {total}; got {wanted}.",
+                total=self._total(constraints),
+                wanted=wanted,
             )
         constraints.check_size(int(wanted))
         return int(wanted)

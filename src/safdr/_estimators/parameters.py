@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    validate_parameter_constraints,
+)
+
+from safdr.errors import ParameterError
 
 # Bounds against slips of the pen (a seed in the place of a number): what lies beyond takes days or
 # all memory, and is no better for it.
@@ -99,6 +107,24 @@ ANNEALING_CONSTRAINTS: dict[str, Any] = {
 CLASS_WEIGHT_CONSTRAINT: dict[str, list[Any]] = {
     "class_weight": [None, dict, StrOptions({"balanced"})],
 }
+
+
+class WrongValueError(ParameterError, InvalidParameterError):
+    """A value out of range, told as scikit-learn does, whose checks ask for that."""
+
+    def __str__(self) -> str:
+        return f"The {self.parameter!r} parameter of {self._values['owner']} {self._values['must']}"
+
+
+def check_parameters(owner: Any) -> None:
+    """Refuse values that no rows would allow."""
+    name = type(owner).__name__
+    for parameter, value in owner.get_params(deep=False).items():
+        try:
+            validate_parameter_constraints(owner._parameter_constraints, {parameter: value}, name)
+        except InvalidParameterError as error:
+            must = str(error).removeprefix(f"The {parameter!r} parameter of {name} ")
+            raise WrongValueError(parameter, "{must}", must=must, owner=name) from None
 
 
 def n_workers(n_jobs: Any) -> int:

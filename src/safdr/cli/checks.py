@@ -12,6 +12,9 @@ from safdr.cli.lists import split_costs
 from safdr.cli.options import ConstraintOptions, ResultOptions, SearchOptions, TableOptions
 from safdr.export.errors import ExportError
 
+# As the selector has it: a machine can't have more threads.
+MOST_JOBS = 4096
+
 
 def check_options(
     file: str | None,
@@ -34,22 +37,14 @@ def check_options(
     for name, value in (("-k", search.k), ("--k-max", search.k_max)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be at least 1; got {value}.")
-    _check_jobs(search.jobs)
+    if not 1 <= abs(search.jobs) <= MOST_JOBS:
+        raise UsageError(
+            f"--jobs must be from 1 to {MOST_JOBS}, or -1 for all cores; got {search.jobs}."
+        )
     if not 0 <= search.seed < 2**32:
         raise UsageError(f"--seed must be from 0 to {2**32 - 1}; got {search.seed}.")
     split_costs(constraints.cost or [])
     _check_files(file, results)
-
-
-def _check_jobs(jobs: int) -> None:
-    """Refuse what joblib would, or what would start more threads than a machine can have."""
-    if jobs not in (1, -1):
-        from safdr._estimators.parameters import MOST_JOBS
-
-        if not 1 <= abs(jobs) <= MOST_JOBS:
-            raise UsageError(
-                f"--jobs must be from 1 to {MOST_JOBS}, or -1 for all cores; got {jobs}."
-            )
 
 
 def _check_files(file: str | None, results: ResultOptions) -> None:

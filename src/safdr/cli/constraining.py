@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,44 +78,6 @@ def constrain(options: ConstraintOptions, prepared: Prepared) -> Constraining:
         settings=_settings(options, sets, costs),
         notes=_notes(options),
     )
-
-
-def in_options(message: str, names: Sequence[str], *, fixed: bool) -> str | None:
-    """An error of the selector about constraints, in words of the command line.
-
-    Parameters
-    ----------
-    message : str
-        Of the selector.
-    names : sequence of str
-        Of the features.
-    fixed : bool
-        Whether the number of features was given.
-
-    Returns
-    -------
-    str or None
-        None if the error is about something else.
-    """
-    size = "-k" if fixed else "--k-max"
-    option_of = {
-        "n_features_to_select": size,
-        "min_features": "-k",
-        "max_features": size,
-        "always_include": "--always-include",
-        "never_include": "--never-include",
-        "at_most_one_of": "--at-most-one-of",
-        "feature_cost": "--cost",
-        "cost_strength": "--cost-strength",
-    }
-    known = re.compile(rf"\b({'|'.join(option_of)})\b")
-    if known.search(message) is None:
-        return None
-    text = known.sub(lambda found: option_of[found[1]], message)
-    text = re.sub(r"\bcolumn (\d+)\b", lambda found: repr(names[int(found[1])]), text)
-    # The last of the limits that a selector lists; elsewhere groups are just groups.
-    text = re.sub(r"\bgroups(?= allow\b|, --)", "grouped columns", text)
-    return text.replace(" of X", " to choose from")
 
 
 def _settings(

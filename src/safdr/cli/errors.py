@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
 
-# What estimators call options.
+# What sets each parameter of the selector.
 OPTION_OF = {
     "min_features": "-k",
     "max_features": "--k-max",
     "random_state": "--seed",
     "n_jobs": "--jobs",
+    "feature_cost": "--cost",
+    # A category is a group that nobody asked for.
+    "groups": "grouped columns",
+    **{
+        name: f"--{name.replace('_', '-')}"
+        for name in (
+            *("always_include", "never_include", "at_most_one_of", "cost_strength", "class_weight"),
+            *("n_replicas", "sweeps", "temperature_step", "max_steps", "tol", "n_iter_no_change"),
+            *("n_batches", "batch_fraction", "batch_draw", "moves", "ridge", "rule"),
+        )
+    },
 }
 # What to do next, by the kind of error, in words of the command line.
 NEXT_STEP = {
@@ -52,6 +62,7 @@ def clear_errors(debug: bool) -> Iterator[None]:
 
 def _explain(error: Exception) -> None:
     """Print the error and exit."""
+    from safdr.errors import ParameterError
     from safdr.export.errors import ExportError
     from safdr.table.errors import ClassLostError, MissingValuesError, TableError
 
@@ -69,20 +80,11 @@ def _explain(error: Exception) -> None:
         _end(text, WRONG_USAGE if kind in WRONG_CHOICES else FAILED)
     if isinstance(error, UsageError):
         _end(str(error), WRONG_USAGE)
-    if type(error).__name__ == "InvalidParameterError":
-        _end(_in_options(str(error)), WRONG_USAGE)
+    if isinstance(error, ParameterError) and error.parameter in OPTION_OF:
+        _end(error.in_words(OPTION_OF), WRONG_USAGE)
     if isinstance(error, ExportError | OSError | ValueError):
         _end(str(error), FAILED)
     _end(f"Unexpected: {type(error).__name__}: {error}\nShow more with --debug.", FAILED)
-
-
-def _in_options(message: str) -> str:
-    """scikit-learn's complaint about a parameter, about the option instead."""
-    found = re.match(r"The '(\w+)' parameter of \w+ (must be .*)", message, flags=re.DOTALL)
-    if found is None:
-        return message
-    name, rest = found.groups()
-    return f"{OPTION_OF.get(name, '--' + name.replace('_', '-'))} {rest}"
 
 
 def _end(text: str, code: int) -> None:

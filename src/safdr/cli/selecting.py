@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safdr.cli.checks import check_options
-from safdr.cli.constraining import Constraining, constrain, in_options
-from safdr.cli.errors import UsageError
+from safdr.cli.constraining import Constraining, constrain
+from safdr.cli.errors import OPTION_OF, UsageError
 from safdr.cli.options import (
     LARGEST_SIZE,
     AnnealingOptions,
@@ -23,6 +23,7 @@ from safdr.cli.options import (
 )
 from safdr.cli.progress import SearchProgress
 from safdr.cli.writing import to_json, write_results
+from safdr.errors import ParameterError
 from safdr.export.errors import ExportError
 from safdr.table.leaks import pure_levels
 from safdr.table.prepare import Choices, Prepared, prepare
@@ -168,7 +169,7 @@ def _check_settings(constraints: ConstraintOptions, annealing: AnnealingOptions)
     if given:
         from safdr import AnnealingSelectorCV
 
-        AnnealingSelectorCV(**given)._validate_params()
+        AnnealingSelectorCV(**given).check_params()
 
 
 def _unused(search: SearchOptions) -> list[str]:
@@ -186,12 +187,12 @@ def _fit(estimator: AnnealingSelectorCV, prepared: Prepared, *, fixed: bool) -> 
         warnings.simplefilter("always")
         try:
             estimator.fit(prepared.train.X, prepared.train.y)
-        except ValueError as error:
-            names = [feature.name for feature in prepared.recipe.features]
-            text = in_options(str(error), names, fixed=fixed)
-            if text is None or type(error) is not ValueError:
+        except ParameterError as error:
+            if error.parameter not in OPTION_OF:
                 raise
-            raise UsageError(text) from error
+            options = OPTION_OF | ({"max_features": "-k"} if fixed else {})
+            names = [feature.name for feature in prepared.recipe.features]
+            raise UsageError(error.in_words(options, names)) from error
     texts = [
         SEPARATED if issubclass(each.category, SeparationWarning) else str(each.message)
         for each in caught

@@ -272,7 +272,7 @@ def test_without_labels_columns_are_named_by_number():
     ("size", "wishes", "message"),
     [
         (0, {}, "n_features_to_select must be at least 1; got 0"),
-        (7, {}, "must be at most 6: the 6 columns of X allow no more at once; got 7"),
+        (7, {}, "must be at most 6: the 6 columns to choose from allow no more at once; got 7"),
         (
             2,
             {"always_include": [0, 1], "groups": [[1, 2]], "count": "columns"},
@@ -287,7 +287,7 @@ def test_without_labels_columns_are_named_by_number():
         (
             3,
             {"groups": [[0, 1], [2, 3, 4, 5]], "count": "columns"},
-            r"=3 can't be made of whole groups \(of 2, 4 columns\). The nearest that can: 2 and 4",
+            r"= 3 can't be made of whole groups \(of 2, 4 columns\). The nearest that can: 2 and 4",
         ),
         (
             1,
@@ -307,5 +307,5 @@ def test_sets_too_tangled_to_search_are_refused(monkeypatch, best_so_far):
     out_of_branches = OptimizeResult(x=best_so_far, status=1)
     monkeypatch.setattr(packing, "milp", lambda *_, **__: out_of_branches)
     chain = AllowedSubsets.make(60, at_most_one_of=[[i, i + 1] for i in range(59)])
-    with pytest.raises(ValueError, match="at_most_one_of overlaps so much, over 60 units"):
+    with pytest.raises(ValueError, match="at_most_one_of overlaps so much, over 60 features"):
         chain.check_size(29)

@@ -9,17 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr._engine.arrays import IntArray
-
-# Names in an error; the rest is counted.
-MOST_NAMED = 5
-
-
-def named(columns: Iterable[int], labels: Sequence[str] | None) -> str:
-    """Columns as people know them."""
-    every = [int(column) for column in columns]
-    shown = [f"column {j}" if labels is None else repr(labels[j]) for j in every[:MOST_NAMED]]
-    more = len(every) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
+from safdr.errors import Columns, ParameterError
 
 
 def columns_in(parameter: str, given: Any, n_features: int) -> IntArray:
@@ -42,11 +32,16 @@ def columns_in(parameter: str, given: Any, n_features: int) -> IntArray:
     if columns.size == 0:
         return np.empty(0, dtype=np.int64)
     if columns.ndim != 1 or not np.issubdtype(columns.dtype, np.integer):
-        raise ValueError(f"{parameter} must be a sequence of column indices; got {given!r}.")
+        raise ParameterError(
+            parameter, "must be a sequence of column indices; got {given!r}.", given=given
+        )
     wrong = columns[(columns < 0) | (columns >= n_features)]
     if wrong.size:
-        raise ValueError(
-            f"{parameter} names column {wrong[0]}; columns go from 0 to {n_features - 1}."
+        raise ParameterError(
+            parameter,
+            "names column {wrong}; columns go from 0 to {last}.",
+            wrong=wrong[0],
+            last=n_features - 1,
         )
     return np.unique(columns).astype(np.int64)
 
@@ -69,9 +64,10 @@ def sets_in(parameter: str, given: Any, n_features: int) -> list[IntArray]:
     """
     sets = list(given)
     if any(isinstance(each, str) or not isinstance(each, Iterable) for each in sets):
-        raise ValueError(
-            f"{parameter} must be a sequence of sequences of column indices, such as [[0, 1]]; "
-            f"got {given!r}."
+        raise ParameterError(
+            parameter,
+            "must be a sequence of sequences of column indices, such as [[0, 1]]; got {given!r}.",
+            given=given,
         )
     return [columns_in(parameter, list(each), n_features) for each in sets]
 
@@ -95,13 +91,15 @@ def make_units(
     tuple of ndarray of int
     """
     if any(len(group) == 0 for group in groups):
-        raise ValueError("groups holds an empty group; each must hold at least one column.")
+        raise ParameterError("groups", "holds an empty group; each must hold at least one column.")
     times = np.bincount(np.concatenate([[], *groups]).astype(np.int64), minlength=n_features)
     if times.max() > 1:
         twice = np.flatnonzero(times > 1)
-        raise ValueError(
-            f"groups must not share columns; got {named(twice, labels)} in more than one. Join "
-            "these groups, or take the columns out of all but one."
+        raise ParameterError(
+            "groups",
+            "must not share columns; got {twice} in more than one. Join these groups, or take the "
+            "columns out of all but one.",
+            twice=Columns(twice, labels),
         )
     alone = [np.array([j]) for j in np.flatnonzero(times == 0)]
     return tuple(sorted([*groups, *alone], key=lambda unit: int(unit[0])))
@@ -131,19 +129,23 @@ def forced_units(
     """
     both = np.intersect1d(include, exclude)
     if both.size:
-        raise ValueError(
-            f"always_include and never_include must not share columns; both name "
-            f"{named(both, labels)}. Take it out of one of them."
+        raise ParameterError(
+            "always_include",
+            "and {never_include} must not share columns; both name {both}. Take it out of one of "
+            "them.",
+            both=Columns(both, labels),
         )
     for unit in units:
         if len(unit) == 1:  # most of thousands are
             continue
         out = np.intersect1d(unit, exclude)
         if 0 < len(out) < len(unit):
-            raise ValueError(
-                f"never_include must name all columns of a group or none; of the group "
-                f"{named(unit, labels)} it names {named(out, labels)}. Name the rest too, or take "
-                "them out of the group."
+            raise ParameterError(
+                "never_include",
+                "must name all columns of a group or none; of the group {group} it names {out}. "
+                "Name the rest too, or take them out of the group.",
+                group=Columns(unit, labels),
+                out=Columns(out, labels),
             )
     return _touched(include, units), _touched(exclude, units)
 
@@ -187,10 +189,12 @@ def make_conflicts(
         forced = np.intersect1d(touched, include)
         if len(forced) > 1:
             columns = np.intersect1d(one_of, np.concatenate([units[u] for u in forced]))
-            raise ValueError(
-                f"at_most_one_of allows one of {named(one_of, labels)}, but always_include (with "
-                f"the groups it brings in) has {named(columns, labels)}. Take all but one of these "
-                "out of always_include, or out of the set."
+            raise ParameterError(
+                "at_most_one_of",
+                "allows one of {one_of}, but {always_include} (with the groups it brings in) has "
+                "{columns}. Take all but one of these out of {always_include}, or out of the set.",
+                one_of=Columns(one_of, labels),
+                columns=Columns(columns, labels),
             )
         conflicts[np.ix_(touched, touched)] = True
     np.fill_diagonal(conflicts, False)
@@ -204,7 +208,9 @@ def _refuse_shared_unit(
     for unit in units:
         shared = np.intersect1d(unit, one_of)
         if len(shared) > 1:
-            raise ValueError(
-                f"groups holds {named(shared, labels)} in one group, of which at_most_one_of "
-                "allows only one. Take all but one out of the group, or out of the set."
+            raise ParameterError(
+                "groups",
+                "holds {shared} in one group, of which {at_most_one_of} allows only one. Take all "
+                "but one out of the group, or out of the set.",
+                shared=Columns(shared, labels),
             )

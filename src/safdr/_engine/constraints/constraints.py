@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import checks, parts
 from safdr._engine.constraints.packing import Packing
+from safdr.errors import Columns, ParameterError
 
 BoolArray = NDArray[np.bool_]
 
@@ -84,7 +85,9 @@ class AllowedSubsets:
         AllowedSubsets
         """
         if count not in COUNTS:
-            raise ValueError(f"count must be 'groups' or 'columns'; got {count!r}.")
+            raise ParameterError(
+                "count", "must be 'groups' or 'columns'; got {count!r}.", count=count
+            )
         units = checks.make_units(checks.sets_in("groups", groups, n_features), n_features, labels)
         include, exclude = checks.forced_units(
             checks.columns_in("always_include", always_include, n_features),
@@ -272,37 +275,45 @@ class AllowedSubsets:
         if size < max(self.smallest, 1):
             self._refuse_small(size, parameter)
         if not sizes or size > sizes[-1]:
-            raise ValueError(
-                f"{parameter} must be at most {sizes[-1] if sizes else 0}: {self._limits()} allow "
-                f"no more at once; got {size}. Ask for fewer features, or loosen these."
+            raise ParameterError(
+                parameter,
+                f"must be at most {{most}}: {self._limits()} allow no more at once; got {{size}}. "
+                "Ask for fewer features, or loosen these.",
+                most=sizes[-1] if sizes else 0,
+                size=size,
             )
         place = bisect(sizes, size)
-        raise ValueError(
-            f"{parameter}={size} can't be made of whole groups (of "
-            f"{', '.join(map(str, np.unique(self.counts[self.free])))} columns). The nearest that "
-            f"can: {' and '.join(map(str, sizes[max(place - 1, 0) : place + 1]))}. Or count groups "
-            "as one feature each, by count_by='group'."
+        raise ParameterError(
+            parameter,
+            "= {size} can't be made of whole groups (of {lengths} columns). The nearest that can: "
+            "{nearest}. Or count groups as one feature each, by {count_by}='group'.",
+            size=size,
+            lengths=", ".join(map(str, np.unique(self.counts[self.free]))),
+            nearest=" and ".join(map(str, sizes[max(place - 1, 0) : place + 1])),
         )
 
     def _refuse_small(self, size: int, parameter: str) -> None:
         if not self.include.size:
-            raise ValueError(f"{parameter} must be at least 1; got {size}.")
+            raise ParameterError(parameter, "must be at least 1; got {size}.", size=size)
         columns = np.concatenate([self.units[u] for u in self.include])
-        raise ValueError(
-            f"{parameter} must be at least {self.smallest}, what always_include counts (with the "
-            f"groups it brings in: {checks.named(columns, self.labels)}); got {size}. Ask for more "
-            "features, or take some out of always_include."
+        raise ParameterError(
+            parameter,
+            "must be at least {least}, what {always_include} counts (with the groups it brings in: "
+            "{columns}); got {size}. Ask for more features, or take some out of {always_include}.",
+            least=self.smallest,
+            columns=Columns(columns, self.labels),
+            size=size,
         )
 
     def _limits(self) -> str:
-        """The constraints that keep units out."""
-        names = [f"the {self.n_features} columns of X"]
+        """The constraints that keep features out, as fields of a message."""
+        names = [f"the {self.n_features} columns to choose from"]
         if self.exclude.size:
-            names.append("never_include")
+            names.append("{never_include}")
         if self.n_units < self.n_features:
-            names.append("groups")
+            names.append("{groups}")
         if self.conflicts is not None:
-            names.append("at_most_one_of")
+            names.append("{at_most_one_of}")
         return " with ".join([names[0], ", ".join(names[1:])]) if names[1:] else names[0]
 
     # ---- Selections -----------------------------------------------------------------------------

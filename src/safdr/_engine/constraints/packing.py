@@ -8,6 +8,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr.errors import ParameterError
 
 BoolArray = NDArray[np.bool_]
 
@@ -96,9 +97,11 @@ class Packing:
             return np.asarray(found.x > 0.5)
         if found.status == 2:
             return None
-        raise ValueError(
-            f"at_most_one_of overlaps so much, over {len(self.units)} units, that it can't be told "
-            "whether a selection of the size exists. Give fewer sets, or sets without overlap."
+        raise ParameterError(
+            "at_most_one_of",
+            "overlaps so much, over {n} features, that it can't be told whether a subset of the "
+            "size exists. Give fewer sets, or sets without overlap.",
+            n=len(self.units),
         )
 
 
