@@ -20,32 +20,16 @@ MOST_LINKS = 40
 
 
 class Place(NamedTuple):
-    """Where a path leads.
+    """Where a path leads."""
 
-    Attributes
-    ----------
-    path : Path
-        Behind all links.
-    is_stream : bool
-        Whether content goes straight through: to a device, a pipe or a file that is open.
-    """
-
+    # Behind all links.
     path: Path
+    # Whether content goes straight through: to a device, a pipe or a file that is open.
     is_stream: bool
 
 
 def place_of(path: Path) -> Place:
-    """Follow links to what would be written.
-
-    Parameters
-    ----------
-    path : Path
-        As given; nothing need be there.
-
-    Returns
-    -------
-    Place
-    """
+    """Follow links to what would be written."""
     for _ in range(MOST_LINKS):
         path = Path(os.path.realpath(path.parent)) / path.name
         # An open file is a link too; to follow it would be to open it a second time.
@@ -62,32 +46,16 @@ def place_of(path: Path) -> Place:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that a reader, or a kill at any moment, meets all of it or nothing.
-
-    Parameters
-    ----------
-    path : Path
-        Where it goes; see `write_all_atomically`.
-    content : bytes
-        What goes in.
-    """
+    """Write a file so that a reader, or a kill at any moment, meets all of it or nothing."""
     write_all_atomically({path: content})
 
 
 def write_all_atomically(contents: Mapping[Path, bytes]) -> None:
     """Write files, of which all are whole on the disk before the first gets its name.
 
-    Parameters
-    ----------
-    contents : mapping
-        From paths to what goes in. A file that is there is replaced at once, and keeps its mode
-        and, where that is permitted, its owner. A link stays, and its target is written. Devices
-        and pipes, which can't be replaced, come last.
-
-    Raises
-    ------
-    OSError
-        Names the file, and which of several were written.
+    A file that is there is replaced at once, and keeps its mode and, where permitted, its owner. A
+    link stays, and its target is written. Devices and pipes, which can't be replaced, come last. An
+    OSError names the file, and which of several were written.
     """
     places: dict[Path, Place] = {}
     asides: dict[Path, Path] = {}

@@ -5,10 +5,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from report_cases import HOSTILE, QUICK, rows
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from report_cases import HOSTILE, QUICK, rows
 from safdr import (
     AnnealingRegressorSelector,
     AnnealingSelector,
@@ -17,7 +17,7 @@ from safdr import (
 )
 from safdr.report.charts import draw_alternatives, draw_selection
 from safdr.report.page import WIDE
-from safdr.report.text import labels_of, unit_labels_of, units_in
+from safdr.report.text import feature_labels_of, features_in, labels_of
 from safdr.report.words import setting
 
 
@@ -53,10 +53,10 @@ def test_alternatives_have_no_filling_and_differ_by_whole_features(grouped):
     assert len({len(each["indices"]) for each in content["alternatives"]}) > 1
     for each in content["alternatives"]:
         assert min(each["indices"]) >= 0
-        assert len(units_in(each["indices"], content)) == content["size"]["chosen"]
+        assert len(features_in(each["indices"], content)) == content["size"]["chosen"]
     assert content["alternatives"][0]["indices"] == grouped[0].subset_.tolist()
     assert content["alternatives"][0]["excess"] == 0
-    units = unit_labels_of(content)
+    units = feature_labels_of(content)
     drawn = draw_alternatives(content, units, WIDE)
     assert "c = 1" not in drawn
     assert " for " in drawn
@@ -77,7 +77,7 @@ def test_the_page_shows_groups_with_their_columns(grouped):
 
 def test_the_heat_map_has_a_row_for_each_group(grouped):
     content = grouped[1].to_dict()
-    root = ElementTree.fromstring(draw_selection(content, unit_labels_of(content), WIDE))
+    root = ElementTree.fromstring(draw_selection(content, feature_labels_of(content), WIDE))
     titles = {e.findtext("title") for e in root.iter() if "name" in e.get("class", "").split()}
     assert titles == set(content["selection"]["features"])
     bold = [e for e in root.iter() if "kept" in e.get("class", "").split()]
@@ -87,7 +87,7 @@ def test_the_heat_map_has_a_row_for_each_group(grouped):
 def test_a_column_keeps_its_own_label_beside_that_of_its_group(grouped):
     content = grouped[1].to_dict()
     assert labels_of(content)[2] == "c = 1"
-    assert unit_labels_of(content)[2] == "c"
+    assert feature_labels_of(content)[2] == "c"
 
 
 def test_sizes_with_gaps_are_drawn_where_they_are():
@@ -102,7 +102,7 @@ def test_sizes_with_gaps_are_drawn_where_they_are():
     assert (content["n_features"], content["size"]["possible"]) == (8, 6)
     page = report.to_html()
     assert "largest number of features that was tried" not in page
-    root = ElementTree.fromstring(draw_selection(content, unit_labels_of(content), WIDE))
+    root = ElementTree.fromstring(draw_selection(content, feature_labels_of(content), WIDE))
     (frame,) = [e for e in root.iter() if "column" in e.get("class", "").split()]
     assert float(frame.get("x")) + float(frame.get("width")) <= WIDE
 

@@ -6,13 +6,7 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run ``safdr``.
-
-    Parameters
-    ----------
-    arguments : sequence of str, default=None
-        What follows the name of the program; None takes what the shell gave.
-    """
+    """Run ``safdr``."""
     try:
         from cyclopts import CycloptsError, CycloptsPanel
         from rich.console import Console

@@ -29,15 +29,7 @@ MOST_LISTED = 12
 
 
 def print_answer(content: dict[str, Any], written: Sequence[Path]) -> None:
-    """Print what was chosen, how well it does, and what to know about it.
-
-    Parameters
-    ----------
-    content : dict
-        From `SelectionReport.to_dict`.
-    written : sequence of Path
-        Files that were written.
-    """
+    """Print what was chosen, how well it does, and what to know about it."""
     console = Console()
     console.width = min(console.width, WIDEST)
     console.print()

@@ -11,12 +11,7 @@ TARGET = "diagnosis"
 
 
 def breast_cancer() -> pa.Table:
-    """Thirty measures of cell nuclei from 569 samples, and whether the tumour was malignant.
-
-    Returns
-    -------
-    pyarrow.Table
-    """
+    """Thirty measures of cell nuclei from 569 samples, and whether the tumour was malignant."""
     import pyarrow as pa
     from sklearn.datasets import load_breast_cancer
 

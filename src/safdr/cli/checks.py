@@ -23,15 +23,7 @@ def check_options(
     constraints: ConstraintOptions,
     results: ResultOptions,
 ) -> None:
-    """Refuse values out of range, and files that can't be written.
-
-    Parameters
-    ----------
-    file : str or None
-        The table, which no result may replace.
-    table, search, constraints, results
-        The options.
-    """
+    """Refuse values out of range, and files that can't be written."""
     if not 0 <= table.test_size < 1:
         raise UsageError(f"--test-size must be at least 0 and below 1; got {table.test_size:g}.")
     for name, value in (("-k", search.k), ("--k-max", search.k_max)):

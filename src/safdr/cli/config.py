@@ -16,17 +16,7 @@ OPTION = "--config"
 
 
 def read_config(app: App, commands: tuple[str, ...], arguments: Any) -> None:
-    """Fill in from the file of ``--config`` what the command line has not given.
-
-    Parameters
-    ----------
-    app : App
-        The command.
-    commands : tuple of str
-        The words that led to it.
-    arguments : ArgumentCollection
-        What was parsed so far; gets the rest.
-    """
+    """Fill in from the file of ``--config`` what the command line has not given."""
     path = _path(arguments)
     if path is None:
         return

@@ -22,40 +22,20 @@ USELESS_STRENGTH = "--cost-strength has no effect: no feature costs anything (--
 
 @dataclass(frozen=True)
 class Constraining:
-    """What the constraints come to.
+    """What the constraints come to."""
 
-    Attributes
-    ----------
-    parameters : dict
-        Of the selector.
-    n_features : int
-        Features there are, a group counted as one.
-    settings : dict
-        What was asked for, in names of the table.
-    notes : list of str
-        What to know about it.
-    """
-
+    # Of the selector.
     parameters: dict[str, Any]
+    # Features there are, a group counted as one.
     n_features: int
+    # What was asked for, in names of the table.
     settings: dict[str, Any]
+    # What to know about it.
     notes: list[str]
 
 
 def constrain(options: ConstraintOptions, prepared: Prepared) -> Constraining:
-    """Find the features that constraints name.
-
-    Parameters
-    ----------
-    options : ConstraintOptions
-        What was asked for.
-    prepared : Prepared
-        Features to choose from.
-
-    Returns
-    -------
-    Constraining
-    """
+    """Find the features that constraints name."""
     finder = _Finder(FeaturePlaces(prepared), split=options.split_categories)
     groups = finder.groups([split_names(text) for text in options.group or []])
     sets = [split_names(text) for text in options.at_most_one_of or []]

@@ -41,13 +41,7 @@ class UsageError(Exception):
 
 @contextmanager
 def clear_errors(debug: bool) -> Iterator[None]:
-    """End the program as the error asks for; with `debug`, let it through.
-
-    Parameters
-    ----------
-    debug : bool
-        Whether to show tracebacks.
-    """
+    """End the program as the error asks for; with `debug`, let it through."""
     try:
         yield
     except KeyboardInterrupt:

@@ -20,15 +20,7 @@ WIDEST = 120
 
 
 def print_gaps(message: str, report: MissingReport) -> None:
-    """Print to standard error.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong.
-    report : MissingReport
-        What is missing.
-    """
+    """Print to standard error."""
     console = Console(stderr=True)
     console.width = min(console.width, WIDEST)
     console.print(Text(f"safdr select: {safe(message, None)}", style="bold"))

@@ -15,17 +15,7 @@ SETS = ("group", "at-most-one-of")
 
 
 def split_names(text: str) -> list[str]:
-    """Names out of a word; one in double quotes may hold commas.
-
-    Parameters
-    ----------
-    text : str
-        As in ``a,b,"c, d"``.
-
-    Returns
-    -------
-    list of str
-    """
+    """Names out of a word; one in double quotes may hold commas."""
     try:
         return [name for row in csv.reader([text], skipinitialspace=True) for name in row]
     except csv.Error as error:
@@ -33,34 +23,14 @@ def split_names(text: str) -> list[str]:
 
 
 def join_names(names: Iterable[Any]) -> str:
-    """The word that `split_names` takes apart.
-
-    Parameters
-    ----------
-    names : iterable
-        Any texts.
-
-    Returns
-    -------
-    str
-    """
+    """The word that `split_names` takes apart."""
     word = io.StringIO()
     csv.writer(word, quoting=csv.QUOTE_ALL, lineterminator="").writerow(names)
     return word.getvalue()
 
 
 def as_words(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings of a file with sets of names as the command line has them.
-
-    Parameters
-    ----------
-    settings : dict
-        By their long names; a set of names may be a list.
-
-    Returns
-    -------
-    dict
-    """
+    """Settings of a file with sets of names as the command line has them."""
     return {
         key: [join_names(each) if isinstance(each, list) else each for each in value]
         if key in SETS and isinstance(value, list)
@@ -70,17 +40,7 @@ def as_words(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def split_costs(texts: Sequence[str]) -> dict[str, float]:
-    """What each name costs, out of words such as ``height=2``; a name may hold "=" too.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        One for each name.
-
-    Returns
-    -------
-    dict
-    """
+    """What each name costs, out of words such as ``height=2``; a name may hold "=" too."""
     costs: dict[str, float] = {}
     for text in texts:
         name, _, number = text.rpartition("=")

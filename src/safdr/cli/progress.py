@@ -15,13 +15,7 @@ from rich.progress import (
 
 
 class SearchProgress:
-    """A bar with the time left while a selector searches; on a terminal only.
-
-    Parameters
-    ----------
-    shown : bool
-        Whether to show anything at all.
-    """
+    """A bar with the time left while a selector searches; on a terminal only."""
 
     # scikit-learn asks how far down to follow nested estimators: not at all.
     max_propagation_depth = 0
@@ -52,28 +46,11 @@ class SearchProgress:
         self._bar.stop()
 
     def say(self, what: str) -> None:
-        """Tell what is being done, where there is nothing to count.
-
-        Parameters
-        ----------
-        what : str
-            One word or two.
-        """
+        """Tell what is being done, where there is nothing to count."""
         self._bar.update(self._task, description=what)
 
     def follow(self, estimator: Any) -> Any:
-        """Have the estimator tell how far it is, where scikit-learn can (1.9 and later).
-
-        Parameters
-        ----------
-        estimator : estimator
-            To be fitted.
-
-        Returns
-        -------
-        estimator
-            The same.
-        """
+        """Have the estimator tell how far it is, where scikit-learn can (1.9 and later)."""
         self.say("Searching")
         if hasattr(estimator, "set_callbacks"):
             estimator.set_callbacks(self)

@@ -50,15 +50,7 @@ def run(
     results: ResultOptions,
     annealing: AnnealingOptions,
 ) -> None:
-    """Answer the question, in the ways that were asked for.
-
-    Parameters
-    ----------
-    file : str or None
-        The table; None is the built-in one.
-    table, search, constraints, results, annealing
-        The options.
-    """
+    """Answer the question, in the ways that were asked for."""
     check_options(file, table, search, constraints, results)
     _check_settings(constraints, annealing)
     started = time.perf_counter()

@@ -20,19 +20,7 @@ WITH_COMMAS = tuple(f"--{name}" for name in SETS)
 
 
 def explain_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
-    """Say what is wrong.
-
-    Parameters
-    ----------
-    error : CycloptsError
-        Of the parser.
-    arguments : sequence of str
-        What it was given.
-
-    Returns
-    -------
-    str
-    """
+    """Say what is wrong."""
     if not isinstance(error, UnusedCliTokensError) or not error.unused_tokens:
         return str(error)
     unused = error.unused_tokens[0]

@@ -10,19 +10,7 @@ LONGEST_NAME = 60
 
 
 def safe(name: object, longest: int | None = LONGEST_NAME) -> str:
-    """A name as one line, in quotes where it begins or ends with a space, which none would see.
-
-    Parameters
-    ----------
-    name : object
-        Of a column or class, as the table has it.
-    longest : int or None, default=60
-        Characters to show; None shows all.
-
-    Returns
-    -------
-    str
-    """
+    """A name as one line, in quotes where it begins or ends with a space, which none would see."""
     text = printable(name)
     if text != text.strip():
         text = f'"{text}"'
@@ -32,98 +20,34 @@ def safe(name: object, longest: int | None = LONGEST_NAME) -> str:
 
 
 def printable(name: object) -> str:
-    """A name that neither moves the cursor nor turns the writing around.
-
-    Parameters
-    ----------
-    name : object
-        Of a column or class, as the table has it.
-
-    Returns
-    -------
-    str
-    """
+    """A name that neither moves the cursor nor turns the writing around."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(name))
 
 
 def printable_lines(text: object) -> str:
-    """A message in lines of its own that is printable otherwise, whatever names it quotes.
-
-    Parameters
-    ----------
-    text : object
-        For a terminal.
-
-    Returns
-    -------
-    str
-    """
+    """A message in lines of its own that is printable otherwise, whatever names it quotes."""
     return "\n".join(map(printable, str(text).split("\n")))
 
 
 def name_text(name: object, style: str = "") -> Text:
-    """A name for rich, which would take brackets in plain strings for markup.
-
-    Parameters
-    ----------
-    name : object
-        Of a column or class.
-    style : str, default=""
-        How to show it.
-
-    Returns
-    -------
-    rich.text.Text
-    """
+    """A name for rich, which would take brackets in plain strings for markup."""
     return Text(safe(name), style=style)
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number in few digits; a dash where there is none.
-
-    Parameters
-    ----------
-    value : float or None
-        The number.
-    digits : int, default=4
-        Significant ones.
-
-    Returns
-    -------
-    str
-    """
+    """A number in few digits; a dash where there is none."""
     return "–" if value is None else f"{value:.{digits}g}"
 
 
 def ratio(value: float | None) -> str:
-    """An odds ratio; one that is nearly 1 shows by how little it differs.
-
-    Parameters
-    ----------
-    value : float or None
-        The ratio.
-
-    Returns
-    -------
-    str
-    """
+    """An odds ratio; one that is nearly 1 shows by how little it differs."""
     if value is not None and value != 1 and abs(value - 1) < 5e-4:
         return f"1 {'+' if value > 1 else '-'} {abs(value - 1):.1e}"
     return number(value)
 
 
 def exponential(value: float | None) -> float | None:
-    """exp() of a number; none where it has no finite one.
-
-    Parameters
-    ----------
-    value : float or None
-        The exponent.
-
-    Returns
-    -------
-    float or None
-    """
+    """exp() of a number; none where it has no finite one."""
     try:
         return None if value is None else math.exp(value)
     except OverflowError:
@@ -131,17 +55,7 @@ def exponential(value: float | None) -> float | None:
 
 
 def duration(seconds: float) -> str:
-    """A time for people.
-
-    Parameters
-    ----------
-    seconds : float
-        How long.
-
-    Returns
-    -------
-    str
-    """
+    """A time for people."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     return f"{int(seconds // 60)} min {round(seconds % 60)} s"

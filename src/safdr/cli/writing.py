@@ -22,28 +22,7 @@ def write_results(
     estimator: AnnealingSelectorCV,
     table_name: str,
 ) -> tuple[list[Path], dict[Path, ExportError]]:
-    """Write what was asked for; an export that can't be made takes nothing else with it.
-
-    Parameters
-    ----------
-    results : ResultOptions
-        Which files.
-    report : SelectionReport
-        What goes into them.
-    prepared : Prepared
-        Rows and features, for exports.
-    estimator : AnnealingSelectorCV
-        The model, for exports.
-    table_name : str
-        What a query calls the table.
-
-    Returns
-    -------
-    written : list of Path
-        Files that were written.
-    failed : dict
-        Exports that were not, and why.
-    """
+    """Write what was asked for; an export that can't be made takes nothing else with it."""
     made: dict[Path, bytes] = {}
     failed: dict[Path, ExportError] = {}
     for path in results.export or []:
@@ -85,15 +64,5 @@ def _export(
 
 
 def to_json(report: SelectionReport) -> str:
-    """Give the report as text for machines.
-
-    Parameters
-    ----------
-    report : SelectionReport
-        The result.
-
-    Returns
-    -------
-    str
-    """
+    """Give the report as text for machines."""
     return json.dumps(report.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -56,19 +56,7 @@ class Display:
 
 
 def check_fitted(estimator: Any, attribute: str, caller: str, wanted: str) -> None:
-    """Fail with the next step where an estimator lacks what a display reads.
-
-    Parameters
-    ----------
-    estimator : object
-        What the user gave.
-    attribute : str
-        What tells an estimator of the right kind, fitted, from all others.
-    caller : str
-        Name of the display.
-    wanted : str
-        What it takes.
-    """
+    """Fail with the next step where an estimator lacks what a display reads."""
     if hasattr(estimator, "fit"):
         lead = f"{caller}.from_estimator needs {wanted}; this "
         check_is_fitted(estimator, msg=lead + "%(name)s is not fitted. Call fit first.")

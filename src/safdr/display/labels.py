@@ -15,57 +15,19 @@ MAX_CHARACTERS = 200
 
 
 def plain(name: object) -> str:
-    """Write a name on one line, with � for what the font lacks, and no mathematics.
-
-    Parameters
-    ----------
-    name : object
-        Any text, or what can be written as text.
-
-    Returns
-    -------
-    str
-    """
+    """Write a name on one line, with � for what the font lacks, and no mathematics."""
     return _escape(_one_line(name))
 
 
 def fitted(name: object, width: float, size: float) -> str:
-    """Write a name as `plain` does, shortened in the middle until it fits.
-
-    Parameters
-    ----------
-    name : object
-        Any text.
-    width : float
-        Room for it in points.
-    size : float
-        Size of the font in points.
-
-    Returns
-    -------
-    str
-    """
+    """Write a name as `plain` does, shortened in the middle until it fits."""
     return _escape(_fit(_one_line(name), width, size))
 
 
 def fitted_distinct(
     names: Iterable[Any], numbers: Iterable[int], width: float, size: float
 ) -> list[str]:
-    """Write names as `fitted` does; those that end up the same also get their numbers.
-
-    Parameters
-    ----------
-    names : iterable
-        Any texts.
-    numbers : iterable of int
-        What tells them apart.
-    width, size : float
-        Room for each and size of the font, in points.
-
-    Returns
-    -------
-    list of str
-    """
+    """Write names as `fitted` does; those that end up the same also get their numbers."""
     lines = [_one_line(name) for name in names]
     labels = [_fit(line, width, size) for line in lines]
     times = Counter(labels)

@@ -27,21 +27,7 @@ def import_pyplot(caller: str) -> Any:
 
 
 def axes_for(caller: str, ax: Any, figsize: tuple[float, float] | None = None) -> Any:
-    """Take the axes given, or make a figure that gives every label its place.
-
-    Parameters
-    ----------
-    caller : str
-        Who draws, for the message where matplotlib is missing.
-    ax : matplotlib Axes or None
-        What the user gave.
-    figsize : tuple of float, default=None
-        Width and height of a new figure in inches; None is matplotlib's setting.
-
-    Returns
-    -------
-    matplotlib Axes
-    """
+    """Take the axes given, or make a figure that gives every label its place."""
     plt = import_pyplot(caller)
     if ax is not None:
         return ax
@@ -55,17 +41,7 @@ def size_in_points(ax: Any) -> tuple[float, float]:
 
 
 def add_legend(ax: Any, handles: list[Any], *, own_figure: bool) -> None:
-    """Put the legend above the axes in a figure of ours, and into the axes in any other.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        What it explains.
-    handles : list of matplotlib Artist
-        What has a label to show.
-    own_figure : bool
-        Whether the figure holds nothing else.
-    """
+    """Put the legend above the axes in a figure of ours, and into the axes in any other."""
     if own_figure:
         # Two columns fit in a figure half as wide as matplotlib's default.
         ax.figure.legend(
@@ -76,15 +52,7 @@ def add_legend(ax: Any, handles: list[Any], *, own_figure: bool) -> None:
 
 
 def set_size_axis(ax: Any, n_features: IntArray) -> None:
-    """Put sizes along x: whole numbers only, with half a step of room on both sides.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Where.
-    n_features : ndarray of shape (n_sizes,)
-        The sizes.
-    """
+    """Put sizes along x: whole numbers only, with half a step of room on both sides."""
     ax.set_xlim(n_features.min() - 0.5, n_features.max() + 0.5)
     ax.xaxis.set_major_locator(whole_numbers())
     ax.set_xlabel("Number of features k")
@@ -98,28 +66,14 @@ def whole_numbers() -> Any:
 
 
 def mark_chosen_size(ax: Any, n_features: int) -> None:
-    """Write k* above the axes, as a tick: a title then moves out of its way.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        With the number of features along x.
-    n_features : int
-        The chosen number k*.
-    """
+    """Write k* above the axes, as a tick: a title then moves out of its way."""
     top = ax.secondary_xaxis("top")
     top.set_xticks([n_features], labels=[f"k* = {n_features}"])
     top.tick_params(labelsize="small")
 
 
 def without_tex(ax: Any) -> None:
-    """Keep every text out of LaTeX, which would run the names of the features as its commands.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Drawn, with its legend.
-    """
+    """Keep every text out of LaTeX, which would run the names of the features as its commands."""
     from matplotlib.text import Text
 
     legends = [] if ax.get_legend() else ax.figure.legends

@@ -25,27 +25,18 @@ class Term:
 
 @dataclass(frozen=True)
 class Formula:
-    """Log-odds of the positive class: an intercept and a sum of terms.
+    """Log-odds of the positive class: an intercept and a sum of terms."""
 
-    Attributes
-    ----------
-    terms : tuple of Term
-        One for each chosen feature.
-    intercept : float
-        Log-odds where all features are 0.
-    target : str
-        The column that is predicted.
-    negative, positive : str
-        Its two classes.
-    table : str
-        Name of the table, for exports that need one.
-    """
-
+    # One for each chosen feature.
     terms: tuple[Term, ...]
+    # Log-odds where all features are 0.
     intercept: float
+    # The column that is predicted.
     target: str
+    # Its two classes.
     negative: str
     positive: str
+    # Name of the table, for exports that need one.
     table: str
 
     def __post_init__(self) -> None:
@@ -85,36 +76,14 @@ class Formula:
 
 
 def whole_text(text: str) -> str:
-    """The text, if UTF-8 can hold it; the name of a file may be of other bytes.
-
-    Parameters
-    ----------
-    text : str
-        A name or a level.
-
-    Returns
-    -------
-    str
-    """
+    """The text, if UTF-8 can hold it; the name of a file may be of other bytes."""
     if any("\ud800" <= each <= "\udfff" for each in text):
         raise ExportError(f"There is no way to write half a character (a surrogate) in {text!r}.")
     return text
 
 
 def unused_name(wanted: str, taken: set[str]) -> str:
-    """A name that no column has, compared as databases do: without regard to case.
-
-    Parameters
-    ----------
-    wanted : str
-        Taken as it is where it is free.
-    taken : set of str
-        Names in use.
-
-    Returns
-    -------
-    str
-    """
+    """A name that no column has, compared as databases do: without regard to case."""
     folded = {name.casefold() for name in taken}
     while wanted.casefold() in folded:
         wanted += "_"

@@ -22,12 +22,7 @@ IR_VERSION = 9
 
 
 def require_onnx() -> Any:
-    """The onnx package, or an error that says how to get it.
-
-    Returns
-    -------
-    module
-    """
+    """The onnx package, or an error that says how to get it."""
     try:
         import onnx
         import onnx.helper
@@ -41,19 +36,11 @@ def require_onnx() -> Any:
 
 
 def to_onnx(formula: Formula) -> bytes:
-    """Write the formula down as a graph.
+    """The formula as an ONNX model.
 
-    Parameters
-    ----------
-    formula : Formula
-        The model.
-
-    Returns
-    -------
-    bytes
-        A model whose inputs are named as the columns and have the shape (n_rows, 1): doubles,
-        booleans or text. Its outputs, of the same shape, are ``log_odds`` and ``probability``,
-        with an underscore more where a column has that name.
+    Its inputs are named as the columns and have the shape (n_rows, 1). Its outputs, of the same
+    shape, are ``log_odds`` and ``probability``, with an underscore more where a column has that
+    name.
     """
     onnx = require_onnx()
     _check(formula)
@@ -87,20 +74,7 @@ def _check(formula: Formula) -> None:
 
 
 def run_onnx(content: bytes, table: pa.Table) -> FloatArray:
-    """Score rows with the graph itself, by the evaluator that comes with onnx.
-
-    Parameters
-    ----------
-    content : bytes
-        From `to_onnx`.
-    table : pyarrow.Table
-        Rows, with the columns that the graph reads.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, 2)
-        Log-odds and probability.
-    """
+    """Score rows with the graph itself, by the evaluator that comes with onnx."""
     onnx = require_onnx()
     from onnx.reference import ReferenceEvaluator
 
@@ -116,22 +90,7 @@ def run_onnx(content: bytes, table: pa.Table) -> FloatArray:
 
 
 def column_input(table: pa.Table, name: str, kind: int) -> Any:
-    """A column as the graph wants it.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Rows.
-    name : str
-        The column.
-    kind : int
-        ONNX's number of the type.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, 1)
-        A missing number is not a number, and missing text is empty.
-    """
+    """A column as the graph wants it: a missing number is NaN, and missing text is empty."""
     onnx = require_onnx()
     column = table.column(name)
     if kind == onnx.TensorProto.STRING:

@@ -238,21 +238,7 @@ if __name__ == "__main__":
 
 
 def to_python(formula: Formula, module: str = "model") -> str:
-    """Write the formula down as a Python file.
-
-    Parameters
-    ----------
-    formula : Formula
-        The model.
-    module : str, default="model"
-        Name of the file without its ending, for its own description; one that is no identifier is
-        not shown.
-
-    Returns
-    -------
-    str
-        Its content: plain ASCII, whatever names the table has.
-    """
+    """Write the formula down as a Python file."""
     terms = [
         f"    ({term.feature.column!a}, {term.coefficient!r}, {_level(term.feature)}, "
         f"{term.feature.fill!r}),"
@@ -282,20 +268,7 @@ def _missing_lines() -> str:
 
 
 def run_python(code: str, table: pa.Table) -> FloatArray:
-    """Score rows with the file itself.
-
-    Parameters
-    ----------
-    code : str
-        From `to_python`.
-    table : pyarrow.Table
-        Rows.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, 2)
-        Log-odds and probability.
-    """
+    """Score rows with the file itself."""
     module: dict[str, Any] = {"__name__": "model"}
     exec(compile(code, "model.py", "exec"), module)
     rows = table.to_pylist()

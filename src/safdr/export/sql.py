@@ -55,20 +55,7 @@ FROM (
 
 
 def to_sql(formula: Formula, columns: set[str]) -> str:
-    """Write the formula down as a query.
-
-    Parameters
-    ----------
-    formula : Formula
-        The model.
-    columns : set of str
-        All columns of the table; the two that the query adds are named differently.
-
-    Returns
-    -------
-    str
-        A SELECT that adds two columns, log-odds and probability.
-    """
+    """Write the formula down as a query."""
     columns = columns | set(formula.columns)
     _check_case(formula, columns)
     added = [unused_name(name, columns) for name in ADDED]
@@ -92,22 +79,7 @@ def to_sql(formula: Formula, columns: set[str]) -> str:
 
 
 def run_sql(query: str, table: pa.Table, name: str) -> FloatArray:
-    """Score rows with the query itself, in SQLite.
-
-    Parameters
-    ----------
-    query : str
-        From `to_sql`.
-    table : pyarrow.Table
-        Rows, with the columns that the query reads.
-    name : str
-        What the query calls the table.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, 2)
-        Log-odds and probability.
-    """
+    """Score rows with the query itself, in SQLite."""
     columns = table.column_names
     listed = ", ".join(f"{_identifier(column)} {_affinity(table, column)}" for column in columns)
     try:

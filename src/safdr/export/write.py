@@ -30,13 +30,7 @@ MAX_CHECKED = 1000
 
 
 def check_ending(path: Path) -> None:
-    """Refuse a file that can't be made, before anything is computed.
-
-    Parameters
-    ----------
-    path : Path
-        Where an export is to go.
-    """
+    """Refuse a file that can't be made, before anything is computed."""
     if path.suffix.lower() not in ENDINGS:
         raise ExportError(
             f"An export must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}; got {str(path)!r}."
@@ -46,30 +40,7 @@ def check_ending(path: Path) -> None:
 
 
 def export(path: Path, formula: Formula, table: pa.Table, log_odds: FloatArray) -> bytes:
-    """Make the content of an export, and check it.
-
-    Parameters
-    ----------
-    path : Path
-        Its ending says what to make; nothing is written.
-    formula : Formula
-        The model.
-    table : pyarrow.Table
-        Rows with all columns.
-    log_odds : ndarray of shape (n_rows,)
-        What the model itself gives for them.
-
-    Returns
-    -------
-    bytes
-
-    Raises
-    ------
-    ExportError
-        If the model can't be written down in this form.
-    WrongFormulaError
-        If the content does not give the numbers of the model, to 1e-9 and the rounding of sums.
-    """
+    """Make the content of an export, and check it."""
     check_ending(path)
     rows = np.unique(np.linspace(0, table.num_rows - 1, MAX_CHECKED).astype(int))
     read = _columns_read(formula, table.take(rows))

@@ -11,17 +11,7 @@ MOST_ALTERNATIVES = 20
 
 
 def describe_trace(estimator: Any) -> dict[str, Any]:
-    """Give the temperatures, and mean and spread of the criterion over the replicas.
-
-    Parameters
-    ----------
-    estimator : AnnealingSelector or AnnealingSelectorCV
-        Fitted.
-
-    Returns
-    -------
-    dict
-    """
+    """Give the temperatures, and mean and spread of the criterion over the replicas."""
     trace = estimator.result_.trace
     columns = {
         name: getattr(trace, name).tolist() for name in ("beta", "mean", "std", "acceptance")
@@ -30,22 +20,12 @@ def describe_trace(estimator: Any) -> dict[str, Any]:
 
 
 def describe_alternatives(estimator: Any, names: list[str]) -> list[dict[str, Any]]:
-    """Give the distinct subsets that were found, the chosen one first.
+    """The distinct subsets that were found, the chosen one first.
 
-    Parameters
-    ----------
-    estimator : AnnealingSelector or AnnealingSelectorCV
-        Fitted.
-    names : list of str
-        Names of all features.
-
-    Returns
-    -------
-    list of dict
-        `penalty` is what the cost of the features adds to the cross-entropy, and `excess` the sum
-        of both relative to that of the chosen subset, less 1; None where that is 0: others need not
-        have been fitted then, and their `cross_entropy` is NaN. `replicas` counts those that ended
-        there: none, where polishing alone found it.
+    `penalty` is what the cost of the features adds to the cross-entropy. `excess` is the sum of
+    both relative to that of the chosen subset, less 1; None where that is 0, since others need not
+    have been fitted then. `replicas` counts those that ended there: none where polishing alone
+    found it.
     """
     result = estimator.result_
     total = result.cross_entropies + result.penalties

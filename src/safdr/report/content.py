@@ -33,30 +33,7 @@ def describe(
     preparation: Mapping[str, Iterable[Any]],
     seconds: float | None,
 ) -> dict[str, Any]:
-    """Give the content of the report; see `SelectionReport.to_dict`.
-
-    Parameters
-    ----------
-    estimator : AnnealingSelector or AnnealingSelectorCV
-        Fitted.
-    X, y : array-like
-        The rows that it was fitted to.
-    feature_names : sequence of str or None
-        Names of the columns; None takes those of the estimator.
-    test_rows : tuple of X and y, or None
-        Rows that took no part in the fit.
-    title : str or None
-        Heading; None makes one.
-    preparation : mapping
-        `coding`, `left_out` and `notes`: what was done to the table before.
-    seconds : float or None
-        How long the search took.
-
-    Returns
-    -------
-    dict
-        Fit for JSON: plain types, and None for what is not a finite number.
-    """
+    """The content of the report, fit for JSON; see `SelectionReport.to_dict`."""
     _check_kind(estimator)
     rows, labels = _checked_rows(estimator, X, y)
     names = _checked_names(estimator, feature_names)

@@ -8,19 +8,7 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def significant(value: float | None, digits: int = 3) -> str:
-    """Write a number with so many significant digits and a real minus sign.
-
-    Parameters
-    ----------
-    value : float or None
-        None, which is no number, becomes a dash.
-    digits : int, default=3
-        Significant digits.
-
-    Returns
-    -------
-    str
-    """
+    """Write a number with so many significant digits and a real minus sign."""
     if value is None or value == 0:
         return ABSENT if value is None else "0"
     text, _, exponent = f"{value:#.{digits}g}".partition("e")
@@ -29,83 +17,27 @@ def significant(value: float | None, digits: int = 3) -> str:
 
 
 def decimals(value: float | None, places: int = 3) -> str:
-    """Write a number with so many decimal places.
-
-    Parameters
-    ----------
-    value : float or None
-        None becomes a dash.
-    places : int, default=3
-        Decimal places.
-
-    Returns
-    -------
-    str
-    """
+    """Write a number with so many decimal places."""
     return ABSENT if value is None else f"{value:.{places}f}".replace("-", "−")
 
 
 def percent(share: float | None, places: int = 0) -> str:
-    """Write a share as a percentage.
-
-    Parameters
-    ----------
-    share : float or None
-        None becomes a dash.
-    places : int, default=0
-        Decimal places.
-
-    Returns
-    -------
-    str
-    """
+    """Write a share as a percentage."""
     return ABSENT if share is None else f"{decimals(100 * share, places)} %"
 
 
 def excess(share: float | None) -> str:
-    """Write by how much something is worse, fine enough to tell little from nothing.
-
-    Parameters
-    ----------
-    share : float or None
-        None becomes a dash.
-
-    Returns
-    -------
-    str
-    """
+    """Write by how much something is worse, fine enough to tell little from nothing."""
     if share is None or share == 0:
         return ABSENT if share is None else "0 %"
     return "< 0.01 %" if share < 1e-4 else f"+{percent(share, 2 if share < 0.1 else 0)}"
 
 
 def counted(number: int, noun: str) -> str:
-    """Write a number with its noun, in the plural where it is one.
-
-    Parameters
-    ----------
-    number : int
-        How many.
-    noun : str
-        In the singular; its plural takes an s.
-
-    Returns
-    -------
-    str
-    """
+    """Write a number with its noun, in the plural where it is one."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}".replace(",", "\u2009")
 
 
 def spelled(number: int) -> str:
-    """Write a small number as a word that begins a sentence.
-
-    Parameters
-    ----------
-    number : int
-        How many.
-
-    Returns
-    -------
-    str
-    """
+    """Write a small number as a word that begins a sentence."""
     return WORDS[number] if number < len(WORDS) else str(number)

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from safdr.report import charts, numbers, words
 from safdr.report.charts.alternatives import differing
 from safdr.report.charts.selection import MOST_ROWS
-from safdr.report.text import labels_of, quoted, tidied, unit_labels_of
+from safdr.report.text import feature_labels_of, labels_of, quoted, tidied
 
 # Each chart is drawn twice, for screens and paper and for phones, and the style sheet shows one:
 # an image made for a desktop has letters of six pixels on a phone.
@@ -25,36 +25,26 @@ Draw = Callable[[Mapping[str, Any], Mapping[int, str], int], str]
 
 
 def render(content: Mapping[str, Any]) -> str:
-    """Make the page.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report; its texts are untrusted.
-
-    Returns
-    -------
-    str
-    """
+    """Make the page."""
     classes = [quoted(label) for label in content["target"]["classes"]]
     content = tidied({**content, "target": {**content["target"], "classes": classes}})
-    labels, units = labels_of(content), unit_labels_of(content)
+    labels, features = labels_of(content), feature_labels_of(content)
 
     def chart(draw: Draw) -> Markup:
         # Coefficients are those of columns; elsewhere a group is one feature.
-        names = labels if draw is charts.draw_coefficients else units
+        names = labels if draw is charts.draw_coefficients else features
         pair = (Markup(draw(content, names, width)) for width in (WIDE, NARROW))
         return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(*pair)
 
     return _template().render(
         report=content,
         labels=labels,
-        units=units,
+        feature_labels=features,
         rows=_grouped(content),
         chart=chart,
         charts=charts,
         score=words.score_name(content["scores"]["scoring"]),
-        headline=words.headline(content, units),
+        headline=words.headline(content, features),
         counting=words.counting(content),
         explanation=words.explanation(content),
         cautions=words.cautions(content),

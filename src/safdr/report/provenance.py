@@ -18,17 +18,7 @@ import safdr
 
 
 def describe_provenance(estimator: Any) -> dict[str, Any]:
-    """Give settings, seed, versions and platform.
-
-    Parameters
-    ----------
-    estimator : AnnealingSelector or AnnealingSelectorCV
-        Fitted.
-
-    Returns
-    -------
-    dict
-    """
+    """Give settings, seed, versions and platform."""
     seed = estimator.random_state
     return {
         "settings": {"selector": type(estimator).__name__, **_settings(estimator)},
@@ -44,22 +34,7 @@ def describe_provenance(estimator: Any) -> dict[str, Any]:
 
 
 def fingerprint(X: NDArray[np.float64], y: NDArray[Any], names: list[str]) -> str:
-    """Checksum of the data as they were fitted: shape, names, values and labels.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    y : ndarray of shape (n_samples,)
-        Labels.
-    names : list of str
-        Names of the features.
-
-    Returns
-    -------
-    str
-        ``sha256:`` and 64 digits. The order of rows and columns counts.
-    """
+    """Checksum of the data as they were fitted: shape, names, values and labels, in their order."""
     classes, codes = np.unique(y, return_inverse=True)
     head = json.dumps([list(X.shape), names, [str(label) for label in classes]])
     digest = hashlib.sha256(head.encode())

@@ -15,17 +15,7 @@ LEVEL = 0.95
 
 
 def validation_score(estimator: Any) -> dict[str, Any] | None:
-    """Score of the chosen size over the validation splits; None where there were none.
-
-    Parameters
-    ----------
-    estimator : AnnealingSelector or AnnealingSelectorCV
-        Fitted.
-
-    Returns
-    -------
-    dict or None
-    """
+    """Score of the chosen size over the validation splits; None where there were none."""
     results = getattr(estimator, "cv_results_", None)
     if results is None:
         return None
@@ -38,22 +28,7 @@ def validation_score(estimator: Any) -> dict[str, Any] | None:
 
 
 def held_out_score(estimator: Any, scoring: str, X: Any, y: Any) -> dict[str, Any]:
-    """Score on held-out rows, with a 95 % interval where the score is the area under the curve.
-
-    Parameters
-    ----------
-    estimator : AnnealingSelector or AnnealingSelectorCV
-        Fitted.
-    scoring : str
-        Name of the score.
-    X, y : array-like
-        Rows that took no part in the fit, and their labels.
-
-    Returns
-    -------
-    dict
-        `value`, `low`, `high`, and `method`, which says how the interval was made.
-    """
+    """Score on held-out rows, with a 95 % interval where the score is the area under the curve."""
     if scoring != "roc_auc":
         return {"value": float(estimator.score(X, y)), "low": None, "high": None, "method": None}
     positive = _is_positive(estimator.classes_, y)
@@ -68,16 +43,6 @@ def auc_with_interval(positive: FloatArray, negative: FloatArray) -> dict[str, A
     scores separate the classes that variance is 0, which would promise too much: of the rows
     min(m, n) pairs without a common row can be made, all in the right order, and the interval is
     the exact binomial one for that many successes.
-
-    Parameters
-    ----------
-    positive, negative : ndarray of shape (m,) and (n,)
-        Scores of the rows of each class.
-
-    Returns
-    -------
-    dict
-        `value`, `low`, `high`, `method`.
     """
     m, n = len(positive), len(negative)
     ranks = rankdata(np.concatenate([positive, negative]))

@@ -19,49 +19,18 @@ BROAD = frozenset("mwMW@%<>=+#~^&")
 
 
 def one_line(name: object) -> str:
-    """Write a name on one line, without control characters; never empty.
-
-    Parameters
-    ----------
-    name : object
-        Any text, or what can be written as text.
-
-    Returns
-    -------
-    str
-    """
+    """Write a name on one line, without control characters; never empty."""
     kept = (char if char.isprintable() or char in JOINERS else " " for char in str(name))
     return " ".join("".join(kept).split()) or NAMELESS
 
 
 def quoted(label: Any) -> Any:
-    """Give a label, in quotes where it begins or ends with a space, which one line would lose.
-
-    Parameters
-    ----------
-    label : object
-        Of a class.
-
-    Returns
-    -------
-    object
-    """
+    """Give a label, in quotes where it begins or ends with a space, which one line would lose."""
     return f'"{label}"' if isinstance(label, str) and label != label.strip() else label
 
 
 def labels_of(content: Mapping[str, Any]) -> dict[int, str]:
-    """Give each column that the report mentions one line that no other has.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report.
-
-    Returns
-    -------
-    dict
-        From the index of a column to its label; equal names get their column number.
-    """
+    """From the index of a column to its label; equal names get their column number."""
     names = dict(
         zip(content["selection"]["indices"], content["selection"]["features"], strict=True)
     )
@@ -72,58 +41,22 @@ def labels_of(content: Mapping[str, Any]) -> dict[int, str]:
     return _told_apart(lines, lines)
 
 
-def unit_labels_of(content: Mapping[str, Any]) -> dict[int, str]:
-    """Give each feature that the report mentions one line: a group of columns has one.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report.
-
-    Returns
-    -------
-    dict
-        From the index of a feature, for a group that of its first column, to its label.
-    """
+def feature_labels_of(content: Mapping[str, Any]) -> dict[int, str]:
+    """Give each feature that the report mentions one line: a group of columns has one."""
     grouped = {j for group in content["groups"] for j in group["indices"]}
     lines = {j: label for j, label in labels_of(content).items() if j not in grouped}
     lines |= {group["indices"][0]: one_line(group["name"]) for group in content["groups"]}
     return _told_apart(lines, lines)
 
 
-def units_in(indices: Iterable[int], content: Mapping[str, Any]) -> list[int]:
-    """Give the features that some columns belong to, each once.
-
-    Parameters
-    ----------
-    indices : iterable of int
-        Columns.
-    content : mapping
-        Of a report.
-
-    Returns
-    -------
-    list of int
-        Keys of `unit_labels_of`, in the order of the columns.
-    """
+def features_in(indices: Iterable[int], content: Mapping[str, Any]) -> list[int]:
+    """Give the features that some columns belong to, each once."""
     first = {j: group["indices"][0] for group in content["groups"] for j in group["indices"]}
     return list(dict.fromkeys(first.get(j, j) for j in indices))
 
 
 def fitted(labels: Mapping[int, str], room: float, size: float) -> dict[int, str]:
-    """Shorten labels until they fit; those that end up the same get their column number.
-
-    Parameters
-    ----------
-    labels : mapping
-        From the index of a feature to its label.
-    room, size : float
-        Width for each, and size of the font, in pixels.
-
-    Returns
-    -------
-    dict
-    """
+    """Shorten labels until they fit; those that end up the same get their column number."""
     short = {index: fit(label, room, size) for index, label in labels.items()}
     tail = width(f" #{max(labels, default=0)}", size)
     shorter = {index: fit(label, room - tail, size) for index, label in labels.items()}
@@ -131,19 +64,7 @@ def fitted(labels: Mapping[int, str], room: float, size: float) -> dict[int, str
 
 
 def fit(text: str, room: float, size: float) -> str:
-    """Cut the middle out of a text until it fits: the two ends are what tells names apart.
-
-    Parameters
-    ----------
-    text : str
-        One line.
-    room, size : float
-        Width for it, and size of the font, in pixels.
-
-    Returns
-    -------
-    str
-    """
+    """Cut the middle out of a text until it fits: the two ends are what tells names apart."""
     kept = min(len(text), int(room / size / 0.2))
     short = text if kept == len(text) else _without_middle(text, kept)
     while kept > 1 and (measured := width(short, size)) > room:
@@ -153,36 +74,12 @@ def fit(text: str, room: float, size: float) -> str:
 
 
 def column_width(texts: Iterable[str], most: float, size: float) -> float:
-    """Give the width of a column that holds some texts, but no more than there is room for.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        Lines.
-    most, size : float
-        Largest width, and size of the font, in pixels.
-
-    Returns
-    -------
-    float
-    """
+    """Give the width of a column that holds some texts, but no more than there is room for."""
     return min(most, max(width(text, size) for text in texts))
 
 
 def width(text: str, size: float) -> float:
-    """Estimate the width of a text.
-
-    Parameters
-    ----------
-    text : str
-        One line.
-    size : float
-        Size of the font in pixels.
-
-    Returns
-    -------
-    float
-    """
+    """Estimate the width of a text."""
     return size * sum(_width_of(char) for char in text)
 
 
@@ -214,17 +111,7 @@ def _told_apart(lines: dict[int, str], stems: dict[int, str]) -> dict[int, str]:
 
 
 def tidied(value: Any) -> Any:
-    """Give content with every text in it on one line; keys stay.
-
-    Parameters
-    ----------
-    value : dict, list, str or other
-        Content, or a part of it.
-
-    Returns
-    -------
-    The same kind of thing.
-    """
+    """Give content with every text in it on one line; keys stay."""
     if isinstance(value, Mapping):
         return {key: tidied(each) for key, each in value.items()}
     if isinstance(value, list):

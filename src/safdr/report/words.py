@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from safdr.report.numbers import counted, decimals, percent, spelled
-from safdr.report.text import fit, one_line, units_in
+from safdr.report.text import features_in, fit, one_line
 
 # Names in running text: so many of them, each of about so many characters.
 MOST_NAMES = 6
@@ -30,17 +30,7 @@ CONSTRAINTS = (
 
 
 def inline(name: str) -> Markup:
-    """Write an untrusted name within a sentence: isolated, and short, with all of it on hover.
-
-    Parameters
-    ----------
-    name : str
-        One line.
-
-    Returns
-    -------
-    Markup
-    """
+    """Write an untrusted name within a sentence: isolated, and short, with all of it on hover."""
     short = fit(name, LONGEST, 1 / 0.63)
     if short == name:
         return Markup("<bdi>{}</bdi>").format(name)
@@ -48,50 +38,18 @@ def inline(name: str) -> Markup:
 
 
 def score_name(scoring: str) -> str:
-    """Write the name of a score for people.
-
-    Parameters
-    ----------
-    scoring : str
-        As scikit-learn has it.
-
-    Returns
-    -------
-    str
-    """
+    """Write the name of a score for people."""
     return "ROC AUC" if scoring == "roc_auc" else scoring.replace("_", " ")
 
 
 def headline(content: Mapping[str, Any], labels: Mapping[int, str]) -> Markup:
-    """Give the answer in one sentence.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report.
-    labels : mapping
-        From the index of a feature to its label, from `unit_labels_of`.
-
-    Returns
-    -------
-    Markup
-    """
-    chosen = units_in((feature["index"] for feature in content["features"]), content)
+    """Give the answer in one sentence."""
+    chosen = features_in((feature["index"] for feature in content["features"]), content)
     return Markup("{}: {}.").format(_claim(content), _listed([labels[i] for i in chosen]))
 
 
 def counting(content: Mapping[str, Any]) -> str | None:
-    """Say what counts as one feature, where that is not one column.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report.
-
-    Returns
-    -------
-    str or None
-    """
+    """Say what counts as one feature, where that is not one column."""
     size, total, columns = content["size"], content["n_features"], content["n_columns"]
     if total == columns:
         return None
@@ -103,17 +61,7 @@ def counting(content: Mapping[str, Any]) -> str | None:
 
 
 def constraints(content: Mapping[str, Any]) -> list[str]:
-    """Say which constraints, costs and weights were given.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report.
-
-    Returns
-    -------
-    list of str
-    """
+    """Say which constraints, costs and weights were given."""
     settings = content["settings"]
     given = [name for name in CONSTRAINTS if settings.get(name)]
     if "feature_cost" in given:
@@ -122,17 +70,7 @@ def constraints(content: Mapping[str, Any]) -> list[str]:
 
 
 def setting(value: Any) -> str:
-    """Write the value of a setting.
-
-    Parameters
-    ----------
-    value : object
-        Of plain types.
-
-    Returns
-    -------
-    str
-    """
+    """Write the value of a setting."""
     if value is None:
         return "default"
     if isinstance(value, Mapping):
@@ -145,18 +83,7 @@ def setting(value: Any) -> str:
 
 
 def explanation(content: Mapping[str, Any]) -> list[Markup | str]:
-    """Say how well the model predicts, in words and in numbers.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report.
-
-    Returns
-    -------
-    list
-        Sentences.
-    """
+    """Say how well the model predicts, in words and in numbers."""
     scores = content["scores"]
     sentences: list[Markup | str] = []
     # Rows that had no say in the choice come first.
@@ -176,17 +103,7 @@ def explanation(content: Mapping[str, Any]) -> list[Markup | str]:
 
 
 def positive(content: Mapping[str, Any]) -> Markup:
-    """Write what the odds are the odds of.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report.
-
-    Returns
-    -------
-    Markup
-    """
+    """Write what the odds are the odds of."""
     target = content["target"]
     label = inline(str(target["classes"][1]))
     name = Markup("label") if target["name"] is None else inline(target["name"])
@@ -194,17 +111,7 @@ def positive(content: Mapping[str, Any]) -> Markup:
 
 
 def cautions(content: Mapping[str, Any]) -> list[str]:
-    """Say what a careful reader should know before using the answer.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report.
-
-    Returns
-    -------
-    list of str
-    """
+    """Say what a careful reader should know before using the answer."""
     size, found = content["size"], []
     if size["chosen"] == size["largest"] < size["possible"]:
         found.append(
@@ -226,17 +133,7 @@ def cautions(content: Mapping[str, Any]) -> list[str]:
 
 
 def other_rules(content: Mapping[str, Any]) -> str:
-    """Say what the built-in rules choose.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report with a choice of the size.
-
-    Returns
-    -------
-    str
-    """
+    """Say what the built-in rules choose."""
     return ", ".join(f"{rule} {size}" for rule, size in content["size"]["by_rule"].items())
 
 

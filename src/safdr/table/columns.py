@@ -40,24 +40,7 @@ class LeftOut:
 def sort_columns(
     table: pa.Table, names: Iterable[str], keep: Iterable[str] = ()
 ) -> tuple[dict[str, Kind], list[LeftOut]]:
-    """Tell the columns that a model can use from those to leave out.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Of plain columns.
-    names : iterable of str
-        Columns to look at.
-    keep : iterable of str, default=()
-        Columns that only look like identifiers.
-
-    Returns
-    -------
-    kinds : dict
-        Of the usable columns, in their order.
-    left_out : list of LeftOut
-        The others.
-    """
+    """Tell the columns that a model can use from those to leave out."""
     kinds: dict[str, Kind] = {}
     left_out = []
     kept = set(keep)
@@ -73,18 +56,7 @@ def sort_columns(
 
 
 def code_example(column: pa.ChunkedArray) -> str | None:
-    """One of the codes with leading zeros, such as postcodes, that a text column holds.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Text.
-
-    Returns
-    -------
-    str or None
-        None if there is none, or if not all values are whole numbers.
-    """
+    """One of the codes with leading zeros, such as postcodes, that a text column holds."""
     import pyarrow.compute as pc
 
     values = pc.unique(column).drop_null()

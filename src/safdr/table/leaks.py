@@ -13,19 +13,7 @@ PURE = 0.999
 
 
 def pure_levels(prepared: Prepared, chosen: Iterable[int]) -> list[str]:
-    """Warn of chosen levels that nearly always go with one class.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        Rows and features.
-    chosen : iterable of int
-        Features of the model.
-
-    Returns
-    -------
-    list of str
-    """
+    """Warn of chosen levels that nearly always go with one class."""
     found = []
     target, part = prepared.target, prepared.train
     for j in chosen:

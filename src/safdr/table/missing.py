@@ -25,23 +25,15 @@ BENDS = 0.8
 
 @dataclass(frozen=True)
 class MissingColumn:
-    """Missing values of a column.
+    """Missing values of a column."""
 
-    Attributes
-    ----------
-    column : str
-        Its name.
-    n_missing : int
-        Rows without a value.
-    by_class : tuple of float
-        Share of the rows of the negative and of the positive class without a value.
-    depends : bool
-        Whether the shares differ by more than chance, and by enough to matter.
-    """
-
+    # Its name.
     column: str
+    # Rows without a value.
     n_missing: int
+    # Share of the rows of the negative and of the positive class without a value.
     by_class: tuple[float, float]
+    # Whether the shares differ by more than chance, and by enough to matter.
     depends: bool
 
     @property
@@ -53,26 +45,17 @@ class MissingColumn:
 
 @dataclass(frozen=True)
 class MissingReport:
-    """Missing values of a table.
+    """Missing values of a table."""
 
-    Attributes
-    ----------
-    target : Target
-        Of all rows.
-    columns : tuple of MissingColumn
-        Those with missing values, most first.
-    n_columns : int
-        Columns looked at.
-    complete : tuple of int
-        Rows of each class without any missing value.
-    complete_without : tuple of int
-        The same if the columns that depend on the target are left out.
-    """
-
+    # Of all rows.
     target: Target
+    # Those with missing values, most first.
     columns: tuple[MissingColumn, ...]
+    # Columns looked at.
     n_columns: int
+    # Rows of each class without any missing value.
     complete: tuple[int, int]
+    # The same if the columns that depend on the target are left out.
     complete_without: tuple[int, int]
 
     @property
@@ -87,21 +70,7 @@ class MissingReport:
 
 
 def look_for_missing(table: pa.Table, names: Sequence[str], target: Target) -> MissingReport:
-    """Count missing values, by column and by class.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The rows.
-    names : sequence of str
-        Columns that matter.
-    target : Target
-        Of the rows.
-
-    Returns
-    -------
-    MissingReport
-    """
+    """Count missing values, by column and by class."""
     gaps = {name: gap for name in names if (gap := _gap(table, name)).any()}
     columns = [_describe(name, gap, target) for name, gap in gaps.items()]
     depending = {each.column for each in columns if each.depends}
@@ -117,19 +86,7 @@ def look_for_missing(table: pa.Table, names: Sequence[str], target: Target) -> M
 
 
 def complete_rows(table: pa.Table, names: Sequence[str]) -> NDArray[np.bool_]:
-    """Rows without a missing value in some columns.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The rows.
-    names : sequence of str
-        The columns.
-
-    Returns
-    -------
-    ndarray of bool
-    """
+    """Rows without a missing value in some columns."""
     kept = np.ones(table.num_rows, dtype=bool)
     for name in names:
         kept &= ~_gap(table, name)
@@ -137,19 +94,7 @@ def complete_rows(table: pa.Table, names: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def warnings_about(report: MissingReport, way: Way) -> list[str]:
-    """What someone who trusts the model should know of the missing values.
-
-    Parameters
-    ----------
-    report : MissingReport
-        Before anything was done about them.
-    way : {"drop-rows", "drop-columns", "median"}
-        What is done.
-
-    Returns
-    -------
-    list of str
-    """
+    """What someone who trusts the model should know of the missing values."""
     found = []
     if report.depending and way != "drop-columns":
         found.append(_about_depending(report, way))

@@ -8,20 +8,7 @@ from safdr.table.recipe import level_name
 
 
 class FeaturePlaces:
-    """Where the features of a column are, and that of a single feature.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        Features, and what was left out.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Of all features.
-    categories : dict
-        Places of the features of each text column.
-    """
+    """Where the features of a column are, and that of a single feature."""
 
     def __init__(self, prepared: Prepared) -> None:
         features = prepared.recipe.features
@@ -36,22 +23,7 @@ class FeaturePlaces:
         self._prepared = prepared
 
     def find(self, name: str) -> tuple[int, ...]:
-        """Places of what a name stands for.
-
-        Parameters
-        ----------
-        name : str
-            A column of the table, which stands for all its features; or a feature.
-
-        Returns
-        -------
-        tuple of int
-
-        Raises
-        ------
-        TableError
-            If there is no such feature; it says why.
-        """
+        """Places of what a name stands for."""
         if name in self._of_column:
             return self._of_column[name]
         if name in self.names:

@@ -11,19 +11,9 @@ if TYPE_CHECKING:
 
 
 def plain(table: pa.Table) -> tuple[pa.Table, list[LeftOut]]:
-    """Decode what is only another way to write numbers, texts, booleans, times or bytes.
+    """The table in plain types, and the columns that have none, such as lists.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        As read.
-
-    Returns
-    -------
-    table : pyarrow.Table
-        Categories are their values; not-a-number and infinity are missing values.
-    unreadable : list of LeftOut
-        Columns that hold anything else, such as lists; the table is without them.
+    Categories become their values; not-a-number and infinity become missing values.
     """
     import pyarrow
 

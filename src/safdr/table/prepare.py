@@ -32,31 +32,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """What someone decides about a table.
+    """What someone decides about a table."""
 
-    Attributes
-    ----------
-    target : str
-        The column to predict.
-    positive : str or None
-        The label whose odds the model gives; of more than two, against the rest.
-    drop, identifiers, keep : sequence of str
-        Columns to leave out, columns that name rows, and columns that only look as if.
-    missing : {"drop-rows", "drop-columns", "median"} or None
-        What to do about missing values; None allows none.
-    test_size : float
-        Share of the rows to hold out; 0 holds none out.
-    seed : int
-        Which rows those are.
-    """
-
+    # The column to predict.
     target: str
+    # The label whose odds the model gives; of more than two, against the rest.
     positive: str | None = None
+    # Columns to leave out, columns that name rows, and columns that only look as if.
     drop: Sequence[str] = ()
     identifiers: Sequence[str] = ()
     keep: Sequence[str] = ()
+    # What to do about missing values; None allows none.
     missing: Way | None = None
+    # Share of the rows to hold out; 0 holds none out.
     test_size: float = 0.2
+    # Which rows those are.
     seed: int = 0
 
 
@@ -71,29 +61,19 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Rows of numbers, and how they came about.
+    """Rows of numbers, and how they came about."""
 
-    Attributes
-    ----------
-    train : Part
-        To learn from.
-    test : Part or None
-        Held out.
-    target : Target
-        Of all rows that are used.
-    recipe : Recipe
-        From columns to features.
-    left_out : tuple of LeftOut
-        Columns that took no part.
-    notes : tuple of str
-        What to know before trusting the model.
-    """
-
+    # To learn from.
     train: Part
+    # Held out.
     test: Part | None
+    # Of all rows that are used.
     target: Target
+    # From columns to features.
     recipe: Recipe
+    # Columns that took no part.
     left_out: tuple[LeftOut, ...]
+    # What to know before trusting the model.
     notes: tuple[str, ...]
 
 
@@ -101,32 +81,6 @@ def prepare(table: pa.Table, choices: Choices) -> Prepared:
     """Turn a table into rows of numbers.
 
     What is learnt from rows, such as medians, is learnt from those that are not held out.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        As read.
-    choices : Choices
-        What to do with it.
-
-    Returns
-    -------
-    Prepared
-
-    Raises
-    ------
-    TableError
-        If that can't be done; each kind of reason has a class of its own.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from safdr.table.prepare import Choices, prepare
-    >>> table = pa.table({"colour": ["red", "blue"] * 20, "x": [1.0, 2.0, 3.0, 5.0] * 10,
-    ...                   "y": [0, 0, 1, 1] * 10})
-    >>> prepared = prepare(table, Choices(target="y", test_size=0))
-    >>> [feature.name for feature in prepared.recipe.features]
-    ['colour = red', 'x']
     """
     _check_columns(table, choices)
     table, unreadable = plain(table)

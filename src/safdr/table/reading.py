@@ -34,23 +34,7 @@ BINARY_NAMES = {".parquet", ".pq", ".arrow", ".feather", ".ipc"}
 
 
 def read_table(source: str | Path) -> pa.Table:
-    """Read CSV or TSV (with or without gzip), Parquet, or Arrow/Feather.
-
-    Parameters
-    ----------
-    source : str or Path
-        A file, or "-" for standard input.
-
-    Returns
-    -------
-    pyarrow.Table
-        With at least one row and one column.
-
-    Raises
-    ------
-    UnreadableError
-        If there is no such file, or it is damaged, empty or no table.
-    """
+    """Read CSV or TSV (with or without gzip), Parquet, or Arrow/Feather."""
     arrow = _require_pyarrow()
     name, content = _content(arrow, source)
     head = bytes(content[:8])

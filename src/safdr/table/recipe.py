@@ -25,26 +25,17 @@ MAX_LEVELS = 30
 
 @dataclass(frozen=True)
 class Feature:
-    """One column of numbers, made from one column of the table.
+    """One column of numbers, made from one column of the table."""
 
-    Attributes
-    ----------
-    name : str
-        For people.
-    column : str
-        Of the table.
-    kind : {"number", "boolean", "level"}
-        The number itself; 1 for true; or 1 where the text is `level`. Otherwise 0.
-    level : str or None
-        A value of a text column.
-    fill : float or None
-        What the feature is where the column has no value; None says that it must have one.
-    """
-
+    # For people.
     name: str
+    # Of the table.
     column: str
+    # The number itself; 1 for true; or 1 where the text is `level`. Otherwise 0.
     kind: Literal["number", "boolean", "level"]
+    # A value of a text column.
     level: str | None = None
+    # What the feature is where the column has no value; None says that it must have one.
     fill: float | None = None
 
     def values(self, table: pa.Table) -> FloatArray:
@@ -64,23 +55,15 @@ class Feature:
 
 @dataclass(frozen=True)
 class Coding:
-    """How a text column is coded.
+    """How a text column is coded."""
 
-    Attributes
-    ----------
-    column : str
-        Its name.
-    levels : tuple of str
-        Values that have a feature each.
-    reference : str
-        The commonest value: all features are 0.
-    pooled : tuple of str
-        Values too rare for a feature; they count as the reference, as do values never seen.
-    """
-
+    # Its name.
     column: str
+    # Values that have a feature each.
     levels: tuple[str, ...]
+    # The commonest value: all features are 0.
     reference: str
+    # Values too rare for a feature; they count as the reference, as do values never seen.
     pooled: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,17 +85,7 @@ class Recipe:
     codings: tuple[Coding, ...]
 
     def follow(self, table: pa.Table) -> FloatArray:
-        """The features of each row of a table.
-
-        Parameters
-        ----------
-        table : pyarrow.Table
-            With the columns that the recipe was learnt from.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_features)
-        """
+        """The features of each row of a table."""
         if not self.features:
             return np.empty((table.num_rows, 0))
         return np.column_stack([feature.values(table) for feature in self.features])
@@ -121,24 +94,7 @@ class Recipe:
 def learn_recipe(
     table: pa.Table, kinds: Mapping[str, Kind], *, fill: bool
 ) -> tuple[Recipe, list[LeftOut]]:
-    """Decide on the features.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Rows to learn from: levels, and what to fill gaps with.
-    kinds : mapping
-        Kind of each column to use.
-    fill : bool
-        Whether missing values count as the median, or as the commonest level.
-
-    Returns
-    -------
-    recipe : Recipe
-        What to do.
-    left_out : list of LeftOut
-        Text columns without a level that is common enough.
-    """
+    """Decide on the features."""
     features: list[Feature] = []
     codings, left_out = [], []
     for column, kind in kinds.items():
@@ -156,17 +112,7 @@ def learn_recipe(
 
 
 def level_name(column: str, level: str) -> str:
-    """What the feature of a level is called.
-
-    Parameters
-    ----------
-    column, level : str
-        Of the table.
-
-    Returns
-    -------
-    str
-    """
+    """What the feature of a level is called."""
     return f"{column} = {level}"
 
 

@@ -22,21 +22,14 @@ MIN_CLASS_ROWS = 10
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Two classes.
+    """Two classes."""
 
-    Attributes
-    ----------
-    name : str
-        The column.
-    negative, positive : str
-        The labels, as people write them; the model gives the odds of the positive one.
-    is_positive : ndarray of bool
-        One a row.
-    """
-
+    # The column.
     name: str
+    # The labels, as people write them; the model gives the odds of the positive one.
     negative: str
     positive: str
+    # One a row.
     is_positive: NDArray[np.bool_]
 
     @property
@@ -50,13 +43,7 @@ class Target:
         return replace(self, is_positive=self.is_positive[rows])
 
     def check_classes(self, after: str) -> None:
-        """Refuse too few rows of a class.
-
-        Parameters
-        ----------
-        after : str
-            What was done to the rows before, for the message; may be empty.
-        """
+        """Refuse too few rows of a class."""
         for label, count in zip((self.negative, self.positive), self.counts, strict=True):
             if count < MIN_CLASS_ROWS:
                 n_rows = f"{len(self.is_positive):,}"
@@ -67,21 +54,7 @@ class Target:
 
 
 def read_target(column: pa.ChunkedArray, name: str, positive: str | None) -> Target:
-    """Find the two classes.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Without missing values.
-    name : str
-        Of the column.
-    positive : str or None
-        The label whose odds the model gives; None is the larger of two.
-
-    Returns
-    -------
-    Target
-    """
+    """Find the two classes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -147,34 +120,14 @@ def _counts(column: pa.ChunkedArray, labels: Sequence[str]) -> Mapping[str, int]
 
 
 def label_text(value: Any) -> str:
-    """A label as people write it: 1 for 1.0.
-
-    Parameters
-    ----------
-    value : object
-        Of the target column.
-
-    Returns
-    -------
-    str
-    """
+    """A label as people write it: 1 for 1.0."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
 
 
 def shown(label: str) -> str:
-    """A label within a sentence: in quotes where it begins or ends with a space.
-
-    Parameters
-    ----------
-    label : str
-        From `label_text`.
-
-    Returns
-    -------
-    str
-    """
+    """A label within a sentence: in quotes where it begins or ends with a space."""
     return label if label == label.strip() else f'"{label}"'
 
 

@@ -38,19 +38,7 @@ LARGEST_BLOCK = 2**31 - 2
 
 
 def read_text(name: str, content: Any) -> pa.Table:
-    """Read separated values with a line of names.
-
-    Parameters
-    ----------
-    name : str
-        What to call it in errors; its ending tells nothing but .tsv.
-    content : bytes-like
-        All of it, packed by gzip or not.
-
-    Returns
-    -------
-    pyarrow.Table
-    """
+    """Read separated values with a line of names."""
     import pyarrow.csv as arrow_csv
 
     data = _to_utf8(name, _unpacked(name, content))

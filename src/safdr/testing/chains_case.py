@@ -25,26 +25,17 @@ COLD = 1e9
 
 @dataclass(frozen=True)
 class Case:
-    """How to make chains, and the value of every subset they can be in.
+    """How to make chains, and the value of every subset they can be in."""
 
-    Attributes
-    ----------
-    make : callable
-        ``make(subsets, seed)`` gives chains at these subsets.
-    states : ndarray of shape (n_states, size)
-        All subsets; where sizes differ, rows are filled up with -1.
-    values : ndarray of shape (n_states,)
-        Their values, from scratch.
-    n_samples : int
-        Replicas of the check of what is sampled.
-    seed : int
-        Of all checks.
-    """
-
+    # ``make(subsets, seed)`` gives chains at these subsets.
     make: MakeChains
+    # All subsets; where sizes differ, rows are filled up with -1.
     states: IntArray
+    # Their values, from scratch.
     values: FloatArray
+    # Replicas of the check of what is sampled.
     n_samples: int
+    # Of all checks.
     seed: int
 
     @property

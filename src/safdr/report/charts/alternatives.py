@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 from safdr.report.charts.scale import Scale
 from safdr.report.charts.svg import FONT, GAP, NARROW_BELOW, Sheet
 from safdr.report.numbers import counted, excess
-from safdr.report.text import column_width, fit, units_in
+from safdr.report.text import column_width, features_in, fit
 from safdr.report.text import width as text_width
 
 BAR = 12
@@ -18,22 +18,7 @@ NUMBER = 66
 
 
 def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
-    """Draw a bar for each subset, the chosen one first.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report, with at least two subsets; the excess of the chosen one must be a number.
-    labels : mapping
-        From the index of a feature to its label, from `unit_labels_of`.
-    width : int
-        Of the chart in pixels.
-
-    Returns
-    -------
-    str
-        SVG.
-    """
+    """Draw a bar for each subset, the chosen one first."""
     subsets = content["alternatives"]
     narrow = width < NARROW_BELOW
     room = width if narrow else NAMES
@@ -57,22 +42,9 @@ def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], wid
 
 
 def differing(each: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[list[int], list[int]]:
-    """Give the features that a subset has besides the chosen one, and those that it lacks.
-
-    Parameters
-    ----------
-    each : mapping
-        One of the alternatives.
-    content : mapping
-        Of a report.
-
-    Returns
-    -------
-    tuple of list
-        Keys of `unit_labels_of`.
-    """
+    """Give the features that a subset has besides the chosen one, and those that it lacks."""
     own, chosen = (
-        units_in(subset["indices"], content) for subset in (each, content["alternatives"][0])
+        features_in(subset["indices"], content) for subset in (each, content["alternatives"][0])
     )
     return [i for i in own if i not in set(chosen)], [i for i in chosen if i not in set(own)]
 

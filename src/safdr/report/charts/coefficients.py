@@ -20,22 +20,7 @@ FOOT = 44
 
 
 def draw_coefficients(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
-    """Draw a bar for each chosen feature, the longest first.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report; every coefficient must be a number.
-    labels : mapping
-        From the index of a feature to its label.
-    width : int
-        Of the chart in pixels.
-
-    Returns
-    -------
-    str
-        SVG.
-    """
+    """Draw a bar for each chosen feature, the longest first."""
     features = content["features"]
     narrow = width < NARROW_BELOW
     own = {f["index"]: labels[f["index"]] for f in features}

@@ -19,22 +19,7 @@ RIGHT = 14
 
 
 def draw_path(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
-    """Draw the mean score of each size, each split as a faint dot, and the rule as a dashed line.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report, with at least one size.
-    labels : mapping
-        Not used: no feature is named here.
-    width : int
-        Of the chart in pixels.
-
-    Returns
-    -------
-    str
-        SVG.
-    """
+    """Draw the mean score of each size, each split as a faint dot, and the rule as a dashed one."""
     path = content["path"]
     height = 300 if width < NARROW_BELOW else 340
     sheet = Sheet(width, height, _spoken(content))

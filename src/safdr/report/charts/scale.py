@@ -9,18 +9,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Scale:
-    """A straight map from numbers to pixels.
+    """A straight map from numbers to pixels."""
 
-    Attributes
-    ----------
-    low, high : float
-        The numbers at the two ends.
-    start, stop : float
-        The pixels at the two ends.
-    """
-
+    # The numbers at the two ends.
     low: float
     high: float
+    # The pixels at the two ends.
     start: float
     stop: float
 
@@ -32,17 +26,7 @@ class Scale:
         return self.start + share * (self.stop - self.start)
 
     def ticks(self, most: int) -> list[float]:
-        """Round numbers within the scale.
-
-        Parameters
-        ----------
-        most : int
-            Largest number of them, at least 2.
-
-        Returns
-        -------
-        list of float
-        """
+        """Round numbers within the scale."""
         if self.high <= self.low:
             return [self.low]
         step = _round_step((self.high - self.low) / most)
@@ -51,19 +35,7 @@ class Scale:
 
 
 def padded(values: Iterable[float], share: float = 0.06) -> tuple[float, float]:
-    """Give the range of some numbers with a margin, so that no mark is cut.
-
-    Parameters
-    ----------
-    values : iterable of float
-        The numbers; where there are none, any range serves.
-    share : float, default=0.06
-        Margin on either side, as a share of the range.
-
-    Returns
-    -------
-    tuple of float
-    """
+    """Give the range of some numbers with a margin, so that no mark is cut."""
     known = list(values)
     low, high = min(known, default=0.0), max(known, default=0.0)
     margin = (high - low) * share or abs(high) * share or 1.0
@@ -71,19 +43,7 @@ def padded(values: Iterable[float], share: float = 0.06) -> tuple[float, float]:
 
 
 def tick_text(value: float, ticks: list[float]) -> str:
-    """Write a number with the decimals that tell the ticks apart.
-
-    Parameters
-    ----------
-    value : float
-        One of them.
-    ticks : list of float
-        All of them, at equal distances.
-
-    Returns
-    -------
-    str
-    """
+    """Write a number with the decimals that tell the ticks apart."""
     step = ticks[1] - ticks[0] if len(ticks) > 1 else abs(value) or 1.0
     if max(map(abs, ticks)) >= 1e6 or step < 1e-4:
         text, _, power = f"{value:.3g}".partition("e")
@@ -93,19 +53,7 @@ def tick_text(value: float, ticks: list[float]) -> str:
 
 
 def size_ticks(sizes: list[int], pixels: float) -> list[int]:
-    """Give the sizes to write below a chart: all, or every so many where they would touch.
-
-    Parameters
-    ----------
-    sizes : list of int
-        In rising order; a gap makes more room than there is.
-    pixels : float
-        Distance between two sizes.
-
-    Returns
-    -------
-    list of int
-    """
+    """Give the sizes to write below a chart: all, or every so many where they would touch."""
     step = next((s for s in (1, 2, 5, 10, 20, 50) if s * pixels >= 22), 100)
     return [size for size in sizes if step == 1 or size % step == 0 or (size == 1 and step > 2)]
 

@@ -9,7 +9,7 @@ from typing import Any
 from safdr.report.charts.scale import size_ticks
 from safdr.report.charts.svg import BOLD, FONT, GAP, NARROW_BELOW, Sheet
 from safdr.report.numbers import counted
-from safdr.report.text import column_width, fit, fitted, units_in
+from safdr.report.text import column_width, features_in, fit, fitted
 from safdr.report.text import width as text_width
 
 # More rows say no more; the table has them all.
@@ -23,22 +23,7 @@ FAINTEST = 0.18
 
 
 def draw_selection(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
-    """Draw a row for each feature, in the order in which they come in.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report, with at least one size.
-    labels : mapping
-        From the index of a feature to its label, from `unit_labels_of`.
-    width : int
-        Of the chart in pixels.
-
-    Returns
-    -------
-    str
-        SVG.
-    """
+    """Draw a row for each feature, in the order in which they come in."""
     selection = content["selection"]
     sizes, shown = selection["sizes"], selection["indices"][:MOST_ROWS]
     narrow = width < NARROW_BELOW
@@ -48,7 +33,7 @@ def draw_selection(content: Mapping[str, Any], labels: Mapping[int, str], width:
     left, bottom = names + GAP, HEAD + row * len(shown)
     sheet = Sheet(width, bottom + FOOT, _spoken(content, labels, len(shown)))
     short = fitted({i: labels[i] for i in shown}, names, BOLD * FONT)
-    kept = set(units_in((feature["index"] for feature in content["features"]), content))
+    kept = set(features_in((feature["index"] for feature in content["features"]), content))
     for number, (index, shares) in enumerate(zip(shown, selection["share"], strict=False)):
         top = HEAD + row * number
         style = "name end kept" if index in kept else "name end muted"

@@ -22,13 +22,6 @@ class Sheet:
 
     Colours come from the classes of the style sheet, so that one image serves light, dark and
     paper.
-
-    Parameters
-    ----------
-    width, height : float
-        Size in pixels.
-    label : str
-        What a screen reader says.
     """
 
     def __init__(self, width: float, height: float, label: str) -> None:
@@ -53,25 +46,7 @@ class Sheet:
         within: ElementTree.Element | None = None,
         **attributes: Any,
     ) -> ElementTree.Element:
-        """Draw an element.
-
-        Parameters
-        ----------
-        tag : str
-            Its kind.
-        style : str, default=""
-            Classes of the style sheet.
-        text, title : str, default=None
-            What it says, and what it says when pointed at.
-        within : Element, default=None
-            The group it belongs to; None is the sheet.
-        **attributes
-            Its geometry.
-
-        Returns
-        -------
-        Element
-        """
+        """Draw an element."""
         plain = {name.replace("_", "-"): _written(value) for name, value in attributes.items()}
         parent = self.root if within is None else within
         element = ElementTree.SubElement(parent, tag, {"class": style} if style else {}, **plain)
@@ -84,69 +59,26 @@ class Sheet:
         return element
 
     def text(self, x: float, y: float, text: str, style: str = "", **options: Any) -> None:
-        """Write a line whose baseline begins, ends or has its middle at a point.
-
-        Parameters
-        ----------
-        x, y : float
-            The point.
-        text : str
-            The line.
-        style : str, default=""
-            Classes; "end" and "middle" say what is at the point.
-        **options
-            Of `add`.
-        """
+        """Write a line whose baseline begins, ends or has its middle at a point."""
         self.add("text", style, text=text, x=x, y=y, **options)
 
     def rect(
         self, x: float, y: float, width: float, height: float, style: str, **options: Any
     ) -> None:
-        """Draw a rectangle.
-
-        Parameters
-        ----------
-        x, y, width, height : float
-            Its upper left corner and its size.
-        style : str
-            Classes.
-        **options
-            Of `add`.
-        """
+        """Draw a rectangle."""
         self.add("rect", style, x=x, y=y, width=width, height=height, **options)
 
     def line(self, x1: float, y1: float, x2: float, y2: float, style: str) -> None:
-        """Draw a straight line.
-
-        Parameters
-        ----------
-        x1, y1, x2, y2 : float
-            Its ends.
-        style : str
-            Classes.
-        """
+        """Draw a straight line."""
         self.add("line", style, x1=x1, y1=y1, x2=x2, y2=y2)
 
     def polyline(self, points: Iterable[tuple[float, float]], style: str) -> None:
-        """Draw a line through points.
-
-        Parameters
-        ----------
-        points : iterable of tuple
-            The points.
-        style : str
-            Classes.
-        """
+        """Draw a line through points."""
         listed = " ".join(f"{_written(x)},{_written(y)}" for x, y in points)
         self.add("polyline", style, points=listed)
 
     def markup(self) -> str:
-        """Give the image as text, safe to put into a page.
-
-        Returns
-        -------
-        str
-        """
+        """Give the image as text, safe to put into a page."""
         return ElementTree.tostring(self.root, encoding="unicode")
 
 

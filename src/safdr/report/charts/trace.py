@@ -19,22 +19,7 @@ FOOT = 44
 
 
 def draw_trace(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
-    """Draw mean and spread of the criterion over the replicas, and below the swaps accepted.
-
-    Parameters
-    ----------
-    content : mapping
-        Of a report.
-    labels : mapping
-        Not used: no feature is named here.
-    width : int
-        Of the chart in pixels.
-
-    Returns
-    -------
-    str
-        SVG.
-    """
+    """Draw mean and spread of the criterion over the replicas, and below the swaps accepted."""
     trace = content["trace"]
     steps = list(range(len(trace["beta"])))
     sheet = Sheet(width, HEAD + UPPER + BETWEEN + LOWER + FOOT, _spoken(trace))
