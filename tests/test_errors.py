@@ -42,7 +42,7 @@ def test_of_many_columns_the_first_are_named():
 
 
 def test_a_value_out_of_range_is_told_before_there_are_rows():
-    with pytest.raises(InvalidParameterError, match="^The 'ridge' parameter of Annealing") as found:
+    with pytest.raises(InvalidParameterError, match="The 'ridge' parameter of Annealing") as found:
         AnnealingSelector(ridge=-1.0).check_params()
     assert found.value.parameter == "ridge"
     assert found.value.in_words({"ridge": "--ridge"}).startswith("--ridge must be a float")
