@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from benchmarks.rows import keep
 from benchmarks.task_problem import SEED, load_task
 from benchmarks.timing import take_turns
-from safdr import AnnealingSelector
+from safdr import AnnealingSelector, Constraints
 
 ROUNDS = 3
 N_COLUMNS = 9
@@ -55,4 +55,5 @@ def _row(title: str, X: Any, y: Any, threes: Any, rounds: int) -> dict[str, Any]
 
 
 def _selector(size: int, groups: Any, count_by: str) -> AnnealingSelector:
-    return AnnealingSelector(size, groups=groups, count_by=count_by, random_state=SEED)
+    constraints = Constraints(groups=groups, count_by=count_by)
+    return AnnealingSelector(size, constraints=constraints, random_state=SEED)

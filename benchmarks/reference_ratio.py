@@ -1,9 +1,8 @@
-"""Proposal for proposal: the library's annealing with the paper's moves against plain NumPy."""
+"""Proposal for proposal: the library's annealing against plain NumPy."""
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,12 @@ import numpy as np
 from benchmarks.peers.numpy_reference import (
     count_proposals,
     measured_sizes,
-    metropolis_path,
     seconds_a_proposal,
 )
 from benchmarks.problem import EIGHT, Fold, load_fold
 from benchmarks.rows import keep
 from benchmarks.split import split_time
+from safdr import anneal_path
 
 ROUNDS = 5
 
@@ -47,7 +46,7 @@ def _row(fold: Fold, size: int, rounds: int) -> dict[str, Any]:
 def _library(fold: Fold, size: int, seed: int) -> float:
     """Processor seconds a proposal over a whole annealing, from hot to cold."""
     with split_time() as parts:
-        [result] = metropolis_path(replace(fold, seed=seed), [size])
+        [result] = anneal_path(fold.X, fold.y, [size], random_state=seed)
     return parts["annealing"] / count_proposals(result, fold.X.shape[1])
 
 

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from experiments.baselines import RFE, Abess, Lasso
 from experiments.errors import MethodError
 from experiments.models import Method, SubsetModel, sizes_up_to
-from safdr import AnnealingResult, AnnealingSelector, anneal_path
+from safdr import Annealing, AnnealingResult, AnnealingSelector, anneal_path
 
 SA_FDR = "sa-fdr"
 TITLES = {SA_FDR: "SA-FDR", "rfe": "RFE", "lasso": "Lasso", "abess": "abess"}
 # The paper's three; abess is an extra.
 DEFAULT_METHODS = (SA_FDR, "rfe", "lasso")
 
-# Parameters with a default that tell which subset to choose, not how to look for it.
-NOT_ABOUT_ANNEALING = ("pick", "count_by", "cost_strength")
+# Of the paper's moves there is no other kind now; rows written before still say so.
+MOVES = {"moves": "metropolis"}
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class SAFDR:
     @property
     def settings(self) -> dict[str, object]:
         """All of them, so that a change of defaults is seen."""
-        return {"method": SA_FDR, **annealing_defaults(), **self.changes}
+        return {"method": SA_FDR, **MOVES, **annealing_defaults(), **self.changes}
 
     def grid(self, X: NDArray[np.float64], y: NDArray[np.int64], max_features: int) -> list[int]:
         """Sizes."""
@@ -50,7 +50,7 @@ class SAFDR:
         self, X: NDArray[np.float64], y: NDArray[np.int64], grid: Any, seed: int
     ) -> list[SubsetModel]:
         """One search for each size."""
-        results = anneal_path(X, y, grid, random_state=seed, **self.changes)
+        results = anneal_path(X, y, grid, random_state=seed, **_parameters(self.changes))
         return [_logistic_model(result) for result in results]
 
 
@@ -68,13 +68,14 @@ def _logistic_model(result: AnnealingResult) -> SubsetModel:
 
 def annealing_defaults() -> dict[str, Any]:
     """How `AnnealingSelector` anneals unless told otherwise."""
-    parameters = AnnealingSelector().get_params(deep=False)
-    # The others (how many features, which model, how many jobs, the seed) have None as default.
-    return {
-        name: value
-        for name, value in parameters.items()
-        if value is not None and name not in NOT_ABOUT_ANNEALING
-    }
+    return {**Annealing().get_params(), "ridge": AnnealingSelector().ridge}
+
+
+def _parameters(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as parameters of the selector."""
+    annealing = {name: value for name, value in changes.items() if name != "ridge"}
+    ridge = {"ridge": changes["ridge"]} if "ridge" in changes else {}
+    return {"annealing": Annealing(**annealing), **ridge}
 
 
 def get_method(spec: str) -> Method:
@@ -116,7 +117,7 @@ def _check_values(spec: str, changes: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 3)), np.arange(400) % 2
     try:
-        AnnealingSelector(1, random_state=0, **changes).fit(X, y)
+        AnnealingSelector(1, random_state=0, **_parameters(changes)).fit(X, y)
     except ValueError as error:
         raise MethodError(f"{spec!r} has a setting that is not allowed: {error}") from None
 

@@ -46,7 +46,7 @@ def check(rng: np.random.Generator) -> None:
 
 def selector(case: Case, **changes: Any) -> Any:
     """The estimator of a case."""
-    parameters = case.parameters | case.rules | changes
+    parameters = case.parameters | case.limits | changes
     if case.classes:
         return AnnealingSelector(case.size, class_weight=case.class_weight, **parameters)
     return AnnealingRegressorSelector(case.size, **parameters)
@@ -272,7 +272,7 @@ OTHERS = [
 def check_cross_validated(case: Case) -> None:
     """Sizes, rules and the last search are what they say."""
     kind = AnnealingSelectorCV if case.classes else AnnealingRegressorSelectorCV
-    search = kind(max_features=case.size, cv=2, **case.parameters | case.rules)
+    search = kind(max_features=case.size, cv=2, **case.parameters | case.limits)
     try:
         fit(search, case)
     except ValueError as error:

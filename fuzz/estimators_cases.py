@@ -11,6 +11,8 @@ import pandas as pd
 import polars as pl
 from scipy import sparse
 
+from safdr import Annealing, Constraints
+
 CONTAINERS = ("array", "array", "pandas", "polars", "sparse", "fortran")
 
 
@@ -64,6 +66,13 @@ class Case:
     def counts(self, unit: tuple[int, ...]) -> int:
         """What a unit counts towards the size."""
         return len(unit) if self.rules.get("count_by") == "column" else 1
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The rules as parameters of an estimator."""
+        rules = dict(self.rules)
+        cost = {"feature_cost": rules.pop("feature_cost")} if "feature_cost" in rules else {}
+        return {"constraints": Constraints(**rules), **cost}
 
     def keeps_rules(self, subset: tuple[int, ...]) -> bool:
         """Whether the columns are allowed together, whatever they count."""
@@ -223,14 +232,17 @@ def _rules(rng: np.random.Generator, n_features: int) -> dict[str, Any]:
 
 def _parameters(rng: np.random.Generator) -> dict[str, Any]:
     quiet = rng.random() < 0.5
+    annealing = Annealing(
+        n_replicas=int(rng.choice([20, 30])),
+        sweeps=float(rng.choice([0.5, 1.0, 2.0])),
+        temperature_step=float(rng.choice([0.3, 0.7])),
+        max_steps=int(rng.choice([30, 60])),
+        n_batches=1 if quiet else int(rng.integers(2, 5)),
+        batch_fraction=1.0 if quiet else 0.5,
+        batch_draw=str(rng.choice(["step", "step", "proposal"])),
+    )
     return {
-        "n_replicas": int(rng.choice([20, 30])),
-        "sweeps": float(rng.choice([0.5, 1.0, 2.0])),
-        "temperature_step": float(rng.choice([0.3, 0.7])),
-        "max_steps": int(rng.choice([30, 60])),
+        "annealing": annealing,
         "ridge": float(rng.choice([1e-6, 1e-6, 1e-3, 0.1])),
-        "n_batches": 1 if quiet else int(rng.integers(2, 5)),
-        "batch_fraction": 1.0 if quiet else 0.5,
-        "batch_draw": str(rng.choice(["step", "step", "proposal"])),
         "random_state": int(rng.integers(2**31)),
     }

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from fuzz.cross_entropy import is_separated, loss_of, smallest_loss
-from safdr import AnnealingSelector, evaluate_subsets
+from safdr import Annealing, AnnealingSelector, evaluate_subsets
 
 # What a loss may be above the optimum: on data that can't be separated, and where rows are on their
 # way to infinity, which nobody follows to the end.
@@ -26,7 +26,9 @@ def check(rng: np.random.Generator) -> None:
     size = int(rng.integers(1, min(4, X.shape[1]) + 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        selector = AnnealingSelector(size, n_replicas=10, random_state=int(rng.integers(99)))
+        selector = AnnealingSelector(
+            size, annealing=Annealing(n_replicas=10), random_state=int(rng.integers(99))
+        )
         selector.fit(X, codes, sample_weight=weight)
     optimum = Optimum(X, codes, weight)
     result = selector.result_

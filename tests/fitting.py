@@ -2,14 +2,23 @@
 
 import numpy as np
 
-from safdr import AnnealingSelector
+from safdr import Annealing, AnnealingSelector, Constraints
 
-QUICK = {"n_replicas": 10, "max_steps": 10}
+QUICK = Annealing(n_replicas=10, max_steps=10)
 QUIET = {"n_batches": 1, "batch_fraction": 1.0}
 
 
+def nested(**flat):
+    """Parameters of a selector, those that go into its parameter objects given like the others."""
+    for name, kind in {"annealing": Annealing, "constraints": Constraints}.items():
+        mine = {key: flat.pop(key) for key in kind().get_params() if key in flat}
+        flat |= {name: kind(**mine)} if mine else {}
+    return flat
+
+
 def fitted(X, y, size=3, sample_weight=None, **parameters):
-    selector = AnnealingSelector(size, **({"random_state": 0} | QUICK | parameters))
+    flat = {"random_state": 0} | QUICK.get_params() | parameters
+    selector = AnnealingSelector(size, **nested(**flat))
     return selector.fit(X, y, sample_weight=sample_weight)
 
 

@@ -4,8 +4,10 @@ from html.parser import HTMLParser
 
 from sklearn.datasets import make_classification
 
+from safdr import Annealing
+
 VOID = {"meta", "img", "br", "hr", "input", "link"}
-QUICK = {"n_replicas": 12, "max_steps": 15, "random_state": 0}
+QUICK = {"annealing": Annealing(n_replicas=12, max_steps=15), "random_state": 0}
 
 HOSTILE = [
     "<script>document.title = 'hacked'; alert(1)</script>",

@@ -1,13 +1,12 @@
 """The same algorithm in plain NumPy (tests/reference.py), extrapolated: a fold would take hours.
 
 Moments and batches are computed whole. Proposals and fits are timed at a few sizes, some of each,
-and multiplied by the number of them that the library makes with the paper's moves at every size.
+and multiplied by the number of them that the library makes at every size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ N_PROPOSALS, N_FITS = 100, 2
 def run(fold: Fold) -> Run:
     """All sizes of the fold, estimated from a few."""
     once, a_proposal, a_fit = measure(fold)
-    results = metropolis_path(fold, fold.sizes)
+    results = anneal_path(fold.X, fold.y, fold.sizes, random_state=fold.seed)
     n_proposals = [count_proposals(result, fold.X.shape[1]) for result in results]
     n_fits = [len(np.unique(result.subsets, axis=0)) for result in results]
     process, wall = n_proposals @ a_proposal + n_fits @ a_fit
@@ -40,12 +39,6 @@ def measure(fold: Fold) -> tuple[Seconds, FloatArray, FloatArray]:
     a_proposal = _at_each_size(lambda size: seconds_a_proposal(fold, size, rng), fold)
     a_fit = _at_each_size(lambda size: _seconds_a_fit(fold, size, rng), fold)
     return once, a_proposal, a_fit
-
-
-def metropolis_path(fold: Fold, sizes: list[int]) -> list[AnnealingResult]:
-    """The library with the paper's own moves, whatever its default is."""
-    moves: dict[str, Any] = {"moves": "metropolis"} if "moves" in annealing_defaults() else {}
-    return anneal_path(fold.X, fold.y, sizes, random_state=fold.seed, **moves)
 
 
 def count_proposals(result: AnnealingResult, n_features: int) -> int:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from safdr._estimators.evaluate import SubsetEvaluation, evaluate_subsets
+    from safdr._estimators.parameters import Annealing, Constraints
     from safdr._estimators.path import anneal_path
     from safdr._estimators.regressor_selector import AnnealingRegressorSelector
     from safdr._estimators.regressor_selector_cv import AnnealingRegressorSelectorCV
@@ -27,11 +28,13 @@ __version__ = "0.1.0"
 
 # Loaded at first use: the command line must answer --help before scikit-learn has loaded.
 _HOME = {
+    "Annealing": "_estimators.parameters",
     "AnnealingRegressorSelector": "_estimators.regressor_selector",
     "AnnealingRegressorSelectorCV": "_estimators.regressor_selector_cv",
     "AnnealingResult": "result",
     "AnnealingSelector": "_estimators.selector",
     "AnnealingSelectorCV": "_estimators.selector_cv",
+    "Constraints": "_estimators.parameters",
     "CrossValidatedScore": "_estimators.user_criterion",
     "DiscriminantDisplay": "display",
     "FeatureGroups": "result",
@@ -49,11 +52,13 @@ _HOME = {
 }
 
 __all__ = [
+    "Annealing",
     "AnnealingRegressorSelector",
     "AnnealingRegressorSelectorCV",
     "AnnealingResult",
     "AnnealingSelector",
     "AnnealingSelectorCV",
+    "Constraints",
     "CrossValidatedScore",
     "DiscriminantDisplay",
     "FeatureGroups",

@@ -1,6 +1,5 @@
 """Options, settings files, results and exit codes."""
 
-import inspect
 import json
 import re
 import sqlite3
@@ -15,7 +14,7 @@ from safdr.cli.options import AnnealingOptions, ConstraintOptions
 # Of the estimator, but neither about annealing nor about constraints.
 OTHER_SETTINGS = {
     *("min_features", "max_features", "cv", "scoring", "rule", "estimator", "n_jobs"),
-    *("criterion", "pick", "count_by", "random_state"),
+    *("criterion", "pick", "random_state", "annealing", "constraints", "constraints__count_by"),
 }
 # What the command line calls otherwise, and what only it knows.
 OPTION_OF = {"groups": "group", "feature_cost": "cost"}
@@ -31,17 +30,17 @@ def table(write, columns):
 
 
 def test_every_setting_of_annealing_and_every_constraint_is_an_option():
-    from safdr import AnnealingSelectorCV
+    from safdr import Annealing, AnnealingSelectorCV, Constraints
 
-    parameters = set(inspect.signature(AnnealingSelectorCV).parameters) - OTHER_SETTINGS
+    selector = AnnealingSelectorCV(annealing=Annealing(), constraints=Constraints())
+    parameters = set(selector.get_params()) - OTHER_SETTINGS
     constraints = set(ConstraintOptions.__dataclass_fields__) - ABOUT_TEXT
-    wanted = {OPTION_OF.get(name, name) for name in parameters}
+    names = {name.partition("__")[2] or name for name in parameters}
+    wanted = {OPTION_OF.get(name, name) for name in names}
     assert set(AnnealingOptions.__dataclass_fields__) | constraints == wanted
 
 
 def test_settings_reach_the_search(safdr, table):
-    from safdr import AnnealingSelectorCV
-
     given = {
         "n_replicas": 5,
         "sweeps": 0.25,
@@ -52,7 +51,6 @@ def test_settings_reach_the_search(safdr, table):
         "n_batches": 4,
         "batch_fraction": 0.75,
         "batch_draw": "proposal",
-        "moves": inspect.signature(AnnealingSelectorCV).parameters["moves"].default,
         "ridge": 0.001,
     }
     assert set(given) == set(AnnealingOptions.__dataclass_fields__)
@@ -106,7 +104,6 @@ def test_all_rows_may_be_learnt_from(select, table):
         (["--jobs", "100000"], "--jobs must be from 1 to 4096, or -1 for all cores; got 100000."),
         (["--jobs", "-100000"], "--jobs must be from 1 to 4096, or -1 for all cores; got -100000."),
         (["--sweeps", "-1"], "--sweeps must be a float in the range (0.0, "),
-        (["--moves", "jump"], "--moves must be a str among"),
         (["--drop", "noise", "colour"], "Use: --drop noise --drop colour"),
         (["other.parquet"], "'other.parquet' is left over"),
         (["--drop", "nose"], "Did you mean 'noise'?"),
@@ -188,7 +185,7 @@ def test_every_known_setting_works(safdr, table, tmp_path):
     assert not {"*", "FILE", "config", "t", "j", "q"} & set(known)
     values = {"rule": '"best"', "missing": '"median"', "export": '"m.py"', "test-size": "0.5"}
     values |= {"class-weight": '"balanced"', "cost": '"height=1"', "group": '[["a", "b"]]'}
-    values |= {"moves": '"metropolis"', "batch-draw": '"step"'}
+    values |= {"batch-draw": '"step"'}
     for name in set(known) - {"debug"}:
         config.write_text(f"{name} = {values.get(name, '1')}\n")
         # All options are taken, and then the table is looked for.

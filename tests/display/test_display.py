@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
-from safdr import AnnealingSelector, AnnealingSelectorCV
+from safdr import Annealing, AnnealingSelector, AnnealingSelectorCV
 from safdr.display import (
     DiscriminantDisplay,
     PathDisplay,
@@ -36,7 +36,7 @@ import matplotlib.pyplot as plt
 
 DISPLAYS = ["path", "trace", "proxy", "discriminant", "selection"]
 SIZES = {"default": (6.4, 4.8), "small": (3.4, 2.6)}
-QUICK = {"n_replicas": 15, "max_steps": 15, "random_state": 0}
+QUICK = {"annealing": Annealing(n_replicas=15, max_steps=15), "random_state": 0}
 
 HOSTILE = [
     "price in $ and $",
@@ -345,7 +345,9 @@ def test_trace_shows_the_acceptance_rate_on_request(search):
 
 def test_trace_of_a_single_replica(fits):
     _, X, y = fits[60]
-    selector = AnnealingSelector(3, n_replicas=1, max_steps=5, random_state=0).fit(X, y)
+    selector = AnnealingSelector(
+        3, annealing=Annealing(n_replicas=1, max_steps=5), random_state=0
+    ).fit(X, y)
     display = TraceDisplay.from_estimator(selector).plot()
     assert not display.std.any()
     display.figure_.canvas.draw()

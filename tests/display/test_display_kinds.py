@@ -12,10 +12,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from safdr import (
+    Annealing,
     AnnealingRegressorSelector,
     AnnealingRegressorSelectorCV,
     AnnealingSelector,
     AnnealingSelectorCV,
+    Constraints,
     evaluate_subsets,
 )
 from safdr.display import (
@@ -29,7 +31,7 @@ from safdr.display import (
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-QUICK = {"n_replicas": 8, "max_steps": 10, "random_state": 0}
+QUICK = {"annealing": Annealing(n_replicas=8, max_steps=10), "random_state": 0}
 GROUPS = {"colour": ["c", "d", "e"], "size": ["f", "g"]}
 
 
@@ -56,7 +58,9 @@ def searches():
     kinds = {
         "classes": AnnealingSelectorCV(max_features=4, **QUICK),
         "numbers": AnnealingRegressorSelectorCV(max_features=4, **QUICK),
-        "groups": AnnealingSelectorCV(max_features=4, groups=GROUPS, **QUICK),
+        "groups": AnnealingSelectorCV(
+            max_features=4, constraints=Constraints(groups=GROUPS), **QUICK
+        ),
     }
     found = {}
     for kind, search in kinds.items():
@@ -120,7 +124,9 @@ def test_a_group_is_one_row_of_the_heat_map(searches):
 
 def test_groups_without_a_name_are_called_by_their_columns():
     X, y = _rows("labels")
-    search = AnnealingSelectorCV(max_features=2, groups=[list("cdefg"), ["a", "b"]], **QUICK)
+    search = AnnealingSelectorCV(
+        max_features=2, constraints=Constraints(groups=[list("cdefg"), ["a", "b"]]), **QUICK
+    )
     display = SelectionDisplay.from_estimator(search.fit(X, y))
     assert display.names.tolist() == ["a + b", "c + d + e + 2 more", "h"]
 
@@ -128,9 +134,11 @@ def test_groups_without_a_name_are_called_by_their_columns():
 def test_sizes_that_groups_rule_out_stay_empty():
     X, y = _rows("labels")
     search = AnnealingSelectorCV(
-        max_features=6, groups=[list("abc"), list("def")], count_by="column", **QUICK
+        max_features=6,
+        constraints=Constraints(groups=[list("abc"), list("def")], count_by="column"),
+        **QUICK,
     )
-    search.set_params(never_include=["g", "h"]).fit(X, y)
+    search.set_params(constraints__never_include=["g", "h"]).fit(X, y)
     display = SelectionDisplay.from_estimator(search).plot()
     assert display.n_features.tolist() == [3, 6]
     image = display.ax_.images[0].get_array()
@@ -170,7 +178,9 @@ def test_proxy_measures_what_the_search_measured(kind):
 
 def test_proxy_draws_what_constraints_allow():
     X, y = _rows("labels")
-    how = {"groups": GROUPS, "always_include": ["a"], "at_most_one_of": [["b", "h"]]}
+    how = {
+        "constraints": Constraints(groups=GROUPS, always_include=["a"], at_most_one_of=[["b", "h"]])
+    }
     how |= {"feature_cost": {"h": 3.0, "c": 1.0}, "class_weight": "balanced"}
     selector = AnnealingSelector(3, **how, **QUICK).fit(X, y)
     display = ProxyDisplay.from_estimator(selector, X, y, n_random=60, random_state=0)

@@ -11,13 +11,13 @@ import pytest
 from matplotlib.contour import QuadContourSet
 from sklearn.datasets import make_classification
 
-from safdr import AnnealingSelector, evaluate_subsets
+from safdr import Annealing, AnnealingSelector, evaluate_subsets
 from safdr.display import DiscriminantDisplay, ProxyDisplay
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-QUICK = {"n_replicas": 15, "max_steps": 15, "random_state": 0}
+QUICK = {"annealing": Annealing(n_replicas=15, max_steps=15), "random_state": 0}
 
 
 @pytest.fixture(autouse=True)

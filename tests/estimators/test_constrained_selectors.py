@@ -7,15 +7,24 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes
 
+from fitting import nested
 from safdr import (
+    Annealing,
     AnnealingRegressorSelector,
     AnnealingSelector,
     AnnealingSelectorCV,
+    Constraints,
     anneal_path,
     evaluate_subsets,
 )
 
 QUIET = {"n_batches": 1, "batch_fraction": 1.0, "random_state": 0}
+
+
+def constrained(size, kind=AnnealingSelector, **parameters):
+    return kind(size, **nested(**(QUIET | parameters)))
+
+
 NAMES = [f"x{j}" for j in range(12)]
 
 
@@ -47,7 +56,7 @@ def at_most_one(group):
     "given", [["x3", "x7"], [3, 7], np.isin(np.arange(12), [3, 7]), np.array(["x7", "x3"])]
 )
 def test_features_that_must_be_in_are_in_every_candidate(frame, given):
-    result = AnnealingSelector(4, always_include=given, **QUIET).fit(*frame).result_
+    result = constrained(4, always_include=given).fit(*frame).result_
     assert all({3, 7} <= set(s) for s in result.subsets.tolist())
     X, y = frame[0].to_numpy(), frame[1]
     best = best_value(X, y, lambda s: {3, 7} <= s, [4])
@@ -55,7 +64,7 @@ def test_features_that_must_be_in_are_in_every_candidate(frame, given):
 
 
 def test_features_that_must_stay_out_are_in_none(frame):
-    result = AnnealingSelector(3, never_include=["x0", "x1"], **QUIET).fit(*frame).result_
+    result = constrained(3, never_include=["x0", "x1"]).fit(*frame).result_
     assert not np.isin(result.subsets, [0, 1]).any()
     X, y = frame[0].to_numpy(), frame[1]
     best = best_value(X, y, lambda s: not s & {0, 1}, [3])
@@ -64,7 +73,7 @@ def test_features_that_must_stay_out_are_in_none(frame):
 
 def test_at_most_one_of_a_set_is_chosen(frame):
     sets = [[0, 1, 2, 3, 4], [4, 5]]
-    result = AnnealingSelector(4, at_most_one_of=sets, **QUIET).fit(*frame).result_
+    result = constrained(4, at_most_one_of=sets).fit(*frame).result_
     X, y = frame[0].to_numpy(), frame[1]
     best = best_value(X, y, lambda s: all(at_most_one(g)(s) for g in sets), [4])
     assert result.criterion_values.max() == pytest.approx(best, rel=1e-9)
@@ -73,7 +82,7 @@ def test_at_most_one_of_a_set_is_chosen(frame):
 
 def test_groups_count_as_one_each(frame):
     groups = {"colour": ["x0", "x5", "x6"], "shape": ["x1", "x8"]}
-    result = AnnealingSelector(3, groups=groups, **QUIET).fit(*frame).result_
+    result = constrained(3, groups=groups).fit(*frame).result_
     X, y = frame[0].to_numpy(), frame[1]
 
     def allowed(s):
@@ -88,16 +97,16 @@ def test_groups_count_as_one_each(frame):
 
 
 def test_a_group_can_be_named(frame):
-    how = {"groups": {"colour": ["x0", "x5"], "shape": ["x1", "x8"]}, **QUIET}
-    chosen = AnnealingSelector(2, always_include="colour", **how).fit(*frame).subset_
+    how = {"groups": {"colour": ["x0", "x5"], "shape": ["x1", "x8"]}}
+    chosen = constrained(2, always_include="colour", **how).fit(*frame).subset_
     assert {0, 5} <= set(chosen)
-    dear = AnnealingSelector(2, feature_cost={"shape": 9.0}, never_include=["colour"], **how)
+    dear = constrained(2, feature_cost={"shape": 9.0}, never_include=["colour"], **how)
     assert not set(dear.fit(*frame).subset_) & {0, 1, 5, 8}
 
 
 def test_groups_may_count_their_columns(frame):
     groups = [[0, 5, 6], [1, 8]]
-    selector = AnnealingSelector(4, groups=groups, count_by="column", **QUIET).fit(*frame)
+    selector = constrained(4, groups=groups, count_by="column").fit(*frame)
     X, y = frame[0].to_numpy(), frame[1]
     best = best_value(X, y, lambda s: all(together(g)(s) for g in groups), [4])
     result = selector.result_
@@ -123,7 +132,7 @@ def test_all_constraints_hold_at_once(frame):
             and len(s) - 1 - (4 in s) == 4
         )
 
-    result = AnnealingSelector(4, **how, **QUIET).fit(*frame).result_
+    result = constrained(4, **how).fit(*frame).result_
     X, y = frame[0].to_numpy(), frame[1]
     best = best_value(X, y, allowed, [5, 6])
     assert result.criterion_values.max() == pytest.approx(best, rel=1e-9)
@@ -132,7 +141,7 @@ def test_all_constraints_hold_at_once(frame):
 
 def test_the_model_is_that_of_the_chosen_columns(frame):
     X, y = frame
-    selector = AnnealingSelector(2, groups=[["x0", "x5", "x6"]], always_include="x5", **QUIET)
+    selector = constrained(2, groups=[["x0", "x5", "x6"]], always_include="x5")
     selector.fit(X, y)
     assert selector.n_features_ == 2
     assert len(selector.subset_) == 4
@@ -145,7 +154,9 @@ def test_the_model_is_that_of_the_chosen_columns(frame):
 
 def test_groups_of_one_are_no_groups(frame):
     X, y = frame
-    alone = AnnealingSelector(3, groups=[[j] for j in range(12)], random_state=0).fit(X, y)
+    alone = AnnealingSelector(
+        3, constraints=Constraints(groups=[[j] for j in range(12)]), random_state=0
+    ).fit(X, y)
     plain = AnnealingSelector(3, random_state=0).fit(X, y)
     np.testing.assert_array_equal(alone.result_.subsets, plain.result_.subsets)
     np.testing.assert_array_equal(alone.result_.losses, plain.result_.losses)
@@ -153,8 +164,11 @@ def test_groups_of_one_are_no_groups(frame):
 
 def test_the_cross_validation_tries_the_sizes_that_can_be(frame):
     X, y = frame
-    how = {"always_include": ["x1", "x2"], "never_include": list(range(6, 12)), "cv": 3}
-    search = AnnealingSelectorCV(**how, max_features=9, n_replicas=10, random_state=0)
+    limits = Constraints(always_include=["x1", "x2"], never_include=list(range(6, 12)))
+    few = Annealing(n_replicas=10)
+    search = AnnealingSelectorCV(
+        constraints=limits, annealing=few, cv=3, max_features=9, random_state=0
+    )
     search.fit(X, y)
     assert search.cv_results_["n_features"].tolist() == [2, 3, 4, 5, 6]
     support = search.cv_results_["split0_support"]
@@ -165,14 +179,16 @@ def test_the_cross_validation_tries_the_sizes_that_can_be(frame):
 def test_the_cross_validation_counts_groups(frame):
     X, y = frame
     groups = [list(range(4)), list(range(4, 8)), list(range(8, 12))]
-    search = AnnealingSelectorCV(groups=groups, max_features=3, cv=3, random_state=0).fit(X, y)
+    search = AnnealingSelectorCV(
+        constraints=Constraints(groups=groups), max_features=3, cv=3, random_state=0
+    ).fit(X, y)
     assert search.cv_results_["n_features"].tolist() == [1, 2, 3]
     assert search.support_.sum() == 4 * search.n_features_
 
 
 def test_regression_knows_constraints_too():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
-    selector = AnnealingRegressorSelector(3, always_include="age", never_include="s5", **QUIET)
+    selector = constrained(3, AnnealingRegressorSelector, always_include="age", never_include="s5")
     names = selector.fit(X, y).get_feature_names_out()
     assert "age" in names
     assert "s5" not in names
@@ -183,7 +199,9 @@ def test_the_same_seed_gives_the_same_groups(frame, n_jobs):
     X, y = frame
     groups = [["x0", "x5", "x6"], ["x1", "x8"]]
     results = [
-        anneal_path(X, y, [2, 3], groups=groups, random_state=3, n_jobs=jobs)
+        anneal_path(
+            X, y, [2, 3], constraints=Constraints(groups=groups), random_state=3, n_jobs=jobs
+        )
         for jobs in (1, n_jobs)
     ]
     for a, b in zip(*results, strict=True):
@@ -212,12 +230,14 @@ def test_the_same_seed_gives_the_same_groups(frame, n_jobs):
 )
 def test_what_cannot_be_is_named(frame, how, message):
     with pytest.raises(ValueError, match=message):
-        AnnealingSelector(2, **how).fit(*frame)
+        constrained(2, **how).fit(*frame)
 
 
 def test_a_cross_validation_without_any_size_says_why(frame):
     with pytest.raises(ValueError, match=r"must be at least 4.*always_include"):
-        AnnealingSelectorCV(always_include=[0, 1, 2, 3], max_features=3).fit(*frame)
+        AnnealingSelectorCV(
+            constraints=Constraints(always_include=[0, 1, 2, 3]), max_features=3
+        ).fit(*frame)
 
 
 @pytest.mark.parametrize("n_replicas", [3, 30])
@@ -230,7 +250,12 @@ def test_a_group_that_is_collinear_never_wins_by_its_loss(n_replicas):
     X[:, 0] += 2.0 * y
     X[:, 1] = 2.0 * X[:, 0]
     groups = [[0], [1, 2]]
-    selector = AnnealingSelector(2, groups=groups, n_replicas=n_replicas, random_state=0)
+    selector = AnnealingSelector(
+        2,
+        constraints=Constraints(groups=groups),
+        annealing=Annealing(n_replicas=n_replicas),
+        random_state=0,
+    )
     selector.fit(X, y)
     assert np.isfinite(selector.criterion_value_)
     assert np.isfinite(selector.result_.criterion_values).all()
@@ -258,7 +283,7 @@ def two_tell_tales():
     ],
 )
 def test_a_feature_that_says_the_same_stands_in(two_tell_tales, rules):
-    selector = AnnealingSelector(2, random_state=0, **rules)
+    selector = AnnealingSelector(2, **nested(random_state=0, **rules))
     with pytest.warns(UserWarning, match="in part"):
         selector.fit(*two_tell_tales)
     assert 1 in selector.subset_

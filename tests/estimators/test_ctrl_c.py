@@ -16,7 +16,7 @@ SOON = 2.0
 SCRIPT = """
 import signal, sys, time
 import numpy as np
-from safdr import AnnealingSelector, evaluate_subsets
+from safdr import AnnealingSelector, Constraints, evaluate_subsets
 
 # It may be ignored where the tests run in the background.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -30,7 +30,7 @@ def rows(n_rows, n_features, n_classes=2):
     return X, y
 
 def threes(n_features):
-    return np.arange(n_features).reshape(-1, 3).tolist()
+    return Constraints(groups=np.arange(n_features).reshape(-1, 3).tolist())
 
 def search(size, X, y, **wishes):
     selector = AnnealingSelector(size, n_jobs=n_jobs, random_state=0, **wishes)
@@ -41,10 +41,10 @@ def fits(size, X, y):
     return lambda: evaluate_subsets(X, y, subsets, n_jobs=n_jobs)
 
 CASES = {
-    "groups": lambda: search(100, *rows(800, 600), groups=threes(600)),
+    "groups": lambda: search(100, *rows(800, 600), constraints=threes(600)),
     "few rows": lambda: search(None, *rows(70, 1500)),
     "costs": lambda: search(
-        250, *rows(800, 1500), groups=threes(1500), feature_cost=np.full(1500, 1e-3)
+        250, *rows(800, 1500), constraints=threes(1500), feature_cost=np.full(1500, 1e-3)
     ),
     "logistic fits": lambda: fits(15, *rows(300_000, 30)),
     "softmax search": lambda: search(20, *rows(60_000, 40, 10)),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import reference
-from safdr import AnnealingSelector, evaluate_subsets
+from safdr import Annealing, AnnealingSelector, evaluate_subsets
 
 SUBSETS = [[0, 1, 2], [3, 7, 11], [9, 4, 0]]
 
@@ -18,7 +18,11 @@ def test_values_are_those_of_the_reference(two_classes):
 
 
 def test_values_are_those_of_the_annealer(two_classes):
-    result = AnnealingSelector(3, n_replicas=8, random_state=0).fit(*two_classes).result_
+    result = (
+        AnnealingSelector(3, annealing=Annealing(n_replicas=8), random_state=0)
+        .fit(*two_classes)
+        .result_
+    )
     evaluation = evaluate_subsets(*two_classes, result.subsets)
     np.testing.assert_allclose(evaluation.criterion_values, result.criterion_values, rtol=1e-9)
     best = evaluation.cross_entropies.min()

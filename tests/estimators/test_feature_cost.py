@@ -5,9 +5,15 @@ import itertools
 import numpy as np
 import pytest
 
-from safdr import AnnealingRegressorSelector, AnnealingSelector, evaluate_subsets
+from safdr import (
+    Annealing,
+    AnnealingRegressorSelector,
+    AnnealingSelector,
+    Constraints,
+    evaluate_subsets,
+)
 
-QUIET = {"n_batches": 1, "batch_fraction": 1.0, "random_state": 0}
+QUIET = {"annealing": Annealing(n_batches=1, batch_fraction=1.0), "random_state": 0}
 
 
 @pytest.mark.parametrize("cost", [None, np.zeros(12), {}, {0: 0.0}])
@@ -74,7 +80,13 @@ def test_the_winner_weighs_cost_against_loss(two_classes):
     assert total[result.best] == total.min()
 
 
-@pytest.mark.parametrize("how", [{"groups": [[0, 5], [1, 7]]}, {"at_most_one_of": [[0, 1, 2]]}])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"constraints": Constraints(groups=[[0, 5], [1, 7]])},
+        {"constraints": Constraints(at_most_one_of=[[0, 1, 2]])},
+    ],
+)
 def test_costs_go_with_constraints(two_classes, how):
     X, y = two_classes
     cost = np.linspace(0, 0.2, 12)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import compute_sample_weight
 
-from safdr import AnnealingRegressorSelector, AnnealingSelector, evaluate_subsets
+from safdr import AnnealingRegressorSelector, AnnealingSelector, Constraints, evaluate_subsets
 
 NAMES = ["a", "b", "c", "d", "e", "f"]
 GROUPS = {"pair": [0, 2], "alone": [1]}
@@ -19,7 +19,11 @@ def rows():
 
 
 def test_groups_and_single_columns_are_features(rows):
-    groups = AnnealingSelector(2, groups=GROUPS, random_state=0).fit(*rows).feature_groups_
+    groups = (
+        AnnealingSelector(2, constraints=Constraints(groups=GROUPS), random_state=0)
+        .fit(*rows)
+        .feature_groups_
+    )
     assert [columns.tolist() for columns in groups.columns] == [[0, 2], [1], [3], [4], [5]]
     assert groups.names(NAMES) == ["pair", "b", "d", "e", "f"]
     assert groups.groups == [0]
@@ -28,7 +32,11 @@ def test_groups_and_single_columns_are_features(rows):
 
 
 def test_a_group_without_a_name_is_called_after_its_first_columns(rows):
-    groups = AnnealingSelector(1, groups=[range(5)], never_include=[5]).fit(*rows).feature_groups_
+    groups = (
+        AnnealingSelector(1, constraints=Constraints(groups=[range(5)], never_include=[5]))
+        .fit(*rows)
+        .feature_groups_
+    )
     assert groups.names(NAMES) == ["a + b + c + 2 more", "f"]
     assert (groups.n_features, groups.max_features) == (2, 1)
 
@@ -39,7 +47,9 @@ def test_an_unfitted_selector_has_no_groups():
 
 
 def test_random_subsets_keep_the_constraints_and_the_seed(rows):
-    selector = AnnealingSelector(2, groups=GROUPS, always_include=[3], random_state=0).fit(*rows)
+    selector = AnnealingSelector(
+        2, constraints=Constraints(groups=GROUPS, always_include=[3]), random_state=0
+    ).fit(*rows)
     drawn = [subset.tolist() for subset in selector.random_subsets(50, random_state=1)]
     assert drawn == [subset.tolist() for subset in selector.random_subsets(50, random_state=1)]
     assert {tuple(subset) for subset in drawn} == {(0, 2, 3), (1, 3), (3, 4), (3, 5)}

@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 from safdr import (
+    Annealing,
     AnnealingSelector,
     AnnealingSelectorCV,
     SeparationWarning,
@@ -16,7 +17,7 @@ from safdr import (
     evaluate_subsets,
 )
 
-QUIET = {"n_batches": 1, "batch_fraction": 1.0}
+QUIET = {"annealing": Annealing(n_batches=1, batch_fraction=1.0)}
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +109,9 @@ def test_a_fold_without_one_of_the_classes_is_named():
 
 def test_digits_with_ten_classes_from_few_pixels():
     X, y = load_digits(return_X_y=True)
-    selector = AnnealingSelector(12, n_replicas=10, random_state=0).fit(X[::2], y[::2])
+    selector = AnnealingSelector(12, annealing=Annealing(n_replicas=10), random_state=0).fit(
+        X[::2], y[::2]
+    )
     assert selector.score(X[1::2], y[1::2]) > 0.75
 
 

@@ -24,7 +24,7 @@ import os, sys, time
 from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
-from safdr import AnnealingSelector, AnnealingSelectorCV
+from safdr import Annealing, AnnealingSelector, AnnealingSelectorCV
 
 MAIN, TOLD = os.getpid(), Path(sys.argv[2])
 
@@ -47,7 +47,7 @@ Slow.main = slow_criterion.main = MAIN
 Slow.told = slow_criterion.told = TOLD
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(200, 12)), np.arange(200) % 2
-settings = {"n_jobs": 2, "n_replicas": 8, "random_state": 0}
+settings = {"n_jobs": 2, "annealing": Annealing(n_replicas=8), "random_state": 0}
 if sys.argv[1] == "folds":
     AnnealingSelectorCV(max_features=4, estimator=Slow(), **settings).fit(X, y)
 elif sys.argv[1] == "criterion":

@@ -10,12 +10,16 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV
 
+from fitting import nested
 from safdr import (
+    Annealing,
     AnnealingRegressorSelector,
     AnnealingRegressorSelectorCV,
     AnnealingSelector,
     AnnealingSelectorCV,
+    Constraints,
     CrossValidatedScore,
     anneal_path,
     evaluate_subsets,
@@ -27,12 +31,15 @@ def shown(value):
     return re.sub(r"0x[0-9a-f]+", "…", repr(value))
 
 
-QUICK = {"n_replicas": 5, "max_steps": 12, "random_state": 0}
+SMALL = {"n_replicas": 5, "max_steps": 12, "random_state": 0}
+QUICK = nested(**SMALL)
 COSTS = {"feature_cost": [0.01] * 12}
 
 
 def fitted(data, **parameters):
-    return AnnealingSelector(**({"n_features_to_select": 3} | QUICK | parameters)).fit(*data)
+    return AnnealingSelector(**nested(**({"n_features_to_select": 3} | SMALL | parameters))).fit(
+        *data
+    )
 
 
 def assert_same_search(a, b):
@@ -56,7 +63,8 @@ INTS = ["n_features_to_select", "n_replicas", "max_steps", "n_iter_no_change", "
 @pytest.mark.parametrize("parameter", [*INTS, "n_jobs", "random_state"])
 def test_ints_of_any_type_are_pythons(two_classes, parameter, kind):
     selector = fitted(two_classes, **{parameter: kind(3)})
-    assert type(getattr(selector, parameter)) is kind
+    kept = selector.get_params()
+    assert type(kept.get(f"annealing__{parameter}", kept.get(parameter))) is kind
     assert_same_search(selector, fitted(two_classes, **{parameter: 3}))
 
 
@@ -381,3 +389,53 @@ def test_outputs_too_close_together_to_be_squared_are_named(measured):
 def test_a_regressor_takes_no_classifier(measured):
     selector = AnnealingRegressorSelector(2, estimator=LinearRegression, **QUICK)
     assert "estimator must be a regressor; got the class" in message_of(selector.fit, *measured)
+
+
+# ---- Parameter objects --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [AnnealingSelector, AnnealingRegressorSelectorCV])
+def test_an_object_that_is_none_is_made_where_its_parameters_are_set(kind):
+    selector = kind().set_params(annealing__n_replicas=7, constraints__always_include=[1])
+    assert repr(selector.annealing) == "Annealing(n_replicas=7)"
+    assert selector.get_params()["constraints__always_include"] == [1]
+    assert kind().set_params(ridge=0.1).annealing is None
+    with pytest.raises(ValueError, match="Invalid parameter 'replicas' for estimator Annealing"):
+        kind().set_params(annealing__replicas=7)
+
+
+def test_objects_are_cloned_with_their_selector():
+    selector = AnnealingSelector(
+        annealing=Annealing(tol=0.1), constraints=Constraints(groups=[[0]])
+    )
+    copy = clone(selector).set_params(annealing__tol=0.2)
+    assert selector.annealing.tol == 0.1
+    assert copy.constraints is not selector.constraints
+    assert copy.constraints.groups == [[0]]
+
+
+def test_a_grid_search_names_their_parameters(two_classes):
+    grid = {"annealing__n_replicas": [3, 5], "constraints__never_include": [None, [0]]}
+    selector = AnnealingSelector(2, random_state=0)
+    search = GridSearchCV(selector, grid, cv=2).fit(*two_classes)
+    assert search.best_estimator_.result_.n_replicas in grid["annealing__n_replicas"]
+    assert selector.annealing is selector.constraints is None
+
+
+def test_no_object_is_the_default_one(two_classes):
+    plain = AnnealingSelector(2, random_state=0).fit(*two_classes)
+    given = AnnealingSelector(2, annealing=Annealing(), constraints=Constraints(), random_state=0)
+    assert_same_search(plain, given.fit(*two_classes))
+
+
+@pytest.mark.parametrize("parameter", ["annealing", "constraints"])
+@pytest.mark.parametrize("value", [{}, 50, Annealing, Constraints], ids=shown)
+def test_what_is_no_parameter_object_is_named(two_classes, parameter, value):
+    message = message_of(AnnealingSelector(**{parameter: value}).fit, *two_classes)
+    assert f"'{parameter}' parameter of AnnealingSelector must be None or an instance of" in message
+
+
+def test_objects_do_not_take_each_others_place(two_classes):
+    assert "'annealing' parameter" in message_of(
+        anneal_path, *two_classes, [1], annealing=Constraints()
+    )

@@ -2,11 +2,13 @@ import joblib
 import numpy as np
 import pytest
 
-from safdr import AnnealingResult, AnnealingSelector, anneal_path
+from fitting import nested
+from safdr import Annealing, AnnealingResult, AnnealingSelector, anneal_path
 from safdr._engine.batches import batch_criteria
 from safdr._engine.search import Search
 
-QUICK = {"n_replicas": 12, "max_steps": 15}
+QUICK = {"annealing": Annealing(n_replicas=12, max_steps=15)}
+QUIET = {"annealing": Annealing(n_replicas=12, max_steps=15, n_batches=1, batch_fraction=1.0)}
 ARRAYS = ("subsets", "criterion_values", "cross_entropies", "coefficients", "intercepts")
 
 
@@ -23,9 +25,8 @@ def test_there_is_one_result_for_each_size_in_order(two_classes):
     assert [result.size for result in results] == [4, 1, 12]
 
 
-@pytest.mark.parametrize("settings", [{}, {"n_batches": 1, "batch_fraction": 1.0}])
+@pytest.mark.parametrize("settings", [QUICK, QUIET], ids=["batches", "no batches"])
 def test_each_result_is_that_of_a_selector_alone(two_classes, settings):
-    settings = QUICK | settings
     results = anneal_path(*two_classes, [2, 3, 7], random_state=5, **settings)
     alone = [
         AnnealingSelector(size, random_state=5, **settings).fit(*two_classes).result_
@@ -82,10 +83,9 @@ def test_processes_give_what_threads_give(two_classes):
 def test_weights_reach_the_search(two_classes):
     X, y = two_classes
     repeats = np.arange(len(X)) % 3 + 1
-    settings = QUICK | {"n_batches": 1, "batch_fraction": 1.0}
-    weighted = anneal_path(X, y, [3], sample_weight=repeats, random_state=0, **settings)[0]
+    weighted = anneal_path(X, y, [3], sample_weight=repeats, random_state=0, **QUIET)[0]
     repeated = anneal_path(
-        np.repeat(X, repeats, axis=0), np.repeat(y, repeats), [3], random_state=0, **settings
+        np.repeat(X, repeats, axis=0), np.repeat(y, repeats), [3], random_state=0, **QUIET
     )[0]
     np.testing.assert_array_equal(weighted.subset, repeated.subset)
     assert weighted.cross_entropy == pytest.approx(repeated.cross_entropy, rel=1e-9)
@@ -97,7 +97,10 @@ def test_no_size_is_no_result(two_classes):
 
 def test_the_best_criterion_value_never_falls_with_the_size(two_classes):
     results = anneal_path(
-        *two_classes, range(1, 13), random_state=0, n_batches=1, batch_fraction=1.0
+        *two_classes,
+        range(1, 13),
+        random_state=0,
+        annealing=Annealing(n_batches=1, batch_fraction=1.0),
     )
     best = [result.criterion_values.max() for result in results]
     assert (np.diff(best) >= 0).all()
@@ -115,7 +118,7 @@ def test_a_size_out_of_range_is_named(two_classes, size):
 )
 def test_a_bad_setting_is_named(two_classes, setting, value):
     with pytest.raises(ValueError, match=setting):
-        anneal_path(*two_classes, [1], **{setting: value})
+        anneal_path(*two_classes, [1], **nested(**{setting: value}))
 
 
 def test_an_unknown_setting_is_an_error(two_classes):

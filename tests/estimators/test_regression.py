@@ -10,13 +10,14 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import mean_squared_error, r2_score
 
 from safdr import (
+    Annealing,
     AnnealingRegressorSelector,
     AnnealingRegressorSelectorCV,
     anneal_path,
     evaluate_subsets,
 )
 
-QUIET = {"n_batches": 1, "batch_fraction": 1.0}
+QUIET = {"annealing": Annealing(n_batches=1, batch_fraction=1.0)}
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +131,7 @@ def test_a_model_that_sees_products_may_be_the_criterion():
     assert AnnealingRegressorSelector(2, random_state=0).fit(X, y).subset_.tolist() != [1, 6]
     model = GradientBoostingRegressor(n_estimators=30)
     selector = AnnealingRegressorSelector(
-        2, criterion=model, n_replicas=6, sweeps=0.5, random_state=0
+        2, criterion=model, annealing=Annealing(n_replicas=6, sweeps=0.5), random_state=0
     )
     assert selector.fit(X, y).subset_.tolist() == [1, 6]
     assert isinstance(selector.estimator_, GradientBoostingRegressor)

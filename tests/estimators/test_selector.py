@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fitting import QUICK, QUIET, assert_same_result, fitted
-from safdr import AnnealingSelector, SeparationWarning
+from safdr import Annealing, AnnealingSelector, SeparationWarning
 
 # ---- scikit-learn's own checks ------------------------------------------------------------------
 
@@ -25,8 +25,8 @@ from safdr import AnnealingSelector, SeparationWarning
 @pytest.mark.filterwarnings("ignore::safdr.SeparationWarning")
 @parametrize_with_checks(
     [
-        AnnealingSelector(n_replicas=4, max_steps=4),
-        AnnealingSelector(n_replicas=4, max_steps=4, **QUIET),
+        AnnealingSelector(annealing=Annealing(n_replicas=4, max_steps=4)),
+        AnnealingSelector(annealing=Annealing(n_replicas=4, max_steps=4, **QUIET)),
     ]
 )
 def test_it_is_an_estimator_of_scikit_learn(estimator, check):
@@ -71,7 +71,7 @@ def test_the_result_is_frozen(two_classes, name):
 
 def test_fit_leaves_parameters_and_data_as_they_are(two_classes):
     X, y = two_classes
-    before, selector = X.copy(), AnnealingSelector(3, **QUICK)
+    before, selector = X.copy(), AnnealingSelector(3, annealing=QUICK)
     parameters = selector.get_params()
     selector.fit(X, y)
     assert selector.get_params() == parameters
@@ -168,7 +168,9 @@ def test_an_estimator_that_takes_no_weights_serves_without(two_classes):
 def test_it_works_in_a_pipeline(two_classes):
     X, y = two_classes
     pipeline = make_pipeline(
-        StandardScaler(), AnnealingSelector(3, random_state=0, **QUICK), LogisticRegression()
+        StandardScaler(),
+        AnnealingSelector(3, random_state=0, annealing=QUICK),
+        LogisticRegression(),
     )
     pipeline.fit(X, y)
     assert pipeline[-1].n_features_in_ == 3
@@ -177,7 +179,9 @@ def test_it_works_in_a_pipeline(two_classes):
 
 def test_scaling_in_front_changes_nothing(two_classes):
     X, y = two_classes
-    pipeline = make_pipeline(StandardScaler(), AnnealingSelector(3, random_state=0, **QUICK))
+    pipeline = make_pipeline(
+        StandardScaler(), AnnealingSelector(3, random_state=0, annealing=QUICK)
+    )
     plain = fitted(X, y)
     np.testing.assert_array_equal(pipeline.fit(X, y)[-1].subset_, plain.subset_)
     np.testing.assert_allclose(pipeline.predict_proba(X), plain.predict_proba(X), rtol=1e-6)
@@ -186,7 +190,7 @@ def test_scaling_in_front_changes_nothing(two_classes):
 def test_it_works_in_a_grid_search(two_classes):
     X, y = two_classes
     search = GridSearchCV(
-        AnnealingSelector(random_state=0, **QUICK),
+        AnnealingSelector(random_state=0, annealing=QUICK),
         {"n_features_to_select": [1, 4], "ridge": [1e-6, 1e-2]},
         scoring="roc_auc",
         cv=3,
@@ -198,7 +202,7 @@ def test_it_works_in_a_grid_search(two_classes):
 
 def test_it_works_in_cross_validation(two_classes):
     X, y = two_classes
-    scores = cross_val_score(AnnealingSelector(4, random_state=0, **QUICK), X, y, cv=4)
+    scores = cross_val_score(AnnealingSelector(4, random_state=0, annealing=QUICK), X, y, cv=4)
     assert scores.shape == (4,)
     assert scores.mean() > 0.6
 
@@ -237,7 +241,7 @@ def test_a_fresh_process_finds_the_same(two_classes, tmp_path):
 
 
 def test_fitting_twice_finds_the_same(two_classes):
-    selector = AnnealingSelector(3, random_state=0, **QUICK)
+    selector = AnnealingSelector(3, random_state=0, annealing=QUICK)
     first = selector.fit(*two_classes).result_
     assert_same_result(selector.fit(*two_classes).result_, first)
 
@@ -307,7 +311,9 @@ def test_breast_cancer_is_told_apart_by_three_features():
 
 def test_a_result_shows_itself_in_a_few_words():
     X, y = np.random.default_rng(0).normal(size=(60, 5)), np.arange(60) % 2
-    result = AnnealingSelector(2, n_replicas=7, random_state=0).fit(X, y).result_
+    result = (
+        AnnealingSelector(2, annealing=Annealing(n_replicas=7), random_state=0).fit(X, y).result_
+    )
     assert repr(result).startswith(f"AnnealingResult(n_replicas=7, subset={result.subset.tolist()}")
     assert len(repr(result)) < 200
     assert len(repr(result.trace)) < 200

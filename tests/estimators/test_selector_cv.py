@@ -30,12 +30,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from safdr import AnnealingSelector, AnnealingSelectorCV
+from safdr import Annealing, AnnealingSelector, AnnealingSelectorCV
 from safdr._estimators.auc import score_by_roc_auc
 from safdr._estimators.parameters import seed_from
 
 # Quick settings: what is tested here is not how well they anneal.
-QUICK = {"n_replicas": 10, "max_steps": 15}
+QUICK = {"annealing": Annealing(n_replicas=10, max_steps=15)}
+QUIET = Annealing(n_replicas=10, max_steps=15, n_batches=1, batch_fraction=1.0)
 
 
 def planted(n_rows=400, n_features=12, informative=(2, 5, 9), seed=0):
@@ -68,7 +69,7 @@ def expected_failures(_):
 
 
 @parametrize_with_checks(
-    [AnnealingSelectorCV(max_features=2, n_batches=1, batch_fraction=1.0, cv=3, **QUICK)],
+    [AnnealingSelectorCV(max_features=2, cv=3, annealing=QUIET)],
     expected_failed_checks=expected_failures,
 )
 @pytest.mark.filterwarnings("ignore:max_features=2 is more:UserWarning")

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from fitting import QUIET, assert_same_result, fitted
-from safdr import AnnealingSelector, SeparationWarning
+from safdr import Annealing, AnnealingSelector, SeparationWarning
 
 # ---- Data frames and labels ---------------------------------------------------------------------
 
@@ -239,7 +239,9 @@ def test_a_large_ridge_does_not_keep_correlated_features_apart():
     rng, y = np.random.default_rng(0), np.arange(2000) % 2
     noise, others = rng.normal(size=2000), rng.normal(size=(6, 2000))
     X = np.column_stack([0.3 * y + noise, noise + 0.3 * rng.normal(size=2000), *others])
-    selector = AnnealingSelector(2, ridge=0.1, n_batches=1, batch_fraction=1.0, random_state=0)
+    selector = AnnealingSelector(
+        2, ridge=0.1, annealing=Annealing(n_batches=1, batch_fraction=1.0), random_state=0
+    )
     assert selector.fit(X, y).result_.criterion_values.max() > 0
     assert [0, 1] in selector.result_.subsets.tolist()
 

@@ -9,9 +9,11 @@ import pytest
 from scipy import sparse
 
 from safdr import (
+    Annealing,
     AnnealingRegressorSelector,
     AnnealingSelector,
     AnnealingSelectorCV,
+    Constraints,
     anneal_path,
     evaluate_subsets,
 )
@@ -64,7 +66,7 @@ def test_weights_of_sparse_rows():
 
 def test_cross_validation_of_sparse_rows():
     X, y = counts()
-    how = {"max_features": 3, "cv": 3, "n_replicas": 10, "random_state": 0}
+    how = {"max_features": 3, "cv": 3, "annealing": Annealing(n_replicas=10), "random_state": 0}
     dense = AnnealingSelectorCV(**how).fit(X, y)
     thin = AnnealingSelectorCV(**how).fit(sparse.csr_array(X), y)
     np.testing.assert_allclose(
@@ -75,7 +77,7 @@ def test_cross_validation_of_sparse_rows():
 
 def test_constraints_and_paths_of_sparse_rows():
     X, y = counts()
-    how = {"groups": [[0, 5], [1, 6]], "random_state": 0}
+    how = {"constraints": Constraints(groups=[[0, 5], [1, 6]]), "random_state": 0}
     (dense,) = anneal_path(X, y, [3], **how)
     (thin,) = anneal_path(sparse.csr_array(X), y, [3], **how)
     np.testing.assert_array_equal(dense.subsets, thin.subsets)

@@ -11,14 +11,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from safdr import (
+    Annealing,
     AnnealingRegressorSelector,
     AnnealingSelector,
     AnnealingSelectorCV,
+    Constraints,
     CrossValidatedScore,
     SeparationWarning,
 )
 
-FEW = {"n_replicas": 10, "random_state": 0}
+FEW = {"annealing": Annealing(n_replicas=10), "random_state": 0}
 
 
 def sum_of_means(X, y):
@@ -67,8 +69,15 @@ def test_costs_count_where_the_criterion_is_negative(two_classes):
         model = LogisticRegression().fit(columns, labels)
         return float(np.mean(model.predict_log_proba(columns)[np.arange(len(labels)), labels]))
 
-    how = {"criterion": objective, "estimator": LogisticRegression(), "max_steps": 5, **FEW}
-    selector = AnnealingSelector(2, feature_cost={dear: 1.0}, cost_strength=100.0, **how)
+    selector = AnnealingSelector(
+        2,
+        annealing=Annealing(n_replicas=10, max_steps=5),
+        criterion=objective,
+        estimator=LogisticRegression(),
+        feature_cost={dear: 1.0},
+        cost_strength=100.0,
+        random_state=0,
+    )
     assert dear not in selector.fit(X, y).subset_
 
 
@@ -143,13 +152,17 @@ def test_a_model_of_the_wrong_kind_is_named_at_once(two_classes, name):
 
 def test_the_default_size_gives_way_to_constraints(two_classes):
     X, y = two_classes
-    assert AnnealingSelector(never_include=list(range(8)), **FEW).fit(X, y).n_features_ == 4
-    assert AnnealingSelector(always_include=list(range(8)), **FEW).fit(X, y).n_features_ == 8
+    eight = list(range(8))
+    for limits, left in ({"never_include": eight}, 4), ({"always_include": eight}, 8):
+        selector = AnnealingSelector(constraints=Constraints(**limits), **FEW)
+        assert selector.fit(X, y).n_features_ == left
 
 
 def test_a_cross_validation_names_its_own_parameters(two_classes):
     with pytest.raises(ValueError, match="max_features must be at least 3"):
-        AnnealingSelectorCV(max_features=2, always_include=[0, 1, 2]).fit(*two_classes)
+        AnnealingSelectorCV(max_features=2, constraints=Constraints(always_include=[0, 1, 2])).fit(
+            *two_classes
+        )
 
 
 def test_a_scorer_that_fails_is_named_with_its_fold(two_classes):
@@ -166,12 +179,13 @@ def test_a_scorer_that_fails_is_named_with_its_fold(two_classes):
 )
 def test_features_that_are_none_are_named(two_classes, given, message):
     with pytest.raises(ValueError, match=f"always_include must hold names.*{message}"):
-        AnnealingSelector(2, always_include=given).fit(*two_classes)
+        AnnealingSelector(2, constraints=Constraints(always_include=given)).fit(*two_classes)
 
 
 def test_a_mask_of_objects_is_a_mask(two_classes):
     mask = np.array([False] * 11 + [True], dtype=object)
-    assert 11 in AnnealingSelector(2, always_include=mask, **FEW).fit(*two_classes).subset_
+    selector = AnnealingSelector(2, constraints=Constraints(always_include=mask), **FEW)
+    assert 11 in selector.fit(*two_classes).subset_
 
 
 def test_labels_for_a_regressor_are_named(two_classes):

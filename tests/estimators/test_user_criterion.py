@@ -7,10 +7,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from safdr import AnnealingSelector, AnnealingSelectorCV, CrossValidatedScore, anneal_path
+from safdr import (
+    Annealing,
+    AnnealingSelector,
+    AnnealingSelectorCV,
+    Constraints,
+    CrossValidatedScore,
+    anneal_path,
+)
 from safdr.testing import check_objective
 
-FEW = {"n_replicas": 8, "random_state": 0}
+FEW = {"annealing": Annealing(n_replicas=8), "random_state": 0}
 
 
 def xor(n_rows=240, n_features=8, seed=0):
@@ -44,7 +51,9 @@ def first_minus_last(X, y):
 def test_a_model_finds_what_the_fisher_ratio_is_blind_to(data, truth, model):
     X, y = data()
     assert AnnealingSelector(2, random_state=0).fit(X, y).subset_.tolist() != truth
-    selector = AnnealingSelector(2, criterion=model, n_replicas=4, random_state=0).fit(X, y)
+    selector = AnnealingSelector(
+        2, criterion=model, annealing=Annealing(n_replicas=4), random_state=0
+    ).fit(X, y)
     assert selector.subset_.tolist() == truth
     assert isinstance(selector.estimator_, type(model))
     assert selector.score(X, y) > 0.9
@@ -106,7 +115,7 @@ def test_the_wrapper_is_the_mean_cross_validated_score():
 def test_workers_do_not_change_the_answer(n_jobs):
     X, y = xor(n_features=6)
     model = RandomForestClassifier(5)  # draws random numbers, and has no seed
-    how = {"criterion": model, "n_replicas": 3, "max_steps": 6, "random_state": 0}
+    how = {"criterion": model, "annealing": Annealing(n_replicas=3, max_steps=6), "random_state": 0}
     one = AnnealingSelector(2, **how).fit(X, y)
     again = AnnealingSelector(2, **how, n_jobs=n_jobs).fit(X, y)
     np.testing.assert_array_equal(one.result_.subsets, again.result_.subsets)
@@ -117,7 +126,12 @@ def test_workers_do_not_change_the_answer(n_jobs):
 def test_the_size_is_chosen_with_a_criterion_too():
     X, y = xor(n_features=6)
     search = AnnealingSelectorCV(
-        criterion=KNeighborsClassifier(), max_features=3, cv=3, max_steps=8, rule="best", **FEW
+        annealing=Annealing(n_replicas=8, max_steps=8),
+        criterion=KNeighborsClassifier(),
+        max_features=3,
+        cv=3,
+        rule="best",
+        random_state=0,
     ).fit(X, y)
     assert search.n_features_ == 2
     assert search.subset_.tolist() == [2, 5]
@@ -126,7 +140,10 @@ def test_the_size_is_chosen_with_a_criterion_too():
 
 def test_constraints_and_costs_hold_with_a_criterion():
     X, y = xor()
-    how = {"always_include": [7], "groups": [[0, 1]], "never_include": [3], **FEW}
+    how = {
+        "constraints": Constraints(always_include=[7], groups=[[0, 1]], never_include=[3]),
+        **FEW,
+    }
     result = AnnealingSelector(3, criterion=first_minus_last, **how).fit(X, y).result_
     for subset in result.subsets:
         members = set(subset[subset >= 0].tolist())

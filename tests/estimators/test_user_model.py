@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from safdr import AnnealingRegressorSelector, AnnealingSelector, AnnealingSelectorCV
+from safdr import Annealing, AnnealingRegressorSelector, AnnealingSelector, AnnealingSelectorCV
 from safdr._estimators.training_data import ClassRows, MeasuredRows
 from safdr._estimators.user_model import ModelPick, own_loss
 
@@ -61,7 +61,9 @@ def test_a_model_that_remembers_its_rows_is_not_fooled_by_them(cancer):
 
 def test_the_winner_is_the_candidate_with_the_smallest_loss(cancer):
     X, y = cancer
-    selector = AnnealingSelector(3, estimator=GaussianNB(), n_replicas=20, random_state=0).fit(X, y)
+    selector = AnnealingSelector(
+        3, estimator=GaussianNB(), annealing=Annealing(n_replicas=20), random_state=0
+    ).fit(X, y)
     result = selector.result_
     assert result.loss_name == "cross_entropy"
     assert result.loss == result.losses.min()
@@ -94,7 +96,7 @@ def test_the_judge_may_be_another_than_the_model(cancer, pick, name):
 
 @pytest.mark.parametrize("n_jobs", [2])
 def test_workers_do_not_change_a_loss(cancer, n_jobs):
-    how = {"estimator": GaussianNB(), "n_replicas": 5, "random_state": 0}
+    how = {"estimator": GaussianNB(), "annealing": Annealing(n_replicas=5), "random_state": 0}
     one = AnnealingSelector(2, **how).fit(*cancer).result_
     two = AnnealingSelector(2, **how, n_jobs=n_jobs).fit(*cancer).result_
     np.testing.assert_array_equal(one.losses, two.losses)
@@ -103,7 +105,11 @@ def test_workers_do_not_change_a_loss(cancer, n_jobs):
 def test_the_cross_validation_takes_a_model(cancer):
     model = make_pipeline(StandardScaler(), LogisticRegression())
     search = AnnealingSelectorCV(
-        estimator=model, max_features=3, cv=2, n_replicas=5, max_steps=10, random_state=0
+        estimator=model,
+        max_features=3,
+        cv=2,
+        annealing=Annealing(n_replicas=5, max_steps=10),
+        random_state=0,
     ).fit(*cancer)
     assert search.cv_results_["mean_cross_entropy"].shape == (3,)
     assert search.score(*cancer) > 0.95

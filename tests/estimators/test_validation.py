@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from fitting import nested
 from safdr import AnnealingSelector, anneal_path
 
 QUICK = {"n_replicas": 5, "max_steps": 5, "random_state": 0}
@@ -12,7 +13,7 @@ QUICK = {"n_replicas": 5, "max_steps": 5, "random_state": 0}
 
 def message_of(X, y, sample_weight=None, **parameters):
     """What the ValueError says."""
-    selector = AnnealingSelector(**({"n_features_to_select": 2} | QUICK | parameters))
+    selector = AnnealingSelector(**nested(**({"n_features_to_select": 2} | QUICK | parameters)))
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the tests look at the message
         selector.fit(X, y, sample_weight=sample_weight)
     return str(error.value)
@@ -56,7 +57,7 @@ def test_a_size_beyond_the_features_is_named(two_classes):
         ("batch_fraction", 0.0),
         ("batch_fraction", 1.01),
         ("batch_draw", "sweep"),
-        ("moves", "heat"),
+        ("count_by", "row"),
         ("ridge", 0.0),
         ("estimator", "logistic"),
         ("random_state", "seed"),

@@ -7,10 +7,10 @@ from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.class_weight import compute_sample_weight
 
-from safdr import AnnealingRegressorSelector, AnnealingSelector, AnnealingSelectorCV
+from safdr import Annealing, AnnealingRegressorSelector, AnnealingSelector, AnnealingSelectorCV
 
 # Batches are drawn by rows: repeated ones would be drawn apart.
-QUIET = {"n_batches": 1, "batch_fraction": 1.0, "random_state": 0}
+QUIET = {"annealing": Annealing(n_batches=1, batch_fraction=1.0), "random_state": 0}
 
 
 @pytest.fixture(scope="module")

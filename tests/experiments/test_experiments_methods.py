@@ -9,7 +9,7 @@ from experiments.baselines import RFE, Abess, Lasso
 from experiments.errors import MethodError
 from experiments.methods import get_method
 from experiments.models import fit_unpenalised
-from safdr import AnnealingSelector
+from safdr import Annealing, AnnealingSelector
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_settings_are_read_and_sorted():
 
 
 def test_settings_at_their_default_make_no_new_method():
-    default = AnnealingSelector().n_batches
+    default = Annealing().n_batches
     assert get_method(f"sa-fdr+n_batches={default}").name == "sa-fdr"
 
 
@@ -57,7 +57,9 @@ def test_a_wrong_method_says_what_there_is(spec, message):
 def test_a_variant_anneals_with_its_settings(toy):
     method = get_method("sa-fdr+max_steps=3+n_replicas=4")
     model = method.path(toy.X, toy.y, [3], 5)[0]
-    selector = AnnealingSelector(3, n_replicas=4, max_steps=3, random_state=5).fit(toy.X, toy.y)
+    selector = AnnealingSelector(
+        3, annealing=Annealing(n_replicas=4, max_steps=3), random_state=5
+    ).fit(toy.X, toy.y)
     np.testing.assert_array_equal(model.subset, selector.subset_)
     np.testing.assert_allclose(model.decide(toy.X), selector.decision_function(toy.X))
     assert model.cross_entropy == selector.cross_entropy_

@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from report_cases import HOSTILE, QUICK, rows
 
-from safdr import AnnealingSelector, AnnealingSelectorCV, SelectionReport
+from report_cases import HOSTILE, QUICK, rows
+from safdr import AnnealingSelector, AnnealingSelectorCV, Constraints, SelectionReport
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +56,9 @@ def grouped():
     """A search among groups of columns, and its report."""
     X, y = rows(8)
     groups = {"c": [2, 3, 4], "pair": [0, 6]}
-    search = AnnealingSelectorCV(max_features=4, groups=groups, rule="best", **QUICK).fit(X, y)
+    search = AnnealingSelectorCV(
+        max_features=4, constraints=Constraints(groups=groups), rule="best", **QUICK
+    ).fit(X, y)
     names = ["a", "b", "c = 1", "c = 2", "c = 3", "d", "e", "f"]
     return search, SelectionReport.from_estimator(search, X, y, feature_names=names)
 

@@ -5,8 +5,8 @@ import shutil
 from itertools import pairwise
 
 import pytest
-from report_cases import HOSTILE
 
+from report_cases import HOSTILE
 from safdr.report.text import one_line
 
 REQUIRED = os.environ.get("SAFDR_REQUIRE_BROWSER") == "1"

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from report_cases import QUICK
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -17,7 +17,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from safdr import AnnealingSelector, AnnealingSelectorCV, SelectionReport
+from report_cases import QUICK
+from safdr import AnnealingSelector, AnnealingSelectorCV, Constraints, SelectionReport
 from safdr._estimators.rules import RULES
 from safdr.report.annealing import MOST_ALTERNATIVES, describe_alternatives
 from safdr.report.provenance import fingerprint
@@ -185,7 +186,7 @@ def test_the_chosen_set_comes_first_and_every_replica_is_counted(fixed):
     assert found[0]["excess"] == 0
     assert len({tuple(each["indices"]) for each in found}) == len(found) <= MOST_ALTERNATIVES
     assert [e["cross_entropy"] for e in found] == sorted(e["cross_entropy"] for e in found)
-    assert sum(each["replicas"] for each in found) == selector.n_replicas
+    assert sum(each["replicas"] for each in found) == selector.annealing.n_replicas
 
 
 def test_a_candidate_after_the_replicas_is_no_replica(fixed):
@@ -200,7 +201,7 @@ def test_a_candidate_after_the_replicas_is_no_replica(fixed):
         penalties=np.append(result.penalties, 0.0),
     )
     names = [f"x{i}" for i in range(8)]
-    estimator = SimpleNamespace(result_=grown, n_replicas=selector.n_replicas)
+    estimator = SimpleNamespace(result_=grown)
     first, second, *_ = describe_alternatives(estimator, names)
     assert first["features"] == ["x5", "x6", "x7"]
     assert first["replicas"] == 0
@@ -278,8 +279,10 @@ def test_the_fingerprint_hangs_on_values_names_and_labels_only():
 def test_settings_are_the_parameters(report, searched):
     search, *_ = searched
     content = report.to_dict()
-    parameters = search.get_params(deep=False)
-    assert content["settings"] == {"selector": "AnnealingSelectorCV"} | parameters
+    parameters = clone(search).set_params(constraints=Constraints()).get_params()
+    flat = {name.partition("__")[2] or name: value for name, value in parameters.items()}
+    del flat["annealing"], flat["constraints"]
+    assert content["settings"] == {"selector": "AnnealingSelectorCV"} | flat
     assert content["seed"] == 0
 
 

@@ -13,6 +13,7 @@ from safdr import (
     AnnealingRegressorSelector,
     AnnealingSelector,
     AnnealingSelectorCV,
+    Constraints,
     SelectionReport,
 )
 from safdr.report.charts import draw_alternatives, draw_selection
@@ -94,7 +95,9 @@ def test_sizes_with_gaps_are_drawn_where_they_are():
     X, y = rows(8)
     groups = [[0, 1, 2], [3, 4, 5]]
     search = AnnealingSelectorCV(
-        max_features=6, groups=groups, never_include=[6, 7], count_by="column", **QUICK
+        max_features=6,
+        constraints=Constraints(groups=groups, never_include=[6, 7], count_by="column"),
+        **QUICK,
     ).fit(X, y)
     report = SelectionReport.from_estimator(search, X, y)
     content = report.to_dict()
@@ -110,7 +113,9 @@ def test_sizes_with_gaps_are_drawn_where_they_are():
 def test_hostile_names_of_groups_are_text():
     X, y = rows(8)
     groups = {HOSTILE[0]: [0, 1], HOSTILE[1]: [2, 3], HOSTILE[6]: [4, 5]}
-    search = AnnealingSelectorCV(max_features=4, groups=groups, **QUICK).fit(X, y)
+    search = AnnealingSelectorCV(
+        max_features=4, constraints=Constraints(groups=groups), **QUICK
+    ).fit(X, y)
     page = SelectionReport.from_estimator(search, X, y).to_html()
     assert "<script>" not in page
     assert "<img" not in page
@@ -124,9 +129,7 @@ def test_constraints_that_were_given_are_listed():
     X, y = rows(8)
     selector = AnnealingSelector(
         3,
-        always_include=[1],
-        never_include=[5],
-        at_most_one_of=[[2, 3]],
+        constraints=Constraints(always_include=[1], never_include=[5], at_most_one_of=[[2, 3]]),
         feature_cost={4: 0.5},
         class_weight="balanced",
         **QUICK,

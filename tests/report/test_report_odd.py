@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from report_cases import parsed
-from safdr import AnnealingSelectorCV, SelectionReport
+from safdr import Annealing, AnnealingSelectorCV, SelectionReport
 from safdr.report.words import headline
 
-FEW = {"n_replicas": 6, "max_steps": 4, "random_state": 0}
+FEW = {"annealing": Annealing(n_replicas=6, max_steps=4), "random_state": 0}
 NO_CHOICE = ("rule", "by_rule", "smallest", "largest")
 
 

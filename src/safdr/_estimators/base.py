@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from time import perf_counter
 from typing import Any, Self
 
@@ -17,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from safdr._engine.annealing.cached_function import CachedObjective
 from safdr._engine.annealing.function_chains import Evaluate
-from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.fits.fits import Fitter
@@ -25,7 +23,14 @@ from safdr._engine.search import Search
 from safdr._estimators.feature_groups import feature_groups, measure_subsets, random_subsets
 from safdr._estimators.feature_names import FeatureSpec
 from safdr._estimators.orphans import watched
-from safdr._estimators.parameters import LARGEST_COST, check_parameters
+from safdr._estimators.parameters import (
+    LARGEST_COST,
+    PARAMETER_OBJECTS,
+    Annealing,
+    Constraints,
+    check_parameters,
+    settings_of,
+)
 from safdr._estimators.training_data import Rows
 from safdr._estimators.user_criterion import (
     CrossValidatedScore,
@@ -39,10 +44,6 @@ from safdr._estimators.user_model import ModelPick
 from safdr._estimators.validation import warn_if_separated, warn_if_unfinished
 from safdr.errors import Columns, ParameterError
 from safdr.result import AnnealingResult, FeatureGroups
-
-# What the engine's settings are, whatever types of numbers the parameters were given as: a small
-# NumPy int would overflow, and a half-precision float spoil what it is multiplied with.
-PLAIN: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str}
 
 # Seconds of work from which on it pays to send it to other processes.
 WORTH_WORKERS = 0.2
@@ -61,14 +62,11 @@ def final_model_has(method: str) -> Callable[[Any], bool]:
 class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     """Selector and predictor at once: a subset of the features, and the model on it."""
 
+    annealing: Annealing | None
+    constraints: Constraints | None
     estimator: Any
     criterion: Any
     pick: str
-    always_include: Any
-    never_include: Any
-    groups: Any
-    at_most_one_of: Any
-    count_by: str
     feature_cost: Any
     cost_strength: float
     ridge: float
@@ -95,6 +93,27 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     # ---- From parameters and rows to a search -----------------------------------------------
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of `annealing` and `constraints` too.
+
+        Parameters
+        ----------
+        **params : dict
+            Such as ``ridge=0.1`` or ``annealing__n_replicas=20``, which also works where
+            `annealing` is None.
+
+        Returns
+        -------
+        estimator
+            Itself.
+        """
+        for name, kind in PARAMETER_OBJECTS.items():
+            nested = any(key.startswith(f"{name}__") for key in params)
+            if nested and params.get(name, getattr(self, name)) is None:
+                params[name] = kind()
+        estimator: Self = super().set_params(**params)
+        return estimator
+
     def check_params(self) -> Self:
         """Refuse values of parameters that no rows would allow, as `fit` does before all else.
 
@@ -113,40 +132,38 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _validate_params(self) -> None:
         check_parameters(self)
+        for name in PARAMETER_OBJECTS:
+            if getattr(self, name) is not None:
+                check_parameters(getattr(self, name))
 
-    def _settings(self) -> AnnealingSettings:
-        """The engine's settings out of the parameters."""
-        return AnnealingSettings(
-            **{
-                field.name: PLAIN[str(field.type)](getattr(self, field.name))
-                for field in fields(AnnealingSettings)
-            }
-        )
+    def _limits(self) -> Constraints:
+        """The constraints as given; those that None stands for."""
+        return Constraints() if self.constraints is None else self.constraints
 
     def _features(self) -> FeatureSpec:
         """The columns that `fit` saw."""
         names = getattr(self, "feature_names_in_", None)
-        return FeatureSpec(self.n_features_in_, names, self.groups)
+        return FeatureSpec(self.n_features_in_, names, self._limits().groups)
 
     def _constraints(self) -> AllowedSubsets:
         """Which subsets are allowed."""
-        features = self._features()
+        features, limits = self._features(), self._limits()
         return AllowedSubsets.make(
             features.n_features,
-            always_include=features.columns(self.always_include, "always_include"),
-            never_include=features.columns(self.never_include, "never_include"),
-            groups=features.sets(self.groups, "groups"),
-            at_most_one_of=features.sets(self.at_most_one_of, "at_most_one_of"),
-            count="groups" if self.count_by == "group" else "columns",
+            always_include=features.columns(limits.always_include, "always_include"),
+            never_include=features.columns(limits.never_include, "never_include"),
+            groups=features.sets(limits.groups, "groups"),
+            at_most_one_of=features.sets(limits.at_most_one_of, "at_most_one_of"),
+            count="groups" if limits.count_by == "group" else "columns",
             labels=features.labels,
         )
 
     def _total(self, constraints: AllowedSubsets) -> str:
         """How many features there are, in words."""
-        total = int(constraints.counts.sum())
-        if self.groups is None:
+        total, limits = int(constraints.counts.sum()), self._limits()
+        if limits.groups is None:
             return f"n_features = {total}, the number of columns of X"
-        return f"{total}, the number of {self.count_by}s"
+        return f"{total}, the number of {limits.count_by}s"
 
     def _cost(self) -> FloatArray | None:
         """What each feature takes off the criterion; None if nothing."""
@@ -211,7 +228,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             noise = rows.noise(criterion)
         return Search(
             criterion,
-            settings=self._settings(),
+            settings=settings_of(self.annealing),
             seed=seed,
             fitter=self._fitter(rows, criterion, seed),
             noise=noise,

@@ -30,7 +30,9 @@ from safdr._estimators.base import AnnealingSelectorBase
 from safdr._estimators.cancellation import Cancellation
 from safdr._estimators.folds import Fold, FoldScore, make_fold, score_size
 from safdr._estimators.parameters import (
-    ANNEALING_CONSTRAINTS,
+    SELECTOR_CONSTRAINTS,
+    Annealing,
+    Constraints,
     WholeNumber,
     as_int,
     is_int,
@@ -56,7 +58,7 @@ CV_CONSTRAINTS: dict[str, Any] = {
     "cv": ["cv_object"],
     "scoring": [None, str, callable],
     "rule": [StrOptions(set(RULES)), callable],
-    **ANNEALING_CONSTRAINTS,
+    **SELECTOR_CONSTRAINTS,
 }
 
 
@@ -71,26 +73,13 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
         cv: Any = None,
         scoring: str | Callable[..., float] | None = None,
         rule: str | Callable[[dict[str, Any]], int] = "one_sd",
+        annealing: Annealing | None = None,
+        constraints: Constraints | None = None,
         criterion: Any = None,
         estimator: Any = None,
         pick: str = "auto",
-        always_include: Any = None,
-        never_include: Any = None,
-        groups: Any = None,
-        at_most_one_of: Any = None,
-        count_by: str = "group",
         feature_cost: Any = None,
         cost_strength: float = 1.0,
-        n_replicas: int = 50,
-        sweeps: float = 0.5,
-        temperature_step: float = 0.7,
-        max_steps: int = 100,
-        tol: float = 5e-3,
-        n_iter_no_change: int = 5,
-        n_batches: int = 5,
-        batch_fraction: float = 0.5,
-        batch_draw: str = "step",
-        moves: str = "metropolis",
         ridge: float = 1e-6,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -100,26 +89,13 @@ class CrossValidatedMixin(CallbackSupportMixin, AnnealingSelectorBase):
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
+        self.annealing = annealing
+        self.constraints = constraints
         self.criterion = criterion
         self.estimator = estimator
         self.pick = pick
-        self.always_include = always_include
-        self.never_include = never_include
-        self.groups = groups
-        self.at_most_one_of = at_most_one_of
-        self.count_by = count_by
         self.feature_cost = feature_cost
         self.cost_strength = cost_strength
-        self.n_replicas = n_replicas
-        self.sweeps = sweeps
-        self.temperature_step = temperature_step
-        self.max_steps = max_steps
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.n_batches = n_batches
-        self.batch_fraction = batch_fraction
-        self.batch_draw = batch_draw
-        self.moves = moves
         self.ridge = ridge
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -72,7 +72,8 @@ def _row_weights(selector: Any, X: Any, y: Any, sample_weight: Any) -> Any:
 
 def _titles(selector: Any) -> dict[int, str]:
     """Names of groups that have one, by their first column."""
-    if not isinstance(selector.groups, Mapping):
+    groups = selector._limits().groups
+    if not isinstance(groups, Mapping):
         return {}
-    sets = selector._features().sets(selector.groups, "groups")
-    return {int(one[0]): str(name) for name, one in zip(selector.groups, sets, strict=True)}
+    sets = selector._features().sets(groups, "groups")
+    return {int(one[0]): str(name) for name, one in zip(groups, sets, strict=True)}

@@ -12,7 +12,9 @@ from sklearn.utils.metaestimators import available_if
 from safdr._engine.constraints import AllowedSubsets
 from safdr._estimators.base import AnnealingSelectorBase, final_model_has
 from safdr._estimators.parameters import (
-    ANNEALING_CONSTRAINTS,
+    SELECTOR_CONSTRAINTS,
+    Annealing,
+    Constraints,
     Number,
     WholeNumber,
     n_workers,
@@ -26,7 +28,7 @@ FIXED_SIZE_CONSTRAINTS: dict[str, Any] = {
         Number(0, 1, closed="right"),
         WholeNumber(1),
     ],
-    **ANNEALING_CONSTRAINTS,
+    **SELECTOR_CONSTRAINTS,
 }
 
 
@@ -37,51 +39,25 @@ class FixedSizeMixin(AnnealingSelectorBase):
         self,
         n_features_to_select: int | float | None = None,
         *,
+        annealing: Annealing | None = None,
+        constraints: Constraints | None = None,
         criterion: Any = None,
         estimator: Any = None,
         pick: str = "auto",
-        always_include: Any = None,
-        never_include: Any = None,
-        groups: Any = None,
-        at_most_one_of: Any = None,
-        count_by: str = "group",
         feature_cost: Any = None,
         cost_strength: float = 1.0,
-        n_replicas: int = 50,
-        sweeps: float = 0.5,
-        temperature_step: float = 0.7,
-        max_steps: int = 100,
-        tol: float = 5e-3,
-        n_iter_no_change: int = 5,
-        n_batches: int = 5,
-        batch_fraction: float = 0.5,
-        batch_draw: str = "step",
-        moves: str = "metropolis",
         ridge: float = 1e-6,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
+        self.annealing = annealing
+        self.constraints = constraints
         self.criterion = criterion
         self.estimator = estimator
         self.pick = pick
-        self.always_include = always_include
-        self.never_include = never_include
-        self.groups = groups
-        self.at_most_one_of = at_most_one_of
-        self.count_by = count_by
         self.feature_cost = feature_cost
         self.cost_strength = cost_strength
-        self.n_replicas = n_replicas
-        self.sweeps = sweeps
-        self.temperature_step = temperature_step
-        self.max_steps = max_steps
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.n_batches = n_batches
-        self.batch_fraction = batch_fraction
-        self.batch_draw = batch_draw
-        self.moves = moves
         self.ridge = ridge
         self.n_jobs = n_jobs
         self.random_state = random_state

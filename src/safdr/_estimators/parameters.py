@@ -1,12 +1,15 @@
-"""What values the parameters of estimators allow, and the plain numbers that they stand for."""
+"""Parameter objects, what values parameters allow, and the plain numbers that they stand for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -16,6 +19,7 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
+from safdr._engine.annealing.loop import AnnealingSettings
 from safdr.errors import ParameterError
 
 # Bounds against slips of the pen (a seed in the place of a number): what lies beyond takes days or
@@ -77,28 +81,174 @@ class Number(Interval):
         return bool(super().is_satisfied_by(as_float(val)))
 
 
+class Annealing(BaseEstimator):
+    """How to anneal: replicas, temperatures, when to stop, and noise.
+
+    Pass it to a selector or to `anneal_path` as ``annealing=``; None there means these defaults.
+
+    Parameters
+    ----------
+    n_replicas : int, default=50
+        Number of subsets that are annealed side by side.
+
+    sweeps : float, default=0.5
+        Swaps proposed to each replica at each temperature, as a multiple of the number of features.
+
+    temperature_step : float, default=0.7
+        Step of the inverse temperature, in units of 1/σ, where σ is the standard deviation of the
+        criterion over the random subsets at the start.
+
+    max_steps : int, default=100
+        Largest number of temperature steps.
+
+    tol : float, default=5e-3
+        Annealing stops when the mean criterion value, averaged over `n_iter_no_change` steps,
+        has changed relatively by no more than this from the average over as many steps before.
+
+    n_iter_no_change : int, default=5
+        Number of steps averaged over by `tol`. The replicas are looked at every five steps.
+
+    n_batches : int, default=5
+        Number of random stratified batches of the rows. At each temperature step each replica
+        sweeps on the criterion of one of them, drawn at random. This noise keeps the replicas from
+        all ending in the same subset. ``n_batches=1, batch_fraction=1.0`` is no noise. At most
+        10 000, and fewer where the matrices of so many features would fill the memory.
+
+    batch_fraction : float, default=0.5
+        Share of each class that is in a batch. It is raised, up to 1, where a batch would have
+        fewer than two rows for each feature of a subset.
+
+    batch_draw : {"step", "proposal"}, default="step"
+        Whether a replica draws its batch for each temperature step or for each proposed swap. The
+        latter is several times slower.
+
+    See Also
+    --------
+    Constraints : Which subsets are allowed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from safdr import Annealing, AnnealingSelector
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> quick = Annealing(n_replicas=20, max_steps=40)
+    >>> AnnealingSelector(3, annealing=quick, random_state=0).fit(X, y).subset_.tolist()
+    [20, 21, 27]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_replicas": [WholeNumber(1, MOST_REPLICAS)],
+        "sweeps": [Number(0, MOST_SWEEPS, closed="right")],
+        "temperature_step": [Number(0, LARGEST_TEMPERATURE_STEP, closed="right")],
+        "max_steps": [WholeNumber(1, MOST_STEPS)],
+        "tol": [Number(0, None, closed="left")],
+        "n_iter_no_change": [WholeNumber(1)],
+        "n_batches": [WholeNumber(1, MOST_BATCHES)],
+        "batch_fraction": [Number(0, 1, closed="right")],
+        "batch_draw": [StrOptions({"step", "proposal"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_replicas: int = 50,
+        sweeps: float = 0.5,
+        temperature_step: float = 0.7,
+        max_steps: int = 100,
+        tol: float = 5e-3,
+        n_iter_no_change: int = 5,
+        n_batches: int = 5,
+        batch_fraction: float = 0.5,
+        batch_draw: str = "step",
+    ) -> None:
+        self.n_replicas = n_replicas
+        self.sweeps = sweeps
+        self.temperature_step = temperature_step
+        self.max_steps = max_steps
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.n_batches = n_batches
+        self.batch_fraction = batch_fraction
+        self.batch_draw = batch_draw
+
+
+class Constraints(BaseEstimator):
+    """Which subsets are allowed: features in, out, together, or never together.
+
+    Pass it to a selector or to `anneal_path` as ``constraints=``; None there allows all subsets. A
+    feature is named by its column name, its index, or a mask over all columns.
+
+    Parameters
+    ----------
+    always_include, never_include : feature or sequence of features, default=None
+        Features that every subset has, or none. One feature of a group brings in the whole group.
+
+    groups : sequence of sequences of features, or dict of them, default=None
+        Features that enter together or not at all, such as the columns of one category. A feature
+        is in one group at most; those in none are on their own. The keys of a dict can be used as
+        names of features in other parameters. (Groups of rows, for a splitter, go to the `fit` of
+        `AnnealingSelectorCV`.)
+
+    at_most_one_of : sequence of sequences of features, or dict of them, default=None
+        Sets of features of which a subset has one at most, such as versions of one measurement.
+
+    count_by : {"group", "column"}, default="group"
+        Whether a group counts as one feature, or each of its columns.
+
+    See Also
+    --------
+    Annealing : How to anneal.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from safdr import AnnealingSelector, Constraints
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> constraints = Constraints(always_include="mean radius", never_include="worst radius")
+    >>> selector = AnnealingSelector(3, constraints=constraints, random_state=0).fit(X, y)
+    >>> selector.get_feature_names_out().tolist()
+    ['mean radius', 'worst texture', 'worst concave points']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "always_include": "no_validation",
+        "never_include": "no_validation",
+        "groups": "no_validation",
+        "at_most_one_of": "no_validation",
+        "count_by": [StrOptions({"group", "column"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        always_include: Any = None,
+        never_include: Any = None,
+        groups: Any = None,
+        at_most_one_of: Any = None,
+        count_by: str = "group",
+    ) -> None:
+        self.always_include = always_include
+        self.never_include = never_include
+        self.groups = groups
+        self.at_most_one_of = at_most_one_of
+        self.count_by = count_by
+
+
+# What None stands for, by the name of the parameter.
+PARAMETER_OBJECTS: dict[str, type[BaseEstimator]] = {
+    "annealing": Annealing,
+    "constraints": Constraints,
+}
+
 # Shared by every estimator that anneals.
-ANNEALING_CONSTRAINTS: dict[str, Any] = {
+SELECTOR_CONSTRAINTS: dict[str, Any] = {
+    "annealing": [None, Annealing],
+    "constraints": [None, Constraints],
     "criterion": [None, HasMethods(["fit"]), callable],
     "estimator": [None, HasMethods(["fit"])],
     "pick": [StrOptions({"auto", "linear", "criterion"})],
-    "always_include": "no_validation",
-    "never_include": "no_validation",
-    "groups": "no_validation",
-    "at_most_one_of": "no_validation",
-    "count_by": [StrOptions({"group", "column"})],
     "feature_cost": "no_validation",
     "cost_strength": [Number(0, None, closed="left")],
-    "n_replicas": [WholeNumber(1, MOST_REPLICAS)],
-    "sweeps": [Number(0, MOST_SWEEPS, closed="right")],
-    "temperature_step": [Number(0, LARGEST_TEMPERATURE_STEP, closed="right")],
-    "max_steps": [WholeNumber(1, MOST_STEPS)],
-    "tol": [Number(0, None, closed="left")],
-    "n_iter_no_change": [WholeNumber(1)],
-    "n_batches": [WholeNumber(1, MOST_BATCHES)],
-    "batch_fraction": [Number(0, 1, closed="right")],
-    "batch_draw": [StrOptions({"step", "proposal"})],
-    "moves": [StrOptions({"metropolis"})],
     "ridge": [Number(1e-12, LARGEST_RIDGE, closed="both")],
     "n_jobs": [None, WholeNumber(-MOST_JOBS, -1), WholeNumber(1, MOST_JOBS)],
     "random_state": [None, WholeNumber(0, 2**32 - 1), np.random.RandomState],
@@ -107,6 +257,21 @@ ANNEALING_CONSTRAINTS: dict[str, Any] = {
 CLASS_WEIGHT_CONSTRAINT: dict[str, list[Any]] = {
     "class_weight": [None, dict, StrOptions({"balanced"})],
 }
+
+# The engine's settings, whatever types of numbers were given: a small NumPy int would overflow,
+# and a half-precision float spoil what it is multiplied with.
+PLAIN: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str}
+
+
+def settings_of(annealing: Annealing | None) -> AnnealingSettings:
+    """The engine's settings."""
+    given = Annealing() if annealing is None else annealing
+    return AnnealingSettings(
+        **{
+            field.name: PLAIN[str(field.type)](getattr(given, field.name))
+            for field in fields(AnnealingSettings)
+        }
+    )
 
 
 class WrongValueError(ParameterError, InvalidParameterError):

@@ -64,7 +64,7 @@ def anneal_path(
         Source of randomness.
 
     **settings
-        Other parameters of the selector, such as `n_replicas`, `always_include` or `criterion`.
+        Other parameters of the selector, such as `annealing`, `constraints` or `criterion`.
 
     Returns
     -------

@@ -31,13 +31,8 @@ class AnnealingRegressorSelector(FixedSizeMixin, RegressorSelectorBase):
         None is the estimator in `criterion`, if it is one; else the least-squares model, as a
         `sklearn.linear_model.LinearRegression`.
 
-    pick, always_include, never_include, groups, at_most_one_of, count_by, feature_cost, \
-cost_strength
+    annealing, constraints, pick, feature_cost, cost_strength, ridge
         As in `AnnealingSelector`.
-
-    n_replicas, sweeps, temperature_step, max_steps, tol, n_iter_no_change, n_batches, \
-batch_fraction, batch_draw, moves, ridge
-        How to anneal; see `AnnealingSelector`.
 
     n_jobs, random_state
         As in `AnnealingSelector`.

@@ -30,13 +30,8 @@ class AnnealingRegressorSelectorCV(CrossValidatedMixin, RegressorSelectorBase):
     rule : {"one_sd", "one_se", "best"} or callable, default="one_sd"
         Which size to choose; see `AnnealingSelectorCV`.
 
-    criterion, estimator, pick, always_include, never_include, groups, at_most_one_of, count_by, \
-feature_cost, cost_strength
+    annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, ridge
         As in `AnnealingRegressorSelector`.
-
-    n_replicas, sweeps, temperature_step, max_steps, tol, n_iter_no_change, n_batches, \
-batch_fraction, batch_draw, moves, ridge
-        How to anneal; see `AnnealingSelector`.
 
     n_jobs, random_state
         As in `AnnealingSelectorCV`.

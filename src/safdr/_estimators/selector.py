@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from safdr._estimators.classifying import ClassSelectorBase
 from safdr._estimators.fixed_size import FIXED_SIZE_CONSTRAINTS, FixedSizeMixin
-from safdr._estimators.parameters import CLASS_WEIGHT_CONSTRAINT
+from safdr._estimators.parameters import CLASS_WEIGHT_CONSTRAINT, Annealing, Constraints
 
 
 class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
@@ -27,6 +27,13 @@ class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
         Number of features to choose: an int is that number, a float between 0 and 1 the share of
         all features, None half of them.
 
+    annealing : Annealing, default=None
+        How to anneal, such as ``Annealing(n_replicas=100)``; None is ``Annealing()``. A search over
+        parameters can name those of it: ``annealing__n_replicas``.
+
+    constraints : Constraints, default=None
+        Which subsets are allowed, such as ``Constraints(always_include="age")``; None allows all.
+
     criterion : callable or estimator, default=None
         What the replicas maximise. None is the Fisher ratio. A callable ``f(X_subset, y)`` returns
         a number to be maximised, and takes a keyword `sample_weight` if rows have weights. An
@@ -46,28 +53,12 @@ class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
         ("linear"), or the criterion itself ("criterion"). "auto" is the loss of `estimator`, if it
         is given; else the criterion, if it is yours; else "linear".
 
-    always_include, never_include : feature or sequence of features, default=None
-        Features that every subset has, or none: names, indices, or a mask. One feature of a group
-        brings in the whole group.
-
-    groups : sequence of sequences of features, or dict of them, default=None
-        Features that enter together or not at all, such as the columns of one category. A feature
-        is in one group at most; those in none are on their own. The keys of a dict can be used as
-        names of features in other parameters. (Groups of rows, for a splitter, go to the `fit` of
-        `AnnealingSelectorCV`.)
-
-    at_most_one_of : sequence of sequences of features, or dict of them, default=None
-        Sets of features of which a subset has one at most, such as versions of one measurement.
-
-    count_by : {"group", "column"}, default="group"
-        Whether a group counts as one of `n_features_to_select`, or each of its columns.
-
     feature_cost : array-like of shape (n_features,) or dict, default=None
         Cost of each feature; a dict gives those that cost something, a pandas Series goes by its
         index. The criterion of a subset is lowered by `cost_strength` times the cost of its
         features, and its loss is raised likewise when the winner is chosen: by as much as that step
         of the criterion was worth to the best model. A negative cost is a bonus. Costs times
-        strength go up to 1e12 in size: to rule a feature out there is `never_include`.
+        strength go up to 1e12 in size: to rule a feature out there is `Constraints.never_include`.
 
     cost_strength : float, default=1.0
         How much of the criterion a unit of cost takes away. Look at `criterion_value_` without
@@ -76,43 +67,6 @@ class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
     class_weight : dict or "balanced", default=None
         Weights of the classes, which multiply those of the rows. "balanced" gives each class the
         same weight in all. Of more than two classes, each needs at least 1e-8 of all weight.
-
-    n_replicas : int, default=50
-        Number of subsets that are annealed side by side.
-
-    sweeps : float, default=0.5
-        Swaps proposed to each replica at each temperature, as a multiple of the number of features.
-
-    temperature_step : float, default=0.7
-        Step of the inverse temperature, in units of 1/σ, where σ is the standard deviation of the
-        criterion over the random subsets at the start.
-
-    max_steps : int, default=100
-        Largest number of temperature steps.
-
-    tol : float, default=5e-3
-        Annealing stops when the mean criterion value, averaged over `n_iter_no_change` steps,
-        has changed relatively by no more than this from the average over as many steps before.
-
-    n_iter_no_change : int, default=5
-        Number of steps averaged over by `tol`. The replicas are looked at every five steps.
-
-    n_batches : int, default=5
-        Number of random stratified batches of the rows. At each temperature step each replica
-        sweeps on the criterion of one of them, drawn at random. This noise keeps the replicas from
-        all ending in the same subset. ``n_batches=1, batch_fraction=1.0`` is no noise. At most
-        10 000, and fewer where the matrices of so many features would fill the memory.
-
-    batch_fraction : float, default=0.5
-        Share of each class that is in a batch. It is raised, up to 1, where a batch would have
-        fewer than two rows for each of `n_features_to_select` features.
-
-    batch_draw : {"step", "proposal"}, default="step"
-        Whether a replica draws its batch for each temperature step or for each proposed swap. The
-        latter is several times slower.
-
-    moves : {"metropolis"}, default="metropolis"
-        How a replica moves: "metropolis" swaps a random member for a random other feature.
 
     ridge : float, default=1e-6
         Added to the variance of each feature within the classes, as a share of it. This keeps the
@@ -183,15 +137,15 @@ class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from safdr import AnnealingSelector
+    >>> from safdr import AnnealingSelector, Constraints
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> selector = AnnealingSelector(3, random_state=0).fit(X, y)
     >>> selector.get_feature_names_out().tolist()
     ['worst radius', 'worst texture', 'worst concave points']
     >>> selector.predict(X.head(2)).tolist()
     [0, 0]
-    >>> cheap = AnnealingSelector(3, always_include="mean radius", random_state=0).fit(X, y)
-    >>> cheap.get_feature_names_out().tolist()
+    >>> cheap = AnnealingSelector(3, constraints=Constraints(always_include="mean radius"))
+    >>> cheap.set_params(random_state=0).fit(X, y).get_feature_names_out().tolist()
     ['mean radius', 'worst texture', 'worst concave points']
     """
 
@@ -204,53 +158,27 @@ class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
         self,
         n_features_to_select: int | float | None = None,
         *,
+        annealing: Annealing | None = None,
+        constraints: Constraints | None = None,
         criterion: Any = None,
         estimator: Any = None,
         pick: str = "auto",
-        always_include: Any = None,
-        never_include: Any = None,
-        groups: Any = None,
-        at_most_one_of: Any = None,
-        count_by: str = "group",
         feature_cost: Any = None,
         cost_strength: float = 1.0,
         class_weight: Any = None,
-        n_replicas: int = 50,
-        sweeps: float = 0.5,
-        temperature_step: float = 0.7,
-        max_steps: int = 100,
-        tol: float = 5e-3,
-        n_iter_no_change: int = 5,
-        n_batches: int = 5,
-        batch_fraction: float = 0.5,
-        batch_draw: str = "step",
-        moves: str = "metropolis",
         ridge: float = 1e-6,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(
             n_features_to_select,
+            annealing=annealing,
+            constraints=constraints,
             criterion=criterion,
             estimator=estimator,
             pick=pick,
-            always_include=always_include,
-            never_include=never_include,
-            groups=groups,
-            at_most_one_of=at_most_one_of,
-            count_by=count_by,
             feature_cost=feature_cost,
             cost_strength=cost_strength,
-            n_replicas=n_replicas,
-            sweeps=sweeps,
-            temperature_step=temperature_step,
-            max_steps=max_steps,
-            tol=tol,
-            n_iter_no_change=n_iter_no_change,
-            n_batches=n_batches,
-            batch_fraction=batch_fraction,
-            batch_draw=batch_draw,
-            moves=moves,
             ridge=ridge,
             n_jobs=n_jobs,
             random_state=random_state,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from safdr._estimators.classifying import ClassSelectorBase
 from safdr._estimators.cross_validated import CV_CONSTRAINTS, CrossValidatedMixin
-from safdr._estimators.parameters import CLASS_WEIGHT_CONSTRAINT
+from safdr._estimators.parameters import CLASS_WEIGHT_CONSTRAINT, Annealing, Constraints
 
 
 class AnnealingSelectorCV(CrossValidatedMixin, ClassSelectorBase):
@@ -46,13 +46,9 @@ class AnnealingSelectorCV(CrossValidatedMixin, ClassSelectorBase):
         - "best": the one with the best mean score.
         - a callable gets `cv_results_` and returns the index of the size in it.
 
-    criterion, estimator, pick, always_include, never_include, groups, at_most_one_of, count_by, \
-feature_cost, cost_strength, class_weight
+    annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, \
+class_weight, ridge
         As in `AnnealingSelector`. "balanced" weights are those of the training rows of each fold.
-
-    n_replicas, sweeps, temperature_step, max_steps, tol, n_iter_no_change, n_batches, \
-batch_fraction, batch_draw, moves, ridge
-        How to anneal; see `AnnealingSelector`.
 
     n_jobs : int, default=None
         How many pairs of fold and size are searched at the same time, through joblib: in threads
@@ -122,27 +118,14 @@ n_features_in_, feature_names_in_
         cv: Any = None,
         scoring: str | Callable[..., float] | None = None,
         rule: str | Callable[[dict[str, Any]], int] = "one_sd",
+        annealing: Annealing | None = None,
+        constraints: Constraints | None = None,
         criterion: Any = None,
         estimator: Any = None,
         pick: str = "auto",
-        always_include: Any = None,
-        never_include: Any = None,
-        groups: Any = None,
-        at_most_one_of: Any = None,
-        count_by: str = "group",
         feature_cost: Any = None,
         cost_strength: float = 1.0,
         class_weight: Any = None,
-        n_replicas: int = 50,
-        sweeps: float = 0.5,
-        temperature_step: float = 0.7,
-        max_steps: int = 100,
-        tol: float = 5e-3,
-        n_iter_no_change: int = 5,
-        n_batches: int = 5,
-        batch_fraction: float = 0.5,
-        batch_draw: str = "step",
-        moves: str = "metropolis",
         ridge: float = 1e-6,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -153,26 +136,13 @@ n_features_in_, feature_names_in_
             cv=cv,
             scoring=scoring,
             rule=rule,
+            annealing=annealing,
+            constraints=constraints,
             criterion=criterion,
             estimator=estimator,
             pick=pick,
-            always_include=always_include,
-            never_include=never_include,
-            groups=groups,
-            at_most_one_of=at_most_one_of,
-            count_by=count_by,
             feature_cost=feature_cost,
             cost_strength=cost_strength,
-            n_replicas=n_replicas,
-            sweeps=sweeps,
-            temperature_step=temperature_step,
-            max_steps=max_steps,
-            tol=tol,
-            n_iter_no_change=n_iter_no_change,
-            n_batches=n_batches,
-            batch_fraction=batch_fraction,
-            batch_draw=batch_draw,
-            moves=moves,
             ridge=ridge,
             n_jobs=n_jobs,
             random_state=random_state,

@@ -48,12 +48,13 @@ class CrossValidatedScore(BaseEstimator):
     --------
     >>> import numpy as np
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from safdr import AnnealingSelector, CrossValidatedScore
+    >>> from safdr import Annealing, AnnealingSelector, CrossValidatedScore
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 8))
     >>> y = (X[:, 2] > 0) ^ (X[:, 5] > 0)  # no linear criterion sees either of them
     >>> score = CrossValidatedScore(KNeighborsClassifier(), scoring="roc_auc")
-    >>> selector = AnnealingSelector(2, criterion=score, n_replicas=10, random_state=0)
+    >>> few = Annealing(n_replicas=10)
+    >>> selector = AnnealingSelector(2, annealing=few, criterion=score, random_state=0)
     >>> selector.fit(X, y).subset_.tolist()
     [2, 5]
     """

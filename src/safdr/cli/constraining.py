@@ -36,21 +36,26 @@ class Constraining:
 
 def constrain(options: ConstraintOptions, prepared: Prepared) -> Constraining:
     """Find the features that constraints name."""
+    from safdr import Constraints
+
     finder = _Finder(FeaturePlaces(prepared), split=options.split_categories)
     groups = finder.groups([split_names(text) for text in options.group or []])
     sets = [split_names(text) for text in options.at_most_one_of or []]
     costs = split_costs(options.cost or [])
-    parameters = {
+    constraints = {
         "always_include": finder.columns("--always-include", options.always_include),
         "never_include": finder.excluded(options.never_include, options.always_include, groups),
         "groups": groups,
         "at_most_one_of": [finder.rivals(names, groups) for names in sets],
+    }
+    parameters = {
         "feature_cost": finder.costs(costs),
         "cost_strength": options.cost_strength,
         "class_weight": options.class_weight,
     }
-    # What is not given is left to the selector.
-    given = {name: value for name, value in parameters.items() if value not in (None, [], {})}
+    given = _given(parameters)
+    if limits := _given(constraints):
+        given["constraints"] = Constraints(**limits)
     joined = sum(len(columns) - 1 for columns in groups.values())
     return Constraining(
         parameters=given,
@@ -58,6 +63,11 @@ def constrain(options: ConstraintOptions, prepared: Prepared) -> Constraining:
         settings=_settings(options, sets, costs),
         notes=_notes(options),
     )
+
+
+def _given(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """What is not given is left to the selector."""
+    return {name: value for name, value in parameters.items() if value not in (None, [], {})}
 
 
 def _settings(

@@ -234,12 +234,15 @@ class AnnealingOptions:
     batch_draw: Annotated[
         str | None, Parameter(help='Draw a part for each "step" or for each "proposal".')
     ] = None
-    moves: Annotated[str | None, Parameter(help="How replicas move.")] = None
     ridge: Annotated[
         float | None, Parameter(help="Share of its variance added to each feature's.")
     ] = None
 
     def given(self) -> dict[str, Any]:
-        """The settings that were given, by the names of the estimator's parameters."""
+        """The settings that were given, as parameters of the estimator."""
+        from safdr import Annealing
+
         pairs = ((each.name, getattr(self, each.name)) for each in fields(self))
-        return {name: value for name, value in pairs if value is not None}
+        given = {name: value for name, value in pairs if value is not None}
+        ridge = {"ridge": given.pop("ridge")} if "ridge" in given else {}
+        return ridge | ({"annealing": Annealing(**given)} if given else {})

@@ -137,7 +137,8 @@ def _estimator(
     from safdr import AnnealingSelectorCV
 
     n_features = constraining.n_features
-    counted = " (columns that enter together count as one)" * ("groups" in constraining.parameters)
+    grouped = getattr(constraining.parameters.get("constraints"), "groups", None)
+    counted = " (columns that enter together count as one)" if grouped else ""
     if search.k is not None and search.k > n_features:
         raise UsageError(
             f"-k must be at most {n_features}, the number of features{counted}; got {search.k}."

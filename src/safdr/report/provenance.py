@@ -47,6 +47,8 @@ def fingerprint(X: NDArray[np.float64], y: NDArray[Any], names: list[str]) -> st
 def _settings(estimator: Any) -> dict[str, Any]:
     """The parameters, as JSON can write them; objects by their repr."""
     parameters = estimator.get_params(deep=False)
+    for name, defaults in (("annealing", safdr.Annealing()), ("constraints", safdr.Constraints())):
+        parameters |= (parameters.pop(name) or defaults).get_params(deep=False)
     return {name: _plain(value) for name, value in sorted(parameters.items())}
 
 

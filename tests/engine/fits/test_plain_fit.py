@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fuzz.cross_entropy import smallest_loss
-from safdr import AnnealingSelector, evaluate_subsets
+from safdr import Annealing, AnnealingSelector, evaluate_subsets
 from safdr._engine.fits.logistic import LogisticData
 from safdr._engine.fits.multinomial import MultinomialData
 from safdr._engine.moments import within_moments
@@ -268,7 +268,9 @@ def test_many_ordered_classes_on_one_feature_are_separated(make):
     assert fits.separated.tolist() == [True]
     assert fits.cross_entropies.tolist() == [0.0]
     with pytest.warns(UserWarning, match="separate"):
-        selector = AnnealingSelector(1, n_replicas=5, random_state=0).fit(X, codes)
+        selector = AnnealingSelector(1, annealing=Annealing(n_replicas=5), random_state=0).fit(
+            X, codes
+        )
     assert selector.subset_.tolist() == [0]
     assert selector.result_.separated[selector.result_.best]
 

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 import safdr._engine.fits.columns
-from safdr import AnnealingSelector, ProxyDisplay, SelectionReport, _core, evaluate_subsets
+from safdr import (
+    Annealing,
+    AnnealingSelector,
+    ProxyDisplay,
+    SelectionReport,
+    _core,
+    evaluate_subsets,
+)
 from safdr._engine.fits.logistic import LogisticData
 from safdr._engine.fits.multinomial import MultinomialData
 from safdr._engine.fits.shortlist import fit_contenders, forget_after_separation, in_turn
@@ -225,7 +232,9 @@ def separated_selector():
     X = rng.normal(size=(60, 16))
     y = (X @ rng.normal(size=16) > 0).astype(int)
     with pytest.warns(UserWarning, match="separate"):
-        selector = AnnealingSelector(12, n_replicas=30, random_state=0).fit(X, y)
+        selector = AnnealingSelector(12, annealing=Annealing(n_replicas=30), random_state=0).fit(
+            X, y
+        )
     return selector, X, y
 
 
@@ -238,7 +247,9 @@ def test_the_winner_is_the_preferred_one_of_those_that_separate(separated_select
     assert (every == 0).sum() > 1
     assert result.best == np.lexsort((-result.criterion_values, every))[0]
     assert result.criterion_values[unknown].max() <= result.criterion_value
-    priced = AnnealingSelector(12, n_replicas=30, random_state=0, feature_cost=np.ones(16))
+    priced = AnnealingSelector(
+        12, annealing=Annealing(n_replicas=30), random_state=0, feature_cost=np.ones(16)
+    )
     with pytest.warns(UserWarning, match="separate"):
         assert np.isfinite(priced.fit(X, y).result_.losses).all()
 
