@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs"
-RUN = ["own-criterion.md", "objectives.md", "tasks.md"]
+RUN = ["own-criterion.md", "objectives.md", "tasks.md", "moments.md"]
 
 
 def blocks(page):
@@ -32,6 +32,11 @@ def test_a_criterion_and_chains_of_your_own(monkeypatch):
     assert page.best.tolist() == [1, 4]
     assert page.selector.subset_.tolist() == [1, 4]
     assert np.ptp(list(page.VALUES.values())) > 0
+
+
+def test_moments_in_files(monkeypatch):
+    page = run("moments.md", monkeypatch)
+    assert page.total.n_samples == 569
 
 
 def test_any_objective(monkeypatch):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from safdr._estimators.evaluate import SubsetEvaluation, evaluate_subsets
+    from safdr._estimators.moments import Moments
     from safdr._estimators.parameters import Annealing, Constraints
     from safdr._estimators.path import anneal_path
     from safdr._estimators.regressor_selector import AnnealingRegressorSelector
@@ -38,6 +39,7 @@ _HOME = {
     "CrossValidatedScore": "_estimators.user_criterion",
     "DiscriminantDisplay": "display",
     "FeatureGroups": "result",
+    "Moments": "_estimators.moments",
     "ParameterError": "errors",
     "PathDisplay": "display",
     "ProxyDisplay": "display",
@@ -62,6 +64,7 @@ __all__ = [
     "CrossValidatedScore",
     "DiscriminantDisplay",
     "FeatureGroups",
+    "Moments",
     "ParameterError",
     "PathDisplay",
     "ProxyDisplay",

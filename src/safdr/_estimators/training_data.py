@@ -182,7 +182,9 @@ class MeasuredRows:
 Rows: TypeAlias = ClassRows | MeasuredRows
 
 
-def validate_class_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> ClassRows:
+def validate_class_rows(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, *, min_rows: int = 2
+) -> ClassRows:
     """Check and translate training data with labels; an error says what is wrong and what to do.
 
     Parameters
@@ -197,7 +199,7 @@ def validate_class_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> C
     ClassRows
     """
     _check_labels(y)
-    X, y = validated(estimator, X, y)
+    X, y = validated(estimator, X, y, min_rows=min_rows)
     try:
         check_classification_targets(y)
     except ValueError as error:
@@ -210,7 +212,9 @@ def validate_class_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> C
     return ClassRows(X, y, weight, codes.astype(np.int64), classes)
 
 
-def validate_measured_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> MeasuredRows:
+def validate_measured_rows(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, *, min_rows: int = 2
+) -> MeasuredRows:
     """Check and translate training data with measured outputs.
 
     Parameters
@@ -224,7 +228,8 @@ def validate_measured_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -
     -------
     MeasuredRows
     """
-    X, y = validated(estimator, X, _numbers(y), multi_output=True, y_numeric=True)
+    how: dict[str, Any] = {"multi_output": True, "y_numeric": True, "min_rows": min_rows}
+    X, y = validated(estimator, X, _numbers(y), **how)
     y = np.ascontiguousarray(y, dtype=np.float64)
     _check_outputs(y)
     weight = None if sample_weight is None else checked_weight(sample_weight, X)

@@ -36,7 +36,7 @@ class SeparationWarning(ConvergenceWarning):
     """The chosen features separate the classes, so an unpenalised model has no finite optimum."""
 
 
-def validated(estimator: Any, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
+def validated(estimator: Any, X: Any, y: Any, *, min_rows: int = 2, **how: Any) -> tuple[Any, Any]:
     """X and y as arrays (X as CSR, if it is sparse), checked; an error says what to do.
 
     Parameters
@@ -61,7 +61,7 @@ def validated(estimator: Any, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
             accept_sparse="csr",
             dtype=np.float64,
             order="C",
-            ensure_min_samples=2,
+            ensure_min_samples=min_rows,
             **how,
         )
     except ValueError as error:

@@ -107,3 +107,14 @@ def test_the_rows_are_not_changed():
     joint_moments(X, Y, weight)
     np.testing.assert_array_equal(X, before[0])
     np.testing.assert_array_equal(Y, before[1])
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_parts_add_up_to_the_whole(order):
+    X, Y, weight = rows_of(3)
+    X[:, 2] = 0.1
+    X[:, 1] += 1e3
+    parts = [joint_moments(X[i::3], Y[i::3], weight[i::3]) for i in order]
+    total = parts[0] + parts[1] + parts[2]
+    assert_same(total, joint_moments(X, Y, weight), tol=1e-11)
+    assert total.covariance[2, 2] == 0

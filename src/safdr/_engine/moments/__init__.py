@@ -1,6 +1,6 @@
 """Rows become moments: of each class, within the classes, or of features and outputs together."""
 
-from safdr._engine.moments.classes import ClassMoments, class_moments, merge_moments
+from safdr._engine.moments.classes import ClassMoments, class_moments
 from safdr._engine.moments.joint import JointMarginals, JointMoments, joint_moments
 from safdr._engine.moments.within import ClassMarginals, WithinMoments, within_moments
 
@@ -12,6 +12,5 @@ __all__ = [
     "WithinMoments",
     "class_moments",
     "joint_moments",
-    "merge_moments",
     "within_moments",
 ]

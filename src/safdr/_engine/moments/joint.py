@@ -29,6 +29,25 @@ class JointMoments(JointMarginals):
 
     covariance: FloatArray  # of the features with each other
 
+    def __add__(self, other: JointMoments) -> JointMoments:
+        """Moments of the rows of both, by Chan's formula."""
+        weight = self.weight + other.weight
+        share = other.weight / weight
+        features = other.mean - self.mean
+        outputs = other.output_mean - self.output_mean
+
+        def joined(ours: FloatArray, theirs: FloatArray, between: FloatArray) -> FloatArray:
+            return ours + share * (theirs - ours + (1.0 - share) * between)
+
+        return JointMoments(
+            weight,
+            self.mean + share * features,
+            self.output_mean + share * outputs,
+            joined(self.output_variance, other.output_variance, outputs**2),
+            joined(self.cross, other.cross, np.outer(features, outputs)),
+            joined(self.covariance, other.covariance, np.outer(features, features)),
+        )
+
     def marginals(self) -> JointMarginals:
         """What is left without the covariances of the features."""
         return JointMarginals(
