@@ -65,9 +65,11 @@ def newton(Z, codes, weight, theta, n_steps: int = 200):
 def _derivatives(Z, codes, share, theta):
     """Loss, gradient and Hessian of the coefficients of all classes but the first."""
     n_others, q = theta.shape
-    logits = np.column_stack([np.zeros(len(Z)), Z @ theta.T])
+    # Less that of the row's own class: of huge values only the difference of slopes is known.
+    slopes = np.vstack([np.zeros(q), theta])
+    logits = np.einsum("nj,ncj->nc", Z, slopes - slopes[codes][:, None])
     norm = logsumexp(logits, axis=1)
-    loss = share @ (norm - logits[np.arange(len(Z)), codes])
+    loss = share @ norm
     p = np.exp(logits - norm[:, None])[:, 1:]
     residual = share[:, None] * (p - (codes[:, None] == np.arange(1, n_others + 1)))
     gradient = (residual.T @ Z).ravel()

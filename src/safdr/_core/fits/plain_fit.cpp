@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "fits/cholesky.hpp"
+#include "fits/graded_rows.hpp"
 #include "simd/clones.hpp"
 #include "interrupt.hpp"
 #include "simd/vector_math.hpp"
@@ -28,15 +30,21 @@ constexpr double kFar = 250.0, kStill = 0.01;
 // than the third of how far it has come, does so since nothing else holds it.
 constexpr double kQuiet = 1e-8, kDrift = 0.05, kRounding = 1e-6;
 
-// Share of its curvature up to which a column counts as collinear with others: so near to what is flat that weights of
-// rows may make the difference.
-constexpr double kCollinear = 1e-9;
+// Unknowns to which those before them leave no more than this share of their curvature are solved for from the rows
+// themselves: sums of products hold them to some digits at best.
+constexpr double kWeak = 1e-9;
+
+// Share of its size up to which a column counts as collinear with others.
+constexpr double kCollinear = 1e-6;
 
 // What rounding may add to the loss by a step, and what is no progress.
 constexpr double kRise = 1e-10, kProgress = 1e-14;
 
 // Part of a sum's terms that rounding may make of it.
-constexpr double kNoise = 1e-13;
+constexpr double kNoise = 4e-15;
+
+// Where rounding moves rows, a fit is at its optimum if by the decrement no more than this is left.
+constexpr double kTold = 1e-8;
 
 // A step is followed to where its slope is this part of what it was at first: less than the 1/e that a row on its way
 // to infinity leaves, so that it is sent farther.
@@ -44,6 +52,13 @@ constexpr double kFlat = 0.3;
 
 // Halvings that are enough once the slope has changed its sign, and those that must lead down.
 constexpr int kBisections = 3, kMaxHalvings = 1100;
+
+// A probability that is no less than nothing.
+constexpr double kLeast = 1e-290;
+
+// Part of what directions are made of that they must move a row by, to be no rounding; how long a mixture is looked for.
+constexpr double kMoved = 1e-4;
+constexpr int kSweeps = 1000;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -70,6 +85,8 @@ SAFDR_CLONES void add_scaled(const double* z, double factor, double* out) {
 SAFDR_CLONES void add_gram(WeightedGram& gram, const double* const* columns, const double* factor, double* H) {
   gram.add(columns, factor, H);
 }
+
+SAFDR_CLONES void fold(GradedRows& rows, const double* noise, bool by_number) { rows.fold(noise, by_number); }
 
 // Loss and slope of rows of two classes, where a step adds so much to the margin of each.
 SAFDR_CLONES void look_along(const double* margin, const double* gain, const double* weight, std::int64_t n_rows,
@@ -121,7 +138,9 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
   }
   separated = converged = false;
   collinear_.clear();
+  collinear_known_ = false;
   bool going = false;  // whether rows seem to be on their way out
+  bool told = false;   // whether next to nothing is left
   double before = kInfinity, kept_loss = kInfinity;
   std::vector<double> kept = theta_;
   for (n_iter = 0; n_iter <= max_iter && !stopped(); ++n_iter) {
@@ -138,6 +157,7 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
       theta_ = kept;
       loss = kept_loss;
       separated = going;
+      converged = told && !going;
       return;
     }
     const bool stuck = kept_loss - loss <= kProgress;
@@ -147,26 +167,20 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
     sum_gradient();
     sum_hessian();
     solve();
-    // What is flat without features is so since columns are collinear. Elsewhere nobody knows.
-    if (n_iter == 0 && start && !flat_.empty()) return run(subset, nullptr, max_iter);
-    if (n_iter == 0) collinear_ = unknowns_below(kCollinear);
-    std::erase_if(flat_, [&](std::int64_t j) { return std::ranges::count(collinear_, j) > 0; });
-    Moves move = moves();
-    bool quiet = move.live <= kQuiet || (move.live <= kNearby && stuck && move.live >= 0.5 * before);
+    // Columns that others stand for have no coefficients.
+    if (n_iter == 0 && start && !collinear_.empty()) return run(subset, nullptr, max_iter);
+    const Moves move = moves();
+    told = move.live <= kNearby && decrement_ <= kTold;
+    const bool quiet =
+        move.live <= kQuiet || (move.live <= kNearby && (stuck || told) && move.live >= 0.5 * before);
     before = move.live;
-    const bool flat = quiet && !flat_.empty();
-    if (flat) {
-      // Of rows that count less than rounding of the others: what they want where those want nothing.
-      solve_flat();
-      move = moves();
-      quiet = move.live <= kSteady;
-    }
-    // 4. At the optimum no row moves. If some that count no more do, or nothing bends the loss where something did
-    //    without features, they are on their way to infinity: they are sent there, to see whether anything comes up behind them.
+    const bool flat = flat_directions_separate();
+    // 4. At the optimum no row moves. If some that count no more do, they are on their way to infinity: they are sent
+    //    there, to see whether anything comes up behind them.
     const bool leaving = quiet && move.slowest < kInfinity;
-    going = !flat_.empty() || move.slowest < kInfinity;
+    going = flat || move.slowest < kInfinity;
     separated = quiet && (leaving ? move.all_gone : flat);
-    converged = quiet && !leaving && !separated && move.live <= kSteady;
+    converged = quiet && !leaving && !separated && (told || move.live <= kSteady);
     // 5. Otherwise follow the step to about the smallest loss in its direction.
     double fraction = 1.0;
     if (leaving) fraction = std::min({kFar / move.slowest, move.limit, kStill / move.live});
@@ -174,6 +188,7 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
     if (separated) return;
     if (!(fraction > 0.0)) {
       separated = going;
+      converged = told && !going;
       return;
     }
     for (std::size_t i = 0; i < theta_.size(); ++i) theta_[i] -= fraction * step_[i];
@@ -206,8 +221,18 @@ void PlainFit::each_block(Visit visit) const {
 void PlainFit::apply(const double* theta, std::vector<double>& out) const {
   std::fill(out.begin(), out.end(), 0.0);
   each_block([&](const double* const* columns, std::int64_t start) {
-    for (std::int64_t c = 1; c < n_classes_; ++c) {
-      for (std::int64_t j = 0; j < q_; ++j) add_scaled(columns[j], theta[c * q_ + j], &out[c * n_padded_ + start]);
+    for (std::int64_t c = n_classes_ == 2 ? 1 : 0; c < n_classes_; ++c) {
+      double* here = &out[c * n_padded_ + start];
+      for (std::int64_t j = 0; j < q_; ++j) {
+        if (n_classes_ == 2) {
+          add_scaled(columns[j], theta[c * q_ + j], here);
+          continue;
+        }
+        // Coefficients of two classes may differ in the last digits only: first their difference, then the product.
+        for (std::int64_t n = 0; n < std::min(kBlock, design_.n_rows - start); ++n) {
+          here[n] += (theta[c * q_ + j] - theta[codes_[start + n] * q_ + j]) * columns[j][n];
+        }
+      }
     }
   });
 }
@@ -237,20 +262,25 @@ bool PlainFit::evaluate() {
   return all_right;
 }
 
-void PlainFit::sum_gradient() {
-  std::fill_n(gradient_.data(), stride_, 0.0);
-  alignas(64) double residual[kBlock];
+template <class Residual>
+void PlainFit::sum_rows(Residual residual, double* out) const {
+  std::fill_n(out, stride_, 0.0);
+  alignas(64) double here[kBlock];
   each_block([&](const double* const* columns, std::int64_t start) {
     const std::int64_t n_here = std::min(kBlock, design_.n_rows - start);
     for (std::int64_t c = 1; c < n_classes_; ++c) {
-      const double *chance = &chance_[c * n_padded_ + start], *rest = &rest_[c * n_padded_ + start];
-      for (std::int64_t n = 0; n < n_here; ++n) {
-        residual[n] = weight_[start + n] * (codes_[start + n] == c ? -rest[n] : chance[n]);
-      }
-      std::fill(residual + n_here, residual + kBlock, 0.0);
-      for (std::int64_t j = 0; j < q_; ++j) gradient_.data()[(c - 1) * q_ + j] += dot(residual, columns[j], kBlock);
+      for (std::int64_t n = 0; n < n_here; ++n) here[n] = residual(c, start + n);
+      std::fill(here + n_here, here + kBlock, 0.0);
+      for (std::int64_t j = 0; j < q_; ++j) out[(c - 1) * q_ + j] += dot(here, columns[j], kBlock);
     }
   });
+}
+
+void PlainFit::sum_gradient() {
+  const auto residual = [&](std::int64_t c, std::int64_t n) {
+    return weight_[n] * (codes_[n] == c ? -rest_[c * n_padded_ + n] : chance_[c * n_padded_ + n]);
+  };
+  sum_rows(residual, gradient_.data());
 }
 
 // One symmetric block for each pair of classes.
@@ -283,94 +313,230 @@ void PlainFit::sum_hessian() {
 }
 
 void PlainFit::solve() {
-  std::copy(bend_.begin(), bend_.end(), factor_.data());
-  factorise(factor_.data(), n_unknown_, stride_);
-  flat_ = unknowns_below(0.0);
+  factorise_without(collinear_);
+  std::vector<std::int64_t> weak = weak_unknowns();
+  if (!weak.empty() && !collinear_known_) {
+    find_collinear();
+    factorise_without(collinear_);
+    weak = weak_unknowns();
+  }
+  if (!weak.empty()) {
+    std::vector<std::int64_t> both(collinear_);
+    both.insert(both.end(), weak.begin(), weak.end());
+    factorise_without(both);
+  }
   std::copy_n(gradient_.data(), n_unknown_, step_.data() + q_);
   solve_with(factor_.data(), n_unknown_, stride_, gradient_.data());
   decrement_ = dot(gradient_.data(), step_.data() + q_, n_unknown_);
   std::copy_n(gradient_.data(), n_unknown_, step_.data() + q_);
+  flat_.clear();
+  if (!weak.empty()) solve_weak(weak);
   apply(step_.data(), move_);
 }
 
-// Unknowns to which those before them leave no more than this share of their curvature.
-std::vector<std::int64_t> PlainFit::unknowns_below(double share) const {
+void PlainFit::factorise_without(const std::vector<std::int64_t>& unknowns) {
+  std::copy(bend_.begin(), bend_.end(), factor_.data());
+  for (const std::int64_t j : unknowns) {
+    for (std::int64_t i = 0; i < n_unknown_; ++i) factor_.data()[std::min(i, j) * stride_ + std::max(i, j)] = 0.0;
+  }
+  factorise(factor_.data(), n_unknown_, stride_);
+}
+
+std::vector<std::int64_t> PlainFit::weak_unknowns() const {
   std::vector<std::int64_t> found;
   for (std::int64_t i = 0; i < n_unknown_; ++i) {
     const double inverse = factor_.data()[i * (stride_ + 1)], own = bend_[i * (stride_ + 1)];
-    if (inverse == 0.0 || 1.0 / (inverse * inverse) <= share * own) found.push_back(i);
+    const bool weak = inverse == 0.0 || 1.0 / (inverse * inverse) <= kWeak * own;
+    if (weak && !std::ranges::count(collinear_, i)) found.push_back(i);
   }
   return found;
 }
 
-// What a step moves two logits of a row by is the same where rounding may have made the difference.
-void PlainFit::drop_rounding(const double* step) {
-  std::vector<double> size(static_cast<std::size_t>(n_classes_));
-  each_block([&](const double* const* columns, std::int64_t start) {
-    for (std::int64_t n = 0; n < kBlock; ++n) {
-      const auto move = [&](std::int64_t c) -> double& { return move_[c * n_padded_ + start + n]; };
-      for (std::int64_t c = 1; c < n_classes_; ++c) {
-        size[c] = 0.0;
-        for (std::int64_t j = 0; j < q_; ++j) size[c] += std::abs(step[c * q_ + j] * columns[j][n]);
-        for (std::int64_t d = 0; d < c; ++d) {
-          if (std::abs(move(c) - move(d)) > kNoise * (size[c] + size[d])) continue;
-          move(c) = move(d);
-          break;
-        }
-      }
+// Columns that others make up in every row: neither its weight nor its size counts.
+void PlainFit::find_collinear() {
+  const auto rows_of = [&](auto visit) {
+    each_block([&](const double* const* columns, std::int64_t start) {
+      for (std::int64_t n = 0; n < std::min(kBlock, design_.n_rows - start); ++n) visit(columns, n);
+    });
+  };
+  std::vector<double> size(static_cast<std::size_t>(q_)), count(size), squares(size), noise(size);
+  rows_of([&](const double* const* columns, std::int64_t n) {
+    for (std::int64_t j = 0; j < q_; ++j) {
+      if (columns[j][n] == 0.0) continue;
+      size[j] += std::log(std::abs(columns[j][n]));
+      count[j] += 1.0;
     }
   });
+  for (std::int64_t j = 0; j < q_; ++j) size[j] = std::exp(size[j] / std::max(count[j], 1.0));
+  GradedRows rows(q_, design_.n_rows);
+  const auto fold_rows = [&] {
+    for (std::int64_t j = 0; j < q_; ++j) noise[j] = kCollinear * std::sqrt(squares[j]);
+    fold(rows, noise.data(), true);
+  };
+  rows_of([&](const double* const* columns, std::int64_t n) {
+    if (rows.full()) fold_rows();
+    double *row = rows.next(), largest = 0.0;
+    for (std::int64_t j = 0; j < q_; ++j) largest = std::max(largest, std::abs(row[j] = columns[j][n] / size[j]));
+    for (std::int64_t j = 0; j < q_; ++j) {
+      row[j] /= largest;
+      squares[j] += row[j] * row[j];
+    }
+    row[q_] = 0.0;
+  });
+  fold_rows();
+  for (std::int64_t i = rows.rank(); i < q_; ++i) {
+    for (std::int64_t c = 1; c < n_classes_; ++c) collinear_.push_back((c - 1) * q_ + rows.order()[i]);
+  }
+  collinear_known_ = true;
 }
 
-// Newton's step within the directions v = e_j - H^-1 H e_j of the flat unknowns j, from what v moves each row by:
-// sums over rows of squares, not differences of such sums.
-void PlainFit::solve_flat() {
-  const auto n_flat = static_cast<std::int64_t>(flat_.size()), stride = whole_steps(n_flat);
-  std::vector<std::vector<double>> directions, moved;
-  for (const std::int64_t j : flat_) {
-    AlignedBuffer<double> v(stride_);
-    for (std::int64_t i = 0; i < n_unknown_; ++i) v.data()[i] = -bend_[std::min(i, j) * stride_ + std::max(i, j)];
-    solve_with(factor_.data(), n_unknown_, stride_, v.data());
-    v.data()[j] = 1.0;
-    std::vector<double> direction(theta_.size());
-    std::copy_n(v.data(), n_unknown_, direction.data() + q_);
-    apply(direction.data(), move_);
-    drop_rounding(direction.data());
-    directions.push_back(std::move(direction));
-    moved.push_back(move_);
+// Of one weak unknown by one, the others following so that the curvature along them has no part in it.
+std::vector<double> PlainFit::direction_of(std::int64_t weak) {
+  std::vector<double> v(theta_.size()), mean(static_cast<std::size_t>(n_padded_));
+  v[q_ + weak] = 1.0;
+  AlignedBuffer<double> rest(stride_);
+  for (std::int64_t i = 0; i < n_unknown_; ++i) rest.data()[i] = bend_[std::min(i, weak) * stride_ + std::max(i, weak)];
+  for (int round = 0; round < 2; ++round) {
+    solve_with(factor_.data(), n_unknown_, stride_, rest.data());
+    for (std::int64_t i = 0; i < n_unknown_; ++i) v[q_ + i] -= rest.data()[i];
+    // What rounding has left of it, from the rows.
+    apply(v.data(), move_);
+    std::fill(mean.begin(), mean.end(), 0.0);
+    for (std::int64_t i = 0; i < n_classes_ * n_padded_; ++i) mean[i % n_padded_] += chance_[i] * move_[i];
+    const auto curvature = [&](std::int64_t c, std::int64_t n) {
+      return weight_[n] * chance_[c * n_padded_ + n] * (move_[c * n_padded_ + n] - mean[n]);
+    };
+    if (round == 0) sum_rows(curvature, rest.data());
   }
-  AlignedBuffer<double> H(stride * stride), g(stride);
-  std::vector<double> mean(flat_.size());
-  for (std::int64_t n = 0; n < design_.n_rows; ++n) {
-    const auto at = [&](std::int64_t c) { return static_cast<std::size_t>(c * n_padded_ + n); };
-    const std::size_t own = at(codes_[n]);
-    for (std::size_t a = 0; a < moved.size(); ++a) {
-      // From the row's own class, since the others have next to no probability.
-      mean[a] = 0.0;
-      for (std::int64_t c = 0; c < n_classes_; ++c) mean[a] += chance_[at(c)] * (moved[a][at(c)] - moved[a][own]);
-      g.data()[a] += weight_[n] * mean[a];
-    }
-    for (std::int64_t c = 0; c < n_classes_; ++c) {
-      for (std::size_t a = 0; a < moved.size(); ++a) {
-        const double first = weight_[n] * chance_[at(c)] * (moved[a][at(c)] - moved[a][own] - mean[a]);
-        for (std::size_t b = a; b < moved.size(); ++b) {
-          H.data()[static_cast<std::int64_t>(a) * stride + static_cast<std::int64_t>(b)] +=
-              first * (moved[b][at(c)] - moved[b][own] - mean[b]);
+  return v;
+}
+
+// Newton's step along the directions of the weak unknowns, as least squares: the Hessian of a row is the sum of squares
+// of C - 1 numbers, by how much a class moves more than the mean of those after it, the likeliest being the last.
+void PlainFit::solve_weak(const std::vector<std::int64_t>& weak) {
+  std::vector<std::vector<double>> directions;
+  for (const std::int64_t j : weak) directions.push_back(direction_of(j));
+  directions.push_back(step_);
+  const auto n_weak = static_cast<std::int64_t>(weak.size());
+  const std::size_t n_all = directions.size();
+  GradedRows rows(n_weak, design_.n_rows * (n_classes_ - 1));
+  std::vector<double> z(static_cast<std::size_t>(q_)), moved(n_all * static_cast<std::size_t>(n_classes_));
+  std::vector<double> mean(n_all), size(n_all), squares(n_all), noise(n_all);
+  const auto fold_rows = [&] {
+    for (std::size_t a = 0; a < n_all; ++a) noise[a] = kNoise * std::sqrt(squares[a]);
+    fold(rows, noise.data(), false);
+  };
+  const auto add_row = [&](std::int64_t n) {
+    const std::int64_t own = codes_[n];
+    std::fill(size.begin(), size.end(), 0.0);
+    for (std::size_t a = 0; a < n_all; ++a) {
+      for (std::int64_t c = 0; c < n_classes_; ++c) {
+        const double *of_class = &directions[a][c * q_], *of_own = &directions[a][own * q_];
+        double sum = 0.0, terms = 0.0;
+        for (std::int64_t j = 0; j < q_; ++j) {
+          sum += (of_class[j] - of_own[j]) * z[j];
+          terms += std::abs(of_class[j] * z[j]);
         }
+        moved[c * n_all + a] = sum;
+        size[a] = std::max(size[a], terms);
       }
     }
+    const auto chance = [&](std::int64_t c) { return chance_[c * n_padded_ + n]; };
+    std::int64_t likely = 0;
+    for (std::int64_t c = 1; c < n_classes_; ++c) likely = chance(c) > chance(likely) ? c : likely;
+    std::copy_n(&moved[likely * n_all], n_all, mean.begin());
+    double after = chance(likely);  // of the classes that come after
+    bool before_own = likely == own;
+    for (std::int64_t c = 0; c < n_classes_; ++c) {
+      if (c == likely) continue;
+      // Nothing is left of the own class of a row that is on the wrong side, but what it wants.
+      const double p = c == own ? std::max(chance(c), kLeast) : chance(c), both = p + after;
+      if (p < kLeast) continue;
+      const double root = std::sqrt(weight_[n] * p * after / both);
+      if (rows.full()) fold_rows();
+      double* row = rows.next();
+      for (std::size_t a = 0; a < n_all; ++a) {
+        row[a] = root * (moved[c * n_all + a] - mean[a]);
+        squares[a] += root * root * size[a] * size[a];
+        mean[a] += p / both * (moved[c * n_all + a] - mean[a]);
+      }
+      // What is left of what the row wants, where the other unknowns have made their step.
+      const double wanted = c == own ? -after / both : before_own ? p / both : 0.0;
+      row[n_weak] = weight_[n] * wanted / root - row[n_weak];
+      before_own = before_own || c == own;
+      after = both;
+    }
+  };
+  each_block([&](const double* const* columns, std::int64_t start) {
+    for (std::int64_t n = 0; n < std::min(kBlock, design_.n_rows - start); ++n) {
+      for (std::int64_t j = 0; j < q_; ++j) z[j] = columns[j][n];
+      add_row(start + n);
+    }
+  });
+  fold_rows();
+  const auto follow = [&](const std::vector<double>& along, double factor, std::vector<double>& out) {
+    for (std::size_t a = 0; a < along.size(); ++a) {
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] += factor * along[a] * directions[a][i];
+    }
+  };
+  follow(rows.solution(n_weak), 1.0, step_);
+  decrement_ += rows.explained();
+  for (std::int64_t i = rows.rank(); i < n_weak; ++i) {
+    flat_.push_back(directions[rows.order()[i]]);
+    follow(rows.solution(rows.order()[i]), -1.0, flat_.back());
   }
-  AlignedBuffer<double> along_flat(stride);
-  factorise(H.data(), n_flat, stride);
-  std::copy_n(g.data(), stride, along_flat.data());
-  solve_with(H.data(), n_flat, stride, along_flat.data());
-  decrement_ = dot(g.data(), along_flat.data(), n_flat);
-  std::fill(step_.begin(), step_.end(), 0.0);
-  for (std::size_t a = 0; a < directions.size(); ++a) {
-    for (std::size_t i = 0; i < step_.size(); ++i) step_[i] += along_flat.data()[a] * directions[a][i];
+}
+
+// Whether along some mixture of the flat directions no row that is on its way out comes back, and some go on. Of a row,
+// what the directions move it by is a vector g, of length 1 or 0. If a sum of all of them, each at least once, is zero,
+// none is such a mixture; else the smallest sum is one itself.
+bool PlainFit::flat_directions_separate() const {
+  const std::size_t n_flat = flat_.size();
+  if (n_flat == 0) return false;
+  std::vector<std::vector<double>> moved(n_flat, std::vector<double>(logits_.size())), size = moved;
+  for (std::size_t a = 0; a < n_flat; ++a) {
+    apply(flat_[a].data(), moved[a]);
+    each_block([&](const double* const* columns, std::int64_t start) {
+      for (std::int64_t i = 0; i < n_classes_ * q_; ++i) {
+        const std::int64_t c = i / q_, j = i % q_;
+        for (std::int64_t n = 0; n < kBlock; ++n) {
+          size[a][c * n_padded_ + start + n] += std::abs(flat_[a][i] * columns[j][n]);
+        }
+      }
+    });
   }
-  apply(step_.data(), move_);
-  drop_rounding(step_.data());
+  std::vector<std::vector<double>> gains;
+  std::vector<double> sum(n_flat), gain(n_flat);
+  for (std::int64_t n = 0; n < design_.n_rows; ++n) {
+    const std::int64_t own = codes_[n] * n_padded_ + n;
+    for (std::int64_t i = n; i < n_classes_ * n_padded_; i += n_padded_) {
+      if (i == own || chance_[i] > kLeaving) continue;
+      double squares = 0.0;
+      for (std::size_t a = 0; a < n_flat; ++a) {
+        gain[a] = moved[a][own] - moved[a][i];
+        if (std::abs(gain[a]) <= kMoved * (size[a][own] + size[a][i])) gain[a] = 0.0;
+        squares += gain[a] * gain[a];
+      }
+      if (squares == 0.0) continue;
+      for (std::size_t a = 0; a < n_flat; ++a) sum[a] += gain[a] /= std::sqrt(squares);
+      gains.push_back(gain);
+    }
+  }
+  std::vector<double> extra(gains.size());
+  for (int sweep = 0; sweep < kSweeps && !gains.empty(); ++sweep) {
+    double worst = 0.0;
+    for (std::size_t i = 0; i < gains.size(); ++i) {
+      const double along = std::inner_product(sum.begin(), sum.end(), gains[i].begin(), 0.0);
+      const double more = std::max(-extra[i], -along);
+      worst = std::min(worst, along);
+      extra[i] += more;
+      for (std::size_t a = 0; a < n_flat; ++a) sum[a] += more * gains[i][a];
+    }
+    const double length = std::sqrt(std::inner_product(sum.begin(), sum.end(), sum.begin(), 0.0));
+    if (length <= 1e-9) return false;
+    if (worst >= -1e-9 * length) return true;
+  }
+  return true;
 }
 
 PlainFit::Moves PlainFit::moves() const {

@@ -67,15 +67,21 @@ class PlainFit {
   void sum_gradient();
   void sum_hessian();
   void solve();
-  std::vector<std::int64_t> unknowns_below(double share) const;
-  void solve_flat();
-  void drop_rounding(const double* step);
+  void find_collinear();
+  void factorise_without(const std::vector<std::int64_t>& unknowns);
+  std::vector<std::int64_t> weak_unknowns() const;
+  std::vector<double> direction_of(std::int64_t weak);
+  void solve_weak(const std::vector<std::int64_t>& weak);
+  bool flat_directions_separate() const;
   Moves moves() const;
   Place along(double fraction) const;
   double line_search(double largest);
 
-  // Z theta' of all rows.
+  // Z theta' of all rows; with several classes less that of the row's own.
   void apply(const double* theta, std::vector<double>& out) const;
+  // out = sum over rows of residual(c, row) z, for all classes c but class 0.
+  template <class Residual>
+  void sum_rows(Residual residual, double* out) const;
   // visit(columns of a block, its first row) for each of them.
   template <class Visit>
   void each_block(Visit visit) const;
@@ -96,8 +102,9 @@ class PlainFit {
   std::vector<double> bend_;               // the Hessian: its lower triangle by columns
   AlignedBuffer<double> factor_;           // the Cholesky factor of that
   std::vector<double> blocks_;             // of the Hessian, one for each pair of classes
-  std::vector<std::int64_t> flat_;         // unknowns along which nothing bends, as far as can be told
-  std::vector<std::int64_t> collinear_;    // those among them that others stand for
+  std::vector<std::int64_t> collinear_;    // unknowns that others stand for
+  bool collinear_known_ = false;
+  std::vector<std::vector<double>> flat_;  // directions along which nothing bends, as far as can be told
 };
 
 }  // namespace safdr
