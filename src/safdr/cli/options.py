@@ -24,7 +24,7 @@ CONSTRAINTS = Group(
 RESULTS = Group("Results", sort_key=4)
 ANNEALING = Group(
     "Annealing",
-    help="What is not given has the default of AnnealingSelectorCV, which explains each setting.",
+    help="What is not given has the default of safdr.Annealing, which explains each setting.",
     sort_key=5,
 )
 
@@ -127,11 +127,11 @@ class ConstraintOptions:
 
     always_include: Annotated[
         list[str] | None,
-        Parameter(negative=(), help="NAME that every set has; may be repeated."),
+        Parameter(negative=(), help="NAME that every subset has; may be repeated."),
     ] = None
     never_include: Annotated[
         list[str] | None,
-        Parameter(negative=(), help="NAME that no set has; may be repeated."),
+        Parameter(negative=(), help="NAME that no subset has; may be repeated."),
     ] = None
     group: Annotated[
         list[str] | None,
@@ -142,7 +142,7 @@ class ConstraintOptions:
     ] = None
     at_most_one_of: Annotated[
         list[str] | None,
-        Parameter(negative=(), help="NAME,NAME,… of which a set has one at most; may be repeated."),
+        Parameter(negative=(), help="NAME,NAME,… of which a subset has one at most; may be repeated."),
     ] = None
     split_categories: Annotated[
         bool,
