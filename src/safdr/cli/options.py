@@ -142,7 +142,9 @@ class ConstraintOptions:
     ] = None
     at_most_one_of: Annotated[
         list[str] | None,
-        Parameter(negative=(), help="NAME,NAME,… of which a subset has one at most; may be repeated."),
+        Parameter(
+            negative=(), help="NAME,NAME,… of which a subset has one at most; may be repeated."
+        ),
     ] = None
     split_categories: Annotated[
         bool,
