@@ -7,8 +7,8 @@
 
 #include "fits/cholesky.hpp"
 #include "fits/graded_rows.hpp"
-#include "simd/clones.hpp"
 #include "interrupt.hpp"
+#include "simd/clones.hpp"
 #include "simd/vector_math.hpp"
 
 namespace safdr {
@@ -111,10 +111,11 @@ PlainFit::PlainFit(const ClassDesign& design, std::int64_t size)
     : design_(design), q_(size + 1), n_classes_(design.n_classes), n_unknown_((n_classes_ - 1) * q_),
       stride_(whole_steps(n_unknown_)), n_padded_(design.n_blocks() * kBlock), gram_(q_),
       weight_(static_cast<std::size_t>(n_padded_)), shares_(static_cast<std::size_t>(n_classes_)),
-      columns_(static_cast<std::size_t>(gram_.stride)), theta_(static_cast<std::size_t>(n_classes_ * q_)), step_(theta_.size()),
-      logits_(static_cast<std::size_t>(n_classes_ * n_padded_)), move_(logits_.size()), chance_(logits_.size()),
-      rest_(logits_.size()), margin_(static_cast<std::size_t>(n_padded_)), gain_(margin_.size()), gradient_(stride_),
-      bend_(static_cast<std::size_t>(stride_ * stride_)), factor_(stride_ * stride_),
+      columns_(static_cast<std::size_t>(gram_.stride)), theta_(static_cast<std::size_t>(n_classes_ * q_)),
+      step_(theta_.size()), logits_(static_cast<std::size_t>(n_classes_ * n_padded_)), move_(logits_.size()),
+      chance_(logits_.size()), rest_(logits_.size()), margin_(static_cast<std::size_t>(n_padded_)),
+      gain_(margin_.size()), gradient_(stride_), bend_(static_cast<std::size_t>(stride_ * stride_)),
+      factor_(stride_ * stride_),
       blocks_(static_cast<std::size_t>(n_classes_ * (n_classes_ - 1) / 2 * gram_.stride * gram_.stride)) {
   double total = 0.0;
   for (std::int64_t n = 0; n < design.n_rows; ++n) total += design.weight ? design.weight[n] : 1.0;
@@ -171,8 +172,7 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
     if (n_iter == 0 && start && !collinear_.empty()) return run(subset, nullptr, max_iter);
     const Moves move = moves();
     told = move.live <= kNearby && decrement_ <= kTold;
-    const bool quiet =
-        move.live <= kQuiet || (move.live <= kNearby && (stuck || told) && move.live >= 0.5 * before);
+    const bool quiet = move.live <= kQuiet || (move.live <= kNearby && (stuck || told) && move.live >= 0.5 * before);
     before = move.live;
     const bool flat = flat_directions_separate();
     // 4. At the optimum no row moves. If some that count no more do, they are on their way to infinity: they are sent

@@ -90,19 +90,19 @@ class PlainFit {
   const std::int64_t q_, n_classes_, n_unknown_, stride_, n_padded_;
   WeightedGram gram_;
   std::int64_t common_ = 0;
-  std::vector<std::int64_t> codes_;        // the row of theta of each row's class
-  std::vector<double> weight_, shares_;    // of rows, zero beyond the last; of classes
-  std::vector<const double*> columns_;     // in the first block
-  std::vector<double> theta_, step_;       // one row a class; those of class 0 are zero
-  std::vector<double> logits_, move_;      // [class][row], and what a step takes from them
-  std::vector<double> chance_, rest_;      // probabilities, and one less them, to the last digit
-  std::vector<double> margin_, gain_;      // of two classes: of each row, and what a step adds
-  AlignedBuffer<double> gradient_;         // of all classes but class 0
-  double decrement_ = 0.0;                 // the slope along the step at first, turned round
-  std::vector<double> bend_;               // the Hessian: its lower triangle by columns
-  AlignedBuffer<double> factor_;           // the Cholesky factor of that
-  std::vector<double> blocks_;             // of the Hessian, one for each pair of classes
-  std::vector<std::int64_t> collinear_;    // unknowns that others stand for
+  std::vector<std::int64_t> codes_;      // the row of theta of each row's class
+  std::vector<double> weight_, shares_;  // of rows, zero beyond the last; of classes
+  std::vector<const double*> columns_;   // in the first block
+  std::vector<double> theta_, step_;     // one row a class; those of class 0 are zero
+  std::vector<double> logits_, move_;    // [class][row], and what a step takes from them
+  std::vector<double> chance_, rest_;    // probabilities, and one less them, to the last digit
+  std::vector<double> margin_, gain_;    // of two classes: of each row, and what a step adds
+  AlignedBuffer<double> gradient_;       // of all classes but class 0
+  double decrement_ = 0.0;               // the slope along the step at first, turned round
+  std::vector<double> bend_;             // the Hessian: its lower triangle by columns
+  AlignedBuffer<double> factor_;         // the Cholesky factor of that
+  std::vector<double> blocks_;           // of the Hessian, one for each pair of classes
+  std::vector<std::int64_t> collinear_;  // unknowns that others stand for
   bool collinear_known_ = false;
   std::vector<std::vector<double>> flat_;  // directions along which nothing bends, as far as can be told
 };
