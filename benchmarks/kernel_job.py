@@ -9,8 +9,8 @@ import numpy as np
 from safdr._engine.annealing.chains import SwapChains, random_subsets
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import fisher_criterion
-from safdr._engine.fits.logistic import LogisticData
-from safdr._engine.moments import WithinMoments, within_moments
+from safdr._engine.fits.logistic import LogisticFitter
+from safdr._engine.moments import within_moments
 
 N_ROWS, N_FEATURES, N_REPLICAS = 1000, 60, 10
 # One for each width of the small matrices that the kernel knows by heart, and one beyond.
@@ -43,11 +43,11 @@ def pick() -> None:
 
 def _fit_subsets(*, best_only: bool) -> None:
     X, codes = _rows()
-    moments: WithinMoments = within_moments(X, codes, 2)
+    criterion = fisher_criterion(within_moments(X, codes, 2), ridge=1e-6)
     rng = np.random.default_rng(3)
     for size in SIZES:
         subsets = np.array([np.sort(rng.permutation(N_FEATURES)[:size]) for _ in range(N_REPLICAS)])
-        LogisticData(X, codes, None, moments).fit(subsets, best_only=best_only)
+        LogisticFitter(X, codes, None, criterion).fit(subsets, best_only=best_only)
 
 
 def _rows() -> tuple[FloatArray, IntArray]:

@@ -83,5 +83,5 @@ def _fit(X: NDArray[np.float64], y: NDArray[np.int64], subset: NDArray[np.int64]
     # The columns alone: the moments of all the others would be computed for nothing.
     fits = evaluate_subsets(X[:, subset], y, [range(len(subset))]).fits
     return SubsetModel(
-        subset, fits.coefficients[0], float(fits.intercepts[0]), float(fits.cross_entropies[0])
+        subset, fits.coefficients[0], float(fits.intercepts[0]), float(fits.losses[0])
     )

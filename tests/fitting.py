@@ -3,6 +3,8 @@
 import numpy as np
 
 from safdr import Annealing, AnnealingSelector, Constraints
+from safdr._engine.criterion import fisher_criterion
+from safdr._engine.moments import within_moments
 
 QUICK = Annealing(n_replicas=10, max_steps=10)
 QUIET = {"n_batches": 1, "batch_fraction": 1.0}
@@ -20,6 +22,11 @@ def fitted(X, y, size=3, sample_weight=None, **parameters):
     flat = {"random_state": 0} | QUICK.get_params() | parameters
     selector = AnnealingSelector(size, **nested(**flat))
     return selector.fit(X, y, sample_weight=sample_weight)
+
+
+def criterion_of(X, codes, n_classes, weight=None):
+    """Fisher's ratio on rows, which fits take their moments from."""
+    return fisher_criterion(within_moments(X, codes, n_classes, weight), ridge=1e-6)
 
 
 def assert_same_result(left, right):

@@ -182,7 +182,7 @@ def test_covariances_of_subsets_are_those_of_the_moments(two_classes, ridge):
     moments = within_moments(X, y, 2)
     subsets = np.array([[0, 5, 11], [12, 1, 13]])
     covariances = fisher_criterion(moments, ridge=ridge).covariances(subsets)
-    expected = moments.blocks(subsets)
+    expected = moments.within[subsets[:, :, None], subsets[:, None, :]]
     deviation = np.sqrt(np.einsum("nii->ni", expected)) + 1e-300
     error = (covariances - expected) / deviation[:, :, None] / deviation[:, None, :]
     # A feature without variance within the classes has no deviation to compare with.

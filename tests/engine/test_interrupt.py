@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 import safdr._engine.annealing.loop
+from fitting import criterion_of
 from safdr._engine.annealing.chains import SwapChains
 from safdr._engine.annealing.group_chains import UnitChains
 from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
-from safdr._engine.fits.logistic import LogisticData
-from safdr._engine.fits.multinomial import MultinomialData
+from safdr._engine.fits.logistic import LogisticFitter
+from safdr._engine.fits.multinomial import MultinomialFitter
 from safdr._engine.interrupt import asking, look_up
-from safdr._engine.moments import within_moments
 from searching import class_search
 
 SEED = np.random.SeedSequence(0)
@@ -96,7 +96,7 @@ def _criterion(n_features):
 
 def logistic_fits(n_threads, best_only=False):
     X, codes, subsets = _rows(2, 40_000)
-    data = LogisticData(X, codes, None, within_moments(X, codes, 2))
+    data = LogisticFitter(X, codes, None, criterion_of(X, codes, 2))
     return lambda: data.fit(subsets, best_only=best_only, n_threads=n_threads)
 
 
@@ -106,7 +106,7 @@ def best_logistic_fits(n_threads):
 
 def softmax_fits(n_threads, best_only=False):
     X, codes, subsets = _rows(5, 10_000)
-    data = MultinomialData(X, codes, None, within_moments(X, codes, 5))
+    data = MultinomialFitter(X, codes, None, criterion_of(X, codes, 5))
     return lambda: data.fit(subsets[:4000], best_only=best_only, n_threads=n_threads)
 
 
@@ -189,14 +189,16 @@ def test_the_core_asks_several_times_a_second_and_stops_when_told_to(make, n_thr
     assert asked == [threading.main_thread()] * 2
 
 
-@pytest.mark.parametrize(("kind", "n_rows"), [(LogisticData, 150_000), (MultinomialData, 20_000)])
+@pytest.mark.parametrize(
+    ("kind", "n_rows"), [(LogisticFitter, 150_000), (MultinomialFitter, 20_000)]
+)
 def test_a_single_fit_asks_too(kind, n_rows):
-    n_classes = 2 if kind is LogisticData else 5
+    n_classes = 2 if kind is LogisticFitter else 5
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, 120))
     # Nearly separated, which takes many steps.
     codes = np.argmax(X[:, :n_classes] + 0.05 * rng.normal(size=(n_rows, n_classes)), axis=1)
-    data = kind(X, codes, None, within_moments(X, codes, n_classes))
+    data = kind(X, codes, None, criterion_of(X, codes, n_classes))
     ask, asked = patient_for(0)
     with pytest.raises(GivenUpError), asking(ask):
         data.fit(np.arange(120)[None])
@@ -219,11 +221,11 @@ def test_any_thread_of_python_may_give_up(make):
     assert asked == [thread]
 
 
-@pytest.mark.parametrize("kind", [LogisticData, MultinomialData])
+@pytest.mark.parametrize("kind", [LogisticFitter, MultinomialFitter])
 def test_what_was_half_done_leaves_no_trace(kind):
-    n_classes = 2 if kind is LogisticData else 5
+    n_classes = 2 if kind is LogisticFitter else 5
     X, codes, subsets = _rows(n_classes, 20_000)
-    moments = within_moments(X, codes, n_classes)
+    moments = criterion_of(X, codes, n_classes)
     data, (ask, _) = kind(X, codes, None, moments), patient_for(0)
     with pytest.raises(GivenUpError), asking(ask):
         data.fit(subsets, n_threads=2)

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from safdr import Annealing, AnnealingRegressorSelector, AnnealingSelector, Moments
 from safdr._engine.annealing.loop import AnnealingSettings
-from safdr._engine.fits.least_squares import LeastSquaresData
+from safdr._engine.fits.least_squares import LeastSquaresFitter
 from safdr._engine.search import Search
 
 ARRAYS = {
@@ -290,7 +290,7 @@ def test_moments_of_outputs_give_models_too(rng):
     X, _, weight = rows_of(rng, n=300, n_features=10)
     y = X[:, 2] - X[:, 7] + rng.normal(size=300)
     criterion = Moments.from_rows(X, y, weight)._criterion(1e-6)
-    fitter = LeastSquaresData(criterion.marginals, criterion.covariances)
+    fitter = LeastSquaresFitter(criterion)
     found = Search(criterion, settings=QUIET, seed=0, fitter=fitter).run(2)
     rows = AnnealingRegressorSelector(2, annealing=STILL, random_state=0)
     rows.fit(X, y, weight)

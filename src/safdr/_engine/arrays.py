@@ -11,4 +11,4 @@ FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 
 # An array of rows, or a sparse matrix or array of SciPy's in CSR or CSC form (which has no types).
-Rows: TypeAlias = Any
+RowArray: TypeAlias = Any

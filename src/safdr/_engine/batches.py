@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from safdr._engine.arrays import FloatArray, IntArray, Rows
+from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.criterion import (
     Criterion,
     CriterionStack,
@@ -49,7 +49,7 @@ class Noise(Protocol):
 class ClassNoise:
     """Batches of rows with labels."""
 
-    X: Rows
+    X: RowArray
     strata: IntArray
     sample_weight: FloatArray | None
     criterion: FisherCriterion
@@ -66,7 +66,7 @@ class ClassNoise:
 class OutputNoise:
     """Batches of rows with measured outputs."""
 
-    X: Rows
+    X: RowArray
     outputs: FloatArray
     sample_weight: FloatArray | None
     criterion: R2Criterion

@@ -16,7 +16,7 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.batches import Noise, batch_criteria, batch_share
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack
-from safdr._engine.fits.fits import Fits, Fitter, PaddedFits, fit_padded, reordered
+from safdr._engine.fits.fits import Fits, Fitter, fit_padded
 from safdr._engine.spaces import ClimbingChains, GroupSpace, Space, SwapSpace, UnitSpace, less_cost
 from safdr.result import AnnealingResult, Trace
 
@@ -225,17 +225,14 @@ class Search:
     def _fits(self, subsets: IntArray, values: FloatArray, n_threads: int) -> Fits:
         """Models on the candidates; without a fitter the criterion itself is what counts."""
         if self.fitter is None:
-            n = len(subsets)
-            none, zeros = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
-            return PaddedFits(-values, none, ~none, None, None, zeros)
+            return Fits.of_losses(-values)
         fit = partial(fit_padded, self.fitter, n_threads=n_threads)
         if self.cost is not None:
             # The winner need not have the smallest loss.
             return fit(subsets, best_only=False)
         # Of equal losses the largest value wins: that is the order of preference.
         order = np.argsort(-values, kind="stable")
-        fits = fit(subsets[order], best_only=True)
-        return reordered(fits, np.argsort(order))
+        return fit(subsets[order], best_only=True).take(np.argsort(order))
 
     def _penalties(
         self, subsets: IntArray, values: FloatArray, losses: FloatArray, trace: Trace

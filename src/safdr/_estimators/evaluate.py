@@ -24,8 +24,10 @@ class SubsetEvaluation:
         The subsets.
     criterion_values : ndarray of shape (n_subsets,)
         Fisher discriminant ratio of each, or R².
-    fits : LogisticFits, MultinomialFits or LeastSquaresFits
+    fits : named tuple of arrays
         The unpenalised model of each: `coefficients`, `intercepts`, `losses`, `separated`.
+    loss_name : {"cross_entropy", "squared_error"}
+        What the losses are.
     losses : ndarray of shape (n_subsets,)
         Mean cross-entropy of each model on the rows, or mean squared error.
     cross_entropies : ndarray of shape (n_subsets,)
@@ -35,6 +37,7 @@ class SubsetEvaluation:
     subsets: IntArray
     criterion_values: FloatArray
     fits: Any
+    loss_name: str
 
     @property
     def losses(self) -> FloatArray:
@@ -44,9 +47,13 @@ class SubsetEvaluation:
 
     @property
     def cross_entropies(self) -> FloatArray:
-        """The losses of logistic models."""
-        cross_entropies: FloatArray = self.fits.cross_entropies
-        return cross_entropies
+        """The losses, where they are cross-entropies."""
+        if self.loss_name != "cross_entropy":
+            raise AttributeError(
+                "These losses are no cross-entropies; their loss_name is "
+                f"{self.loss_name!r}. Read `losses`."
+            )
+        return self.losses
 
 
 def evaluate_subsets(
@@ -104,10 +111,12 @@ def evaluate_subsets(
     rows = template._usable(template._validate_rows(X, y, sample_weight))
     wanted = _check_subsets(subsets, rows.X.shape[1])
     criterion: Any = rows.criterion(float(template.ridge))
+    fitter = rows.fitter(criterion)
     return SubsetEvaluation(
         subsets=wanted,
         criterion_values=subset_values(criterion, wanted),
-        fits=rows.fitter(criterion).fit(wanted, n_threads=n_workers(n_jobs)),
+        fits=fitter.fit(wanted, n_threads=n_workers(n_jobs)),
+        loss_name=fitter.loss_name,
     )
 
 

@@ -16,9 +16,9 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.batches import ClassNoise, OutputNoise
 from safdr._engine.criterion import FisherCriterion, R2Criterion, fisher_criterion, r2_criterion
 from safdr._engine.fits.fits import Fitter
-from safdr._engine.fits.least_squares import LeastSquaresData
-from safdr._engine.fits.logistic import LogisticData
-from safdr._engine.fits.multinomial import MultinomialData
+from safdr._engine.fits.least_squares import LeastSquaresFitter
+from safdr._engine.fits.logistic import LogisticFitter
+from safdr._engine.fits.multinomial import MultinomialFitter
 from safdr._engine.moments import joint_moments, within_moments
 from safdr._estimators.parameters import as_float
 from safdr._estimators.validation import (
@@ -105,9 +105,8 @@ class ClassRows:
 
     def fitter(self, criterion: FisherCriterion) -> Fitter:
         """Unpenalised logistic models: binary, or multinomial."""
-        kind = LogisticData if len(self.classes) == 2 else MultinomialData
-        rows = (self.X, self.codes, self._relative_weight)
-        return kind(*rows, criterion.marginals, criterion.covariances)
+        kind = LogisticFitter if len(self.classes) == 2 else MultinomialFitter
+        return kind(self.X, self.codes, self._relative_weight, criterion)
 
     @cached_property
     def _relative_weight(self) -> FloatArray | None:
@@ -168,7 +167,7 @@ class MeasuredRows:
 
     def fitter(self, criterion: R2Criterion) -> Fitter:
         """Least-squares models."""
-        return LeastSquaresData(criterion.marginals, criterion.covariances)
+        return LeastSquaresFitter(criterion)
 
     @property
     def _outputs(self) -> FloatArray:

@@ -23,7 +23,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.fits.columns import distinct_rows
-from safdr._engine.fits.fits import PaddedFits
+from safdr._engine.fits.fits import Fits
 from safdr._engine.interrupt import look_up
 from safdr._estimators.orphans import watched
 from safdr._estimators.training_data import ClassRows, Rows
@@ -71,7 +71,7 @@ class ModelPick:
         *,
         best_only: bool = False,
         n_threads: int = 1,
-    ) -> PaddedFits:
+    ) -> Fits:
         """Mean loss of each subset over the folds; equal subsets are fitted once."""
         del best_only  # each loss is computed to the end
         distinct, inverse = distinct_rows(subsets)
@@ -85,9 +85,7 @@ class ModelPick:
             for i, some in enumerate(distinct):
                 look_up()
                 losses[i] = self.held_out_loss(self.estimator, some)
-        n = len(subsets)
-        nothing = np.zeros(n, dtype=np.int64)
-        return PaddedFits(losses[inverse], nothing.astype(bool), nothing == 0, None, None, nothing)
+        return Fits.of_losses(losses[inverse])
 
     def baseline(self) -> float:
         """Loss of a model that sees no features."""

@@ -8,7 +8,7 @@ from scipy import sparse
 
 import safdr._engine.fits.least_squares
 from safdr._engine.criterion import r2_criterion
-from safdr._engine.fits.least_squares import LeastSquaresData
+from safdr._engine.fits.least_squares import LeastSquaresFitter
 from safdr._engine.interrupt import asking
 from safdr._engine.moments import joint_moments
 
@@ -25,7 +25,8 @@ def problem(seed, n_outputs=2, n_rows=120):
 
 
 def fit(X, Y, subsets, weight=None, **options):
-    return LeastSquaresData(joint_moments(X, Y, weight)).fit(np.asarray(subsets), **options)
+    criterion = r2_criterion(joint_moments(X, Y, weight), ridge=1e-6)
+    return LeastSquaresFitter(criterion).fit(np.asarray(subsets), **options)
 
 
 def plain_fit(X, Y, weight, subset):
@@ -58,7 +59,7 @@ def test_fits_are_those_of_least_squares_on_the_rows(seed, size, n_outputs, weig
             intercepts + slopes @ X[:, subset].mean(axis=0),
             rtol=1e-9,
         )
-        assert fits.squared_errors[i] == pytest.approx(error, rel=1e-9)
+        assert fits.losses[i] == pytest.approx(error, rel=1e-9)
     assert fits.converged.all()
     assert (fits.n_iter == 0).all()
 
@@ -70,7 +71,7 @@ def test_collinear_features_fit_as_well_as_without_them(extra):
     wide = np.column_stack([X, columns[extra]])
     with_extra = fit(wide, Y, [[0, 2, 4, 7]], weight)
     without = fit(X, Y, [[0, 2, 4]], weight)
-    assert with_extra.squared_errors[0] == pytest.approx(without.squared_errors[0], rel=1e-9)
+    assert with_extra.losses[0] == pytest.approx(without.losses[0], rel=1e-9)
     predicted = wide[:, [0, 2, 4, 7]] @ with_extra.coefficients[0].T + with_extra.intercepts[0]
     expected = X[:, [0, 2, 4]] @ without.coefficients[0].T + without.intercepts[0]
     np.testing.assert_allclose(predicted, expected, rtol=0, atol=1e-8 * Y.std())
@@ -81,14 +82,14 @@ def test_more_features_than_rows_leave_no_error_and_finite_slopes(rng):
     fits = fit(X, Y, [np.arange(9)])
     predicted = X @ fits.coefficients[0].T + fits.intercepts[0]
     np.testing.assert_allclose(predicted, Y, atol=1e-8)
-    assert 0 <= fits.squared_errors[0] < 1e-12
+    assert 0 <= fits.losses[0] < 1e-12
 
 
 def test_outputs_that_are_explained_fully_have_error_zero(rng):
     X = rng.normal(size=(50, 4))
     fits = fit(X, 2 * X[:, 1:2] - 1, [[0, 1], [2, 3]])
-    assert 0 <= fits.squared_errors[0] < 1e-14
-    assert fits.squared_errors[1] > 0.1
+    assert 0 <= fits.losses[0] < 1e-14
+    assert fits.losses[1] > 0.1
     np.testing.assert_allclose(fits.coefficients[0], [[0, 2]], atol=1e-13)
 
 
@@ -96,20 +97,20 @@ def test_the_largest_criterion_value_has_the_smallest_error():
     X, Y, _ = problem(3, n_outputs=1)
     criterion = r2_criterion(joint_moments(X, Y), ridge=1e-12)
     subsets = np.array([[0, 1, 2], [1, 3, 5], [2, 4, 6], [0, 4, 5]])
-    errors = fit(X, Y, subsets).squared_errors
+    errors = fit(X, Y, subsets).losses
     values = np.array([criterion.value(subset) for subset in subsets])
     np.testing.assert_allclose(errors, Y.var() * (1 - values), rtol=1e-7)
 
 
-def test_covariances_may_come_from_the_criterion():
+@pytest.mark.parametrize("ridge", [1e-9, 1.0])
+def test_the_ridge_of_the_criterion_does_not_matter(ridge):
     X, Y, weight = problem(4)
     moments = joint_moments(X, Y, weight)
     subsets = np.array([[0, 1, 2], [1, 3, 5]])
-    expected = LeastSquaresData(moments).fit(subsets)
-    criterion = r2_criterion(moments, ridge=1e-6, overwrite=True)
-    here = LeastSquaresData(moments, criterion.covariances).fit(subsets)
+    expected = LeastSquaresFitter(r2_criterion(moments, ridge=1e-6)).fit(subsets)
+    here = LeastSquaresFitter(r2_criterion(moments, ridge=ridge)).fit(subsets)
     np.testing.assert_allclose(here.coefficients, expected.coefficients, rtol=1e-9)
-    np.testing.assert_allclose(here.squared_errors, expected.squared_errors, rtol=1e-9)
+    np.testing.assert_allclose(here.losses, expected.losses, rtol=1e-9)
 
 
 def test_sparse_rows_give_the_same_fits(rng):
@@ -118,7 +119,7 @@ def test_sparse_rows_give_the_same_fits(rng):
     subsets = [[0, 3, 9], [4, 5, 6]]
     here, there = fit(sparse.csr_array(X), Y, subsets), fit(X, Y, subsets)
     np.testing.assert_allclose(here.coefficients, there.coefficients, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(here.squared_errors, there.squared_errors, rtol=1e-10)
+    np.testing.assert_allclose(here.losses, there.losses, rtol=1e-10)
 
 
 def test_threads_and_best_only_change_nothing():

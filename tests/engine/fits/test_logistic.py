@@ -6,9 +6,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+from fitting import criterion_of
 from safdr._engine.fits.columns import distinct_rows, renumbered
-from safdr._engine.fits.logistic import MAX_ITER, LogisticData
-from safdr._engine.moments import within_moments
+from safdr._engine.fits.logistic import MAX_ITER, LogisticFitter
 
 N_FEATURES = 7
 
@@ -23,7 +23,7 @@ def problem(seed, n_rows=300, strength=0.6, shift=0.0):
 
 def fit(X, y, subsets, weight=None, **options):
     codes = y.astype(np.int64)
-    data = LogisticData(X, codes, weight, within_moments(X, codes, 2, weight))
+    data = LogisticFitter(X, codes, weight, criterion_of(X, codes, 2, weight))
     return data.fit(np.asarray(subsets), **options)
 
 
@@ -48,7 +48,7 @@ def assert_fits_like_sklearn(X, y, subsets, weight=None):
             fits.coefficients[i] * spread, slopes * spread, rtol=1e-6, atol=1e-6
         )
         assert fits.intercepts[i] == pytest.approx(intercept, rel=1e-6, abs=1e-6)
-        assert fits.cross_entropies[i] == pytest.approx(entropy, rel=1e-9)
+        assert fits.losses[i] == pytest.approx(entropy, rel=1e-9)
         assert not fits.separated[i]
 
 
@@ -77,7 +77,7 @@ def test_the_cross_entropy_is_the_log_loss(weighted):
     weight = np.random.default_rng(1).uniform(0.1, 5.0, len(X)) if weighted else None
     fits = fit(X, y, SUBSETS, weight)
     for subset, slopes, intercept, entropy in zip(
-        SUBSETS, fits.coefficients, fits.intercepts, fits.cross_entropies, strict=True
+        SUBSETS, fits.coefficients, fits.intercepts, fits.losses, strict=True
     ):
         probability = 1 / (1 + np.exp(-(X[:, subset] @ slopes + intercept)))
         assert entropy == pytest.approx(log_loss(y, probability, sample_weight=weight), rel=1e-9)
@@ -130,14 +130,14 @@ def test_a_weight_counts_as_that_many_rows():
     weighted = fit(X, y, SUBSETS, repeats.astype(float))
     repeated = fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats), SUBSETS)
     np.testing.assert_allclose(weighted.coefficients, repeated.coefficients, rtol=1e-6)
-    np.testing.assert_allclose(weighted.cross_entropies, repeated.cross_entropies, rtol=1e-9)
+    np.testing.assert_allclose(weighted.losses, repeated.losses, rtol=1e-9)
 
 
 def test_swapping_the_labels_changes_the_sign():
     X, y = problem(2)
     fits, swapped = fit(X, y, SUBSETS), fit(X, 1 - y, SUBSETS)
     np.testing.assert_allclose(swapped.coefficients, -fits.coefficients, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(swapped.cross_entropies, fits.cross_entropies, rtol=1e-9)
+    np.testing.assert_allclose(swapped.losses, fits.losses, rtol=1e-9)
 
 
 # ---- Separation ---------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def test_complete_separation_is_flagged_and_has_cross_entropy_zero(gap, n_rows):
     X[:, 0] = np.where(y == 1, 1, -1) * (gap + np.abs(X[:, 0]))
     fits = fit(X, y, [[0], [0], [0]])
     assert fits.separated.all()
-    assert (fits.cross_entropies == 0).all()
+    assert (fits.losses == 0).all()
     assert np.isfinite(fits.coefficients).all()
     assert (fits.n_iter < MAX_ITER / 2).all()
 
@@ -163,7 +163,7 @@ def test_separation_by_several_features_together_is_flagged():
     y = (X @ [1.0, -1.0, 0.5, 0.0, 0.0] > 0).astype(float)
     fits = fit(X, y, [[0, 1, 2], [0, 1, 3]])
     assert fits.separated.tolist() == [True, False]
-    assert fits.cross_entropies[0] == 0 < fits.cross_entropies[1]
+    assert fits.losses[0] == 0 < fits.losses[1]
 
 
 def test_a_separated_fit_classifies_every_row():
@@ -193,9 +193,9 @@ def test_under_quasi_separation_the_cross_entropy_is_that_of_the_other_rows():
     with_dummy = np.column_stack([X[:, :2], dummy])
     fits = fit(with_dummy, y, [[0, 1, 2]])
     rest = dummy == 0
-    left = fit(X[rest], y[rest], [[0, 1]]).cross_entropies[0] * rest.mean()
-    assert fits.cross_entropies[0] == pytest.approx(left, rel=1e-2)
-    assert fits.cross_entropies[0] >= left * (1 - 1e-15)
+    left = fit(X[rest], y[rest], [[0, 1]]).losses[0] * rest.mean()
+    assert fits.losses[0] == pytest.approx(left, rel=1e-2)
+    assert fits.losses[0] >= left * (1 - 1e-15)
 
 
 def test_rows_that_touch_at_one_point_are_flagged():
@@ -284,11 +284,11 @@ def test_a_strong_signal_without_separation_is_not_flagged():
 def test_equal_subsets_give_identical_rows():
     X, y = problem(4)
     fits = fit(X, y, [[0, 1], [2, 3], [0, 1], [5, 6], [2, 3]])
-    for name in ("coefficients", "intercepts", "cross_entropies", "separated", "n_iter"):
+    for name in ("coefficients", "intercepts", "losses", "separated", "n_iter"):
         values = getattr(fits, name)
         np.testing.assert_array_equal(values[0], values[2])
         np.testing.assert_array_equal(values[1], values[4])
-    assert fits.cross_entropies[0] != fits.cross_entropies[1]
+    assert fits.losses[0] != fits.losses[1]
 
 
 def test_results_come_in_the_order_of_the_subsets():
@@ -305,7 +305,7 @@ def test_the_number_of_threads_does_not_change_a_bit(n_threads):
     subsets = np.array([[i, j] for i in range(N_FEATURES) for j in range(i)])
     one, many = fit(X, y, subsets), fit(X, y, subsets, n_threads=n_threads)
     np.testing.assert_array_equal(one.coefficients, many.coefficients)
-    np.testing.assert_array_equal(one.cross_entropies, many.cross_entropies)
+    np.testing.assert_array_equal(one.losses, many.losses)
 
 
 # ---- Collinear columns --------------------------------------------------------------------------
@@ -322,7 +322,7 @@ def test_a_redundant_column_changes_no_prediction(extra):
     fits = fit(wide, y, [[0, 1, 2]])
     plain = fit(X, y, [[0, 1]])
     assert np.isfinite(fits.coefficients).all()
-    assert fits.cross_entropies[0] == pytest.approx(plain.cross_entropies[0], rel=1e-9)
+    assert fits.losses[0] == pytest.approx(plain.losses[0], rel=1e-9)
     assert not fits.separated[0]
     eta = wide @ fits.coefficients[0] + fits.intercepts[0]
     expected = X[:, :2] @ plain.coefficients[0] + plain.intercepts[0]
@@ -334,7 +334,7 @@ def test_more_columns_than_rows_do_not_crash():
     X, y = rng.normal(size=(20, 40)), (np.arange(20) % 2).astype(float)
     fits = fit(X, y, [np.arange(40)])
     assert fits.separated[0]
-    assert fits.cross_entropies[0] == 0
+    assert fits.losses[0] == 0
 
 
 @given(st.integers(0, 10_000), st.integers(1, 5), st.integers(1, 40))

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import linprog
 
 import safdr._engine.fits.columns
-from safdr._engine.fits.logistic import LogisticData
-from safdr._engine.moments import within_moments
+from fitting import criterion_of
+from safdr._engine.fits.logistic import LogisticFitter
 
 
 def heavy_tailed(seed, n_rows=80, n_features=12):
@@ -20,7 +20,7 @@ def heavy_tailed(seed, n_rows=80, n_features=12):
 
 
 def data_of(X, y, weight=None):
-    return LogisticData(X, y, weight, within_moments(X, y, 2, weight))
+    return LogisticFitter(X, y, weight, criterion_of(X, y, 2, weight))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -30,9 +30,9 @@ def test_the_best_is_the_best_of_all_and_exact(seed, weighted):
     weight = np.random.default_rng(seed).uniform(0.5, 2.0, len(y)) if weighted else None
     data = data_of(X, y, weight)
     exact, rough = data.fit(subsets), data.fit(subsets, best_only=True)
-    best = np.argmin(rough.cross_entropies)
-    assert exact.cross_entropies[best] == exact.cross_entropies.min()
-    assert rough.cross_entropies[best] == pytest.approx(exact.cross_entropies[best], rel=1e-10)
+    best = np.argmin(rough.losses)
+    assert exact.losses[best] == exact.losses.min()
+    assert rough.losses[best] == pytest.approx(exact.losses[best], rel=1e-10)
     np.testing.assert_allclose(rough.coefficients[best], exact.coefficients[best], rtol=1e-5)
 
 
@@ -40,8 +40,8 @@ def test_the_best_is_the_best_of_all_and_exact(seed, weighted):
 def test_the_others_are_right_to_a_tenth_of_their_distance(seed):
     X, y, subsets = heavy_tailed(seed)
     data = data_of(X, y)
-    exact = data.fit(subsets).cross_entropies
-    rough = data.fit(subsets, best_only=True).cross_entropies
+    exact = data.fit(subsets).losses
+    rough = data.fit(subsets, best_only=True).losses
     assert (np.abs(rough - exact) <= 0.1 * (exact - exact.min()) + 1e-10).all()
 
 
@@ -52,11 +52,11 @@ def test_many_rows_are_fitted_as_well_as_few():
     y = (X[:, :6] @ rng.normal(size=6) + 3 * rng.logistic(size=3000) > 0).astype(np.int64)
     data = data_of(X, y)
     subsets = np.array([np.sort(rng.permutation(12)[:5]) for _ in range(40)])
-    exact = data.fit(subsets).cross_entropies
+    exact = data.fit(subsets).losses
     rough = data.fit(subsets, best_only=True)
-    best = np.argmin(rough.cross_entropies)
+    best = np.argmin(rough.losses)
     assert exact[best] == exact.min()
-    assert (np.abs(rough.cross_entropies - exact) <= 0.1 * (exact - exact.min()) + 1e-10).all()
+    assert (np.abs(rough.losses - exact) <= 0.1 * (exact - exact.min()) + 1e-10).all()
     assert rough.n_iter.max() < 12
 
 
@@ -74,8 +74,8 @@ def test_the_best_is_the_best_on_the_wildest_data():
     for seed in range(200):
         X, y, subsets = cauchy(seed)
         data = data_of(X, y)
-        exact = data.fit(subsets).cross_entropies
-        best = np.argmin(data.fit(subsets, best_only=True).cross_entropies)
+        exact = data.fit(subsets).losses
+        best = np.argmin(data.fit(subsets, best_only=True).losses)
         wrong += exact[best] > exact.min() + 1e-6
     assert wrong == 0
 
@@ -107,7 +107,7 @@ def test_portions_give_the_same_fits(monkeypatch, most):
     monkeypatch.setattr(safdr._engine.fits.columns, "NUMBERS_TO_KEEP", 0)
     monkeypatch.setattr(safdr._engine.fits.columns, "NUMBERS_AT_ONCE", most)
     apart = data_of(X, y).fit(subsets)
-    np.testing.assert_allclose(apart.cross_entropies, together.cross_entropies, rtol=1e-10)
+    np.testing.assert_allclose(apart.losses, together.losses, rtol=1e-10)
     np.testing.assert_allclose(apart.coefficients, together.coefficients, rtol=1e-5, atol=1e-7)
 
 
@@ -117,4 +117,4 @@ def test_the_best_of_all_portions_is_exact(monkeypatch):
     monkeypatch.setattr(safdr._engine.fits.columns, "NUMBERS_TO_KEEP", 0)
     monkeypatch.setattr(safdr._engine.fits.columns, "NUMBERS_AT_ONCE", 6 * 80)
     rough = data_of(X, y).fit(subsets, best_only=True)
-    assert np.argmin(rough.cross_entropies) == np.argmin(exact.cross_entropies)
+    assert np.argmin(rough.losses) == np.argmin(exact.losses)

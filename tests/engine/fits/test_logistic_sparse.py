@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from fitting import criterion_of
 from safdr._engine.fits.columns import SPARSE_COLUMNS_AT_ONCE
-from safdr._engine.fits.logistic import LogisticData
-from safdr._engine.moments import within_moments
+from safdr._engine.fits.logistic import LogisticFitter
 
-FIELDS = ("coefficients", "intercepts", "cross_entropies", "separated", "converged", "n_iter")
+FIELDS = ("coefficients", "intercepts", "losses", "separated", "converged", "n_iter")
 
 
 def problem(n_rows=500, n_features=30):
@@ -29,10 +29,10 @@ def random_subsets(n_features, n_subsets, size):
 def test_the_same_moments_give_the_same_bits(form, weighted):
     X, y, weight = problem()
     weight = weight if weighted else None
-    moments = within_moments(X, y, 2, weight)
+    criterion = criterion_of(X, y, 2, weight)
     subsets = random_subsets(30, 12, 4)
-    dense = LogisticData(X, y, weight, moments).fit(subsets)
-    here = LogisticData(form(X), y, weight, moments).fit(subsets)
+    dense = LogisticFitter(X, y, weight, criterion).fit(subsets)
+    here = LogisticFitter(form(X), y, weight, criterion).fit(subsets)
     for name in FIELDS:
         np.testing.assert_array_equal(getattr(here, name), getattr(dense, name), err_msg=name)
 
@@ -41,9 +41,9 @@ def test_more_columns_than_are_made_dense_at_a_time():
     X, y, _ = problem(n_rows=130, n_features=3 * SPARSE_COLUMNS_AT_ONCE)
     subsets = random_subsets(X.shape[1], 90, 3)
     assert len(np.unique(subsets)) > 2 * SPARSE_COLUMNS_AT_ONCE
-    moments = within_moments(X, y, 2)
-    dense = LogisticData(X, y, None, moments).fit(subsets, best_only=True)
-    here = LogisticData(sparse.csr_array(X), y, None, moments).fit(subsets, best_only=True)
+    criterion = criterion_of(X, y, 2)
+    dense = LogisticFitter(X, y, None, criterion).fit(subsets, best_only=True)
+    here = LogisticFitter(sparse.csr_array(X), y, None, criterion).fit(subsets, best_only=True)
     for name in FIELDS:
         np.testing.assert_array_equal(getattr(here, name), getattr(dense, name), err_msg=name)
 
@@ -52,17 +52,7 @@ def test_more_columns_than_are_made_dense_at_a_time():
 def test_entries_of_other_types_are_fitted_in_double_precision(dtype):
     X, y, _ = problem()
     X = (X != 0).astype(dtype)
-    moments = within_moments(X.astype(float), y, 2)
-    dense = LogisticData(X.astype(float), y, None, moments).fit(random_subsets(30, 3, 4))
-    here = LogisticData(sparse.csr_array(X), y, None, moments).fit(random_subsets(30, 3, 4))
+    criterion = criterion_of(X.astype(float), y, 2)
+    dense = LogisticFitter(X.astype(float), y, None, criterion).fit(random_subsets(30, 3, 4))
+    here = LogisticFitter(sparse.csr_array(X), y, None, criterion).fit(random_subsets(30, 3, 4))
     np.testing.assert_array_equal(here.coefficients, dense.coefficients)
-
-
-def test_covariances_may_come_from_elsewhere():
-    X, y, _ = problem()
-    moments = within_moments(X, y, 2)
-    expected = LogisticData(X, y, None, moments).fit(random_subsets(30, 3, 4))
-    blocks = moments.blocks
-    moved = type(moments)(moments.weight, moments.mean, moments.squares, np.empty((0, 0)))
-    here = LogisticData(X, y, None, moved, blocks).fit(random_subsets(30, 3, 4))
-    np.testing.assert_array_equal(here.coefficients, expected.coefficients)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from fitting import criterion_of
 from safdr._engine.fits.columns import middle
-from safdr._engine.fits.logistic import LogisticData
-from safdr._engine.moments import within_moments
+from safdr._engine.fits.logistic import LogisticFitter
 
 
 def wild(seed, n_rows=300, n_features=20):
@@ -38,11 +38,11 @@ def reached_by(fits, X, y, subsets):
 def test_no_cross_entropy_is_below_what_the_coefficients_reach(best_only, tol):
     for seed in range(60):
         X, y, subsets = wild(seed)
-        fits = LogisticData(X, y, None, within_moments(X, y, 2)).fit(subsets, best_only=best_only)
-        off = np.abs(reached_by(fits, X, y, subsets) - fits.cross_entropies)
-        assert (fits.cross_entropies <= np.log(2) + 1e-9).all()
+        fits = LogisticFitter(X, y, None, criterion_of(X, y, 2)).fit(subsets, best_only=best_only)
+        off = np.abs(reached_by(fits, X, y, subsets) - fits.losses)
+        assert (fits.losses <= np.log(2) + 1e-9).all()
         assert (off < tol)[~fits.separated].all()
-        assert off[np.argmin(fits.cross_entropies)] < 1e-7
+        assert off[np.argmin(fits.losses)] < 1e-7
 
 
 def moments_of(X):
@@ -70,15 +70,15 @@ def test_rows_that_hardly_count_do_not_set_the_center(far):
     wide[:400] += far
     subsets = np.array([np.sort(rng.permutation(6)[:3]) for _ in range(12)])
     near = X[400:], y[400:]
-    expected = LogisticData(*near, None, within_moments(*near, 2)).fit(subsets)
+    expected = LogisticFitter(*near, None, criterion_of(*near, 2)).fit(subsets)
     for best_only in (False, True):
-        fits = LogisticData(wide, y, weight, within_moments(wide, y, 2, weight)).fit(
+        fits = LogisticFitter(wide, y, weight, criterion_of(wide, y, 2, weight)).fit(
             subsets, best_only=best_only
         )
-        best = np.argmin(expected.cross_entropies)
-        assert np.argmin(fits.cross_entropies) == best
-        assert fits.cross_entropies[best] == pytest.approx(expected.cross_entropies[best], abs=1e-3)
-        assert np.isfinite(fits.cross_entropies).all()
+        best = np.argmin(expected.losses)
+        assert np.argmin(fits.losses) == best
+        assert fits.losses[best] == pytest.approx(expected.losses[best], abs=1e-3)
+        assert np.isfinite(fits.losses).all()
 
 
 @pytest.mark.parametrize("apart", [1e-3, 1e-4, 1e-5])
@@ -92,15 +92,15 @@ def test_the_difference_of_two_nearly_equal_columns_is_found(apart):
     plain = X.copy()
     plain[:, 1] = hidden
     subsets = np.array([s for s in itertools.combinations(range(8), 5) if s[:2] == (0, 1)])
-    found = LogisticData(X, y, None, within_moments(X, y, 2)).fit(subsets)
-    expected = LogisticData(plain, y, None, within_moments(plain, y, 2)).fit(subsets)
-    np.testing.assert_allclose(found.cross_entropies, expected.cross_entropies, rtol=1e-9)
+    found = LogisticFitter(X, y, None, criterion_of(X, y, 2)).fit(subsets)
+    expected = LogisticFitter(plain, y, None, criterion_of(plain, y, 2)).fit(subsets)
+    np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-9)
 
 
 @pytest.mark.parametrize("copier", [copy.deepcopy, lambda data: pickle.loads(pickle.dumps(data))])
 def test_a_copy_makes_its_columns_anew(copier):
     X, y, subsets = wild(0)
-    data = LogisticData(X, y, None, within_moments(X, y, 2))
+    data = LogisticFitter(X, y, None, criterion_of(X, y, 2))
     fits = data.fit(subsets)
     np.testing.assert_array_equal(copier(data).fit(subsets).coefficients, fits.coefficients)
     assert len(pickle.dumps(data)) < 2 * X.nbytes

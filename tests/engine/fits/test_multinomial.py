@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 
-from safdr._engine.fits.logistic import LogisticData
-from safdr._engine.fits.multinomial import MultinomialData
-from safdr._engine.moments import within_moments
+from fitting import criterion_of
+from safdr._engine.fits.logistic import LogisticFitter
+from safdr._engine.fits.multinomial import MultinomialFitter
 
 N_FEATURES = 6
 SUBSETS = [[0, 1, 2], [1, 3, 5], [2, 3, 4]]
@@ -28,7 +28,7 @@ def problem(seed, n_rows=300, n_classes=3, strength=1.0):
 
 def data_of(X, codes, n_classes, weight=None, given_X=None):
     rows = X if given_X is None else given_X
-    return MultinomialData(rows, codes, weight, within_moments(X, codes, n_classes, weight))
+    return MultinomialFitter(rows, codes, weight, criterion_of(X, codes, n_classes, weight))
 
 
 def fit(X, codes, subsets, weight=None, **options):
@@ -89,7 +89,7 @@ def assert_fits_like_newton(X, codes, subsets, weight=None):
         slopes, entropy = newton(X[:, subset], codes, n_classes, weight)
         spread = X[:, subset].std(axis=0)
         np.testing.assert_allclose(fits.coefficients[i] * spread, slopes * spread, atol=1e-5)
-        assert fits.cross_entropies[i] == pytest.approx(entropy, rel=1e-9)
+        assert fits.losses[i] == pytest.approx(entropy, rel=1e-9)
     assert not fits.separated.any()
     assert fits.converged.all()
 
@@ -112,7 +112,7 @@ def test_fits_are_those_of_sklearn(seed, weighted):
     fits = fit(X, codes, SUBSETS, weight)
     for i, subset in enumerate(SUBSETS):
         slopes, entropy = sklearn_fit(X[:, subset], codes, weight)
-        assert fits.cross_entropies[i] == pytest.approx(entropy, rel=1e-8)
+        assert fits.losses[i] == pytest.approx(entropy, rel=1e-8)
         np.testing.assert_allclose(fits.coefficients[i], slopes, rtol=1e-4, atol=1e-4)
 
 
@@ -128,9 +128,9 @@ def test_two_classes_are_those_of_the_logistic_fits(seed, weighted):
     X, codes = problem(seed, n_classes=2)
     weight = np.random.default_rng(seed).uniform(0.1, 5.0, len(X)) if weighted else None
     fits = fit(X, codes, SUBSETS, weight)
-    moments = within_moments(X, codes, 2, weight)
-    binary = LogisticData(X, codes, weight, moments).fit(np.asarray(SUBSETS))
-    np.testing.assert_allclose(fits.cross_entropies, binary.cross_entropies, rtol=1e-9)
+    moments = criterion_of(X, codes, 2, weight)
+    binary = LogisticFitter(X, codes, weight, moments).fit(np.asarray(SUBSETS))
+    np.testing.assert_allclose(fits.losses, binary.losses, rtol=1e-9)
     slopes = fits.coefficients[:, 1] - fits.coefficients[:, 0]
     np.testing.assert_allclose(slopes, binary.coefficients, rtol=1e-5, atol=1e-6)
 
@@ -142,7 +142,7 @@ def test_the_cross_entropy_is_that_of_the_coefficients():
     for i, subset in enumerate(SUBSETS):
         model = fits.coefficients[i], fits.intercepts[i]
         reached = cross_entropy(X[:, subset], codes, *model, weight)
-        assert fits.cross_entropies[i] == pytest.approx(reached, rel=1e-10)
+        assert fits.losses[i] == pytest.approx(reached, rel=1e-10)
 
 
 def test_coefficients_sum_to_zero_over_the_classes():
@@ -157,7 +157,7 @@ def test_badly_scaled_features_fit_as_well():
     X, codes = problem(0)
     scale = 10.0 ** np.arange(-9, 9, 3)
     plain, scaled = fit(X, codes, SUBSETS), fit(X * scale + 1000 * scale, codes, SUBSETS)
-    np.testing.assert_allclose(scaled.cross_entropies, plain.cross_entropies, rtol=1e-9)
+    np.testing.assert_allclose(scaled.losses, plain.losses, rtol=1e-9)
 
 
 @pytest.mark.parametrize("n_rows", [40, 63, 64, 65, 129])
@@ -172,7 +172,7 @@ def test_a_weight_counts_as_that_many_rows():
     weighted = fit(X, codes, SUBSETS, repeats.astype(float))
     repeated = fit(np.repeat(X, repeats, axis=0), np.repeat(codes, repeats), SUBSETS)
     np.testing.assert_allclose(weighted.coefficients, repeated.coefficients, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(weighted.cross_entropies, repeated.cross_entropies, rtol=1e-10)
+    np.testing.assert_allclose(weighted.losses, repeated.losses, rtol=1e-10)
 
 
 @pytest.mark.parametrize("kind", [scipy.sparse.csr_matrix, scipy.sparse.csc_array])
@@ -193,7 +193,7 @@ def test_complete_separation_is_flagged_and_has_cross_entropy_zero():
     codes = np.argmax(X[:, :4] @ rng.normal(size=(4, 5)), axis=1)
     fits = fit(X, codes, [[0, 1, 2, 3], [0, 1, 2, 4]])
     assert fits.separated.tolist() == [True, False]
-    assert fits.cross_entropies[0] == 0 < fits.cross_entropies[1]
+    assert fits.losses[0] == 0 < fits.losses[1]
     assert not fits.converged[0]
     logits = X[:, :4] @ fits.coefficients[0].T + fits.intercepts[0]
     np.testing.assert_array_equal(np.argmax(logits, axis=1), codes)
@@ -216,23 +216,23 @@ def test_under_partial_separation_the_cross_entropy_is_the_infimum():
     wide[dummy, 2] = 1.0
     fits = fit(wide, codes, [[0, 1, 2]])
     rest = np.setdiff1d(np.arange(len(X)), dummy)
-    left = fit(X[rest], codes[rest], [[0, 1]]).cross_entropies[0] * len(rest) / len(X)
+    left = fit(X[rest], codes[rest], [[0, 1]]).losses[0] * len(rest) / len(X)
     assert fits.separated[0]
-    assert left < fits.cross_entropies[0] == pytest.approx(left, rel=1e-7)
+    assert left < fits.losses[0] == pytest.approx(left, rel=1e-7)
 
 
 def test_iris_is_separated_in_part_by_its_sepals():
     X, codes = load_iris(return_X_y=True)
     fits = fit(X, codes, [[0, 1]])
     assert fits.separated[0]
-    assert fits.cross_entropies[0] > 0
+    assert fits.losses[0] > 0
 
 
 def test_more_columns_than_rows_do_not_crash():
     X, codes = np.random.default_rng(0).normal(size=(20, 40)), np.arange(20) % 4
     fits = fit(X, codes, [np.arange(40)])
     assert fits.separated[0]
-    assert fits.cross_entropies[0] == 0
+    assert fits.losses[0] == 0
 
 
 # ---- Columns that add nothing -------------------------------------------------------------------
@@ -248,7 +248,7 @@ def test_a_redundant_column_changes_no_prediction(extra):
     wide = np.column_stack([X[:, :2], extra(X)])
     fits, plain = fit(wide, codes, [[0, 1, 2]]), fit(X, codes, [[0, 1]])
     assert np.isfinite(fits.coefficients).all()
-    assert fits.cross_entropies[0] == pytest.approx(plain.cross_entropies[0], rel=1e-9)
+    assert fits.losses[0] == pytest.approx(plain.losses[0], rel=1e-9)
     assert not fits.separated[0]
 
 
@@ -258,12 +258,12 @@ def test_a_redundant_column_changes_no_prediction(extra):
 def test_equal_subsets_give_identical_rows_in_their_order():
     X, codes = problem(4)
     fits = fit(X, codes, [[3, 4], [0, 1], [3, 4], [2, 3]])
-    for name in ("coefficients", "intercepts", "cross_entropies", "separated", "n_iter"):
+    for name in ("coefficients", "intercepts", "losses", "separated", "n_iter"):
         values = getattr(fits, name)
         np.testing.assert_array_equal(values[0], values[2])
     for i, subset in enumerate([[3, 4], [0, 1], [3, 4], [2, 3]]):
-        alone = fit(X, codes, [subset]).cross_entropies[0]
-        assert fits.cross_entropies[i] == pytest.approx(alone, rel=1e-12)
+        alone = fit(X, codes, [subset]).losses[0]
+        assert fits.losses[i] == pytest.approx(alone, rel=1e-12)
 
 
 @pytest.mark.parametrize("best_only", [False, True])
@@ -273,4 +273,4 @@ def test_the_number_of_threads_does_not_change_a_bit(best_only):
     one = fit(X, codes, subsets, best_only=best_only)
     many = fit(X, codes, subsets, best_only=best_only, n_threads=3)
     np.testing.assert_array_equal(one.coefficients, many.coefficients)
-    np.testing.assert_array_equal(one.cross_entropies, many.cross_entropies)
+    np.testing.assert_array_equal(one.losses, many.losses)

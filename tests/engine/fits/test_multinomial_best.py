@@ -5,14 +5,14 @@ import pytest
 from scipy.optimize import linprog
 
 import safdr._engine.fits.columns
-from safdr._engine.fits.multinomial import MultinomialData
-from safdr._engine.moments import within_moments
+from fitting import criterion_of
+from safdr._engine.fits.multinomial import MultinomialFitter
 
 N_CLASSES = 3
 
 
 def data_of(X, codes, weight=None):
-    return MultinomialData(X, codes, weight, within_moments(X, codes, N_CLASSES, weight))
+    return MultinomialFitter(X, codes, weight, criterion_of(X, codes, N_CLASSES, weight))
 
 
 def random_subsets(rng, n_features, size, n_subsets=40):
@@ -50,8 +50,8 @@ def test_the_best_is_the_best_of_all_and_exact(seed, weighted):
     weight = np.random.default_rng(seed).uniform(0.5, 2.0, len(X)) if weighted else None
     data = data_of(X, codes, weight)
     exact, rough = data.fit(subsets), data.fit(subsets, best_only=True)
-    best = np.argmin(rough.cross_entropies)
-    assert exact.cross_entropies[best] == exact.cross_entropies.min()
+    best = np.argmin(rough.losses)
+    assert exact.losses[best] == exact.losses.min()
     np.testing.assert_array_equal(rough.coefficients[best], exact.coefficients[best])
     assert rough.converged.sum() < exact.converged.sum()
 
@@ -60,8 +60,8 @@ def test_the_best_is_the_best_of_all_and_exact(seed, weighted):
 def test_the_others_are_right_to_a_tenth_of_their_distance(seed):
     X, codes, subsets = heavy_tailed(seed)
     data = data_of(X, codes)
-    exact = data.fit(subsets).cross_entropies
-    rough = data.fit(subsets, best_only=True).cross_entropies
+    exact = data.fit(subsets).losses
+    rough = data.fit(subsets, best_only=True).losses
     assert (np.abs(rough - exact) <= 0.1 * (exact - exact.min()) + 1e-10).all()
 
 
@@ -69,8 +69,8 @@ def test_the_best_is_the_best_on_the_wildest_data():
     for seed in range(60):
         X, codes, subsets = cauchy(seed)
         data = data_of(X, codes)
-        exact = data.fit(subsets).cross_entropies
-        best = np.argmin(data.fit(subsets, best_only=True).cross_entropies)
+        exact = data.fit(subsets).losses
+        best = np.argmin(data.fit(subsets, best_only=True).losses)
         assert exact[best] <= exact.min() + 1e-6
 
 
@@ -130,7 +130,7 @@ def test_no_cross_entropy_is_below_what_the_coefficients_reach():
         logits -= logits.max(axis=2, keepdims=True)
         own = logits[:, np.arange(300), codes]
         reached = (np.log(np.exp(logits).sum(axis=2)) - own).mean(axis=1)
-        assert np.abs(reached - fits.cross_entropies)[~fits.separated].max(initial=0) < 1e-6
+        assert np.abs(reached - fits.losses)[~fits.separated].max(initial=0) < 1e-6
 
 
 # ---- In portions --------------------------------------------------------------------------------

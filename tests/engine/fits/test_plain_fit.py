@@ -7,12 +7,12 @@ import warnings
 import numpy as np
 import pytest
 
+from fitting import criterion_of
 from fuzz.cross_entropy import smallest_loss
 from fuzz.fits_proof import proof
 from safdr import Annealing, AnnealingSelector, evaluate_subsets
-from safdr._engine.fits.logistic import LogisticData
-from safdr._engine.fits.multinomial import MultinomialData
-from safdr._engine.moments import within_moments
+from safdr._engine.fits.logistic import LogisticFitter
+from safdr._engine.fits.multinomial import MultinomialFitter
 
 TOL, SLOW_TOL = 1e-8, 1e-6
 
@@ -29,8 +29,8 @@ def assert_optimal(X, codes, subsets, weight=None):
     rows = codes, codes.max() + 1, weight
     best = np.array([smallest_loss(X[:, list(subset)], *rows) for subset in subsets])
     # The slow solver stops a little early now and then.
-    assert (fits.cross_entropies - best).max() < TOL
-    assert (best - fits.cross_entropies).max() < SLOW_TOL
+    assert (fits.losses - best).max() < TOL
+    assert (best - fits.losses).max() < SLOW_TOL
     assert not fits.separated.any()
     assert fits.converged.all()
     return best
@@ -50,7 +50,7 @@ def test_a_strong_binary_feature_beats_a_weaker_one():
     X = np.c_[y ^ (rng.random(2000) < 0.01), y + 0.6 * rng.normal(size=2000)]
     assert AnnealingSelector(1).fit(X, y).subset_.tolist() == [0]
     fits = evaluate_subsets(X, y, [[0], [1]])
-    np.testing.assert_allclose(fits.cross_entropies, [0.0734, 0.4122], atol=5e-5)
+    np.testing.assert_allclose(fits.losses, [0.0734, 0.4122], atol=5e-5)
 
 
 @pytest.mark.parametrize("share", [0.002, 0.01, 0.05])
@@ -62,7 +62,7 @@ def test_the_loss_of_one_binary_feature_is_that_of_a_table(share):
     given = counts / counts.sum(axis=1, keepdims=True)
     expected = -np.sum(counts * np.log(given)) / len(y)
     fits = evaluate_subsets(x[:, None], y, [[0]]).fits
-    np.testing.assert_allclose(fits.cross_entropies, expected, rtol=1e-10)
+    np.testing.assert_allclose(fits.losses, expected, rtol=1e-10)
     slope = np.log(given[1, 1] / given[1, 0]) - np.log(given[0, 1] / given[0, 0])
     np.testing.assert_allclose(fits.coefficients, slope, rtol=1e-6)
 
@@ -229,7 +229,7 @@ def test_a_rare_column_of_one_class_separates_in_part(n_classes, n_rare):
     assert fits.separated.tolist() == [True]
     assert fits.converged.tolist() == [False]
     expected = loss_of_the_rest(noisy[:, None], codes, rare)
-    np.testing.assert_allclose(fits.cross_entropies, expected, atol=TOL)
+    np.testing.assert_allclose(fits.losses, expected, atol=TOL)
     with pytest.warns(UserWarning, match="in part"):
         selector = AnnealingSelector(2, random_state=0).fit(X, codes)
     assert selector.result_.separated[selector.result_.best]
@@ -245,7 +245,7 @@ def test_a_combination_of_two_columns_separates_in_part(n_classes):
     fits = evaluate_subsets(X, codes, [[0, 1, 2]]).fits
     assert fits.separated.tolist() == [True]
     expected = loss_of_the_rest(np.c_[hidden, noisy], codes, rare)
-    np.testing.assert_allclose(fits.cross_entropies, expected, atol=TOL)
+    np.testing.assert_allclose(fits.losses, expected, atol=TOL)
 
 
 def test_two_sorts_of_rows_leave_one_after_the_other():
@@ -260,7 +260,7 @@ def test_two_sorts_of_rows_leave_one_after_the_other():
     fits = evaluate_subsets(np.c_[first, second], y, [[0, 1], [1, 0]]).fits
     assert fits.separated.all()
     left = 294 / 300 * -(146 / 294 * np.log(146 / 294) + 148 / 294 * np.log(148 / 294))
-    np.testing.assert_allclose(fits.cross_entropies, left, atol=TOL)
+    np.testing.assert_allclose(fits.losses, left, atol=TOL)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
@@ -273,8 +273,8 @@ def test_complete_separation_has_no_loss(n_classes, gap):
     X = np.c_[side - 3 * hidden, hidden, rng.normal(size=240)]
     fits = evaluate_subsets(X, codes, [[0, 1], [0, 2], [1, 2]]).fits
     assert fits.separated.tolist() == [True, False, False]
-    assert fits.cross_entropies[0] == 0
-    assert fits.cross_entropies[1:].min() > 0.01
+    assert fits.losses[0] == 0
+    assert fits.losses[1:].min() > 0.01
     with pytest.warns(UserWarning, match="separate"):
         selector = AnnealingSelector(2, random_state=0).fit(X, codes)
     assert selector.subset_.tolist() == [0, 1]
@@ -299,7 +299,7 @@ def test_many_ordered_classes_on_one_feature_are_separated(make):
     X = np.c_[make(rng, codes), rng.normal(size=len(codes))]
     fits = evaluate_subsets(X, codes, [[0]]).fits
     assert fits.separated.tolist() == [True]
-    assert fits.cross_entropies.tolist() == [0.0]
+    assert fits.losses.tolist() == [0.0]
     with pytest.warns(UserWarning, match="separate"):
         selector = AnnealingSelector(1, annealing=Annealing(n_replicas=5), random_state=0).fit(
             X, codes
@@ -332,13 +332,13 @@ def _nasty(n_classes):
 
 
 @pytest.mark.parametrize("best_only", [False, True])
-@pytest.mark.parametrize(("kind", "n_classes"), [(LogisticData, 2), (MultinomialData, 4)])
+@pytest.mark.parametrize(("kind", "n_classes"), [(LogisticFitter, 2), (MultinomialFitter, 4)])
 def test_the_number_of_threads_does_not_change_a_bit(kind, n_classes, best_only):
     X, codes = _nasty(n_classes)
-    data = kind(X, codes, None, within_moments(X, codes, n_classes))
+    data = kind(X, codes, None, criterion_of(X, codes, n_classes))
     for subsets in all_subsets(6):
         one, two = (data.fit(np.array(subsets), best_only=best_only, n_threads=n) for n in (1, 2))
-        names = ("coefficients", "intercepts", "cross_entropies", "separated", "converged")
+        names = ("coefficients", "intercepts", "losses", "separated", "converged")
         for name in (*names, "n_iter"):
             np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 

@@ -108,14 +108,6 @@ def test_summed_class_moments_are_within_moments():
         np.testing.assert_array_equal(getattr(here, name), getattr(summed, name))
 
 
-def test_blocks_are_the_covariances_of_the_subsets():
-    X, codes, _ = rows_of(2, 9)
-    moments = within_moments(X, codes, 2)
-    blocks = moments.blocks(np.array([[0, 4, 7], [8, 1, 2]]))
-    assert blocks.shape == (2, 3, 3)
-    assert blocks[1, 0, 2] == moments.within[8, 2]
-
-
 @pytest.mark.parametrize("constant", [-7e-6, 0.1, 1e8 + 1 / 3])
 def test_a_column_that_never_changes_has_no_variance_over_all_classes(constant, rng):
     # Shares of classes rarely add up to one exactly.

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from safdr import _core
-from safdr._engine.arrays import FloatArray, IntArray, Rows
+from safdr._engine.arrays import FloatArray, IntArray, RowArray
+from safdr._engine.moments import ClassMarginals
 
-# Standardised columns are kept for the fits at hand: those of so many numbers at a time (0.5 GB).
+# Standardised columns are kept for the fits at hand: at most so many numbers at a time (0.5 GB).
 NUMBERS_AT_ONCE = 64_000_000
 
 # Rows that the core handles at a time; the last ones are filled up.
@@ -32,25 +33,12 @@ MOST_DEVIATIONS = 3.0
 BLOCKS_FOR_WILD = 4
 SMALLEST_TYPICAL = 1e-3
 
-# Of sparse rows so many columns are dense at a time.
+# Sparse rows are made dense a few columns at a time.
 SPARSE_COLUMNS_AT_ONCE = 64
 
 
 def distinct_rows(subsets: IntArray) -> tuple[IntArray, IntArray]:
-    """Like np.unique of rows, which takes several times as long for some dozens of them.
-
-    Parameters
-    ----------
-    subsets : ndarray of shape (n_subsets, size)
-        Columns of each subset.
-
-    Returns
-    -------
-    distinct : ndarray of shape (n_distinct, size)
-        In the order in which they come first.
-    inverse : ndarray of shape (n_subsets,)
-        Which of them each subset is.
-    """
+    """Like np.unique of rows, which takes several times as long for some dozens of them."""
     n_subsets, size = subsets.shape
     whole = np.dtype((np.void, size * subsets.itemsize))
     rows = np.ascontiguousarray(subsets).view(whole).ravel().tolist()
@@ -63,22 +51,14 @@ def distinct_rows(subsets: IntArray) -> tuple[IntArray, IntArray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
-    """Columns less their center, over their scale, and a column of ones.
+class StandardisedColumns:
+    """Columns less their center, over their scale, and a column of ones."""
 
-    Attributes
-    ----------
-    Z : ndarray of shape (n_blocks, n_columns + 1, rows of a block)
-        In the order that the compiled fits take.
-    single : ndarray like Z
-        The same in single precision.
-    """
-
-    Z: FloatArray
+    Z: FloatArray  # as the compiled fits take it: (n_blocks, n_columns + 1, rows of a block)
 
     @cached_property
     def single(self) -> NDArray[np.float32]:
-        """Made when asked for."""
+        """Z in single precision."""
         return _core.to_single(self.Z)
 
     @cached_property
@@ -100,66 +80,47 @@ class Portion(NamedTuple):
     """Subsets that are fitted on the same columns."""
 
     subsets: IntArray
-    design: Design
-    #: The subsets by the numbers of their columns in the design.
-    numbered: NDArray[np.int32]
+    columns: StandardisedColumns
+    numbered: NDArray[np.int32]  # the subsets by the places of their members among the columns
 
 
-def middle(X: Rows, mean: FloatArray, scale: FloatArray) -> FloatArray:
+def middle(X: RowArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
     """About the median of each column, which is where most of its values are.
 
     A mean may be far off, by one value of a billion beside ones. Less that mean, all the others
     would be nearly the same number, and what tells them apart lost to rounding.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-        Rows; some hundreds of them, evenly spaced, are looked at.
-    mean, scale : ndarray of shape (n_features,)
-        Weighted means and standard deviations. A median is less than one deviation off the mean;
-        one that is several off is of rows that hardly count.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
     """
     some = X[:: -(-X.shape[0] // ROWS_FOR_MEDIAN)]
     median = np.median(some.toarray() if issparse(some) else some, axis=0)
     return np.where(np.abs(median - mean) <= MOST_DEVIATIONS * scale, median, mean)
 
 
-class StandardisedColumns:
-    """The columns of some rows, standardised for the subsets that are to be fitted.
+class Standardiser:
+    """Rows of several classes, whose columns are standardised for the subsets to be fitted."""
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-        Rows.
-    center, scale : ndarray of shape (n_features,)
-        What is subtracted from the columns, and what they are divided by then.
-    """
-
-    def __init__(self, X: Rows, center: FloatArray, scale: FloatArray) -> None:
+    def __init__(self, X: RowArray, moments: ClassMarginals) -> None:
         self._X = X
-        self._center = center
-        self._scale = scale
+        self._mean, variance = moments.total_variance()
+        scale = np.sqrt(variance)
+        self.scale = np.where(scale > 0, scale, 1.0)
+        self._class_means = moments.mean
 
     def __getstate__(self) -> dict[str, Any]:
         # What is kept can be made anew, and must lie at an address of the core's choice.
         return {name: value for name, value in vars(self).items() if name != "_all"}
 
+    @cached_property
+    def center(self) -> FloatArray:
+        """What is subtracted from the columns before they are divided by their scale."""
+        return middle(self._X, self._mean, self.scale)
+
+    @cached_property
+    def class_means(self) -> FloatArray:
+        """Mean of each class, standardised."""
+        return (self._class_means - self.center) / self.scale
+
     def portions(self, subsets: IntArray) -> Iterator[Portion]:
-        """Subsets with the columns they need, as many at a time as fit into memory.
-
-        Parameters
-        ----------
-        subsets : ndarray of shape (n_subsets, size)
-            Columns of each model.
-
-        Yields
-        ------
-        Portion
-        """
+        """Subsets with the columns they need, as many at a time as fit into memory."""
         n_rows, n_features = self._X.shape
         filled_up = -(-n_rows // BLOCK) * BLOCK
         if filled_up * n_features <= NUMBERS_TO_KEEP:
@@ -167,55 +128,30 @@ class StandardisedColumns:
             return
         for some in portions(subsets, self._X.shape):
             columns, numbered = renumbered(some, n_features)
-            yield Portion(some, self._design(columns), numbered)
+            yield Portion(some, self._standardised(columns), numbered)
 
     @cached_property
-    def _all(self) -> Design:
-        return self._design(np.arange(self._X.shape[1]))
+    def _all(self) -> StandardisedColumns:
+        return self._standardised(np.arange(self._X.shape[1]))
 
-    def _design(self, columns: IntArray) -> Design:
-        return Design(standardised(self._X, self._center, self._scale, columns))
+    def _standardised(self, columns: IntArray) -> StandardisedColumns:
+        return StandardisedColumns(standardised(self._X, self.center, self.scale, columns))
 
 
 def renumbered(
     subsets: NDArray[np.integer[Any]], n_features: int
 ) -> tuple[IntArray, NDArray[np.int32]]:
-    """The features that occur, in order, and the subsets by their places among them.
-
-    Parameters
-    ----------
-    subsets : ndarray of shape (n_subsets, size)
-        Columns of each subset.
-    n_features : int
-        Number of features there are.
-
-    Returns
-    -------
-    columns : ndarray of shape (n_columns,)
-    places : ndarray of shape (n_subsets, size)
-    """
+    """The features that occur, in order, and the subsets by their places among them."""
     occurs = np.zeros(n_features, dtype=bool)
     occurs[subsets] = True
     places = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
     return np.flatnonzero(occurs), places[subsets]
 
 
-def standardised(X: Rows, center: FloatArray, scale: FloatArray, columns: IntArray) -> FloatArray:
-    """Columns less their center, over their scale, and a column of ones.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-        Rows.
-    center, scale : ndarray of shape (n_features,)
-        Of all columns.
-    columns : ndarray of int
-        Those wanted.
-
-    Returns
-    -------
-    ndarray of shape (n_blocks, n_columns + 1, rows of a block)
-    """
+def standardised(
+    X: RowArray, center: FloatArray, scale: FloatArray, columns: IntArray
+) -> FloatArray:
+    """Columns less their center, over their scale, and a column of ones."""
     if not issparse(X):
         return _core.standardise(X, center, scale, columns.astype(np.int32))
     sparse_columns = X[:, columns].tocsc()
@@ -232,19 +168,7 @@ def standardised(X: Rows, center: FloatArray, scale: FloatArray, columns: IntArr
 
 
 def portions(subsets: IntArray, shape: tuple[int, ...]) -> Iterator[IntArray]:
-    """Subsets whose columns fit into memory together, one portion after the other.
-
-    Parameters
-    ----------
-    subsets : ndarray of shape (n_subsets, size)
-        Columns of each model.
-    shape : tuple of int
-        Rows and features.
-
-    Yields
-    ------
-    ndarray of shape (n_some, size)
-    """
+    """Subsets whose columns fit into memory together, one portion after the other."""
     n_rows, n_features = shape
     most = max(NUMBERS_AT_ONCE // n_rows, subsets.shape[1])
     if n_features <= most:

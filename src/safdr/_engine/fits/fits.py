@@ -1,9 +1,8 @@
-"""What chooses the winner among the candidate subsets: models on them, and their losses."""
+"""The record of fitted models, and the contract of what fits them to candidates."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,32 +10,27 @@ from numpy.typing import NDArray
 from safdr._engine.arrays import FloatArray, IntArray
 
 
-class Fits(Protocol):
-    """One model a subset."""
+class Fits(NamedTuple):
+    """One model a subset: entry i of each array belongs to subset i."""
 
-    @property
-    def losses(self) -> FloatArray:
-        """Loss of each model, the smaller the better."""
+    losses: FloatArray  # the smaller the better
+    separated: NDArray[np.bool_]  # whether the optimum lies at infinity
+    converged: NDArray[np.bool_]  # whether the optimum was reached; not so under separation
+    n_iter: IntArray
+    coefficients: FloatArray | Any = None  # slopes: subsets first, features last
+    intercepts: FloatArray | Any = None
+    left: FloatArray | Any = None  # what a rough fit could still take off its loss
 
-    @property
-    def separated(self) -> NDArray[np.bool_]:
-        """Whether the optimum of a model lies at infinity."""
+    @classmethod
+    def of_losses(cls, losses: FloatArray) -> Fits:
+        """Models of which nothing but the loss is known."""
+        nothing = np.zeros(len(losses), dtype=np.int64)
+        return cls(losses, nothing > 0, nothing == 0, nothing)
 
-    @property
-    def converged(self) -> NDArray[np.bool_]:
-        """Whether a model is known to be at its optimum."""
-
-    @property
-    def coefficients(self) -> FloatArray | None:
-        """Slopes of linear models: subsets first, features last."""
-
-    @property
-    def intercepts(self) -> FloatArray | None:
-        """Their intercepts."""
-
-    @property
-    def n_iter(self) -> IntArray:
-        """Iterations of each fit."""
+    def take(self, which: IntArray) -> Fits:
+        """The models of some subsets, in the order asked for."""
+        some: list[Any] = [None if each is None else each[which] for each in self]
+        return Fits(*some)
 
 
 class Fitter(Protocol):
@@ -50,94 +44,59 @@ class Fitter(Protocol):
         """Fit a model to each subset; to the end only the best, where that is all that counts.
 
         The subsets then come in order of preference: of those with equal losses the first one is
-        the best. After one that no other can beat they need not be fitted:
-        their losses and coefficients are NaN, not separated, without iterations.
+        the best. One that no other can beat has won. Those after it are not fitted: their losses
+        and coefficients are NaN, not separated, without iterations.
         """
 
     def baseline(self) -> float:
         """Loss of the model without features."""
 
 
-@dataclass(frozen=True, eq=False)
-class PaddedFits:
-    """Models on subsets of several lengths; coefficients are filled up with zeros."""
+def from_core(
+    theta: FloatArray,
+    losses: FloatArray,
+    separated: NDArray[np.bool_],
+    converged: NDArray[np.bool_],
+    left: FloatArray,
+    n_iter: IntArray,
+) -> Fits:
+    """What the core returns; it keeps slopes and intercepts in one array."""
+    return Fits(losses, separated, converged, n_iter, theta[..., :-1], theta[..., -1], left)
 
-    losses: FloatArray
-    separated: NDArray[np.bool_]
-    converged: NDArray[np.bool_]
-    coefficients: FloatArray | None
-    intercepts: FloatArray | None
-    n_iter: IntArray
 
-
-def reordered(fits: Fits, order: IntArray) -> PaddedFits:
-    """Take the models in another order.
-
-    Parameters
-    ----------
-    fits : Fits
-        One model a subset.
-    order : ndarray of shape (n_subsets,)
-        Which of them comes where.
-
-    Returns
-    -------
-    PaddedFits
-    """
-    slopes, offsets = fits.coefficients, fits.intercepts
-    return PaddedFits(
-        losses=fits.losses[order],
-        separated=fits.separated[order],
-        converged=fits.converged[order],
-        coefficients=None if slopes is None else slopes[order],
-        intercepts=None if offsets is None else offsets[order],
-        n_iter=fits.n_iter[order],
-    )
+def theta_of(fits: Fits, which: IntArray) -> FloatArray:
+    """Slopes and intercepts of some models, as the core takes them to start from."""
+    some = fits.take(which)
+    return np.concatenate([some.coefficients, some.intercepts[..., None]], axis=-1)
 
 
 def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads: int) -> Fits:
-    """Fit a model to each subset, where rows may be filled up with -1.
-
-    Parameters
-    ----------
-    fitter : Fitter
-        What to fit.
-    subsets : ndarray of shape (n_subsets, longest)
-        Features of each subset, then -1.
-    best_only, n_threads
-        As `Fitter.fit` takes them.
-
-    Returns
-    -------
-    Fits
-    """
-    lengths = np.sum(subsets >= 0, axis=1)
-    if lengths.min() == subsets.shape[1]:
+    """Fit a model to each subset, where rows may be filled up with -1."""
+    lengths, longest = np.sum(subsets >= 0, axis=1), subsets.shape[1]
+    if lengths.min() == longest:
         return fitter.fit(subsets, best_only=best_only, n_threads=n_threads)
-    parts = {
-        int(length): fitter.fit(
-            subsets[lengths == length, :length],
-            best_only=best_only,
-            n_threads=n_threads,
-        )
-        for length in np.unique(lengths)
-    }
-    return _joined(parts, lengths, subsets.shape[1])
+    rows, parts = [], []
+    for length in np.unique(lengths):
+        rows.append(np.flatnonzero(lengths == length))
+        some = subsets[rows[-1], :length]
+        fits = fitter.fit(some, best_only=best_only, n_threads=n_threads)
+        parts.append(_padded(fits, longest))
+    return joined(parts).take(np.argsort(np.concatenate(rows)))
 
 
-def _joined(parts: dict[int, Fits], lengths: IntArray, longest: int) -> PaddedFits:
-    """The fits of each length, back in the order of the subsets."""
-    order = np.argsort(np.concatenate([np.flatnonzero(lengths == n) for n in parts]))
-    fits = list(parts.values())
-    slopes = [part.coefficients for part in fits if part.coefficients is not None]
-    offsets = [part.intercepts for part in fits if part.intercepts is not None]
-    padded = [np.pad(s, [(0, 0)] * (s.ndim - 1) + [(0, longest - s.shape[-1])]) for s in slopes]
-    joined = PaddedFits(
-        losses=np.concatenate([part.losses for part in fits]),
-        separated=np.concatenate([part.separated for part in fits]),
-        converged=np.concatenate([part.converged for part in fits]),
-        coefficients=np.concatenate(padded) if padded else None,
-        intercepts=np.concatenate(offsets) if offsets else None,
-        n_iter=np.concatenate([part.n_iter for part in fits]),
-    )
-    return reordered(joined, order)
+def joined(parts: list[Fits]) -> Fits:
+    """Fits of one part of the subsets after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    together = zip(*parts, strict=True)
+    arrays: list[Any] = [None if each[0] is None else np.concatenate(each) for each in together]
+    return Fits(*arrays)
+
+
+def _padded(fits: Fits, longest: int) -> Fits:
+    """Coefficients filled up with zeros."""
+    if fits.coefficients is None:
+        return fits
+    slopes = fits.coefficients
+    width = [(0, 0)] * (slopes.ndim - 1) + [(0, longest - slopes.shape[-1])]
+    return fits._replace(coefficients=np.pad(slopes, width))

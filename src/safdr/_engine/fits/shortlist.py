@@ -10,35 +10,30 @@ The first one that separates the classes completely has won: those after it are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from safdr._engine.arrays import IntArray
+from safdr._engine.fits.fits import Fits, joined
 
 # A fit may be the best whose distance to it is less than so many times what it has left.
 CONTENDER = 10.0
 
-# One entry a subset: coefficients, cross-entropies, whether separated, whether converged, what is
-# left, steps.
-Fitted = list[NDArray[Any]]
-
 
 def fit_shortlist(
     n_subsets: int,
-    rough: Callable[[slice, Fitted | None], Fitted],
-    finish: Callable[[IntArray, Fitted], Fitted],
+    rough: Callable[[slice, Fits | None], Fits],
+    finish: Callable[[IntArray, Fits], Fits],
     rounding: float = 0.0,
-) -> Fitted:
+) -> Fits:
     """Fit subsets, in order of preference, as far as it takes to know the best.
 
     `rough` gets the numbers of some subsets, and the incumbent's fit once it is there; `finish`
-    those that go on, and all fits so far. Cross-entropies of rough fits may be off by `rounding`,
-    apart from what is left.
+    those that go on, and all fits so far. Losses of rough fits may be off by `rounding`, apart from
+    what is left.
     """
 
-    def parts() -> Iterator[Fitted]:
+    def parts() -> Iterator[Fits]:
         incumbent = rough(slice(0, 1), None)
         yield incumbent
         if n_subsets > 1:
@@ -49,33 +44,31 @@ def fit_shortlist(
     return fits
 
 
-def in_turn(parts: Iterable[Fitted], n_subsets: int, *, best_only: bool) -> Fitted:
+def in_turn(parts: Iterable[Fits], n_subsets: int, *, best_only: bool) -> Fits:
     """Join the fits of parts of the subsets; with `best_only` those up to complete separation."""
-    done: list[Fitted] = []
+    done: list[Fits] = []
     n_left = n_subsets
     for part in parts:
         done.append(part)
-        n_left -= len(part[1])
-        if best_only and not part[1].all():
+        n_left -= len(part.losses)
+        if best_only and not part.losses.all():
             break
     if n_left:
-        done.append([np.zeros((n_left, *some.shape[1:]), some.dtype) for some in done[0]])
-    fits = done[0] if len(done) == 1 else [np.concatenate(some) for some in zip(*done, strict=True)]
+        done.append(Fits(*(np.zeros((n_left, *some.shape[1:]), some.dtype) for some in done[0])))
+    fits = joined(done)
     if best_only:
         forget_after_separation(fits)
     return fits
 
 
-def fit_contenders(
-    fits: Fitted, finish: Callable[[IntArray], Fitted], rounding: float = 0.0
-) -> None:
+def fit_contenders(fits: Fits, finish: Callable[[IntArray], Fits], rounding: float = 0.0) -> None:
     """Fit to the end those that may be the best, until the best is one that was."""
-    _, cross_entropies, separated, converged, left, _ = fits
-    finished = separated | converged
+    losses = fits.losses
+    finished = fits.separated | fits.converged
     while True:
-        least = cross_entropies - np.where(finished, 0.0, CONTENDER * left + rounding)
+        least = losses - np.where(finished, 0.0, CONTENDER * fits.left + rounding)
         # Where the classes are separated completely nothing is left to do.
-        hopeful = (least <= np.fmin.reduce(cross_entropies)) & (cross_entropies > 0)
+        hopeful = (least <= np.fmin.reduce(losses)) & (losses > 0)
         contenders = np.flatnonzero(hopeful & ~finished)
         if not len(contenders):
             return
@@ -84,24 +77,24 @@ def fit_contenders(
         forget_after_separation(fits)
 
 
-def carry_on(fits: Fitted, numbers: IntArray, finish: Callable[[IntArray], Fitted]) -> None:
+def carry_on(fits: Fits, numbers: IntArray, finish: Callable[[IntArray], Fits]) -> None:
     """Fit some of the subsets to the end, and write what is known then."""
     if not len(numbers):
         return
     final = finish(numbers)
-    final[-1] += fits[-1][numbers]  # steps
+    final = final._replace(n_iter=final.n_iter + fits.n_iter[numbers])
     for all_of_them, some in zip(fits, final, strict=True):
         all_of_them[numbers] = some
 
 
-def forget_after_separation(fits: Fitted) -> None:
+def forget_after_separation(fits: Fits) -> None:
     """Leave no trace of fits after the first that separates the classes completely.
 
     Some may have been made, by other threads or in another order: the answer must not tell. They
     become NaN, without steps.
     """
-    if fits[1].all():
+    if fits.losses.all():
         return
-    rest = int(np.argmin(fits[1] != 0.0)) + 1
+    rest = int(np.argmin(fits.losses != 0.0)) + 1
     for some in fits:
         some[rest:] = np.nan if some.dtype.kind == "f" else 0

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.sparse import issparse
 
-from safdr._engine.arrays import FloatArray, IntArray, Rows
+from safdr._engine.arrays import FloatArray, IntArray, RowArray
 
 # Rows handled at a time: enough for the matrix product to run at full speed, and few enough to stay
 # in cache. On 100 000 x 400 rows 1 to 4 MB took the same time; the rest was slower.
@@ -34,7 +34,7 @@ class RowBlock(NamedTuple):
     rows: FloatArray
 
 
-def row_blocks(X: Rows, rows: IntArray, sample_weight: FloatArray | None) -> Iterator[RowBlock]:
+def row_blocks(X: RowArray, rows: IntArray, sample_weight: FloatArray | None) -> Iterator[RowBlock]:
     """The given rows of X in blocks; each may overwrite the one before."""
     X = X.tocsr() if issparse(X) else X
     # One buffer for all blocks, where that serves: fresh memory costs a fifth of the time. (Of an
@@ -100,7 +100,7 @@ class ScatterSum:
             self._group, self._product = np.empty_like(out), np.empty_like(out)
 
     def add_rows(
-        self, X: Rows, rows: IntArray, sample_weight: FloatArray | None, *, divide: bool = True
+        self, X: RowArray, rows: IntArray, sample_weight: FloatArray | None, *, divide: bool = True
     ) -> tuple[float, FloatArray, FloatArray]:
         """Add the scatter of the given rows, divided by their weight unless told.
 

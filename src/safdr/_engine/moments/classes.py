@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safdr._engine.arrays import FloatArray, IntArray, Rows
+from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.moments.blocks import ScatterSum
 from safdr._engine.moments.within import WithinMoments
 
@@ -50,7 +50,7 @@ class ClassMoments:
 
 
 def class_moments(
-    X: Rows, codes: IntArray, n_classes: int, sample_weight: FloatArray | None = None
+    X: RowArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None = None
 ) -> ClassMoments:
     """Class moments of the rows of X, each row read once; -1 as a code leaves a row out."""
     n_features = X.shape[1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr._engine.arrays import FloatArray, IntArray, Rows
+from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.moments.blocks import ScatterSum, block_mean, joined_mean, row_blocks, weight_of
 from safdr._engine.moments.sparse import ShiftedRows, mostly_zero
 
@@ -54,13 +54,9 @@ class JointMoments(JointMarginals):
             self.weight, self.mean, self.output_mean, self.output_variance, self.cross
         )
 
-    def blocks(self, subsets: IntArray) -> FloatArray:
-        """The part of `covariance` of each subset, of shape (n_subsets, size, size)."""
-        return self.covariance[subsets[:, :, None], subsets[:, None, :]]
-
 
 def joint_moments(
-    X: Rows,
+    X: RowArray,
     Y: FloatArray,
     sample_weight: FloatArray | None = None,
     *,
@@ -100,7 +96,7 @@ def joint_moments(
 
 def _of_blocks(
     covariance: FloatArray,
-    X: Rows,
+    X: RowArray,
     rows: IntArray,
     sample_weight: FloatArray | None,
     outputs: FloatArray,
@@ -128,7 +124,7 @@ def _of_blocks(
 
 def _of_sparse_rows(
     covariance: FloatArray,
-    X: Rows,
+    X: RowArray,
     rows: IntArray,
     sample_weight: FloatArray | None,
     outputs: FloatArray,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from safdr._engine.arrays import FloatArray, IntArray, Rows
+from safdr._engine.arrays import FloatArray, IntArray, RowArray
 
 # Features whose products with all others are made dense at a time: 10 MB of 5000 features. (128
 # took half as long again, 512 the same.)
@@ -16,7 +16,7 @@ FEATURES_AT_ONCE = 256
 MOST_ENTRIES = 0.2
 
 
-def mostly_zero(X: Rows) -> bool:
+def mostly_zero(X: RowArray) -> bool:
     """Whether the rows are sparse, not only by their form."""
     return sparse.issparse(X) and X.nnz <= MOST_ENTRIES * X.shape[0] * X.shape[1]
 
@@ -35,7 +35,7 @@ class SparseScatterSum:
         out[:] = 0.0
 
     def add_rows(
-        self, X: Rows, rows: IntArray, sample_weight: FloatArray | None
+        self, X: RowArray, rows: IntArray, sample_weight: FloatArray | None
     ) -> tuple[float, FloatArray, FloatArray]:
         """Add the covariance of the given rows.
 
@@ -68,7 +68,7 @@ class ShiftedRows:
         Weight of each row of X; None means one.
     """
 
-    def __init__(self, X: Rows, rows: IntArray, sample_weight: FloatArray | None) -> None:
+    def __init__(self, X: RowArray, rows: IntArray, sample_weight: FloatArray | None) -> None:
         columns = sparse.csc_array(X[rows], dtype=np.float64)
         columns.sum_duplicates()
         weight = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
@@ -108,7 +108,7 @@ class ShiftedRows:
         return product
 
 
-def _shift(columns: Rows, weight: FloatArray) -> FloatArray:
+def _shift(columns: RowArray, weight: FloatArray) -> FloatArray:
     """Mean of the columns that have no zero, and exactly the value of those that never change."""
     shift = np.zeros(columns.shape[1])
     for j in np.flatnonzero(np.diff(columns.indptr) == len(weight)):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safdr._engine.arrays import FloatArray, IntArray, Rows
+from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.moments.blocks import ScatterSum, joined_mean
 from safdr._engine.moments.sparse import SparseScatterSum, mostly_zero
 
@@ -36,13 +36,9 @@ class WithinMoments(ClassMarginals):
         """What is left without the covariances."""
         return ClassMarginals(self.weight, self.mean, self.squares)
 
-    def blocks(self, subsets: IntArray) -> FloatArray:
-        """The part of `within` that belongs to each subset, of shape (n_subsets, size, size)."""
-        return self.within[subsets[:, :, None], subsets[:, None, :]]
-
 
 def within_moments(
-    X: Rows,
+    X: RowArray,
     codes: IntArray,
     n_classes: int,
     sample_weight: FloatArray | None = None,
