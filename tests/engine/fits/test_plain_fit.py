@@ -142,7 +142,7 @@ def assert_proved(X, codes, weight=None):
     loss, left, largest = proof(X, codes, weight, fits.coefficients[0], fits.intercepts[0])
     assert largest < 1
     assert left < TOL
-    assert abs(loss - fits.cross_entropies[0]) < TOL
+    assert abs(loss - fits.losses[0]) < TOL
     assert fits.converged.tolist() == [True]
     assert fits.separated.tolist() == [False]
 
