@@ -10,32 +10,17 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from safdr._engine.arrays import IntArray
+from safdr.errors import ParameterError
 
-WANTED = "cv must give pairs (training rows, test rows), each as row numbers or as a mask"
+WANTED = "must give pairs (training rows, test rows), each as row numbers or as a mask"
 
 
 def splits_of(
     cv: Any, X: Any, y: NDArray[Any], *, classifier: bool, **params: Any
 ) -> list[tuple[IntArray, IntArray]]:
-    """Row numbers of the training and the test rows of each split.
-
-    Parameters
-    ----------
-    cv : int, cross-validation generator or iterable
-        As given by the user.
-    X, y : array-like
-        The rows.
-    classifier : bool
-        Whether an int means stratified folds.
-    **params
-        For the splitter, such as `groups`.
-
-    Returns
-    -------
-    list of (train, test)
-    """
+    """Row numbers of the training and the test rows of each split."""
     if isinstance(cv, np.ndarray) and cv.ndim == 0:
-        raise ValueError(f"{WANTED}, or be an int; got {cv!r}.")
+        raise ParameterError("cv", f"{WANTED}, or be an int; got {{cv!r}}.", cv=cv)
     given = cv
     if not isinstance(cv, Iterable) or hasattr(cv, "split"):
         given = check_cv(cv, y, classifier=classifier).split(X, y, **params)
@@ -43,7 +28,9 @@ def splits_of(
         (_row_numbers(train, len(y)), _row_numbers(test, len(y))) for train, test in _pairs(given)
     ]
     if not splits:
-        raise ValueError(f"cv must give at least one split of the rows; cv={cv!r} gave none.")
+        raise ParameterError(
+            "cv", "must give at least one split of the rows; cv={given!r} gave none.", given=cv
+        )
     return splits
 
 
@@ -51,7 +38,7 @@ def _pairs(splits: Any) -> Iterator[tuple[Any, Any]]:
     """Each split, if it is a pair."""
     for split in splits:
         if not isinstance(split, tuple | list) or len(split) != 2:
-            raise ValueError(f"{WANTED}; got {split!r}.")
+            raise ParameterError("cv", f"{WANTED}; got {{split!r}}.", split=split)
         yield split[0], split[1]
 
 
@@ -59,10 +46,12 @@ def _row_numbers(given: Any, n_rows: int) -> IntArray:
     """Row numbers out of what stands for them."""
     rows = np.asarray(given)
     if rows.size == 0 and rows.ndim == 1:
-        raise ValueError(f"{WANTED}, none of them empty; got {given!r}.")
+        raise ParameterError("cv", f"{WANTED}, none of them empty; got {{given!r}}.", given=given)
     if rows.ndim != 1 or rows.dtype.kind not in "iub":
-        raise ValueError(f"{WANTED}; got {given!r}.")
+        raise ParameterError("cv", f"{WANTED}; got {{given!r}}.", given=given)
     try:
         return np.arange(n_rows)[rows]
     except IndexError as error:
-        raise ValueError(f"{WANTED} of the {n_rows} rows of X; but {error}.") from None
+        raise ParameterError(
+            "cv", f"{WANTED} of the {n_rows} rows of X; but {{error}}.", error=str(error)
+        ) from None

@@ -46,7 +46,7 @@ def constrain(options: ConstraintOptions, prepared: Prepared) -> Constraining:
         "always_include": finder.columns("--always-include", options.always_include),
         "never_include": finder.excluded(options.never_include, options.always_include, groups),
         "groups": groups,
-        "at_most_one_of": [finder.rivals(names, groups) for names in sets],
+        "at_most_one_of": [finder.one_of(names, groups) for names in sets],
     }
     parameters = {
         "feature_cost": finder.costs(costs),
@@ -164,7 +164,7 @@ class _Finder:
             )
         return sorted(columns)
 
-    def rivals(self, names: Sequence[str], groups: Mapping[str, list[int]]) -> list[int]:
+    def one_of(self, names: Sequence[str], groups: Mapping[str, list[int]]) -> list[int]:
         """One feature for each group, of which a set may have one."""
         group_of = {j: title for title, members in groups.items() for j in members}
         found: dict[int, str] = {}
