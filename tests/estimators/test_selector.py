@@ -219,8 +219,9 @@ def test_a_clone_is_unfitted_and_finds_the_same(two_classes):
 IN_A_FRESH_PROCESS = """
 import sys, joblib
 X, y = joblib.load(sys.argv[1])
-from safdr import AnnealingSelector
-selector = AnnealingSelector(3, n_replicas=10, max_steps=10, random_state=0, n_jobs=2).fit(X, y)
+from safdr import Annealing, AnnealingSelector
+quick = Annealing(n_replicas=10, max_steps=10)
+selector = AnnealingSelector(3, annealing=quick, random_state=0, n_jobs=2).fit(X, y)
 joblib.dump(selector.result_, sys.argv[2])
 """
 

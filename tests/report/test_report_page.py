@@ -220,9 +220,10 @@ def test_a_page_needs_no_matplotlib():
     code = """
 import sys; sys.modules["matplotlib"] = None
 import numpy as np
-from safdr import AnnealingSelectorCV, SelectionReport
+from safdr import Annealing, AnnealingSelectorCV, SelectionReport
 X = np.random.default_rng(0).normal(size=(60, 4)); y = X[:, 0] + np.tile([1, -1], 30) > 0
-search = AnnealingSelectorCV(max_features=3, n_replicas=5, max_steps=5, random_state=0).fit(X, y)
+quick = Annealing(n_replicas=5, max_steps=5)
+search = AnnealingSelectorCV(max_features=3, annealing=quick, random_state=0).fit(X, y)
 print(len(SelectionReport.from_estimator(search, X, y).to_html()))
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True)
