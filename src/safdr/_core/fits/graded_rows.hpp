@@ -20,7 +20,8 @@ class GradedRows {
   GradedRows(std::int64_t n_columns, std::int64_t n_rows)
       : n_(n_columns), capacity_(n_ + std::min(n_rows, kAtATime)),
         rows_(static_cast<std::size_t>(capacity_ * (n_ + 1))), columns_(rows_.size()),
-        order_(static_cast<std::size_t>(n_)) {}
+        order_(static_cast<std::size_t>(n_)), by_size_(static_cast<std::size_t>(capacity_)),
+        scale_(static_cast<std::size_t>(n_ + 1)), size_(by_size_.size()) {}
 
   bool full() const { return n_rows_ == capacity_; }
 
@@ -31,7 +32,7 @@ class GradedRows {
   // column is among them of which the others leave no more than its noise. By number, the first of those that could
   // stand for each other does.
   SAFDR_INLINE void fold(const double* noise, bool by_number) {
-    const std::vector<double> scale = sort_rows();
+    sort_rows();
     std::iota(order_.begin(), order_.end(), 0);
     for (rank_ = 0; rank_ < n_rows_; ++rank_) {
       std::int64_t best = -1;
@@ -39,7 +40,7 @@ class GradedRows {
       for (std::int64_t i = rank_; i < n_; ++i) {
         const double* a = column(order_[i]);
         const double norm = std::sqrt(product(a, a));
-        if (!(norm * scale[order_[i]] > noise[order_[i]])) continue;
+        if (!(norm * scale_[order_[i]] > noise[order_[i]])) continue;
         if (best >= 0 && !(by_number ? order_[i] < order_[best] : norm > largest)) continue;
         best = i;
         largest = norm;
@@ -50,7 +51,7 @@ class GradedRows {
     }
     n_rows_ = rank_;
     for (std::int64_t i = 0; i < rank_; ++i) {
-      for (std::int64_t j = 0; j <= n_; ++j) row(i)[j] = scale[j] * column(j)[i];
+      for (std::int64_t j = 0; j <= n_; ++j) row(i)[j] = scale_[j] * column(j)[i];
     }
   }
 
@@ -91,23 +92,25 @@ class GradedRows {
     return sum;
   }
 
-  // Columns in units of their mean absolute number, which are returned: one with few large numbers then comes before
-  // those that would spread these over all rows.
-  SAFDR_INLINE std::vector<double> sort_rows() {
-    std::vector<double> scale(static_cast<std::size_t>(n_ + 1), 1.0), size(static_cast<std::size_t>(n_rows_));
-    std::vector<std::int64_t> by_size(size.size());
+  // Columns in units of their mean absolute number: one with few large numbers then comes before those that would
+  // spread these over all rows.
+  SAFDR_INLINE void sort_rows() {
+    std::fill_n(size_.begin(), n_rows_, 0.0);
+    std::fill(scale_.begin(), scale_.end(), 1.0);
     for (std::int64_t j = 0; j < n_; ++j) {
       double sum = 0.0;
       for (std::int64_t i = 0; i < n_rows_; ++i) sum += std::abs(row(i)[j]);
-      if (sum > 0.0) scale[j] = sum / static_cast<double>(n_rows_);
-      for (std::int64_t i = 0; i < n_rows_; ++i) size[i] = std::max(size[i], std::abs(row(i)[j]) / scale[j]);
+      if (sum > 0.0) scale_[j] = sum / static_cast<double>(n_rows_);
+      for (std::int64_t i = 0; i < n_rows_; ++i) size_[i] = std::max(size_[i], std::abs(row(i)[j]) / scale_[j]);
     }
-    std::iota(by_size.begin(), by_size.end(), 0);
-    std::ranges::stable_sort(by_size, [&](auto a, auto b) { return size[a] > size[b]; });
+    const auto last = by_size_.begin() + n_rows_;
+    std::iota(by_size_.begin(), last, 0);
+    // Not stable_sort, which takes memory.
+    std::sort(by_size_.begin(), last,
+              [&](auto a, auto b) { return size_[a] != size_[b] ? size_[a] > size_[b] : a < b; });
     for (std::int64_t j = 0; j <= n_; ++j) {
-      for (std::int64_t i = 0; i < n_rows_; ++i) column(j)[i] = row(by_size[i])[j] / scale[j];
+      for (std::int64_t i = 0; i < n_rows_; ++i) column(j)[i] = row(by_size_[i])[j] / scale_[j];
     }
-    return scale;
   }
 
   // Leaves of the next column, which has this norm, one number, and turns the others along with it.
@@ -128,8 +131,9 @@ class GradedRows {
 
   const std::int64_t n_, capacity_;
   std::int64_t n_rows_ = 0, rank_ = 0;
-  std::vector<double> rows_, columns_;  // by rows, right-hand side last; sorted and scaled, by columns
-  std::vector<std::int64_t> order_;
+  std::vector<double> rows_, columns_;         // by rows, right-hand side last; sorted and scaled, by columns
+  std::vector<std::int64_t> order_, by_size_;  // of columns; of rows
+  std::vector<double> scale_, size_;           // of columns; of rows, in these units
 };
 
 }  // namespace safdr
