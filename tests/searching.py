@@ -3,13 +3,13 @@
 import numpy as np
 
 from safdr._engine.search import Search
-from safdr._estimators.training_data import ClassRows
+from safdr._estimators.training_data import ClassData
 
 
 def class_rows(X, y, sample_weight=None):
     """Training data without checks."""
     classes, codes = np.unique(y, return_inverse=True)
-    return ClassRows(X, y, sample_weight, codes.astype(np.int64), classes)
+    return ClassData(X, y, sample_weight, codes.astype(np.int64), classes)
 
 
 def class_search(X, y, **how):

@@ -8,10 +8,8 @@ if TYPE_CHECKING:
     from safdr._estimators.moments import Moments
     from safdr._estimators.parameters import Annealing, Constraints
     from safdr._estimators.path import anneal_path
-    from safdr._estimators.regressor_selector import AnnealingRegressorSelector
-    from safdr._estimators.regressor_selector_cv import AnnealingRegressorSelectorCV
-    from safdr._estimators.selector import AnnealingSelector
-    from safdr._estimators.selector_cv import AnnealingSelectorCV
+    from safdr._estimators.selector import AnnealingRegressorSelector, AnnealingSelector
+    from safdr._estimators.selector_cv import AnnealingRegressorSelectorCV, AnnealingSelectorCV
     from safdr._estimators.user_criterion import CrossValidatedScore
     from safdr._estimators.validation import SeparationWarning
     from safdr.display import (
@@ -30,8 +28,8 @@ __version__ = "0.1.0"
 # Loaded at first use: the command line must answer --help before scikit-learn has loaded.
 _HOME = {
     "Annealing": "_estimators.parameters",
-    "AnnealingRegressorSelector": "_estimators.regressor_selector",
-    "AnnealingRegressorSelectorCV": "_estimators.regressor_selector_cv",
+    "AnnealingRegressorSelector": "_estimators.selector",
+    "AnnealingRegressorSelectorCV": "_estimators.selector_cv",
     "AnnealingResult": "result",
     "AnnealingSelector": "_estimators.selector",
     "AnnealingSelectorCV": "_estimators.selector_cv",

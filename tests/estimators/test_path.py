@@ -124,3 +124,14 @@ def test_a_bad_setting_is_named(two_classes, setting, value):
 def test_an_unknown_setting_is_an_error(two_classes):
     with pytest.raises(TypeError, match="n_sweeps"):
         anneal_path(*two_classes, [1], n_sweeps=3)
+
+
+def test_regression_has_no_class_weights(two_classes):
+    X, _ = two_classes
+    with pytest.raises(ValueError, match="class_weight is for labels; got 'balanced'"):
+        anneal_path(X, X[:, 0], [1], task="regression", class_weight="balanced")
+
+
+def test_a_target_is_needed(two_classes):
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        anneal_path(two_classes[0], None, [1])

@@ -31,8 +31,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from safdr import Annealing, AnnealingSelector, AnnealingSelectorCV
-from safdr._estimators.auc import score_by_roc_auc
 from safdr._estimators.parameters import seed_from
+from safdr._estimators.scoring import score_by_roc_auc
 
 # Quick settings: what is tested here is not how well they anneal.
 QUICK = {"annealing": Annealing(n_replicas=10, max_steps=15)}

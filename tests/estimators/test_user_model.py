@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from safdr import Annealing, AnnealingRegressorSelector, AnnealingSelector, AnnealingSelectorCV
-from safdr._estimators.training_data import ClassRows, MeasuredRows
+from safdr._estimators.training_data import ClassData, MeasuredData
 from safdr._estimators.user_model import ModelPick, own_loss
 
 
@@ -35,7 +35,7 @@ def cancer():
 
 
 def class_rows(X, y, weight=None):
-    return ClassRows(X, y, weight, y.astype(np.int64), np.unique(y))
+    return ClassData(X, y, weight, y.astype(np.int64), np.unique(y))
 
 
 def test_the_loss_is_that_of_held_out_rows(cancer):
@@ -144,7 +144,7 @@ def test_a_regressor_is_judged_by_its_own_loss(model, name):
 )
 def test_the_loss_of_a_regressor_is_what_it_says(model, loss):
     X, y = load_diabetes(return_X_y=True)
-    pick = ModelPick(model, MeasuredRows(X, y, None), seed=0)
+    pick = ModelPick(model, MeasuredData(X, y, None), seed=0)
     parts, sizes = [], []
     for train, test in pick._splits:
         model.fit(X[train][:, [2, 8]], y[train])

@@ -218,7 +218,7 @@ def test_rows_that_vary_only_without_weight_are_constant():
 
 def test_a_path_takes_no_single_size():
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
-    with pytest.raises(ValueError, match="anneal_path takes no n_features_to_select"):
+    with pytest.raises(TypeError, match="n_features_to_select"):
         anneal_path(X, y, [1], n_features_to_select=None)
 
 

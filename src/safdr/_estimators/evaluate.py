@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from safdr._engine.annealing.chains import subset_values
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._estimators.parameters import n_workers
-from safdr._estimators.path import selector_for
+from safdr._estimators.parameters import check_values, n_workers
+from safdr._estimators.training_data import TrainingData, check_task
+from safdr._estimators.validation import SeenColumns
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,20 +108,27 @@ def evaluate_subsets(
     >>> evaluation.cross_entropies.round(3).tolist()
     [0.089, 0.192]
     """
-    template = selector_for(task, ridge=ridge, n_jobs=n_jobs)
-    rows = template._usable(template._validate_rows(X, y, sample_weight))
-    wanted = _check_subsets(subsets, rows.X.shape[1])
-    criterion: Any = rows.criterion(float(template.ridge))
-    fitter = rows.fitter(criterion)
+    kind = check_task(task)
+    check_values("evaluate_subsets", {"ridge": ridge, "n_jobs": n_jobs})
+    data = kind.validate(SeenColumns(), X, y, sample_weight).usable()
+    return evaluate(data, check_subsets(subsets, data.X.shape[1]), float(ridge), n_jobs)
+
+
+def evaluate(
+    data: TrainingData, subsets: IntArray, ridge: float, n_jobs: int | None
+) -> SubsetEvaluation:
+    """The same on training data, for subsets that are known to be some."""
+    criterion = data.criterion(ridge)
+    fitter = data.fitter(criterion)
     return SubsetEvaluation(
-        subsets=wanted,
-        criterion_values=subset_values(criterion, wanted),
-        fits=fitter.fit(wanted, n_threads=n_workers(n_jobs)),
+        subsets=subsets,
+        criterion_values=subset_values(criterion, subsets),
+        fits=fitter.fit(subsets, n_threads=n_workers(n_jobs)),
         loss_name=fitter.loss_name,
     )
 
 
-def _check_subsets(subsets: Any, n_features: int) -> IntArray:
+def check_subsets(subsets: Any, n_features: int) -> IntArray:
     """Index array of subsets, one a row, without repetition within a row."""
     try:
         wanted = np.atleast_2d(np.asarray(subsets))

@@ -6,17 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr._estimators.evaluate import check_subsets, evaluate
+from safdr._estimators.plan import SearchPlan
+from safdr._estimators.training_data import TrainingData
 from safdr.result import FeatureGroups
 
 
-def feature_groups(selector: Any) -> FeatureGroups:
-    """The features of a fitted selector."""
-    allowed = selector._constraints()
-    titles = _titles(selector)
+def feature_groups(plan: SearchPlan, seen: Any) -> FeatureGroups:
+    """What counts as one feature."""
+    allowed = plan.allowed(seen)
+    titles = _titles(plan, seen)
     return FeatureGroups(
         columns=allowed.units,
         titles=tuple(
@@ -28,52 +30,41 @@ def feature_groups(selector: Any) -> FeatureGroups:
     )
 
 
-def random_subsets(selector: Any, n: int, random_state: Any) -> list[IntArray]:
-    """Random subsets of the chosen size, as the constraints allow."""
+def random_subsets(
+    plan: SearchPlan, seen: Any, size: int, n: int, random_state: Any
+) -> list[IntArray]:
+    """Random subsets of a size, as the constraints allow."""
     seed = check_random_state(random_state).randint(2**32, dtype="u8")
-    allowed = selector._constraints()
-    selections = allowed.random(int(selector.n_features_), n, np.random.default_rng(seed))
+    allowed = plan.allowed(seen)
+    selections = allowed.random(size, n, np.random.default_rng(seed))
     return [allowed.columns_of(selection) for selection in selections]
 
 
 def measure_subsets(
-    selector: Any, X: Any, y: Any, subsets: Sequence[IntArray], sample_weight: Any, n_jobs: Any
+    plan: SearchPlan,
+    seen: Any,
+    data: TrainingData,
+    subsets: Sequence[IntArray],
+    n_jobs: int | None,
 ) -> tuple[FloatArray, FloatArray]:
     """Criterion values, less the cost, and losses of subsets that may differ in length."""
-    from safdr._estimators.evaluate import evaluate_subsets
-
-    how = {
-        "task": "classification" if hasattr(selector, "classes_") else "regression",
-        "sample_weight": _row_weights(selector, X, y, sample_weight),
-        "ridge": selector.ridge,
-        "n_jobs": n_jobs,
-    }
     lengths = np.array([len(subset) for subset in subsets])
     values, losses = np.empty((2, len(subsets)))
     for length in np.unique(lengths):
         same = np.flatnonzero(lengths == length).tolist()
-        measured = evaluate_subsets(X, y, np.array([subsets[i] for i in same]), **how)
+        some = check_subsets(np.array([subsets[i] for i in same]), data.X.shape[1])
+        measured = evaluate(data, some, float(plan.ridge), n_jobs)
         values[same], losses[same] = measured.criterion_values, measured.losses
-    cost = selector._cost()
+    cost = plan.cost(seen)
     if cost is not None:
         values -= [cost[subset].sum() for subset in subsets]
     return values, losses
 
 
-def _row_weights(selector: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """Weights of rows as the selector saw them: those given, times those of the classes."""
-    class_weight = getattr(selector, "class_weight", None)
-    if class_weight is None:
-        return sample_weight
-    # The check of rows writes to the selector, so that a copy does it.
-    rows = clone(selector)._validate_rows(X, y, sample_weight)
-    return rows.weighted(class_weight).sample_weight
-
-
-def _titles(selector: Any) -> dict[int, str]:
+def _titles(plan: SearchPlan, seen: Any) -> dict[int, str]:
     """Names of groups that have one, by their first column."""
-    groups = selector._limits().groups
+    groups = plan.groups
     if not isinstance(groups, Mapping):
         return {}
-    sets = selector._features().sets(groups, "groups")
+    sets = plan.features(seen).sets(groups, "groups")
     return {int(one[0]): str(name) for name, one in zip(groups, sets, strict=True)}

@@ -17,17 +17,7 @@ WAYS = "names of columns, their indices, or one mask over all of them"
 
 
 class FeatureSpec:
-    """The columns of a table, to be found by name, index or mask.
-
-    Parameters
-    ----------
-    n_features : int
-        Number of columns.
-    names : ndarray of shape (n_features,) or None
-        Their names, where they have any.
-    groups : mapping, default=None
-        Groups of columns by name, which can be named as one feature.
-    """
+    """The columns of a table, to be found by name, index or mask."""
 
     def __init__(self, n_features: int, names: NDArray[Any] | None, groups: Any = None) -> None:
         self.n_features = n_features
@@ -39,19 +29,7 @@ class FeatureSpec:
             self._groups = {name: columns for name, columns in named if name not in self._place}
 
     def columns(self, given: Any, parameter: str) -> IntArray:
-        """Sorted column indices of what a parameter names; None is none.
-
-        Parameters
-        ----------
-        given : str, int, sequence or mask
-            One feature, several, or a mask over all columns.
-        parameter : str
-            Whose value it is, for errors.
-
-        Returns
-        -------
-        ndarray of int
-        """
+        """Sorted column indices of what a parameter names; None is none."""
         if given is None:
             return np.empty(0, dtype=np.int64)
         if isinstance(given, np.ndarray) and given.ndim == 0:
@@ -84,19 +62,7 @@ class FeatureSpec:
         return [self.columns(one, parameter) for one in sets]
 
     def numbers(self, given: Any, parameter: str) -> FloatArray:
-        """One number a column: a sequence of them, or a mapping from features, zero for the others.
-
-        Parameters
-        ----------
-        given : array-like of shape (n_features,), mapping or pandas Series
-            What to translate. A Series is taken by its index.
-        parameter : str
-            Whose value it is, for errors.
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-        """
+        """One number a column; features that a mapping does not name get zero."""
         if hasattr(given, "items"):  # a dict, or a pandas Series
             result = self._of_pairs(given.items(), parameter)
         else:

@@ -1,55 +1,40 @@
-"""One fold of a cross-validation: search on its training rows, score on its test rows."""
+"""Cross-validation: folds cut out of the training data, searched and scored."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils.parallel import Parallel
+from sklearn.utils.validation import _check_method_params
 
 from safdr._engine.arrays import IntArray
 from safdr._engine.search import Search
-from safdr._estimators.cancellation import Cancellation
-from safdr._estimators.training_data import Rows
-from safdr.result import AnnealingResult
+from safdr._estimators.parameters import as_int
+from safdr._estimators.plan import SearchPlan
+from safdr._estimators.rules import deviation
+from safdr._estimators.splits import splits_of
+from safdr._estimators.training_data import ClassData, TrainingData
+from safdr._estimators.workers import Cancellation
 
 NO_SUCH_METHOD = 'Choose a scoring that the estimator can serve, for example scoring="accuracy".'
-
-# Makes the model on a found subset from the training rows and the search on them, and tells whether
-# the subset separates the classes.
-ModelMaker = Callable[[Rows, Search, AnnealingResult], tuple[Any, bool]]
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Training rows ready to be searched, and test rows.
-
-    Attributes
-    ----------
-    number : int
-        Which fold it is.
-    train : Rows
-        What the search and the model see.
-    search : Search
-        The search on them.
-    X_test, y_test : ndarray
-        What the model is scored on.
-    score_params : mapping
-        What the scorer gets besides, for test and for train rows, by those names.
-    hint : str
-        What to do when the fold can't be scored.
-    """
+    """Training rows ready to be searched, and test rows."""
 
     number: int
-    train: Rows
+    train: TrainingData
     search: Search
     X_test: Any
     y_test: NDArray[Any]
+    # What the scorer gets besides, for test and for train rows, by those names.
     score_params: Mapping[str, Mapping[str, Any]]
-    hint: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,84 +49,65 @@ class FoldScore:
     subset: IntArray
 
 
-def make_fold(
-    rows: Rows,
-    number: int,
-    train: IntArray,
-    test: IntArray,
-    *,
-    usable: Callable[[Rows], Rows],
-    make_search: Callable[[Rows], Search],
-    hint: str,
-    score_params: Mapping[str, Mapping[str, Any]],
-) -> Fold:
-    """Cut a fold out of the rows and prepare the search on it; an error names the fold.
-
-    Parameters
-    ----------
-    rows : Rows
-        All rows.
-    number : int
-        Number of the fold, for errors.
-    train, test : ndarray of int
-        Row numbers.
-    usable : callable
-        Takes the rows to learn from, checked, out of the training rows.
-    make_search : callable
-        Makes the search on them.
-    hint, score_params
-        See `Fold`.
-
-    Returns
-    -------
-    Fold
-    """
-    try:
-        train_rows = usable(rows.take(train))
-    except ValueError as error:
+def splits_of_data(
+    cv: Any, data: TrainingData, seed: int, params: dict[str, Any]
+) -> list[tuple[IntArray, IntArray]]:
+    """Row numbers of each fold; training rows of weight zero count as absent."""
+    if cv is None and len(data.y) < 8:
         raise ValueError(
-            f"The training rows of fold {number} can't be searched: {error} {hint}"
-        ) from None
-    search = make_search(train_rows)
-    return Fold(number, train_rows, search, rows.X[test], rows.y[test], score_params, hint)
+            "cv=None splits off a quarter of the rows for testing, which needs at least 8 rows; X "
+            f"has {len(data.y)}. Pass a cv, for example 2."
+        )
+    cv = data.default_splitter(seed) if cv is None else cv
+    splits = splits_of(cv, data.X, data.y, classifier=isinstance(data, ClassData), **params)
+    if data.sample_weight is None:
+        return splits
+    return [(train[data.sample_weight[train] > 0], test) for train, test in splits]
+
+
+def make_folds(
+    data: TrainingData,
+    splits: list[tuple[IntArray, IntArray]],
+    class_weight: Any,
+    search_of: Callable[[TrainingData], Search],
+    scorer_params: dict[str, Any],
+) -> list[Fold]:
+    """The folds, each with its search; an error names the fold."""
+    folds = []
+    for number, (train, test) in enumerate(splits):
+        try:
+            usable = data.take(train).usable(class_weight)
+        except ValueError as error:
+            raise ValueError(
+                f"The training rows of fold {number} can't be searched: {error} {data.fold_hint}"
+            ) from None
+        score_params = {
+            "test": _check_method_params(data.X, scorer_params, indices=test),
+            "train": _check_method_params(data.X, scorer_params, indices=train),
+        }
+        search = search_of(usable)
+        folds.append(Fold(number, usable, search, data.X[test], data.y[test], score_params))
+    return folds
 
 
 def score_size(
     fold: Fold,
     size: int,
-    make_model: ModelMaker,
+    plan: SearchPlan,
     scorer: Callable[..., float],
     cancellation: Cancellation,
 ) -> FoldScore:
-    """Search one fold at one size, and score the model on what was found.
-
-    Parameters
-    ----------
-    fold : Fold
-        Where to search.
-    size : int
-        Number of features.
-    make_model : callable
-        Makes the model on the found subset.
-    scorer : callable
-        A scikit-learn scorer.
-    cancellation : Cancellation
-        Stops the search when nobody waits for it any more.
-
-    Returns
-    -------
-    FoldScore
-    """
+    """Search one fold at one size, and score the model on what was found."""
     with cancellation.task():
         result = fold.search.run(size)
-        model, separated = make_model(fold.train, fold.search, result)
+        model, separated = plan.final_model(fold.train, fold.search, result)
 
         def score(X: Any, y: NDArray[Any], which: str) -> float:
             try:
                 chosen = X[:, result.subset] if issparse(X) else X.take(result.subset, axis=1)
                 return float(scorer(model, chosen, y, **fold.score_params[which]))
             except (AttributeError, TypeError, ValueError) as error:
-                hint = NO_SUCH_METHOD if isinstance(error, AttributeError) else fold.hint
+                hint = NO_SUCH_METHOD if isinstance(error, AttributeError) else fold.train.fold_hint
                 raise ValueError(
                     f"The model of fold {fold.number} at {size} features can't be scored by "
                     f"{scorer!r}: {error} {hint}"
@@ -152,7 +118,7 @@ def score_size(
             n_values = len(np.unique(fold.y_test))
             raise ValueError(
                 f"The score of fold {fold.number} at {size} features is {test_score}; y takes "
-                f"{n_values} value(s) in its {len(fold.y_test)} test rows. {fold.hint}"
+                f"{n_values} value(s) in its {len(fold.y_test)} test rows. {fold.train.fold_hint}"
             )
         return FoldScore(
             test_score=test_score,
@@ -162,3 +128,40 @@ def score_size(
             separated=separated,
             subset=result.subset,
         )
+
+
+def as_they_come(tasks: Iterator[Any], n_jobs: Any, *, threads: bool) -> Iterator[Any]:
+    """Results of tasks in their order, each as soon as it is there."""
+    how: dict[str, Any] = {
+        "n_jobs": as_int(n_jobs),
+        "prefer": "threads" if threads else "processes",
+        # Larger batches leave one thread idle at the end. To another process a fold is sent with
+        # each of them.
+        "batch_size": 1 if threads else "auto",
+    }
+    try:
+        parallel = Parallel(**how, return_as="generator")
+    except ValueError:
+        # Some backends (multiprocessing, Ray) hand over everything at the end.
+        parallel = Parallel(**how)
+    yield from parallel(tasks)
+
+
+def cv_results(
+    sizes: list[int], scores: list[list[FoldScore]], n_features: int
+) -> dict[str, NDArray[Any]]:
+    """Collect the scores as RFECV does."""
+    results: dict[str, NDArray[Any]] = {"n_features": np.array(sizes)}
+    loss_name = scores[0][0].loss_name
+    for name, field in {"test_score": "", "train_score": "", loss_name: "loss"}.items():
+        table = np.array([[getattr(score, field or name) for score in fold] for fold in scores])
+        results[f"mean_{name}"] = table.mean(axis=0)
+        results[f"std_{name}"] = deviation(table)
+        results.update({f"split{i}_{name}": row for i, row in enumerate(table)})
+    for i, fold in enumerate(scores):
+        results[f"split{i}_separated"] = np.array([score.separated for score in fold])
+        support = np.zeros((len(sizes), n_features), dtype=bool)
+        for row, score in zip(support, fold, strict=True):
+            row[score.subset] = True
+        results[f"split{i}_support"] = support
+    return results

@@ -20,7 +20,7 @@ from safdr._atomic import write_atomically
 from safdr._engine.arrays import FloatArray
 from safdr._engine.criterion import FisherCriterion, R2Criterion, fisher_criterion, r2_criterion
 from safdr._engine.moments import ClassMoments, JointMoments, class_moments, joint_moments
-from safdr._estimators.training_data import validate_class_rows, validate_measured_rows
+from safdr._estimators.training_data import ClassData, MeasuredData
 from safdr._estimators.validation import shown
 
 # Labels and names in a text; the rest are dots.
@@ -242,7 +242,7 @@ def _of_classes(
     table: BaseEstimator, X: Any, y: Any, sample_weight: Any
 ) -> tuple[int, NDArray[Any], ClassMoments]:
     """Rows, labels and moments of rows with labels."""
-    rows = validate_class_rows(table, X, y, sample_weight, min_rows=1)
+    rows = ClassData.validate(table, X, y, sample_weight, min_rows=1)
     if rows.sample_weight is not None:
         rows = rows.take(rows.sample_weight > 0)
     present, codes = np.unique(rows.codes, return_inverse=True)
@@ -262,7 +262,7 @@ def _of_outputs(
     table: BaseEstimator, X: Any, y: Any, sample_weight: Any
 ) -> tuple[int, None, JointMoments]:
     """Rows and moments of rows with measured outputs."""
-    rows = validate_measured_rows(table, X, y, sample_weight, min_rows=1)
+    rows = MeasuredData.validate(table, X, y, sample_weight, min_rows=1)
     if rows.sample_weight is not None:
         rows = rows.take(rows.sample_weight > 0)
     outputs = rows.y.reshape(len(rows.y), -1)

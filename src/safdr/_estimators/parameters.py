@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -132,8 +132,11 @@ class Annealing(BaseEstimator):
     >>> from safdr import Annealing, AnnealingSelector
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> quick = Annealing(n_replicas=20, max_steps=40)
-    >>> AnnealingSelector(3, annealing=quick, random_state=0).fit(X, y).subset_.tolist()
-    [20, 21, 27]
+    >>> selector = AnnealingSelector(3, annealing=quick, random_state=0).fit(X, y)
+    >>> selector.result_.n_replicas
+    20
+    >>> selector.set_params(annealing__max_steps=10).annealing
+    Annealing(max_steps=10, n_replicas=20)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -249,14 +252,14 @@ SELECTOR_CONSTRAINTS: dict[str, Any] = {
     "pick": [StrOptions({"auto", "linear", "criterion"})],
     "feature_cost": "no_validation",
     "cost_strength": [Number(0, None, closed="left")],
+    "class_weight": [None, dict, StrOptions({"balanced"})],
     "ridge": [Number(1e-12, LARGEST_RIDGE, closed="both")],
     "n_jobs": [None, WholeNumber(-MOST_JOBS, -1), WholeNumber(1, MOST_JOBS)],
     "random_state": [None, WholeNumber(0, 2**32 - 1), np.random.RandomState],
 }
 
-CLASS_WEIGHT_CONSTRAINT: dict[str, list[Any]] = {
-    "class_weight": [None, dict, StrOptions({"balanced"})],
-}
+# Of those whose target has no classes.
+REGRESSOR_CONSTRAINTS = {k: v for k, v in SELECTOR_CONSTRAINTS.items() if k != "class_weight"}
 
 # The engine's settings, whatever types of numbers were given: a small NumPy int would overflow,
 # and a half-precision float spoil what it is multiplied with.
@@ -281,15 +284,19 @@ class WrongValueError(ParameterError, InvalidParameterError):
         return f"The {self.parameter!r} parameter of {self._values['owner']} {self._values['must']}"
 
 
-def check_parameters(owner: Any) -> None:
-    """Refuse values that no rows would allow."""
-    name = type(owner).__name__
-    for parameter, value in owner.get_params(deep=False).items():
+def check_values(
+    owner: str, values: Mapping[str, Any], allowed: Mapping[str, Any] = SELECTOR_CONSTRAINTS
+) -> None:
+    """Refuse values that no rows would allow, those of parameter objects too."""
+    for parameter, value in values.items():
         try:
-            validate_parameter_constraints(owner._parameter_constraints, {parameter: value}, name)
+            validate_parameter_constraints(allowed, {parameter: value}, owner)
         except InvalidParameterError as error:
-            must = str(error).removeprefix(f"The {parameter!r} parameter of {name} ")
-            raise WrongValueError(parameter, "{must}", must=must, owner=name) from None
+            must = str(error).removeprefix(f"The {parameter!r} parameter of {owner} ")
+            raise WrongValueError(parameter, "{must}", must=must, owner=owner) from None
+        if isinstance(value, Annealing | Constraints):
+            within = value.get_params(deep=False)
+            check_values(type(value).__name__, within, value._parameter_constraints)
 
 
 def n_workers(n_jobs: Any) -> int:

@@ -11,17 +11,20 @@ from numpy.typing import ArrayLike
 
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.search import Search
-from safdr._estimators.cancellation import Cancellation
-from safdr._estimators.fixed_size import FixedSizeMixin
-from safdr._estimators.parameters import as_int, is_int, seed_from
-from safdr._estimators.regressor_selector import AnnealingRegressorSelector
-from safdr._estimators.selector import AnnealingSelector
+from safdr._estimators.parameters import (
+    Annealing,
+    Constraints,
+    as_int,
+    check_values,
+    is_int,
+    seed_from,
+)
+from safdr._estimators.plan import SearchPlan
+from safdr._estimators.training_data import check_task
+from safdr._estimators.validation import SeenColumns
+from safdr._estimators.workers import Cancellation
+from safdr.errors import ParameterError
 from safdr.result import AnnealingResult
-
-SELECTORS: dict[str, type[FixedSizeMixin]] = {
-    "classification": AnnealingSelector,
-    "regression": AnnealingRegressorSelector,
-}
 
 
 def anneal_path(
@@ -31,9 +34,17 @@ def anneal_path(
     *,
     task: str = "classification",
     sample_weight: ArrayLike | None = None,
+    annealing: Annealing | None = None,
+    constraints: Constraints | None = None,
+    criterion: Any = None,
+    estimator: Any = None,
+    pick: str = "auto",
+    feature_cost: Any = None,
+    cost_strength: float = 1.0,
+    class_weight: Any = None,
+    ridge: float = 1e-6,
     n_jobs: int | None = None,
     random_state: Any = None,
-    **settings: Any,
 ) -> list[AnnealingResult]:
     """Search for the best subset of each of several sizes.
 
@@ -57,14 +68,20 @@ def anneal_path(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
+    annealing : Annealing, default=None
+        How to anneal; None is ``Annealing()``.
+
+    constraints : Constraints, default=None
+        Which subsets are allowed; None allows all.
+
+    criterion, estimator, pick, feature_cost, cost_strength, class_weight, ridge
+        As in `AnnealingSelector`; regression has no class weights.
+
     n_jobs : int, default=None
         Number of sizes searched at the same time, through joblib. The answer does not depend on it.
 
     random_state : int, RandomState instance or None, default=None
         Source of randomness.
-
-    **settings
-        Other parameters of the selector, such as `annealing`, `constraints` or `criterion`.
 
     Returns
     -------
@@ -82,13 +99,25 @@ def anneal_path(
     [23 27] 0.12
     [20 21 27] 0.089
     """
-    if "n_features_to_select" in settings:
-        raise ValueError("anneal_path takes no n_features_to_select: sizes says how many features.")
-    template = selector_for(task, n_jobs=n_jobs, random_state=random_state, **settings)
-    rows = template._usable(template._validate_rows(X, y, sample_weight))
-    constraints = template._constraints()
-    wanted = _check_sizes(sizes, template, constraints)
-    search = template._search(rows, constraints, seed_from(random_state))
+    plan = SearchPlan(
+        annealing=annealing,
+        constraints=constraints,
+        criterion=criterion,
+        estimator=estimator,
+        pick=pick,
+        feature_cost=feature_cost,
+        cost_strength=cost_strength,
+        class_weight=class_weight,
+        ridge=ridge,
+    )
+    kind = check_task(task)
+    check_values("anneal_path", vars(plan) | {"n_jobs": n_jobs, "random_state": random_state})
+    plan.check_models(kind)
+    seen = SeenColumns()
+    data = kind.validate(seen, X, y, sample_weight).usable(class_weight)
+    allowed = plan.allowed(seen)
+    wanted = _check_sizes(sizes, plan, allowed)
+    search = plan.search(data, allowed, plan.cost(seen), seed_from(random_state))
     if wanted:
         # Else threads that start together would each compute what all of them share.
         search.prepare(max(wanted))
@@ -108,25 +137,22 @@ def _run(search: Search, size: int, cancellation: Cancellation) -> AnnealingResu
         return search.run(size)
 
 
-def selector_for(task: str, **settings: Any) -> FixedSizeMixin:
-    """The selector of a task, its parameters checked."""
-    if not isinstance(task, str) or task not in SELECTORS:
-        raise ValueError(f"task must be one of {', '.join(map(repr, SELECTORS))}; got {task!r}.")
-    selector: FixedSizeMixin = SELECTORS[task](**settings)
-    selector._validate_params()
-    selector._check_models()
-    return selector
-
-
-def _check_sizes(sizes: Any, template: FixedSizeMixin, constraints: AllowedSubsets) -> list[int]:
+def _check_sizes(sizes: Any, plan: SearchPlan, allowed: AllowedSubsets) -> list[int]:
     if not isinstance(sizes, Iterable) or (isinstance(sizes, np.ndarray) and sizes.ndim == 0):
-        raise ValueError(f"sizes must be an iterable of ints, such as range(1, 11); got {sizes!r}.")
+        raise ParameterError(
+            "sizes",
+            "must be an iterable of ints, such as range(1, 11); got {sizes!r}.",
+            sizes=sizes,
+        )
     wanted: list[Any] = list(sizes)
-    total = int(constraints.counts.sum())
+    total = int(allowed.counts.sum())
     for size in wanted:
         if not is_int(size) or not 1 <= int(size) <= total:
-            raise ValueError(
-                f"sizes must be ints from 1 to {template._total(constraints)}; got {size!r}."
+            raise ParameterError(
+                "sizes",
+                "must be ints from 1 to {total}; got {size!r}.",
+                total=plan.total(allowed),
+                size=size,
             )
-        constraints.check_size(int(size), "sizes")
+        allowed.check_size(int(size), "sizes")
     return [int(size) for size in wanted]

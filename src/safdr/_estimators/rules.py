@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from safdr._engine.arrays import FloatArray
+from safdr._estimators.parameters import is_int
+from safdr.errors import ParameterError
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 
 def deviation(scores: FloatArray, ddof: int = 0) -> FloatArray:
-    """Standard deviation of each column, also where scores are too large to be squared.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_splits, ...)
-        Score of each fold.
-    ddof : int, default=0
-        What the divisor is less than the number of folds.
-
-    Returns
-    -------
-    ndarray of shape (...)
-    """
+    """Standard deviation of each column, also where scores are too large to be squared."""
     # By a power of two, so that no digit changes.
     exponent = np.frexp(np.abs(scores).max(initial=0.0))[1]
     spread: FloatArray = np.ldexp(np.ldexp(scores, -exponent).std(axis=0, ddof=ddof), exponent)
@@ -63,40 +53,26 @@ RULES: Mapping[str, Callable[[FloatArray], BoolArray]] = {
 
 
 def one_sd_threshold(scores: ArrayLike) -> float:
-    """The mean score that `one_sd` asks for: the best one less its standard deviation over folds.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_splits, n_sizes)
-        Score of each size on each fold.
-
-    Returns
-    -------
-    float
-    """
+    """What `one_sd` asks for: the best mean score less its standard deviation over folds."""
     scores = np.asarray(scores, dtype=np.float64)
     best = scores.mean(axis=0).argmax()
     return float(scores[:, best].mean() - deviation(scores[:, best]))
 
 
 def choose_size(rule: str, n_features: ArrayLike, scores: ArrayLike) -> int:
-    """Index of the smallest size that is as good as the best, by a rule.
-
-    Parameters
-    ----------
-    rule : {"one_sd", "one_se", "best"}
-        "one_sd": the mean score is at most one standard deviation (over folds, of the best size,
-        with divisor n) below the best mean. "one_se": the mean difference to the best size, fold
-        by fold, is at most one standard error of that mean (with divisor n - 1). "best": the mean
-        score is the best.
-    n_features : array-like of shape (n_sizes,)
-        The sizes.
-    scores : array-like of shape (n_splits, n_sizes)
-        Score of each size on each fold, the larger the better.
-
-    Returns
-    -------
-    int
-    """
+    """Index of the smallest size that is as good as the best, by a rule."""
     as_good = np.flatnonzero(RULES[rule](np.asarray(scores, dtype=np.float64)))
     return int(as_good[np.asarray(n_features)[as_good].argmin()])
+
+
+def own_choice(rule: Callable[[Any], Any], results: Mapping[str, Any]) -> int:
+    """The index that a rule of the user's own returns."""
+    index, last = rule(results), len(results["n_features"]) - 1
+    if not is_int(index) or not 0 <= int(index) <= last:
+        raise ParameterError(
+            "rule",
+            "must return an index into cv_results_, an int from 0 to {last}; got {index!r}.",
+            last=last,
+            index=index,
+        )
+    return int(index)

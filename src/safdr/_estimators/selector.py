@@ -1,15 +1,131 @@
-"""AnnealingSelector: the best subset of a given number of features."""
+"""The selectors of a given number of features."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
-from safdr._estimators.classifying import ClassSelectorBase
-from safdr._estimators.fixed_size import FIXED_SIZE_CONSTRAINTS, FixedSizeMixin
-from safdr._estimators.parameters import CLASS_WEIGHT_CONSTRAINT, Annealing, Constraints
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
+from sklearn.utils.metaestimators import available_if
+
+from safdr._engine.constraints import AllowedSubsets
+from safdr._estimators.base import (
+    AnnealingSelectorBase,
+    ClassSelectorBase,
+    RegressorSelectorBase,
+    final_model_has,
+)
+from safdr._estimators.parameters import (
+    REGRESSOR_CONSTRAINTS,
+    SELECTOR_CONSTRAINTS,
+    Annealing,
+    Constraints,
+    Number,
+    WholeNumber,
+    n_workers,
+    seed_from,
+)
+from safdr._estimators.plan import SearchPlan
+from safdr.errors import ParameterError
+
+SIZE_CONSTRAINT = {
+    "n_features_to_select": [None, Number(0, 1, closed="right"), WholeNumber(1)],
+}
 
 
-class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
+class _FixedSizeSelector(AnnealingSelectorBase):
+    """A selector that is told how many features to choose."""
+
+    n_features_to_select: int | float | None
+    n_jobs: int | None
+    random_state: Any
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose the features and fit the model on them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows: an array, a pandas or polars data frame or a scipy sparse matrix of
+            finite numbers.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Labels of any type, or measured outputs.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row; a row of weight 2 counts as two rows, one of weight 0 as none. Any
+            other must be at least 1e-10 of the largest.
+
+        Returns
+        -------
+        estimator
+            Itself, fitted.
+        """
+        plan = SearchPlan.of(self)
+        plan.check_models(self._task)
+        data = self._task.validate(self, X, y, sample_weight).usable(plan.class_weight)
+        allowed = plan.allowed(self)
+        size = self._size(plan, allowed)
+        seed, n_jobs = seed_from(self.random_state), n_workers(self.n_jobs)
+        search = plan.search(data, allowed, plan.cost(self), seed, n_jobs)
+        self._set_result(plan, data, search, search.run(size, n_threads=n_jobs))
+        self.n_features_ = size
+        return self
+
+    def _size(self, plan: SearchPlan, allowed: AllowedSubsets) -> int:
+        """The number of features to choose."""
+        wanted: Any = self.n_features_to_select
+        total = int(allowed.counts.sum())
+        if wanted is None:
+            half = max(1, total // 2)
+            return min(allowed.sizes(), key=lambda size: abs(size - half), default=half)
+        if not isinstance(wanted, Integral):
+            wanted = max(1, int(float(wanted) * total))
+        if wanted > total:
+            raise ParameterError(
+                "n_features_to_select",
+                "must be at most {total}; got {wanted}.",
+                total=plan.total(allowed),
+                wanted=wanted,
+            )
+        allowed.check_size(int(wanted))
+        return int(wanted)
+
+    @available_if(final_model_has("score"))
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Score of the final model on the chosen features: by default accuracy, or R².
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with all features that `fit` saw.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their labels, or measured outputs.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+        """
+        reduced = self._reduce(X)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(self.estimator_.score(reduced, y, **weights))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Half of the features, the default, may be too few for any model.
+        for kind in (tags.classifier_tags, tags.regressor_tags):
+            if kind is not None:
+                kind.poor_score = True
+        return tags
+
+
+class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     """Choose a given number of features by simulated annealing (SA-FDR).
 
     Many replicas, each a random subset of `n_features_to_select` features, are cooled together: a
@@ -149,10 +265,7 @@ class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
     ['mean radius', 'worst texture', 'worst concave points']
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **FIXED_SIZE_CONSTRAINTS,
-        **CLASS_WEIGHT_CONSTRAINT,
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**SIZE_CONSTRAINT, **SELECTOR_CONSTRAINTS}
 
     def __init__(
         self,
@@ -170,17 +283,106 @@ class AnnealingSelector(FixedSizeMixin, ClassSelectorBase):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        super().__init__(
-            n_features_to_select,
-            annealing=annealing,
-            constraints=constraints,
-            criterion=criterion,
-            estimator=estimator,
-            pick=pick,
-            feature_cost=feature_cost,
-            cost_strength=cost_strength,
-            ridge=ridge,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
+        self.n_features_to_select = n_features_to_select
+        self.annealing = annealing
+        self.constraints = constraints
+        self.criterion = criterion
+        self.estimator = estimator
+        self.pick = pick
+        self.feature_cost = feature_cost
+        self.cost_strength = cost_strength
         self.class_weight = class_weight
+        self.ridge = ridge
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+
+class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
+    """Choose a given number of features for regression by simulated annealing.
+
+    As `AnnealingSelector`, with R² as the criterion, the squared error of the least-squares model
+    as the loss that chooses the winner, and batches of random rows. With several outputs R² is the
+    mean over them.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=None
+        Number of features to choose: an int is that number, a float between 0 and 1 the share of
+        all features, None half of them.
+
+    criterion : callable or estimator, default=None
+        What the replicas maximise; None is R². Else as in `AnnealingSelector`.
+
+    estimator : regressor, default=None
+        The model that judges the candidates by its own loss on held-out rows, and is then fitted to
+        the chosen features: the loss named by its parameter `loss` or `criterion`, the deviance of
+        Poisson, gamma and Tweedie models, the pinball loss of quantiles, else the squared error.
+        None is the estimator in `criterion`, if it is one; else the least-squares model, as a
+        `sklearn.linear_model.LinearRegression`.
+
+    annealing, constraints, pick, feature_cost, cost_strength, ridge
+        As in `AnnealingSelector`.
+
+    n_jobs, random_state
+        As in `AnnealingSelector`.
+
+    Attributes
+    ----------
+    criterion_value_ : float
+        R² of the chosen features on the training rows, or the value of your criterion, less their
+        cost.
+
+    loss_ : float
+        Loss by which the winner was chosen: by default the mean squared error on the training rows.
+
+    estimator_ : regressor
+        The model on the chosen features, in the order of `subset_`.
+
+    support_, subset_, n_features_, result_, n_features_in_, feature_names_in_
+        As in `AnnealingSelector`.
+
+    See Also
+    --------
+    AnnealingRegressorSelectorCV : Chooses the number of features too.
+    AnnealingSelector : For classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from safdr import AnnealingRegressorSelector
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> selector = AnnealingRegressorSelector(3, random_state=0).fit(X, y)
+    >>> selector.get_feature_names_out().tolist()
+    ['bmi', 'bp', 's5']
+    >>> round(selector.criterion_value_, 3)
+    0.48
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**SIZE_CONSTRAINT, **REGRESSOR_CONSTRAINTS}
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        annealing: Annealing | None = None,
+        constraints: Constraints | None = None,
+        criterion: Any = None,
+        estimator: Any = None,
+        pick: str = "auto",
+        feature_cost: Any = None,
+        cost_strength: float = 1.0,
+        ridge: float = 1e-6,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.annealing = annealing
+        self.constraints = constraints
+        self.criterion = criterion
+        self.estimator = estimator
+        self.pick = pick
+        self.feature_cost = feature_cost
+        self.cost_strength = cost_strength
+        self.ridge = ridge
+        self.n_jobs = n_jobs
+        self.random_state = random_state

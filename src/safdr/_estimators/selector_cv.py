@@ -1,16 +1,282 @@
-"""AnnealingSelectorCV: choose the number of features by cross-validation."""
+"""The selectors that choose the number of features by cross-validation."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from safdr._estimators.classifying import ClassSelectorBase
-from safdr._estimators.cross_validated import CV_CONSTRAINTS, CrossValidatedMixin
-from safdr._estimators.parameters import CLASS_WEIGHT_CONSTRAINT, Annealing, Constraints
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import get_scorer
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.parallel import delayed
+from sklearn.utils.validation import check_is_fitted
+
+from safdr._engine.arrays import FloatArray
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.search import Search
+from safdr._estimators.base import AnnealingSelectorBase, ClassSelectorBase, RegressorSelectorBase
+from safdr._estimators.folds import (
+    Fold,
+    FoldScore,
+    as_they_come,
+    cv_results,
+    make_folds,
+    score_size,
+    splits_of_data,
+)
+from safdr._estimators.parameters import (
+    REGRESSOR_CONSTRAINTS,
+    SELECTOR_CONSTRAINTS,
+    Annealing,
+    Constraints,
+    WholeNumber,
+    n_workers,
+    seed_from,
+)
+from safdr._estimators.plan import SearchPlan
+from safdr._estimators.progress import CallbackSupportMixin, with_callbacks
+from safdr._estimators.rules import RULES, choose_size, one_sd_threshold, own_choice
+from safdr._estimators.scoring import score_by_roc_auc, scorer_name
+from safdr._estimators.training_data import TrainingData
+from safdr._estimators.workers import Cancellation
+from safdr.errors import ParameterError
+
+CV_CONSTRAINTS: dict[str, Any] = {
+    "min_features": [WholeNumber(1)],
+    "max_features": [WholeNumber(1)],
+    "cv": ["cv_object"],
+    "scoring": [None, str, callable],
+    "rule": [StrOptions(set(RULES)), callable],
+}
 
 
-class AnnealingSelectorCV(CrossValidatedMixin, ClassSelectorBase):
+class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
+    """A selector that tries all sizes in a range."""
+
+    min_features: int
+    max_features: int
+    cv: Any
+    scoring: str | Callable[..., float] | None
+    rule: str | Callable[[dict[str, Any]], int]
+    n_jobs: int | None
+    random_state: Any
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+    ) -> Self:
+        """Choose the number of features, then the features, and fit the model on them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows: an array, a pandas or polars data frame or a scipy sparse matrix of
+            finite numbers.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Labels of any type, or measured outputs.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row in the search and in the model: 0, which leaves it out, or at least
+            1e-10 of the largest. The scorer gets weights only by
+            metadata routing, and then must say whether it wants them, for example
+            ``scoring=get_scorer("roc_auc").set_score_request(sample_weight=True)``.
+
+        **params : dict
+            `groups` for the splitter; with metadata routing, whatever splitter and scorer request.
+
+        Returns
+        -------
+        estimator
+            Itself, fitted.
+        """
+        splitter_params, scorer_params = self._route(sample_weight, params)
+        plan = SearchPlan.of(self)
+        plan.check_models(self._task)
+        data = self._task.validate(self, X, y, sample_weight)
+        usable = data.usable(plan.class_weight)
+        allowed, cost = plan.allowed(self), plan.cost(self)
+        seed = seed_from(self.random_state)
+        sizes = self._sizes(plan, allowed)
+        splits = splits_of_data(self.cv, data, seed, splitter_params)
+        progress = self._init_callback_context(max_subtasks=len(splits) * len(sizes) + 1)
+        progress.call_on_fit_task_begin(estimator=self)
+
+        def search_of(train: TrainingData) -> Search:
+            return plan.search(train, allowed, cost, seed).prepare(sizes[-1])
+
+        folds = make_folds(data, splits, plan.class_weight, search_of, scorer_params)
+        scores = self._scores(plan, folds, sizes, progress)
+        self.n_splits_ = len(splits)
+        self.scorer_name_ = scorer_name(self.scoring or self._default_scoring())
+        self.cv_results_ = cv_results(sizes, scores, data.X.shape[1])
+        self._choose(np.array([[score.test_score for score in fold] for fold in scores]))
+
+        step = progress.subcontext(task_name="refit")
+        step.call_on_fit_task_begin(estimator=self)
+        n_jobs = n_workers(self.n_jobs)
+        search = plan.search(usable, allowed, cost, seed, n_jobs)
+        result = search.run(self.n_features_, n_threads=n_jobs)
+        self._set_result(plan, usable, search, result)
+        step.call_on_fit_task_end(estimator=self)
+        progress.call_on_fit_task_end(estimator=self)
+        return self
+
+    def score(self, X: ArrayLike, y: ArrayLike, **score_params: Any) -> float:
+        """Score the model on the chosen features by `scoring`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with all features that `fit` saw.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their labels, or measured outputs.
+
+        **score_params : dict
+            With metadata routing, what the scorer requests.
+
+        Returns
+        -------
+        float
+            By default the area under the ROC curve, or R².
+        """
+        _raise_for_params(score_params, self, "score")
+        check_is_fitted(self)
+        routed = process_routing(self, "score", **score_params).scorer.score if score_params else {}
+        return float(self._scorer()(self, X, y, **routed))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Tell which metadata the estimator, its splitter and its scorer want.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                splitter=self.cv if self.cv is not None else self._task.default_splitter(0),
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+            .add(
+                scorer=self._scorer(),
+                method_mapping=MethodMapping()
+                .add(caller="fit", callee="score")
+                .add(caller="score", callee="score"),
+            )
+        )
+
+    def _default_scoring(self) -> str:
+        return self._task.default_scoring(len(getattr(self, "classes_", ())))
+
+    def _scorer(self) -> Callable[..., float]:
+        scoring = self._default_scoring() if self.scoring is None else self.scoring
+        scorer: Callable[..., float] = get_scorer(scoring)
+        return scorer
+
+    def _fold_scorer(self) -> Callable[..., float]:
+        """The scorer, in a form that is quick for the model that folds usually have."""
+        by_default = self.scoring is None and SearchPlan.of(self).model is None
+        if by_default and self._default_scoring() == "roc_auc":
+            return score_by_roc_auc
+        return self._scorer()
+
+    def _route(
+        self, sample_weight: ArrayLike | None, params: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What goes to the splitter and to the scorer."""
+        _raise_for_params(params, self, "fit", allow=["groups"])
+        if not _routing_enabled():
+            return params, {}
+        if sample_weight is not None:
+            params = {**params, "sample_weight": sample_weight}
+        routed = process_routing(self, "fit", **params)
+        return routed.splitter.split, routed.scorer.score
+
+    def _sizes(self, plan: SearchPlan, allowed: AllowedSubsets) -> list[int]:
+        """The sizes to try."""
+        total = int(allowed.counts.sum())
+        least, most = int(self.min_features), int(self.max_features)
+        if least > most:
+            raise ParameterError(
+                "min_features",
+                "must be at most {max_features} = {most}; got {least}.",
+                most=most,
+                least=least,
+            )
+        if least > total:
+            raise ParameterError(
+                "min_features",
+                "must be at most {total}; got {least}.",
+                total=plan.total(allowed),
+                least=least,
+            )
+        if most > total:
+            warnings.warn(
+                f"max_features={most} is more than the {total} feature(s) of X: "
+                f"sizes up to {total} are tried.",
+                UserWarning,
+                stacklevel=2,
+            )
+        highest = min(most, total)
+        sizes = [int(n) for n in allowed.sizes(highest) if n >= least]
+        if not sizes:
+            allowed.check_size(highest, "max_features")  # says what rules it out
+        return sizes
+
+    def _scores(
+        self, plan: SearchPlan, folds: list[Fold], sizes: list[int], progress: Any
+    ) -> list[list[FoldScore]]:
+        """Score every size on every fold, in parallel."""
+        scorer = self._fold_scorer()
+        # The core releases the GIL, so threads serve it; models of others may not.
+        own = plan.criterion is None and plan.estimator is None
+        scores: list[list[FoldScore]] = [[] for _ in folds]
+        with warnings.catch_warnings(), Cancellation() as cancellation:
+            # A fold that can't be scored is an error, and says so.
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            tasks = (
+                delayed(score_size)(fold, size, plan, scorer, cancellation)
+                for fold in folds
+                for size in sizes
+            )
+            for number, score in enumerate(as_they_come(tasks, self.n_jobs, threads=own)):
+                fold, position = divmod(number, len(sizes))
+                # Told here and not by the workers, which may be anywhere.
+                step = progress.subcontext(task_name=f"fold {fold}, {sizes[position]} features")
+                step.call_on_fit_task_begin(estimator=self)
+                step.call_on_fit_task_end(estimator=self)
+                scores[fold].append(score)
+        return scores
+
+    def _choose(self, test_scores: FloatArray) -> None:
+        """Apply the rules."""
+        n_features = self.cv_results_["n_features"]
+        self.n_features_by_rule_ = {
+            name: int(n_features[choose_size(name, n_features, test_scores)]) for name in RULES
+        }
+        self.threshold_ = one_sd_threshold(test_scores) if self.rule == "one_sd" else None
+        if isinstance(self.rule, str):
+            self.n_features_ = self.n_features_by_rule_[self.rule]
+        else:
+            self.n_features_ = int(n_features[own_choice(self.rule, self.cv_results_)])
+
+
+class AnnealingSelectorCV(_CrossValidatedSelector, ClassSelectorBase):
     """Choose the number of features by cross-validation, and the features by annealing (SA-FDR).
 
     Each size from `min_features` to `max_features` is searched on the training rows of each fold as
@@ -105,10 +371,7 @@ n_features_in_, feature_names_in_
     ['worst area', 'worst concave points']
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CV_CONSTRAINTS,
-        **CLASS_WEIGHT_CONSTRAINT,
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**CV_CONSTRAINTS, **SELECTOR_CONSTRAINTS}
 
     def __init__(
         self,
@@ -130,24 +393,108 @@ n_features_in_, feature_names_in_
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        super().__init__(
-            min_features=min_features,
-            max_features=max_features,
-            cv=cv,
-            scoring=scoring,
-            rule=rule,
-            annealing=annealing,
-            constraints=constraints,
-            criterion=criterion,
-            estimator=estimator,
-            pick=pick,
-            feature_cost=feature_cost,
-            cost_strength=cost_strength,
-            ridge=ridge,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
+        self.min_features = min_features
+        self.max_features = max_features
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.annealing = annealing
+        self.constraints = constraints
+        self.criterion = criterion
+        self.estimator = estimator
+        self.pick = pick
+        self.feature_cost = feature_cost
+        self.cost_strength = cost_strength
         self.class_weight = class_weight
+        self.ridge = ridge
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
-    def _default_scoring(self) -> str:
-        return "roc_auc" if len(getattr(self, "classes_", ())) <= 2 else "roc_auc_ovr"
+
+class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBase):
+    """Choose the number of features for regression by cross-validation.
+
+    As `AnnealingSelectorCV`: each size is searched on the training rows of each fold as
+    `AnnealingRegressorSelector` does, scored on the test rows, and a rule takes the smallest size
+    whose scores are as good as the best.
+
+    Parameters
+    ----------
+    min_features, max_features, rule, n_jobs, random_state
+        As in `AnnealingSelectorCV`.
+
+    cv : int, cross-validation generator or iterable, default=None
+        How to split the rows. None is 5 random splits, three quarters of the rows for training and
+        one quarter for testing. An int is the number of folds.
+
+    scoring : str or callable, default=None
+        What to score the models by; None is R².
+
+    annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, ridge
+        As in `AnnealingRegressorSelector`.
+
+    Attributes
+    ----------
+    cv_results_ : dict of ndarray
+        As in `AnnealingSelectorCV`, with `squared_error` in place of `cross_entropy`.
+
+    n_features_, n_features_by_rule_, threshold_, n_splits_, scorer_name_
+        As in `AnnealingSelectorCV`.
+
+    support_, subset_, criterion_value_, loss_, estimator_, result_, n_features_in_, \
+feature_names_in_
+        Of the search on all rows, as in `AnnealingRegressorSelector`.
+
+    See Also
+    --------
+    AnnealingRegressorSelector : A given number of features.
+    AnnealingSelectorCV : For classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from safdr import AnnealingRegressorSelectorCV
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> search = AnnealingRegressorSelectorCV(max_features=10, random_state=0).fit(X, y)
+    >>> search.n_features_
+    5
+    >>> search.get_feature_names_out().tolist()
+    ['sex', 'bmi', 'bp', 's3', 's5']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**CV_CONSTRAINTS, **REGRESSOR_CONSTRAINTS}
+
+    def __init__(
+        self,
+        *,
+        min_features: int = 1,
+        max_features: int = 30,
+        cv: Any = None,
+        scoring: str | Callable[..., float] | None = None,
+        rule: str | Callable[[dict[str, Any]], int] = "one_sd",
+        annealing: Annealing | None = None,
+        constraints: Constraints | None = None,
+        criterion: Any = None,
+        estimator: Any = None,
+        pick: str = "auto",
+        feature_cost: Any = None,
+        cost_strength: float = 1.0,
+        ridge: float = 1e-6,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.min_features = min_features
+        self.max_features = max_features
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.annealing = annealing
+        self.constraints = constraints
+        self.criterion = criterion
+        self.estimator = estimator
+        self.pick = pick
+        self.feature_cost = feature_cost
+        self.cost_strength = cost_strength
+        self.ridge = ridge
+        self.n_jobs = n_jobs
+        self.random_state = random_state

@@ -1,4 +1,4 @@
-"""Validated training data: rows with labels, or with measured outputs."""
+"""Training data: validated rows, labels or outputs, weights; and what differs between tasks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Number, Real
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils.multiclass import check_classification_targets
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.batches import ClassNoise, OutputNoise
+from safdr._engine.batches import ClassNoise, Noise, OutputNoise
 from safdr._engine.criterion import FisherCriterion, R2Criterion, fisher_criterion, r2_criterion
 from safdr._engine.fits.fits import Fitter
 from safdr._engine.fits.least_squares import LeastSquaresFitter
@@ -32,129 +35,226 @@ from safdr._estimators.validation import (
     shown,
     validated,
 )
+from safdr.errors import ParameterError
 
 # Numbers of so many different values are more often measurements than labels.
 MANY_CLASSES = 20
 
 
 @dataclass(frozen=True, eq=False)
-class ClassRows:
-    """Validated training data with labels.
-
-    Attributes
-    ----------
-    X : ndarray or scipy sparse array of shape (n_samples, n_features)
-        Rows with a positive weight.
-    y : ndarray of shape (n_samples,)
-        Their labels.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Weights; positive in rows that `usable` returns.
-    codes : ndarray of shape (n_samples,)
-        Index of each label in `classes`.
-    classes : ndarray of shape (n_classes,)
-        The labels, sorted.
-    """
+class TrainingData:
+    """Validated rows, their target and weights; what differs between tasks is in its two kinds."""
 
     X: Any
     y: NDArray[Any]
     sample_weight: FloatArray | None
-    codes: IntArray
-    classes: NDArray[Any]
 
-    def take(self, indices: IntArray | NDArray[np.bool_]) -> ClassRows:
+    # What a model of this task is called, and one of the other task.
+    model_word: ClassVar[str]
+    wrong_model_word: ClassVar[str]
+    # What to do where a fold can't be searched or scored.
+    fold_hint: ClassVar[str]
+
+    @classmethod
+    def validate(
+        cls, seen: Any, X: Any, y: Any, sample_weight: Any, *, min_rows: int = 2
+    ) -> TrainingData:
+        """What `fit` was given, checked; `seen` gets `n_features_in_` and `feature_names_in_`."""
+        raise NotImplementedError
+
+    @staticmethod
+    def is_wrong_model(estimator: Any) -> bool:
+        """Whether an estimator predicts the other kind of target."""
+        raise NotImplementedError
+
+    @staticmethod
+    def default_scoring(n_classes: int) -> str:
+        """The scorer that None stands for."""
+        raise NotImplementedError
+
+    @staticmethod
+    def default_splitter(seed: int) -> Any:
+        """The paper's five splits, three quarters to one quarter."""
+        raise NotImplementedError
+
+    def take(self, indices: IntArray | NDArray[np.bool_]) -> Self:
         """Some of the rows."""
         weight = None if self.sample_weight is None else self.sample_weight[indices]
-        return ClassRows(
-            self.X[indices], self.y[indices], weight, self.codes[indices], self.classes
-        )
+        return replace(self, X=self.X[indices], y=self.y[indices], sample_weight=weight)
 
-    def weighted(self, class_weight: Any) -> ClassRows:
-        """All rows, their weights multiplied by those of the classes."""
-        if class_weight is None:
-            return self
-        by_class = _class_weights(class_weight, self)
-        weight = by_class if self.sample_weight is None else _product(by_class, self.sample_weight)
-        return replace(self, sample_weight=weight)
-
-    def usable(self, class_weight: Any = None) -> ClassRows:
-        """The rows to learn from: those with a weight, checked to be enough of each class."""
-        rows = self._with_weight()
-        _check_classes(rows)
-        if class_weight is not None:
-            rows = rows.weighted(class_weight)._with_weight()
-            _check_classes(rows)
-        _check_weights_of_classes(rows)
-        _check_not_constant(rows.X)
-        return rows
-
-    def _with_weight(self) -> ClassRows:
+    def with_weight(self) -> Self:
         """Without rows of weight zero, which count as absent."""
         if self.sample_weight is None or self.sample_weight.all():
             return self
         return self.take(self.sample_weight > 0)
 
+    def usable(self, class_weight: Any = None) -> Self:
+        """The rows to learn from: those with a weight, checked to hold something to learn."""
+        raise NotImplementedError
+
+    def criterion(self, ridge: float, rank: FloatArray | None = None) -> Any:
+        """What is maximised; of features that say the same, those of the lowest rank are needed."""
+        raise NotImplementedError
+
+    def noise(self, criterion: Any) -> Noise:
+        """Where batches of these rows come from."""
+        raise NotImplementedError
+
+    def fitter(self, criterion: Any) -> Fitter:
+        """The unpenalised linear models that choose the winner."""
+        raise NotImplementedError
+
+    def linear_model(self, coefficients: FloatArray, intercepts: FloatArray, n_iter: int) -> Any:
+        """The winning fit as scikit-learn's own model, which every tool around it can read."""
+        raise NotImplementedError
+
+    @cached_property
+    def _relative_weight(self) -> FloatArray | None:
+        """In units of the largest: nothing depends on that but the range of the numbers."""
+        return None if self.sample_weight is None else self.sample_weight / self.sample_weight.max()
+
+
+@dataclass(frozen=True, eq=False)
+class ClassData(TrainingData):
+    """Rows with labels: `codes` are their places in `classes`, which are sorted."""
+
+    codes: IntArray
+    classes: NDArray[Any]
+
+    model_word, wrong_model_word = "classifier", "regressor"
+    fold_hint = (
+        "Use a cv that keeps all classes in every fold, such as StratifiedKFold, or fewer splits."
+    )
+    is_wrong_model = staticmethod(is_regressor)
+
+    @classmethod
+    def validate(
+        cls, seen: Any, X: Any, y: Any, sample_weight: Any, *, min_rows: int = 2
+    ) -> ClassData:
+        """Labels and rows; `seen` gets `classes_` too."""
+        _check_labels(y)
+        X, y = validated(seen, X, y, min_rows=min_rows)
+        try:
+            check_classification_targets(y)
+        except ValueError as error:
+            raise ValueError(
+                f"y must hold labels: {error} For measured outputs there are "
+                "AnnealingRegressorSelector and AnnealingRegressorSelectorCV."
+            ) from None
+        seen.classes_, codes = np.unique(y, return_inverse=True)
+        weight = None if sample_weight is None else checked_weight(sample_weight, X)
+        return cls(X, y, weight, codes.astype(np.int64), seen.classes_)
+
+    @staticmethod
+    def default_scoring(n_classes: int) -> str:
+        """Area under the ROC curve, of more than two classes that of each against the rest."""
+        return "roc_auc" if n_classes <= 2 else "roc_auc_ovr"
+
+    @staticmethod
+    def default_splitter(seed: int) -> StratifiedShuffleSplit:
+        """Splits that keep the shares of the classes."""
+        return StratifiedShuffleSplit(n_splits=5, test_size=0.25, random_state=seed)
+
+    def take(self, indices: IntArray | NDArray[np.bool_]) -> Self:
+        """Some of the rows."""
+        return replace(super().take(indices), codes=self.codes[indices])
+
+    def usable(self, class_weight: Any = None) -> Self:
+        """Those with a weight, enough of each class."""
+        data = self.with_weight()
+        _check_classes(data)
+        if class_weight is not None:
+            data = data._weighted(class_weight).with_weight()
+            _check_classes(data)
+        _check_weights_of_classes(data)
+        _check_not_constant(data.X)
+        return data
+
+    def _weighted(self, class_weight: Any) -> Self:
+        """All rows, their weights multiplied by those of the classes."""
+        by_class = _class_weights(class_weight, self)
+        weight = by_class if self.sample_weight is None else _product(by_class, self.sample_weight)
+        return replace(self, sample_weight=weight)
+
     def criterion(self, ridge: float, rank: FloatArray | None = None) -> FisherCriterion:
-        """Fisher's ratio; of features that say the same, those of the lowest rank are needed."""
+        """Fisher's ratio."""
         moments = within_moments(self.X, self.codes, len(self.classes), self._relative_weight)
         # Of many features, one matrix must do for the criterion and the start of the fits.
         return fisher_criterion(moments, ridge=ridge, rank=rank, overwrite=True)
 
     def noise(self, criterion: FisherCriterion) -> ClassNoise:
-        """Where batches of these rows come from."""
+        """Stratified batches."""
         return ClassNoise(self.X, self.codes, self._relative_weight, criterion)
 
     def fitter(self, criterion: FisherCriterion) -> Fitter:
-        """Unpenalised logistic models: binary, or multinomial."""
+        """Logistic models: binary, or multinomial."""
         kind = LogisticFitter if len(self.classes) == 2 else MultinomialFitter
         return kind(self.X, self.codes, self._relative_weight, criterion)
 
-    @cached_property
-    def _relative_weight(self) -> FloatArray | None:
-        return _relative(self.sample_weight)
+    def linear_model(
+        self, coefficients: FloatArray, intercepts: FloatArray, n_iter: int
+    ) -> LogisticRegression:
+        """A logistic regression without penalty."""
+        model = LogisticRegression(C=np.inf)
+        model.classes_ = self.classes
+        model.coef_ = np.atleast_2d(coefficients)
+        model.intercept_ = np.atleast_1d(intercepts)
+        model.n_features_in_ = model.coef_.shape[1]
+        model.n_iter_ = np.array([n_iter], dtype=np.int32)
+        return model
 
 
 @dataclass(frozen=True, eq=False)
-class MeasuredRows:
-    """Validated training data with one or more measured outputs.
+class MeasuredData(TrainingData):
+    """Rows with one or more measured outputs."""
 
-    Attributes
-    ----------
-    X : ndarray or scipy sparse array of shape (n_samples, n_features)
-        Rows with a positive weight.
-    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        What was measured.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Weights; positive in rows that `usable` returns.
-    """
+    model_word, wrong_model_word = "regressor", "classifier"
+    fold_hint = "Use a cv with fewer splits, or one that shuffles the rows."
+    is_wrong_model = staticmethod(is_classifier)
 
-    X: Any
-    y: FloatArray
-    sample_weight: FloatArray | None
+    @classmethod
+    def validate(
+        cls, seen: Any, X: Any, y: Any, sample_weight: Any, *, min_rows: int = 2
+    ) -> MeasuredData:
+        """Numbers and rows."""
+        how: dict[str, Any] = {"multi_output": True, "y_numeric": True, "min_rows": min_rows}
+        X, y = validated(seen, X, _numbers(y), **how)
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        _check_outputs(y)
+        weight = None if sample_weight is None else checked_weight(sample_weight, X)
+        return cls(X, y, weight)
 
-    def take(self, indices: IntArray | NDArray[np.bool_]) -> MeasuredRows:
-        """Some of the rows."""
-        weight = None if self.sample_weight is None else self.sample_weight[indices]
-        return MeasuredRows(self.X[indices], self.y[indices], weight)
+    @staticmethod
+    def default_scoring(n_classes: int) -> str:
+        """R²."""
+        return "r2"
 
-    def usable(self) -> MeasuredRows:
-        """The rows to learn from: those with a weight, checked to hold something to learn."""
-        rows = self
-        if self.sample_weight is not None and not self.sample_weight.all():
-            rows = self.take(self.sample_weight > 0)
-        if len(rows.y) < 2:
-            raise ValueError(f"A fit needs at least 2 rows with a weight; got {len(rows.y)}.")
-        if rows.sample_weight is not None:
-            check_ratio_of_weights(rows.sample_weight, "sample_weight")
-        outputs = rows.y.reshape(len(rows.y), -1)
+    @staticmethod
+    def default_splitter(seed: int) -> ShuffleSplit:
+        """Random splits."""
+        return ShuffleSplit(n_splits=5, test_size=0.25, random_state=seed)
+
+    def usable(self, class_weight: Any = None) -> Self:
+        """Those with a weight, of which no output is constant."""
+        if class_weight is not None:
+            raise ParameterError(
+                "class_weight", "is for labels; got {given!r} with outputs.", given=class_weight
+            )
+        data = self.with_weight()
+        if len(data.y) < 2:
+            raise ValueError(f"A fit needs at least 2 rows with a weight; got {len(data.y)}.")
+        if data.sample_weight is not None:
+            check_ratio_of_weights(data.sample_weight, "sample_weight")
+        outputs = data._outputs
         constant = np.flatnonzero(np.all(outputs == outputs[0], axis=0))
         if constant.size:
-            which = "" if rows.y.ndim == 1 else f" in column {constant[0]}"
+            which = "" if data.y.ndim == 1 else f" in column {constant[0]}"
             raise ValueError(
                 f"y is {shown(outputs[0, constant[0]])} in every row{which}: there is nothing to "
                 "explain. It must take at least two values."
             )
-        _check_not_constant(rows.X)
-        return rows
+        _check_not_constant(data.X)
+        return data
 
     def criterion(self, ridge: float, rank: FloatArray | None = None) -> R2Criterion:
         """R²; no output is a feature by another name, so ranks don't count."""
@@ -162,82 +262,41 @@ class MeasuredRows:
         return r2_criterion(moments, ridge=ridge, overwrite=True)
 
     def noise(self, criterion: R2Criterion) -> OutputNoise:
-        """Where batches of these rows come from."""
+        """Batches of random rows."""
         return OutputNoise(self.X, self._outputs, self._relative_weight, criterion)
 
     def fitter(self, criterion: R2Criterion) -> Fitter:
         """Least-squares models."""
         return LeastSquaresFitter(criterion)
 
+    def linear_model(
+        self, coefficients: FloatArray, intercepts: FloatArray, n_iter: int
+    ) -> LinearRegression:
+        """A linear regression."""
+        model = LinearRegression()
+        model.coef_ = coefficients[0] if self.y.ndim == 1 else coefficients
+        model.intercept_ = float(intercepts[0]) if self.y.ndim == 1 else intercepts
+        model.n_features_in_ = coefficients.shape[-1]
+        return model
+
     @property
     def _outputs(self) -> FloatArray:
         return self.y.reshape(len(self.y), -1)
 
-    @cached_property
-    def _relative_weight(self) -> FloatArray | None:
-        return _relative(self.sample_weight)
+
+TASKS: dict[str, type[TrainingData]] = {"classification": ClassData, "regression": MeasuredData}
 
 
-Rows: TypeAlias = ClassRows | MeasuredRows
-
-
-def validate_class_rows(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, *, min_rows: int = 2
-) -> ClassRows:
-    """Check and translate training data with labels; an error says what is wrong and what to do.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Gets `n_features_in_` and `feature_names_in_`.
-    X, y, sample_weight : array-like
-        As given to `fit`.
-
-    Returns
-    -------
-    ClassRows
-    """
-    _check_labels(y)
-    X, y = validated(estimator, X, y, min_rows=min_rows)
-    try:
-        check_classification_targets(y)
-    except ValueError as error:
-        raise ValueError(
-            f"y must hold labels: {error} For measured outputs there are "
-            "AnnealingRegressorSelector and AnnealingRegressorSelectorCV."
-        ) from None
-    classes, codes = np.unique(y, return_inverse=True)
-    weight = None if sample_weight is None else checked_weight(sample_weight, X)
-    return ClassRows(X, y, weight, codes.astype(np.int64), classes)
-
-
-def validate_measured_rows(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, *, min_rows: int = 2
-) -> MeasuredRows:
-    """Check and translate training data with measured outputs.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Gets `n_features_in_` and `feature_names_in_`.
-    X, y, sample_weight : array-like
-        As given to `fit`.
-
-    Returns
-    -------
-    MeasuredRows
-    """
-    how: dict[str, Any] = {"multi_output": True, "y_numeric": True, "min_rows": min_rows}
-    X, y = validated(estimator, X, _numbers(y), **how)
-    y = np.ascontiguousarray(y, dtype=np.float64)
-    _check_outputs(y)
-    weight = None if sample_weight is None else checked_weight(sample_weight, X)
-    return MeasuredRows(X, y, weight)
-
-
-def _relative(sample_weight: FloatArray | None) -> FloatArray | None:
-    """In units of the largest: nothing depends on that but the range of the numbers."""
-    return None if sample_weight is None else sample_weight / sample_weight.max()
+def check_task(task: Any) -> type[TrainingData]:
+    """The kind of training data of a task."""
+    if not isinstance(task, str) or task not in TASKS:
+        raise ParameterError(
+            "task",
+            "must be one of {known}; got {task!r}.",
+            known=", ".join(map(repr, TASKS)),
+            task=task,
+        )
+    return TASKS[task]
 
 
 def _numbers(y: Any) -> Any:
@@ -287,55 +346,55 @@ def _check_labels(y: Any) -> None:
         ) from None
 
 
-def _check_classes(rows: ClassRows) -> None:
+def _check_classes(data: ClassData) -> None:
     """At least two classes with two rows each; one row of weight two or more counts as two."""
-    if len(rows.codes) == 0:
+    if len(data.codes) == 0:
         raise ValueError(ALL_ZERO)
-    counts = np.bincount(rows.codes, minlength=len(rows.classes))
-    present = rows.classes[np.flatnonzero(counts)]
+    counts = np.bincount(data.codes, minlength=len(data.classes))
+    present = data.classes[np.flatnonzero(counts)]
     if len(present) < 2:
         raise ValueError(
             f"y holds one class only, {shown(present[0])}; the classifier needs rows of at least 2 "
             "classes."
         )
-    if len(present) < len(rows.classes):
-        gone = rows.classes[np.flatnonzero(counts == 0)[0]]
+    if len(present) < len(data.classes):
+        gone = data.classes[np.flatnonzero(counts == 0)[0]]
         raise ValueError(
             f"y holds no row of class {shown(gone)} with a weight above 0; each class needs at "
             "least 2 rows."
         )
-    weighted = np.bincount(rows.codes, weights=rows.sample_weight, minlength=len(rows.classes))
+    weighted = np.bincount(data.codes, weights=data.sample_weight, minlength=len(data.classes))
     counts = np.maximum(counts, weighted)
     if counts.min() < 2:
         raise ValueError(
-            f"y holds 1 row of class {shown(rows.classes[counts.argmin()])}; each class needs at "
-            f"least 2 rows, or it has no variance.{_if_measured(rows)}"
+            f"y holds 1 row of class {shown(data.classes[counts.argmin()])}; each class needs at "
+            f"least 2 rows, or it has no variance.{_if_measured(data)}"
         )
 
 
-def _check_weights_of_classes(rows: ClassRows) -> None:
+def _check_weights_of_classes(data: ClassData) -> None:
     """Refuse weights that leave rows or a class too little to be seen beside the others."""
-    if rows.sample_weight is None:
+    if data.sample_weight is None:
         return
-    check_ratio_of_weights(rows.sample_weight, "sample_weight times class_weight")
-    share = _weight_by_class(rows)
+    check_ratio_of_weights(data.sample_weight, "sample_weight times class_weight")
+    share = _weight_by_class(data)
     share /= share.sum()
     least = LEAST_SHARE_OF_TWO if len(share) == 2 else LEAST_SHARE_OF_MORE
     if share.min() < least:
         raise ValueError(
-            f"The rows of class {shown(rows.classes[share.argmin()])} have {share.min():.1e} of "
+            f"The rows of class {shown(data.classes[share.argmin()])} have {share.min():.1e} of "
             f"all weight (sample_weight times class_weight); of {len(share)} classes each must "
             f"have at least {least:.0e} for double precision to see it. Raise its weight, or leave "
             "the class out."
         )
 
 
-def _if_measured(rows: ClassRows) -> str:
+def _if_measured(data: ClassData) -> str:
     """What to say where labels look like measurements."""
-    if rows.classes.dtype.kind not in "iuf" or len(rows.classes) <= MANY_CLASSES:
+    if data.classes.dtype.kind not in "iuf" or len(data.classes) <= MANY_CLASSES:
         return ""
     return (
-        f" With its {len(rows.classes)} values y looks measured: for that there are "
+        f" With its {len(data.classes)} values y looks measured: for that there are "
         "AnnealingRegressorSelector and AnnealingRegressorSelectorCV."
     )
 
@@ -364,22 +423,22 @@ def _product(by_class: FloatArray, sample_weight: FloatArray) -> FloatArray:
     return weight
 
 
-def _weight_by_class(rows: ClassRows) -> FloatArray:
+def _weight_by_class(data: ClassData) -> FloatArray:
     """Of all rows of each class, in units of the heaviest row; of rows without weights, rows."""
-    weight = rows.sample_weight
+    weight = data.sample_weight
     relative = None if weight is None else weight / weight.max()
-    return np.bincount(rows.codes, weights=relative, minlength=len(rows.classes)).astype(np.float64)
+    return np.bincount(data.codes, weights=relative, minlength=len(data.classes)).astype(np.float64)
 
 
-def _class_weights(class_weight: Any, rows: ClassRows) -> FloatArray:
+def _class_weights(class_weight: Any, data: ClassData) -> FloatArray:
     """What `class_weight` gives to each row."""
     if isinstance(class_weight, Mapping):
-        known = set(rows.classes.tolist())
+        known = set(data.classes.tolist())
         strange = [label for label in class_weight if label not in known]
         if strange:
             raise ValueError(
                 f"class_weight names the class {shown(strange[0])}, which y lacks; its classes are "
-                f"{', '.join(shown(label) for label in rows.classes)}."
+                f"{', '.join(shown(label) for label in data.classes)}."
             )
         weights: list[Any] = list(class_weight.values())
         if not all(isinstance(w, Real) and 0 <= as_float(w) < np.inf for w in weights):
@@ -388,9 +447,9 @@ def _class_weights(class_weight: Any, rows: ClassRows) -> FloatArray:
                 f"{class_weight!r}."
             )
     if isinstance(class_weight, str):  # "balanced", by the weight of the rows
-        counts = _weight_by_class(rows)
+        counts = _weight_by_class(data)
         by_class = counts.sum() / (len(counts) * np.where(counts > 0, counts, 1.0))
     else:
-        by_class = np.array([float(class_weight.get(c, 1.0)) for c in rows.classes.tolist()])
-    of_rows: FloatArray = by_class[rows.codes]
+        by_class = np.array([float(class_weight.get(c, 1.0)) for c in data.classes.tolist()])
+    of_rows: FloatArray = by_class[data.codes]
     return of_rows

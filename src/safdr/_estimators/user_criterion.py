@@ -19,7 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._estimators.parameters import as_float
 from safdr._estimators.splits import splits_of
-from safdr._estimators.training_data import Rows
+from safdr._estimators.training_data import TrainingData
 from safdr._estimators.validation import LARGEST
 
 
@@ -102,22 +102,7 @@ class CrossValidatedScore(BaseEstimator):
 def fit_weighted(
     model: Any, X: Any, y: Any, sample_weight: FloatArray | None, rows: Any = None
 ) -> Any:
-    """Fit a model to (some of) the rows, with their weights if there are any.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted in place.
-    X, y, sample_weight
-        The rows.
-    rows : ndarray of int, default=None
-        Which of them; None is all.
-
-    Returns
-    -------
-    estimator
-        The model.
-    """
+    """Fit a model to the rows, or to some of them, with their weights if there are any."""
     if rows is not None:
         X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
         sample_weight = None if sample_weight is None else sample_weight[rows]
@@ -138,22 +123,8 @@ def _weight_parameter(model: Any) -> str:
     )
 
 
-def as_objective(criterion: Any, seed: int) -> Callable[..., float] | None:
-    """What `criterion=` means: None for the built-in one, else a function of columns and target.
-
-    Parameters
-    ----------
-    criterion : None, callable or estimator
-        As given by the user.
-    seed : int
-        For models that draw random numbers and have no `random_state` of their own.
-
-    Returns
-    -------
-    callable or None
-    """
-    if criterion is None:
-        return None
+def as_objective(criterion: Any, seed: int) -> Callable[..., float]:
+    """What `criterion=` means: a function of columns and target, its randomness fixed."""
     if isinstance(criterion, CrossValidatedScore):
         return CrossValidatedScore(
             seeded(criterion.estimator, seed),
@@ -196,29 +167,21 @@ def seeded(estimator: Any, seed: int) -> Any:
 
 
 class RowsObjective:
-    """A function of columns and target, as a function of column indices.
+    """A function of columns and target, as a function of column indices on training data."""
 
-    Parameters
-    ----------
-    function : callable
-        ``f(X_subset, y)``, or with a keyword `sample_weight`; to be maximised.
-    rows : Rows
-        What it is evaluated on.
-    """
-
-    def __init__(self, function: Callable[..., float], rows: Rows) -> None:
+    def __init__(self, function: Callable[..., float], data: TrainingData) -> None:
         self.function = function
-        self.X = rows.X
-        self.y = rows.y
+        self.X = data.X
+        self.y = data.y
         self._how: dict[str, Any] = {}
-        if rows.sample_weight is not None:
+        if data.sample_weight is not None:
             if not _takes_weights(function):
                 raise ValueError(
                     f"Rows have weights (sample_weight or class_weight), but criterion="
                     f"{function!r} takes no keyword sample_weight. Add it, or leave the weights "
                     "out."
                 )
-            self._how = {"sample_weight": rows.sample_weight}
+            self._how = {"sample_weight": data.sample_weight}
 
     def __call__(self, columns: IntArray, which: int = -1) -> float:
         """Value of one subset, on all rows: there are no batches."""

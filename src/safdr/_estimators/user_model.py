@@ -25,9 +25,9 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.fits.columns import distinct_rows
 from safdr._engine.fits.fits import Fits
 from safdr._engine.interrupt import look_up
-from safdr._estimators.orphans import watched
-from safdr._estimators.training_data import ClassRows, Rows
+from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.user_criterion import fit_weighted, seeded
+from safdr._estimators.workers import watched
 
 # Held out in turn: a model that remembers its training rows would like every subset.
 N_FOLDS = 3
@@ -48,22 +48,13 @@ class ModelPick:
     regressor the one named by its parameter `loss` or `criterion` (or that its family has, such as
     the Poisson deviance), else the squared error. A classifier that gives no probabilities is
     judged by its `score`.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The model.
-    rows : Rows
-        Training rows.
-    seed : int
-        For the folds, and for random states that the estimator leaves open.
     """
 
-    def __init__(self, estimator: Any, rows: Rows, seed: int) -> None:
+    def __init__(self, estimator: Any, data: TrainingData, seed: int) -> None:
         self.estimator = seeded(estimator, seed)
-        self.rows = rows
-        self.loss_name, self._loss = own_loss(estimator, labels=isinstance(rows, ClassRows))
-        self._splits = _splits(rows, seed)
+        self.data = data
+        self.loss_name, self._loss = own_loss(estimator, labels=isinstance(data, ClassData))
+        self._splits = _splits(data, seed)
 
     def fit(
         self,
@@ -89,12 +80,12 @@ class ModelPick:
 
     def baseline(self) -> float:
         """Loss of a model that sees no features."""
-        dummy = DummyClassifier() if isinstance(self.rows, ClassRows) else DummyRegressor()
+        dummy = DummyClassifier() if isinstance(self.data, ClassData) else DummyRegressor()
         return self.held_out_loss(dummy, np.zeros(1, dtype=np.int64))
 
     def held_out_loss(self, estimator: Any, subset: IntArray) -> float:
         """Mean loss of one subset over the folds, weighted by their rows."""
-        X, y, weight = self.rows.X[:, subset], self.rows.y, self.rows.sample_weight
+        X, y, weight = self.data.X[:, subset], self.data.y, self.data.sample_weight
         losses, sizes = [], []
         for train, test in self._splits:
             model = fit_weighted(clone(estimator), X, y, weight, train)
@@ -105,20 +96,7 @@ class ModelPick:
 
 
 def own_loss(estimator: Any, *, labels: bool) -> tuple[str, Callable[..., float]]:
-    """Name and function of an estimator's own loss: of a fitted model, X, y and weights.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Not fitted.
-    labels : bool
-        Whether it predicts labels, rather than numbers.
-
-    Returns
-    -------
-    name : str
-    loss : callable
-    """
+    """Name and function of an estimator's own loss: of a fitted model, X, y and weights."""
     if labels:
         if hasattr(estimator, "predict_proba"):
             return "cross_entropy", _cross_entropy
@@ -166,16 +144,16 @@ def _of_predictions(
     return float(np.mean([loss(one, its, sample_weight=weight) for one, its in pairs]))
 
 
-def _splits(rows: Rows, seed: int) -> list[tuple[IntArray, IntArray]]:
+def _splits(data: TrainingData, seed: int) -> list[tuple[IntArray, IntArray]]:
     """Training and held-out rows of each fold."""
-    if isinstance(rows, ClassRows):
-        n_folds = min(N_FOLDS, int(np.bincount(rows.codes).min()))
+    if isinstance(data, ClassData):
+        n_folds = min(N_FOLDS, int(np.bincount(data.codes).min()))
         if n_folds < 2:
             raise ValueError(
                 "estimator is judged on rows that are held out, so each class needs at least 2 "
                 'rows; one has 1. Drop that class, or choose by pick="linear".'
             )
         splitter: Any = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-        return list(splitter.split(rows.codes, rows.codes))
-    n_folds = min(N_FOLDS, len(rows.y))
-    return list(KFold(n_folds, shuffle=True, random_state=seed).split(rows.y))
+        return list(splitter.split(data.codes, data.codes))
+    n_folds = min(N_FOLDS, len(data.y))
+    return list(KFold(n_folds, shuffle=True, random_state=seed).split(data.y))

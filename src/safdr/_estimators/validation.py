@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -36,26 +37,22 @@ class SeparationWarning(ConvergenceWarning):
     """The chosen features separate the classes, so an unpenalised model has no finite optimum."""
 
 
-def validated(estimator: Any, X: Any, y: Any, *, min_rows: int = 2, **how: Any) -> tuple[Any, Any]:
-    """X and y as arrays (X as CSR, if it is sparse), checked; an error says what to do.
+class SeenColumns(BaseEstimator):
+    """Takes the number and names of the columns where no estimator does."""
 
-    Parameters
-    ----------
-    estimator : estimator
-        Gets `n_features_in_` and `feature_names_in_`.
-    X, y : array-like
-        As given to `fit`.
-    **how
-        For scikit-learn's `validate_data`.
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
 
-    Returns
-    -------
-    X, y
-    """
+
+def validated(seen: Any, X: Any, y: Any, *, min_rows: int = 2, **how: Any) -> tuple[Any, Any]:
+    """X and y as arrays (X as CSR, if it is sparse), checked; an error says what to do."""
     _check_frame(X)
     try:
         X, y = validate_data(
-            estimator,
+            seen,
             X,
             y,
             accept_sparse="csr",

@@ -1,4 +1,4 @@
-"""Area under the ROC curve of two classes: a share of pairs, counted."""
+"""Scores of folds: what they are called, and the default one of two classes, counted."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from scipy.sparse import issparse
 
 from safdr._engine.arrays import FloatArray
 
+# What people call the scorers that stand for None.
+SCORER_NAMES = {
+    "roc_auc": "ROC AUC",
+    "roc_auc_ovr": "ROC AUC, each class against the rest",
+    "r2": "R²",
+}
+
+
+def scorer_name(scoring: Any) -> str:
+    """What the scores are, for people."""
+    if isinstance(scoring, str):
+        return SCORER_NAMES.get(scoring, scoring.replace("_", " "))
+    function = getattr(scoring, "_score_func", scoring)  # what make_scorer wraps
+    return str(getattr(function, "__name__", type(function).__name__)).replace("_", " ")
+
 
 def roc_auc(scores: FloatArray, positive: NDArray[np.bool_]) -> float:
     """Share of the pairs of rows of both classes in which the positive one has the higher score.
 
     Counted in whole numbers, it is exact but for the division, and depends on the order of the
     scores alone.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples,)
-        The higher, the more likely positive. Pairs of equal scores count one half.
-    positive : ndarray of shape (n_samples,), dtype=bool
-        Which rows are of the positive class.
-
-    Returns
-    -------
-    float
-        NaN if there are rows of one class only, or a score that is no number.
     """
     negatives, positives = np.sort(scores[~positive]), np.sort(scores[positive])
     n_pairs = len(negatives) * len(positives)
@@ -43,19 +46,6 @@ def score_by_roc_auc(model: Any, X: Any, y: NDArray[Any]) -> float:
 
     That one, and `decision_function`, take some 2 ms to look at their arguments again, much of what
     a size takes in all, and keep other threads waiting meanwhile.
-
-    Parameters
-    ----------
-    model : LogisticRegression
-        Has `coef_`, `intercept_` and two `classes_`.
-    X : array or sparse matrix of shape (n_samples, n_features)
-        Rows with the features of the model.
-    y : ndarray of shape (n_samples,)
-        Their labels.
-
-    Returns
-    -------
-    float
     """
     slopes = model.coef_[0]
     # Not by BLAS: its threads would spin beside those that search.

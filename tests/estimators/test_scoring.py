@@ -4,7 +4,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, roc_auc_score
 
-from safdr._estimators.auc import roc_auc, score_by_roc_auc
+from safdr._estimators.scoring import roc_auc, score_by_roc_auc
 
 
 @pytest.mark.parametrize("n_values", [2, 5, 1000])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from safdr._estimators.orphans import end_with
+from safdr._estimators.workers import end_with
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="needs /proc to see processes"

@@ -1,0 +1,210 @@
+"""From parameters and training data to a search, and from what it found to a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+
+from safdr._engine.annealing.cached_function import CachedObjective
+from safdr._engine.annealing.function_chains import Evaluate
+from safdr._engine.arrays import FloatArray
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.fits.fits import Fitter
+from safdr._engine.search import Search
+from safdr._estimators.feature_names import FeatureSpec
+from safdr._estimators.parameters import LARGEST_COST, Annealing, Constraints, settings_of
+from safdr._estimators.training_data import TrainingData
+from safdr._estimators.user_criterion import (
+    CrossValidatedScore,
+    RowsObjective,
+    as_objective,
+    fit_weighted,
+    model_of,
+    seeded,
+)
+from safdr._estimators.user_model import ModelPick
+from safdr._estimators.validation import warn_if_unfinished
+from safdr._estimators.workers import Workers
+from safdr.errors import Columns, ParameterError
+from safdr.result import AnnealingResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchPlan:
+    """What to search for, and how: parameters of `anneal_path` and of all selectors."""
+
+    annealing: Annealing | None = None
+    constraints: Constraints | None = None
+    criterion: Any = None
+    estimator: Any = None
+    pick: str = "auto"
+    feature_cost: Any = None
+    cost_strength: float = 1.0
+    class_weight: Any = None
+    ridge: float = 1e-6
+
+    @classmethod
+    def of(cls, selector: Any) -> Self:
+        """That of a selector; those of regressors have no class weights."""
+        given = selector.get_params(deep=False)
+        return cls(**{field.name: given.get(field.name) for field in fields(cls)})
+
+    # ---- What is given, for the columns at hand ---------------------------------------------
+
+    @property
+    def groups(self) -> Any:
+        """Features that enter together, as given."""
+        return None if self.constraints is None else self.constraints.groups
+
+    def features(self, seen: Any) -> FeatureSpec:
+        """The columns that an estimator saw, to be found by name."""
+        names = getattr(seen, "feature_names_in_", None)
+        return FeatureSpec(seen.n_features_in_, names, self.groups)
+
+    def allowed(self, seen: Any) -> AllowedSubsets:
+        """Which subsets of the columns that an estimator saw are allowed."""
+        limits = self.constraints
+        if limits is None:
+            return AllowedSubsets.make(seen.n_features_in_)
+        features = self.features(seen)
+        return AllowedSubsets.make(
+            features.n_features,
+            always_include=features.columns(limits.always_include, "always_include"),
+            never_include=features.columns(limits.never_include, "never_include"),
+            groups=features.sets(limits.groups, "groups"),
+            at_most_one_of=features.sets(limits.at_most_one_of, "at_most_one_of"),
+            count="groups" if limits.count_by == "group" else "columns",
+            labels=features.labels,
+        )
+
+    def total(self, allowed: AllowedSubsets) -> str:
+        """How many features there are, in words."""
+        total = int(allowed.counts.sum())
+        if self.constraints is None or self.groups is None:
+            return f"n_features = {total}, the number of columns of X"
+        return f"{total}, the number of {self.constraints.count_by}s"
+
+    def cost(self, seen: Any) -> FloatArray | None:
+        """What each feature takes off the criterion; None if nothing."""
+        if self.feature_cost is None:
+            return None
+        features = self.features(seen)
+        cost = features.numbers(self.feature_cost, "feature_cost")
+        strength = float(self.cost_strength)
+        largest = int(np.argmax(np.abs(cost)))
+        if abs(cost[largest]) > LARGEST_COST / max(strength, 1.0):
+            raise ParameterError(
+                "feature_cost",
+                "times {cost_strength} must be at most {most:.0e} in size, or nothing is left of "
+                "the criterion beside it; got {cost:.3g} times {strength:.3g} for {column}. To "
+                "keep a feature out, there is {never_include}; to keep it in, {always_include}.",
+                most=LARGEST_COST,
+                cost=cost[largest],
+                strength=strength,
+                column=Columns([largest], features.labels),
+            )
+        cost = strength * cost
+        return cost if cost.any() else None
+
+    def check_models(self, task: type[TrainingData]) -> None:
+        """Refuse models that predict the other kind of target."""
+        if isinstance(self.criterion, CrossValidatedScore):
+            self.criterion._validate_params()
+        for name, model in {"criterion": self._inner_model, "estimator": self.estimator}.items():
+            if isinstance(model, type):
+                raise ParameterError(
+                    name,
+                    "must be a {mine}; got the class {kind}. Make one: {name}={kind}().",
+                    mine=task.model_word,
+                    kind=model.__name__,
+                    name=name,
+                )
+            if model is not None and task.is_wrong_model(model):
+                raise ParameterError(
+                    name,
+                    "must be a {mine}; got the {other} {model!r}.",
+                    mine=task.model_word,
+                    other=task.wrong_model_word,
+                    model=model,
+                )
+
+    # ---- The search -------------------------------------------------------------------------
+
+    def search(
+        self,
+        data: TrainingData,
+        allowed: AllowedSubsets,
+        cost: FloatArray | None,
+        seed: int,
+        n_jobs: int = 1,
+    ) -> Search:
+        """The search on usable training data."""
+        function = self._function(data, seed, n_jobs)
+        criterion: Any = None
+        noise = None
+        if function is None:
+            criterion = data.criterion(float(self.ridge), allowed.rank(cost))
+            noise = data.noise(criterion)
+        return Search(
+            criterion,
+            settings=settings_of(self.annealing),
+            seed=seed,
+            fitter=self._fitter(data, criterion, seed),
+            noise=noise,
+            constraints=allowed,
+            cost=cost,
+            function=function,
+        )
+
+    def _function(self, data: TrainingData, seed: int, n_jobs: int) -> Evaluate | None:
+        if self.criterion is None:
+            return None
+        function = as_objective(self.criterion, seed)
+        return CachedObjective(RowsObjective(function, data), Workers(n_jobs))
+
+    def _fitter(self, data: TrainingData, criterion: Any, seed: int) -> Fitter | None:
+        """The models that choose the winner; None where the criterion does."""
+        if self.pick == "criterion":
+            return None
+        if self.pick == "auto" and self.estimator is not None:
+            return ModelPick(self.estimator, data, seed)
+        if self.pick == "auto" and self.criterion is not None:
+            return None
+        return self._linear_fitter(data, criterion)
+
+    def _linear_fitter(self, data: TrainingData, criterion: Any) -> Fitter:
+        """The linear models of the task; without a criterion at hand, one is made for them."""
+        return data.fitter(data.criterion(float(self.ridge)) if criterion is None else criterion)
+
+    # ---- The model on what was found --------------------------------------------------------
+
+    @property
+    def _inner_model(self) -> Any:
+        return None if self.criterion is None else model_of(self.criterion)
+
+    @property
+    def model(self) -> Any:
+        """The model to fit to the chosen features; None is the linear one of the task."""
+        return self._inner_model if self.estimator is None else self.estimator
+
+    def final_model(
+        self, data: TrainingData, search: Search, result: AnnealingResult
+    ) -> tuple[Any, bool]:
+        """The winning fit, or a fitted clone of the model; and whether the classes separate."""
+        if self.model is not None:
+            X, model = data.X[:, result.subset], seeded(self.model, search.seed)
+            fitted = fit_weighted(model, X, data.y, data.sample_weight)
+            return fitted, bool(result.separated[result.best])
+        best: int = result.best
+        fits: Any = result
+        if result.coefficients is None:
+            best, fits = 0, self._linear_fitter(data, search.criterion).fit(result.subset[None])
+        warn_if_unfinished(bool(fits.converged[best] or fits.separated[best]), result.size)
+        linear = data.linear_model(
+            fits.coefficients[best, ..., : result.size],
+            fits.intercepts[best],
+            int(fits.n_iter[best]),
+        )
+        return linear, bool(fits.separated[best])
