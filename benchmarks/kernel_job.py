@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from safdr._engine.annealing.chains import SwapChains, random_subsets
+from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import fisher_criterion
 from safdr._engine.fits.logistic import LogisticFitter

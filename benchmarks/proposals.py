@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 import reference
 from benchmarks.rows import keep
 from benchmarks.timing import take_turns
-from safdr._engine.annealing.chains import SwapChains, random_subsets
+from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
 from safdr._engine.criterion import Criterion, fisher_criterion
 from safdr._engine.moments import within_moments
 

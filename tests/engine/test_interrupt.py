@@ -8,9 +8,9 @@ import pytest
 
 import safdr._engine.annealing.loop
 from fitting import criterion_of
-from safdr._engine.annealing.chains import SwapChains
 from safdr._engine.annealing.group_chains import UnitChains
 from safdr._engine.annealing.loop import AnnealingSettings
+from safdr._engine.annealing.swap_chains import SwapChains
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
 from safdr._engine.fits.logistic import LogisticFitter

@@ -180,8 +180,7 @@ def test_groups_that_count_the_same_are_searched_by_the_compiled_chains(wishes, 
     X, y = correlated()
     constraints = AllowedSubsets.make(N_FEATURES, **wishes)
     search = class_search(X, y, settings=QUIET, seed=0, constraints=constraints)
-    space = search._space(6, 1)
-    chains = space.chains(space.random(5, np.random.default_rng(0)), np.random.SeedSequence(0))
+    chains = search._chains(6, np.random.default_rng(0), np.random.SeedSequence(0), 1)
     assert isinstance(chains, UnitChains if compiled else ObjectiveChains)
 
 

@@ -16,7 +16,8 @@ from plain_chains import (
     stream,
     value,
 )
-from safdr._engine.annealing.chains import SwapChains
+from safdr._engine.annealing.swap_chains import SwapChains
+from safdr._engine.constraints import AllowedSubsets
 from safdr.testing import ContractError, check_chains
 from safdr.testing.boltzmann import MIN_EXPECTED, _cells
 from safdr.testing.chains import CHECKS
@@ -39,7 +40,8 @@ def test_the_compiled_chains_pass_with_many_samples():
 def test_the_compiled_chains_pass_where_features_are_fixed():
     criterion = small_criterion()
     states = [state for state in STATES.tolist() if 2 in state and 5 not in state]
-    check_chains(swap_chains(criterion, include=[2], exclude=[5]), criterion.value, states)
+    allowed = AllowedSubsets.make(criterion.n_features, always_include=[2], never_include=[5])
+    check_chains(swap_chains(criterion, allowed=allowed), criterion.value, states)
 
 
 @pytest.mark.parametrize("seed", [0, 1])

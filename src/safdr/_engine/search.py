@@ -7,17 +7,25 @@ from typing import Any
 
 import numpy as np
 
+from safdr._engine.annealing.chains import SearchChains
 from safdr._engine.annealing.complement import Complement
-from safdr._engine.annealing.function_chains import Evaluate
-from safdr._engine.annealing.group_chains import all_count_the_same
+from safdr._engine.annealing.complement_chains import ComplementChains
+from safdr._engine.annealing.function_chains import (
+    Evaluate,
+    ObjectiveChains,
+    finite_start,
+    less_cost,
+    sample_values,
+)
+from safdr._engine.annealing.group_chains import UnitChains, all_count_the_same
 from safdr._engine.annealing.loop import AnnealingSettings, anneal
 from safdr._engine.annealing.quadratic_function import QuadraticObjective
+from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.batches import Noise, batch_criteria, batch_share
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack
 from safdr._engine.fits.fits import Fits, Fitter, fit_padded
-from safdr._engine.spaces import ClimbingChains, GroupSpace, Space, SwapSpace, UnitSpace, less_cost
 from safdr.result import AnnealingResult, Trace
 
 # One replica has no spread; this many random subsets then stand in for it.
@@ -104,19 +112,20 @@ class Search:
         for_start, for_batches, for_chains = (
             np.random.SeedSequence([self.seed, size], spawn_key=(i,)) for i in range(3)
         )
-        space = self._space(size, n_threads)
         rng = np.random.default_rng(for_start)
-        chains = space.chains(space.random(self.settings.n_replicas, rng), for_chains)
+        chains = self._chains(size, rng, for_chains, n_threads)
         start = chains.subsets
+        # One replica has no spread.
+        alone = self.settings.n_replicas == 1
         trace = anneal(
             chains,
             self.settings,
             np.random.default_rng(for_batches),
-            self._spread_sample(space, rng),
+            chains.sample(MIN_SPREAD_SAMPLE, rng) if alone else None,
             origin=0.0 if self.function is None else None,
         )
         _check_finite(chains.values)
-        more, their_values = self._more_candidates(space, chains)
+        more, their_values = self._more_candidates(chains)
         subsets = _stacked(chains.subsets, more)
         values = np.concatenate([chains.values, their_values])
         fits = self._fits(subsets, values, n_threads)
@@ -139,61 +148,65 @@ class Search:
     def prepare(self, size: int) -> Search:
         """Compute ahead what a search at this size shares with others, and return itself."""
         if self.function is None:
-            self._space(size, 1)
+            allowed = self._constraints_for(size)
+            self._complement_for(allowed, self._batches_for(size), size)
         return self
 
-    def _space(self, size: int, n_threads: int) -> Space:
-        """The allowed subsets of this size."""
-        constraints = self._constraints_for(size)
-        n_proposals = max(1, round(self.settings.sweeps * len(constraints.units)))
-        if self.function is not None:
-            return UnitSpace(self._priced(self.function), 0, constraints, size, n_proposals, False)
-        batches = self._batches_for(size)
-        if constraints.swaps_alone:
-            return SwapSpace(
-                criterion=self.criterion,
-                batches=batches,
-                constraints=constraints,
-                size=size,
-                n_proposals=n_proposals,
-                cost=self.cost,
-                complement=self._complement_for(constraints, batches, size),
-                n_threads=n_threads,
-            )
-        return self._group_space(constraints, batches, size, n_proposals, n_threads)
-
-    def _group_space(
+    def _chains(
         self,
-        constraints: AllowedSubsets,
+        size: int,
+        rng: np.random.Generator,
+        seed: np.random.SeedSequence,
+        n_threads: int,
+    ) -> SearchChains:
+        """Replicas at random subsets of this size."""
+        allowed = self._constraints_for(size)
+        n = self.settings.n_replicas
+        n_proposals = max(1, round(self.settings.sweeps * len(allowed.units)))
+        how: dict[str, Any] = {"seed": seed, "n_proposals": n_proposals}
+        if self.function is not None:
+            evaluate = less_cost(self.function, self.cost)
+            start = finite_start(evaluate, allowed, size, n, rng)
+            how |= {"constraints": allowed, "size": size, "climb": False}
+            return ObjectiveChains(evaluate, start, **how)
+        batches = self._batches_for(size)
+        if not allowed.swaps_alone:
+            how |= {"constraints": allowed, "size": size}
+            return self._group_chains(allowed, batches, size, rng, n_threads, how)
+        subsets = random_subsets(self.criterion, size, n, rng, allowed)
+        how |= {"allowed": allowed, "n_threads": n_threads}
+        complement = self._complement_for(allowed, batches, size)
+        if complement is not None:
+            return ComplementChains(self.criterion, complement, subsets, **how)
+        return SwapChains(self.criterion, subsets, batches=batches, cost=self.cost, **how)
+
+    def _group_chains(
+        self,
+        allowed: AllowedSubsets,
         batches: CriterionStack | None,
         size: int,
-        n_proposals: int,
+        rng: np.random.Generator,
         n_threads: int,
-    ) -> UnitSpace:
-        """Selections of groups under the quadratic criterion."""
-        compiled = all_count_the_same(constraints)
+        how: dict[str, Any],
+    ) -> SearchChains:
+        """Replicas at random selections of feature groups, under the quadratic criterion."""
+        compiled = all_count_the_same(allowed)
+        on_batches = None if compiled else batches
         quadratic = QuadraticObjective(
-            self.criterion,
-            None if compiled else batches,
-            constraints=constraints,
-            n_threads=n_threads,
+            self.criterion, on_batches, constraints=allowed, n_threads=n_threads
         )
-        n_batches = 0 if batches is None else len(batches[0])
-        evaluate = self._priced(quadratic)
-        general = (evaluate, n_batches, constraints, size, n_proposals, True)
-        space = (
-            GroupSpace(*general, quadratic, batches, self.cost, n_threads)
-            if compiled
-            else UnitSpace(*general)
-        )
+        evaluate = less_cost(quadratic, self.cost)
         # Where every subset of this size has features that add nothing, they are no reason to
         # refuse one.
-        sample = space.random(MIN_SPREAD_SAMPLE, np.random.default_rng(self.seed))
-        quadratic.refuse_collinear = bool(np.isfinite(space.values(sample)).any())
-        return space
-
-    def _priced(self, evaluate: Evaluate) -> Evaluate:
-        return evaluate if self.cost is None else less_cost(evaluate, self.cost)
+        once = np.random.default_rng(self.seed)
+        sample = sample_values(evaluate, allowed, size, MIN_SPREAD_SAMPLE, once)
+        refuse = quadratic.refuse_collinear = bool(np.isfinite(sample).any())
+        start = finite_start(evaluate, allowed, size, self.settings.n_replicas, rng)
+        if not compiled:
+            n_batches = 0 if batches is None else len(batches[0])
+            return ObjectiveChains(evaluate, start, n_batches=n_batches, **how)
+        how |= {"batches": batches, "cost": self.cost, "n_threads": n_threads}
+        return UnitChains(self.criterion, start, refuse_collinear=refuse, **how)
 
     def _constraints_for(self, size: int) -> AllowedSubsets:
         """Without the features that no subset needs, unless there are too few others."""
@@ -202,22 +215,16 @@ class Search:
         self.constraints.check_size(size)
         return self.constraints
 
-    def _spread_sample(self, space: Space, rng: np.random.Generator) -> FloatArray | None:
-        """What sets the temperature step if one replica can't; else None."""
-        if self.settings.n_replicas > 1:
-            return None
-        return space.values(space.random(MIN_SPREAD_SAMPLE, rng))
-
-    def _more_candidates(self, space: Space, chains: ClimbingChains) -> tuple[IntArray, FloatArray]:
+    def _more_candidates(self, chains: SearchChains) -> tuple[IntArray, FloatArray]:
         """Subsets that join those of the replicas, and their values.
 
         The replicas end where the last batches left them, which is worth something (they differ),
         but the largest value of all is rarely among them: so the best that climbing reaches. Where
         there are no more subsets than replicas, it is all of them.
         """
-        every = space.every(self.settings.n_replicas)
+        every = chains.every(self.settings.n_replicas)
         if every is not None:
-            return space.subsets(every), space.values(every)
+            return every
         climbed, values = chains.climbed()
         best = np.argmax(values)
         return climbed[best : best + 1], values[best : best + 1]
@@ -276,7 +283,7 @@ class Search:
         """The criteria turned over, where what is left out is less than what is chosen."""
         n_usable = constraints.n_features - len(constraints.exclude)
         limited = constraints.conflicts is not None or self.cost is not None
-        if limited or not 0 < n_usable - size < size:
+        if limited or not constraints.swaps_alone or not 0 < n_usable - size < size:
             return None
         # As with batches: all sizes share it, and threads compute the same.
         known = self._complement

@@ -10,9 +10,9 @@ from scipy.stats import chisquare
 
 import reference
 from safdr._engine.annealing.cached_function import CachedObjective
-from safdr._engine.annealing.chains import SwapChains
 from safdr._engine.annealing.function_chains import ObjectiveChains, finite_start
 from safdr._engine.annealing.quadratic_function import QuadraticObjective
+from safdr._engine.annealing.swap_chains import SwapChains
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
 from safdr._engine.moments import within_moments
@@ -183,8 +183,7 @@ def test_swaps_of_both_kinds_of_chains_visit_alike():
         constraints.subsets_of(start, 4),
         seed=seed,
         n_proposals=60,
-        include=constraints.include,
-        conflicts=constraints.conflicts,
+        allowed=constraints,
     )
     subsets = constraints.subsets_of(constraints.every(4, 100), 4)
     values = np.array([value(criterion, row) for row in subsets])

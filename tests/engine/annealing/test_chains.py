@@ -9,7 +9,8 @@ from sklearn.datasets import load_breast_cancer
 
 import reference
 from safdr import _core
-from safdr._engine.annealing.chains import SwapChains, _with_collinear, random_subsets
+from safdr._engine.annealing.swap_chains import SwapChains, _with_collinear, random_subsets
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
 from safdr._engine.moments import within_moments
 
@@ -35,14 +36,8 @@ def fisher(X, y, ridge=1e-6):
 
 
 def make_chains(criterion, size=4, n_replicas=20, seed=0, n_proposals=50, **options):
-    start = random_subsets(
-        criterion,
-        size,
-        n_replicas,
-        np.random.default_rng(seed),
-        options.get("include", ()),
-        options.get("exclude", ()),
-    )
+    draw = np.random.default_rng(seed)
+    start = random_subsets(criterion, size, n_replicas, draw, options.get("allowed"))
     seeds = np.random.SeedSequence(seed)
     return SwapChains(criterion, start, seed=seeds, n_proposals=n_proposals, **options)
 
@@ -262,7 +257,8 @@ def test_values_are_of_all_rows_whatever_the_batches():
 def test_included_stay_in_and_excluded_stay_out_in_every_sweep(rng, which, beta):
     include, exclude = [3, 11], [0, 7, 14]
     criterion = random_criterion(rng, 15)
-    chains = make_chains(criterion, 5, n_proposals=7, include=include, exclude=exclude)
+    allowed = AllowedSubsets.make(15, always_include=include, never_include=exclude)
+    chains = make_chains(criterion, 5, n_proposals=7, allowed=allowed)
     seen = set()
     for _ in range(60):
         sweep_once(chains, np.full(20, beta), batch_of_each(which, 20))
@@ -273,7 +269,8 @@ def test_included_stay_in_and_excluded_stay_out_in_every_sweep(rng, which, beta)
 
 
 def test_every_free_feature_is_visited(rng):
-    chains = make_chains(random_criterion(rng, 15), 5, include=[3], exclude=[0])
+    allowed = AllowedSubsets.make(15, always_include=[3], never_include=[0])
+    chains = make_chains(random_criterion(rng, 15), 5, allowed=allowed)
     sweep_once(chains, np.zeros(20))
     assert set(chains.subsets.ravel().tolist()) == set(range(1, 15))
 
@@ -283,7 +280,8 @@ def test_every_free_feature_is_visited(rng):
     [(6, (), ()), (2, (1, 4), ()), (4, (), (0, 5)), (1, (2,), ()), (5, (0,), (3,))],
 )
 def test_replicas_without_choice_stay_where_they_are(rng, size, include, exclude):
-    chains = make_chains(random_criterion(rng, 6), size, include=include, exclude=exclude)
+    allowed = AllowedSubsets.make(6, always_include=include, never_include=exclude)
+    chains = make_chains(random_criterion(rng, 6), size, allowed=allowed)
     before = chains.subsets
     assert not chains.can_move
     assert (sweep_once(chains, np.zeros(20)) == 0).all()
@@ -472,7 +470,9 @@ def test_random_subsets_are_uniform():
 
 
 def test_random_subsets_honour_include_and_exclude(rng):
-    subsets = random_subsets(small_criterion(0), 3, 200, rng, include=[2], exclude=[0, 5])
+    criterion = small_criterion(0)
+    allowed = AllowedSubsets.make(criterion.n_features, always_include=[2], never_include=[0, 5])
+    subsets = random_subsets(criterion, 3, 200, rng, allowed)
     assert (subsets == 2).sum() == 200
     assert set(subsets.ravel().tolist()) == {1, 2, 3, 4}
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from safdr._engine.annealing.chains import SwapChains
+from safdr._engine.annealing.swap_chains import SwapChains
 from safdr._engine.criterion import Criterion
 
 

@@ -2,13 +2,14 @@
 
 import itertools
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.stats import chisquare
 
 import reference
-from safdr._engine.annealing.chains import SwapChains
+from safdr._engine.annealing.swap_chains import SwapChains
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, stack_criteria
 
@@ -37,9 +38,7 @@ def make_chains(criterion, constraints, size, n_replicas, n_proposals=100, seed=
         start_of(constraints, size, n_replicas),
         seed=np.random.SeedSequence(seed),
         n_proposals=n_proposals,
-        include=constraints.include,
-        exclude=constraints.exclude,
-        conflicts=constraints.conflicts,
+        allowed=constraints,
         **options,
     )
 
@@ -130,7 +129,8 @@ def test_limits_that_limit_nothing_change_no_bit(limit, n_columns, n_batches):
     if limit != "conflicts":
         options["cost"] = np.zeros(30)
     if limit != "cost":
-        options["conflicts"] = np.zeros((30, 30), dtype=bool)
+        none = np.zeros((30, 30), dtype=bool)
+        options["allowed"] = replace(AllowedSubsets.make(30), conflicts=none)
     plain = run(criterion, batches=batches)
     for a, b in zip(plain, run(criterion, batches=batches, **options), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -156,12 +156,16 @@ def test_a_pickled_copy_goes_on_the_same():
     np.testing.assert_array_equal(chains.sweep(beta)[0], twin.sweep(beta)[0])
 
 
+def in_conflict(conflicts):
+    return {"allowed": replace(AllowedSubsets.make(N), conflicts=conflicts)}
+
+
 @pytest.mark.parametrize(
     ("limit", "message"),
     [
-        ({"conflicts": np.zeros((3, 3), dtype=bool)}, "conflicts must be symmetric"),
-        ({"conflicts": np.triu(np.ones((N, N), dtype=bool), 1)}, "conflicts must be symmetric"),
-        ({"conflicts": ~np.eye(N, dtype=bool)}, "no two features in conflict; row 0 does"),
+        (in_conflict(np.zeros((3, 3), dtype=bool)), "conflicts must be symmetric"),
+        (in_conflict(np.triu(np.ones((N, N), dtype=bool), 1)), "conflicts must be symmetric"),
+        (in_conflict(~np.eye(N, dtype=bool)), "no two features in conflict; row 0 does"),
         ({"cost": np.zeros(3)}, "cost must hold a finite number for each of 8"),
         ({"cost": np.full(N, np.nan)}, "cost must hold a finite number for each of 8"),
     ],

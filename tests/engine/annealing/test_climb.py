@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from safdr._engine.annealing.chains import SwapChains, random_subsets, subset_values
+from safdr._engine.annealing.chains import subset_values
+from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion
 from safdr._engine.moments import within_moments
 
@@ -17,9 +19,7 @@ def criterion_of(rng, n_features=12, n_columns=1):
 
 
 def chains_on(criterion, size, n_replicas, rng, **options):
-    start = random_subsets(
-        criterion, size, n_replicas, rng, options.get("include", ()), options.get("exclude", ())
-    )
+    start = random_subsets(criterion, size, n_replicas, rng, options.get("allowed"))
     seed = np.random.SeedSequence(0)
     return SwapChains(criterion, start, seed=seed, n_proposals=10, **options)
 
@@ -51,7 +51,9 @@ def test_the_value_never_falls_and_the_replicas_stay(rng):
 
 
 def test_included_stay_in_and_excluded_stay_out(rng):
-    chains = chains_on(criterion_of(rng), 5, 9, rng, include=[3, 7], exclude=[0, 1])
+    criterion = criterion_of(rng)
+    allowed = AllowedSubsets.make(criterion.n_features, always_include=[3, 7], never_include=[0, 1])
+    chains = chains_on(criterion, 5, 9, rng, allowed=allowed)
     subsets, _ = chains.climbed()
     assert all({3, 7} <= set(subset) and not {0, 1} & set(subset) for subset in subsets.tolist())
 

@@ -8,14 +8,14 @@ import pytest
 
 from plain_chains import N_FEATURES, small_criterion
 from safdr import AnnealingRegressorSelector, AnnealingSelector
-from safdr._engine.annealing.chains import SwapChains, random_subsets, subset_values
+from safdr._engine.annealing.chains import subset_values
 from safdr._engine.annealing.complement import Complement
 from safdr._engine.annealing.complement_chains import ComplementChains
 from safdr._engine.annealing.loop import AnnealingSettings
+from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
 from safdr._engine.moments import within_moments
-from safdr._engine.spaces import SwapSpace
 from safdr.testing import all_subsets, check_chains
 from searching import class_rows, class_search
 
@@ -86,10 +86,11 @@ def test_a_singular_matrix_rules_it_out():
 
 def complement_chains_on(criterion, usable=ALL, include=(), batches=None):
     turned = Complement.make(criterion, batches, usable)
+    allowed = AllowedSubsets.make(criterion.n_features, always_include=include)
 
     def make(subsets, seed):
         return ComplementChains(
-            criterion, turned, subsets, seed=seed, n_proposals=10, include=include
+            criterion, turned, subsets, seed=seed, n_proposals=10, allowed=allowed
         )
 
     return make
@@ -109,8 +110,8 @@ def test_they_keep_it_where_features_are_fixed():
     check_chains(make, criterion.value, states)
 
 
-def start(criterion, size, n=24, include=(), exclude=()):
-    return random_subsets(criterion, size, n, np.random.default_rng(0), include, exclude)
+def start(criterion, size, n=24, allowed=None):
+    return random_subsets(criterion, size, n, np.random.default_rng(0), allowed)
 
 
 @pytest.mark.parametrize("which", [0, None], ids=["step", "proposal"])
@@ -136,9 +137,10 @@ def test_climbing_ends_where_no_swap_raises_the_value(rng, n_columns):
     criterion = criterion_of(rng, n_columns=n_columns)
     usable = np.delete(np.arange(12), 4)
     turned = Complement.make(criterion, None, usable)
-    begin = start(criterion, 7, include=[2], exclude=[4])
+    allowed = AllowedSubsets.make(12, always_include=[2], never_include=[4])
+    begin = start(criterion, 7, allowed=allowed)
     chains = ComplementChains(
-        criterion, turned, begin, seed=np.random.SeedSequence(0), n_proposals=5, include=[2]
+        criterion, turned, begin, seed=np.random.SeedSequence(0), n_proposals=5, allowed=allowed
     )
     subsets, values = chains.climbed()
     np.testing.assert_array_equal(chains.subsets, begin)
@@ -221,14 +223,16 @@ def search_of(rows, **options):
     ],
 )
 def test_it_serves_subsets_of_more_than_half_without_other_limits(rng, size, options, turned):
-    space = search_of(rows_of(rng), **options)._space(size, 1)
-    assert isinstance(space, SwapSpace)
-    assert (space.complement is not None) == turned
+    search = search_of(rows_of(rng), **options)
+    chains = search._chains(size, rng, np.random.SeedSequence(0), 1)
+    assert isinstance(chains, ComplementChains if turned else SwapChains)
 
 
 def test_sizes_share_it(rng):
     search = search_of(rows_of(rng))
-    assert search._space(6, 1).complement is search._space(9, 1).complement
+    first, second = (search.prepare(size)._complement[2] for size in (6, 9))
+    assert first is not None
+    assert first is second
 
 
 def test_the_best_of_all_is_found_either_way(rng):

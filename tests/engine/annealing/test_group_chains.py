@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import chisquare
 
 import reference
-from safdr._engine.annealing.chains import SwapChains
 from safdr._engine.annealing.function_chains import ObjectiveChains
 from safdr._engine.annealing.group_chains import UnitChains
 from safdr._engine.annealing.loop import AnnealingSettings, anneal
 from safdr._engine.annealing.quadratic_function import QuadraticObjective
+from safdr._engine.annealing.swap_chains import SwapChains
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
 from safdr._engine.moments import within_moments

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import reference
-from safdr._engine.annealing.chains import SwapChains, random_subsets
 from safdr._engine.annealing.loop import AnnealingSettings, _Draws, anneal
+from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
 from safdr._engine.criterion import Criterion, fisher_criterion
 from safdr._engine.moments import within_moments
 

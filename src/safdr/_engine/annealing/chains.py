@@ -1,8 +1,7 @@
-"""Replicas that sweep over subsets of a fixed size at given inverse temperatures."""
+"""The contract of chains: replicas that sweep over subsets at given inverse temperatures."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from safdr import _core
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.criterion import Criterion, CriterionStack, stack_criteria
+from safdr._engine.criterion import Criterion
 
 # Threads are started anew with each call, which takes some 20 µs: not worth it for sweeps of fewer
 # multiplications than this (some 100 µs).
@@ -47,186 +46,23 @@ class Chains(Protocol):
         """Replace the replicas by copies of those at `indices`."""
 
 
-class SwapChains:
-    """Metropolis swap chains on a quadratic criterion, compiled.
+class SearchChains(Chains, Protocol):
+    """What a search needs besides."""
 
-    All state is in arrays, so that a set of chains can be copied and pickled.
+    drift: float
 
-    Parameters
-    ----------
-    criterion : Criterion
-        Of all rows: what `values` reports.
-    subsets : ndarray of shape (n_replicas, size)
-        Where the replicas start.
-    seed : numpy.random.SeedSequence
-        Each replica gets a random stream of its own from it, the same for any number of them.
-    n_proposals : int
-        Proposals a replica in one sweep.
-    batches : CriterionStack, default=None
-        What the replicas sweep on; None means `criterion` itself.
-    include, exclude : sequence of int, default=()
-        Features that stay in every subset (and are in all of `subsets`), and that stay out.
-    conflicts : ndarray of shape (n_features, n_features), default=None
-        Pairs of features that no subset may hold together (and none of `subsets` does).
-    cost : ndarray of shape (n_features,), default=None
-        What each feature costs: the value of a subset is its criterion value less the cost of its
-        members. In units of the criterion.
-    n_threads : int, default=1
-        Threads over replicas. The answer does not depend on it.
-    """
+    def climbed(self) -> tuple[IntArray, FloatArray]:
+        """Where each replica would end by going uphill on all rows, and the values there."""
 
-    def __init__(
-        self,
-        criterion: Criterion,
-        subsets: IntArray,
-        *,
-        seed: np.random.SeedSequence,
-        n_proposals: int,
-        batches: CriterionStack | None = None,
-        include: Sequence[int] | IntArray = (),
-        exclude: Sequence[int] | IntArray = (),
-        conflicts: NDArray[np.bool_] | None = None,
-        cost: FloatArray | None = None,
-        n_threads: int = 1,
-    ) -> None:
-        self.criterion = criterion
-        self._conflicts = _checked_conflicts(conflicts, subsets, criterion.n_features)
-        self._cost = checked_cost(cost, criterion.n_features)
-        self._A, self._D = stack_criteria([criterion]) if batches is None else batches
-        self.n_batches = len(self._A)
-        n_replicas, self.size = subsets.shape
-        self._order = _orders(subsets, criterion.n_features, include, exclude)
-        words: NDArray[Any] = seed.generate_state(4 * n_replicas, np.uint64)
-        self._streams = words.reshape(n_replicas, 4)
-        self._n_fixed = len(include)
-        self._n_usable = criterion.n_features - len(exclude)
-        self.n_proposals = n_proposals
-        work = n_replicas * n_proposals * self.size**2
-        self.n_threads = n_threads if work > WORTH_A_THREAD else 1
-        self.sweeps_at_once = SWEEPS_AT_ONCE if work < LONG_SWEEP else 1
-        self.drift = 0.0
-        self._values: FloatArray | None = None
+    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Values of random subsets on all rows."""
 
-    @property
-    def can_move(self) -> bool:
-        """Whether there is any other subset to go to."""
-        return bool(self._n_fixed < self.size < self._n_usable)
-
-    @property
-    def subsets(self) -> IntArray:
-        """Sorted features of each replica."""
-        return np.sort(self._order[:, : self.size], axis=1).astype(np.int64)
-
-    @property
-    def values(self) -> FloatArray:
-        """Criterion value of each replica on all rows, from scratch."""
-        if self._values is None:
-            members = self._order[:, : self.size]
-            self._values = subset_values(self.criterion, members, self.n_threads)
-            if self._cost is not None:
-                self._values = self._values - self._cost[members].sum(axis=1)
-        return self._values
-
-    def sweep(
-        self, beta: FloatArray, which: IntArray | None = None
-    ) -> tuple[FloatArray, FloatArray]:
-        """Sweep once for each row of `beta`.
-
-        Parameters
-        ----------
-        beta : ndarray of shape (n_sweeps, n_replicas)
-            Inverse temperatures.
-        which : ndarray of shape (n_sweeps, n_replicas), default=None
-            The batch that each replica sweeps on. None draws one for each proposal.
-
-        Returns
-        -------
-        values : ndarray of shape (n_sweeps, n_replicas)
-            Criterion values on all rows after each sweep, from scratch.
-        acceptance : ndarray of shape (n_sweeps, n_replicas)
-            Share of the proposals that were accepted.
-        """
-        check_sweeps(beta, which, len(self._order), self.n_batches)
-        if not self.can_move:
-            return np.tile(self.values, (len(beta), 1)), np.zeros(beta.shape)
-        accepted, values, drift = _core.sweep(
-            self._A,
-            self._D,
-            self.criterion.A,
-            self.criterion.D,
-            self._order,
-            self._streams,
-            np.ascontiguousarray(beta, dtype=np.float64),
-            None if which is None else np.ascontiguousarray(which, dtype=np.int64),
-            size=self.size,
-            n_fixed=self._n_fixed,
-            n_usable=self._n_usable,
-            n_proposals=self.n_proposals,
-            collinear_tol=self.criterion.collinear_tol,
-            n_threads=self.n_threads,
-            conflicts=self._conflicts,
-            cost=self._cost,
-        )
-        self._values = values[-1]
-        self.drift = max(self.drift, float(drift.max()))
-        return values, accepted / self.n_proposals
-
-    def climbed(self, *, downhill: bool = False) -> tuple[IntArray, FloatArray]:
-        """Where each replica would end by going uphill on all rows: subsets and their values.
-
-        No swap of one feature raises the value of such a subset. The replicas stay where they are.
-
-        Parameters
-        ----------
-        downhill : bool, default=False
-            Whether to go downhill instead; not with costs.
-
-        Returns
-        -------
-        subsets : ndarray of shape (n_replicas, size)
-        values : ndarray of shape (n_replicas,)
-        """
-        if not self.can_move:
-            return self.subsets, self.values
-        order = self._order.copy()
-        values = _core.climb(
-            self.criterion.A,
-            self.criterion.D,
-            order,
-            size=self.size,
-            n_fixed=self._n_fixed,
-            n_usable=self._n_usable,
-            downhill=downhill,
-            collinear_tol=self.criterion.collinear_tol,
-            n_threads=self.n_threads,
-            conflicts=self._conflicts,
-            cost=self._cost,
-        )
-        return np.sort(order[:, : self.size], axis=1).astype(np.int64), values
-
-    def take(self, indices: IntArray) -> None:
-        """Replace the replicas by copies of those at `indices`.
-
-        The random streams stay where they are, so that copies part at once.
-        """
-        if len(indices) > len(self._streams):
-            raise ValueError(
-                f"There are random streams for {len(self._streams)} replicas; got {len(indices)}."
-            )
-        self._order = np.ascontiguousarray(self._order[indices])
-        self._values = None
+    def every(self, at_most: int) -> tuple[IntArray, FloatArray] | None:
+        """All subsets and their values, or None if there are more than so many."""
 
 
 def check_sweeps(beta: FloatArray, which: IntArray | None, n_replicas: int, n_batches: int) -> None:
-    """Raise an error where temperatures or batches don't fit the replicas.
-
-    Parameters
-    ----------
-    beta, which : ndarray
-        As `Chains.sweep` takes them.
-    n_replicas, n_batches : int
-        What there is.
-    """
+    """Raise an error where temperatures or batches don't fit the replicas."""
     if beta.ndim != 2 or beta.shape[1] != n_replicas:
         raise ValueError(
             f"beta must have one column for each of {n_replicas} replicas; got {beta.shape}."
@@ -243,58 +79,13 @@ def check_sweeps(beta: FloatArray, which: IntArray | None, n_replicas: int, n_ba
 def subset_values(
     criterion: Criterion, subsets: NDArray[np.integer[Any]], n_threads: int = 1
 ) -> FloatArray:
-    """Criterion value of each subset, from scratch.
-
-    Parameters
-    ----------
-    criterion : Criterion
-        What to evaluate.
-    subsets : ndarray of shape (n_subsets, size)
-        Features.
-    n_threads : int, default=1
-        Threads over subsets.
-
-    Returns
-    -------
-    ndarray of shape (n_subsets,)
-    """
+    """Criterion value of each subset, from scratch."""
     members = np.ascontiguousarray(subsets, dtype=np.int32)
     return _core.subset_values(criterion.A, criterion.D, members, n_threads=n_threads)
 
 
-def _checked_conflicts(
-    conflicts: NDArray[np.bool_] | None, subsets: IntArray, n_features: int
-) -> NDArray[np.uint8] | None:
-    """Conflicts as the kernel takes them; the core trusts what it gets."""
-    if conflicts is None:
-        return None
-    if conflicts.shape != (n_features, n_features) or (conflicts != conflicts.T).any():
-        raise ValueError(
-            f"conflicts must be symmetric, of shape ({n_features}, {n_features}); got an array of "
-            f"shape {conflicts.shape}."
-        )
-    held = conflicts[subsets[:, :, None], subsets[:, None, :]].any(axis=(1, 2))
-    if held.any():
-        raise ValueError(
-            f"subsets must hold no two features in conflict; row {np.argmax(held)} does."
-        )
-    return np.ascontiguousarray(conflicts, dtype=np.uint8)
-
-
 def checked_cost(cost: FloatArray | None, n_features: int) -> FloatArray | None:
-    """Costs as the kernel takes them, or an error.
-
-    Parameters
-    ----------
-    cost : ndarray of shape (n_features,) or None
-        What each feature costs.
-    n_features : int
-        How many there are.
-
-    Returns
-    -------
-    ndarray of shape (n_features,) or None
-    """
+    """Costs as the kernel takes them, or an error."""
     if cost is None:
         return None
     if cost.shape != (n_features,) or not np.isfinite(cost).all():
@@ -305,93 +96,6 @@ def checked_cost(cost: FloatArray | None, n_features: int) -> FloatArray | None:
     return np.ascontiguousarray(cost, dtype=np.float64)
 
 
-def _orders(
-    subsets: IntArray,
-    n_features: int,
-    include: Sequence[int] | IntArray,
-    exclude: Sequence[int] | IntArray,
-) -> NDArray[np.int32]:
-    """Features of each replica in the kernel's order: fixed, free members, candidates, excluded."""
-    rank = np.full((len(subsets), n_features), 2, dtype=np.int8)
-    rank[:, np.asarray(exclude, dtype=np.intp)] = 3
-    rank[np.arange(len(subsets))[:, None], subsets] = 1
-    rank[:, np.asarray(include, dtype=np.intp)] = 0
-    return np.argsort(rank, axis=1, kind="stable").astype(np.int32)
-
-
-def random_subsets(
-    criterion: Criterion,
-    size: int,
-    n_subsets: int,
-    rng: np.random.Generator,
-    include: Sequence[int] | IntArray = (),
-    exclude: Sequence[int] | IntArray = (),
-) -> IntArray:
-    """Uniform random subsets, without collinear members as far as the data allow.
-
-    Parameters
-    ----------
-    criterion : Criterion
-        Decides which features are collinear.
-    size, n_subsets : int
-        Features a subset, and number of subsets.
-    rng : numpy.random.Generator
-        Source of randomness.
-    include, exclude : sequence of int, default=()
-        Features in every subset, and in none.
-
-    Returns
-    -------
-    ndarray of shape (n_subsets, size)
-    """
-    first = np.asarray(include, dtype=np.int64)
-    free = np.ones(criterion.n_features, dtype=bool)
-    free[first] = False
-    free[np.asarray(exclude, dtype=np.int64)] = False
-    others = np.flatnonzero(free)
-    drawn = rng.permuted(np.broadcast_to(others, (n_subsets, len(others))), axis=1)
-    if first.size:
-        drawn = np.hstack([np.broadcast_to(first, (n_subsets, len(first))), drawn])
-    subsets = drawn[:, :size].copy()
-    for i in _with_collinear(criterion, subsets):
-        subsets[i] = _first_independent(criterion, drawn[i], size)
-    subsets.sort(axis=1)
-    return subsets
-
-
-def _with_collinear(criterion: Criterion, subsets: IntArray) -> IntArray:
-    """Subsets with a member that is a linear combination of those before it."""
-    left = np.empty(subsets.shape)
-    members = subsets.astype(np.int32)
-    _core.subset_values(criterion.A, criterion.D, members, n_threads=1, left=left)
-    doubtful = np.flatnonzero((left <= criterion.collinear_tol).any(axis=1))
-    if not doubtful.size:
-        return doubtful
-    variance = np.diagonal(criterion.A)[subsets[doubtful]]
-    collinear = is_collinear(left[doubtful], variance, criterion.collinear_tol)
-    return doubtful[collinear.any(axis=1)]
-
-
 def is_collinear(own: Any, variance: Any, tol: float) -> Any:
     """The kernel's rule: next to nothing is its own, and most of what it has is others'."""
     return (own <= tol) & (own < 0.5 * variance)
-
-
-def _first_independent(criterion: Criterion, drawn: IntArray, size: int) -> IntArray:
-    """The first `size` of the drawn features that are not collinear; then whatever comes first."""
-    A = criterion.A
-    chosen: list[int] = []
-    # Rows of L⁻¹ A for the members so far: what is left of a feature's variance is A_jj - Σ row².
-    explained = np.zeros((size, len(A)))
-    own = np.diag(A).copy()
-    for j in drawn:
-        if len(chosen) == size:
-            break
-        if own[j] <= 0 or is_collinear(own[j], A[j, j], criterion.collinear_tol):
-            continue
-        n = len(chosen)
-        explained[n] = (A[j] - explained[:n, j] @ explained[:n]) / np.sqrt(own[j])
-        own = own - explained[n] ** 2
-        chosen.append(int(j))
-    rest = np.setdiff1d(drawn, chosen, assume_unique=True)
-    return np.concatenate([np.array(chosen, dtype=np.int64), rest[: size - len(chosen)]])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from safdr._engine.annealing.chains import SwapChains, subset_values
+from safdr._engine.annealing.chains import subset_values
 from safdr._engine.annealing.complement import Complement
+from safdr._engine.annealing.swap_chains import SwapChains, every_subset, random_subsets
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
 
 # Drift is told relative to no less than this share of the value of all features.
@@ -22,23 +22,6 @@ class ComplementChains:
     A member and a candidate change places either way, so a sweep over the features left out is a
     sweep over subsets. What is lost with them is to be minimised: the inverse temperatures are
     negative there.
-
-    Parameters
-    ----------
-    criterion : Criterion
-        Of all rows: what `values` reports.
-    complement : Complement
-        The same, and the batches to sweep on, turned over.
-    subsets : ndarray of shape (n_replicas, size)
-        Where the replicas start: usable features only.
-    seed : numpy.random.SeedSequence
-        Each replica gets a random stream of its own from it, the same for any number of them.
-    n_proposals : int
-        Proposals a replica in one sweep.
-    include : sequence of int, default=()
-        Features that stay in every subset (and are in all of `subsets`).
-    n_threads : int, default=1
-        Threads over replicas. The answer does not depend on it.
     """
 
     def __init__(
@@ -49,13 +32,13 @@ class ComplementChains:
         *,
         seed: np.random.SeedSequence,
         n_proposals: int,
-        include: Sequence[int] | IntArray = (),
+        allowed: AllowedSubsets | None = None,
         n_threads: int = 1,
     ) -> None:
         self.criterion = criterion
         self.size = subsets.shape[1]
         self._complement = complement
-        self._include = np.asarray(include, dtype=np.int64)
+        self.allowed = allowed or AllowedSubsets.make(criterion.n_features)
         usable = complement.usable
         self._left_out = SwapChains(
             complement.all_rows,
@@ -63,7 +46,9 @@ class ComplementChains:
             seed=seed,
             n_proposals=n_proposals,
             batches=complement.batches,
-            exclude=np.searchsorted(usable, self._include),
+            allowed=AllowedSubsets.make(
+                len(usable), never_include=np.searchsorted(usable, self.allowed.include)
+            ),
             n_threads=n_threads,
         )
         self.n_batches = self._left_out.n_batches
@@ -103,6 +88,18 @@ class ComplementChains:
         """Where each replica would end by going uphill on all rows: subsets and their values."""
         left_out, _ = self._left_out.climbed(downhill=True)
         subsets = self._complement.usable[self._others(left_out)]
+        return subsets, subset_values(self.criterion, subsets, self.n_threads)
+
+    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Values of random subsets on all rows."""
+        subsets = random_subsets(self.criterion, self.size, n, rng, self.allowed)
+        return subset_values(self.criterion, subsets, self.n_threads)
+
+    def every(self, at_most: int) -> tuple[IntArray, FloatArray] | None:
+        """All subsets and their values, or None if there are more than so many."""
+        subsets = every_subset(self.allowed, self.size, at_most)
+        if subsets is None:
+            return None
         return subsets, subset_values(self.criterion, subsets, self.n_threads)
 
     def take(self, indices: IntArray) -> None:

@@ -112,22 +112,7 @@ class ObjectiveChains:
     def sweep(
         self, beta: FloatArray, which: IntArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Sweep once for each row of `beta`.
-
-        Parameters
-        ----------
-        beta : ndarray of shape (n_sweeps, n_replicas)
-            Inverse temperatures.
-        which : ndarray of shape (n_sweeps, n_replicas), default=None
-            The batch that each replica sweeps on. None draws one for each proposal.
-
-        Returns
-        -------
-        values : ndarray of shape (n_sweeps, n_replicas)
-            Values on all rows after each sweep.
-        acceptance : ndarray of shape (n_sweeps, n_replicas)
-            Share of the proposals that were accepted.
-        """
+        """Sweep once for each row of `beta`: values on all rows, and share of accepted moves."""
         check_sweeps(beta, which, len(self._moves.selections), self.n_batches)
         values, accepted = np.empty(beta.shape), np.zeros(beta.shape)
         for t in range(len(beta)):
@@ -161,6 +146,14 @@ class ObjectiveChains:
         for i in range(len(selections)):
             selections[i], values[i] = self._summit(selections[i], float(values[i]), ends)
         return self.constraints.subsets_of(selections, self.width), values
+
+    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Values of random subsets on all rows."""
+        return sample_values(self._evaluate, self.constraints, self.size, n, rng)
+
+    def every(self, at_most: int) -> tuple[IntArray, FloatArray] | None:
+        """All subsets that can be judged and their values; None if there are more than so many."""
+        return every_judged(self._evaluate, self.constraints, self.size, at_most)
 
     # ---- Sweeps ---------------------------------------------------------------------------------
 
@@ -279,6 +272,42 @@ def finite_start(
             break
         selections[bad] = constraints.random(size, len(bad), rng)
     return selections
+
+
+def sample_values(
+    evaluate: Evaluate, constraints: AllowedSubsets, size: int, n: int, rng: np.random.Generator
+) -> FloatArray:
+    """Values of random subsets on all rows, finite ones as far as a few draws find them."""
+    selections = finite_start(evaluate, constraints, size, n, rng)
+    return evaluate(
+        constraints.subsets_of(selections, constraints.max_columns(size)), np.full(n, -1)
+    )
+
+
+def every_judged(
+    evaluate: Evaluate, constraints: AllowedSubsets, size: int, at_most: int
+) -> tuple[IntArray, FloatArray] | None:
+    """All subsets of finite value, and their values; None if there are more than so many."""
+    selections = constraints.every(size, at_most)
+    if selections is None:
+        return None
+    subsets = constraints.subsets_of(selections, constraints.max_columns(size))
+    values = evaluate(subsets, np.full(len(subsets), -1))
+    # What is collinear, or refused by a function of one's own, must not win by its loss.
+    judged = np.isfinite(values)
+    return (subsets[judged], values[judged]) if judged.any() else (subsets, values)
+
+
+def less_cost(evaluate: Evaluate, cost: FloatArray | None) -> Evaluate:
+    """The function less the cost of the features in a subset."""
+    if cost is None:
+        return evaluate
+    padded = np.append(cost, 0.0)  # -1, which fills up rows, costs nothing
+
+    def with_cost(subsets: IntArray, which: IntArray) -> FloatArray:
+        return evaluate(subsets, which) - padded[subsets].sum(axis=1)
+
+    return with_cost
 
 
 def _values(

@@ -15,7 +15,14 @@ from safdr._engine.annealing.chains import (
     check_sweeps,
     checked_cost,
 )
-from safdr._engine.annealing.function_chains import check_selections
+from safdr._engine.annealing.function_chains import (
+    Evaluate,
+    check_selections,
+    every_judged,
+    less_cost,
+    sample_values,
+)
+from safdr._engine.annealing.quadratic_function import QuadraticObjective
 from safdr._engine.annealing.ranked_groups import BoolArray, RankedUnits
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
@@ -30,30 +37,6 @@ class UnitChains:
     tells it, is never gone to.
 
     All state is in arrays, so that a set of chains can be copied and pickled.
-
-    Parameters
-    ----------
-    criterion : Criterion
-        Of all rows: what `values` reports.
-    selections : ndarray of shape (n_replicas, n_units), dtype=bool
-        Where the replicas start.
-    constraints : AllowedSubsets
-        What selections may hold.
-    size : int
-        What they count.
-    seed : numpy.random.SeedSequence
-        Each replica gets a random stream of its own from it, the same for any number of them.
-    n_proposals : int
-        Proposals a replica in one sweep.
-    batches : CriterionStack, default=None
-        What the replicas sweep on; None means `criterion` itself.
-    cost : ndarray of shape (n_features,), default=None
-        What each feature costs: the value of a subset is its criterion value less the cost of its
-        members. In units of the criterion.
-    refuse_collinear : bool, default=True
-        Whether linear combinations are kept out.
-    n_threads : int, default=1
-        Threads over replicas. The answer does not depend on it.
     """
 
     drift = 0.0
@@ -95,6 +78,18 @@ class UnitChains:
         self.n_threads = n_threads if work > WORTH_A_THREAD else 1
         self.sweeps_at_once = SWEEPS_AT_ONCE if work < LONG_SWEEP else 1
         self._values: FloatArray | None = None
+        self._criterion, self._feature_cost, self._refuse = criterion, cost, refuse_collinear
+
+    @property
+    def _evaluate(self) -> Evaluate:
+        """Values of any subsets."""
+        function = QuadraticObjective(
+            self._criterion,
+            constraints=self.constraints,
+            refuse_collinear=self._refuse,
+            n_threads=self.n_threads,
+        )
+        return less_cost(function, self._feature_cost)
 
     @property
     def can_move(self) -> bool:
@@ -122,22 +117,7 @@ class UnitChains:
     def sweep(
         self, beta: FloatArray, which: IntArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Sweep once for each row of `beta`.
-
-        Parameters
-        ----------
-        beta : ndarray of shape (n_sweeps, n_replicas)
-            Inverse temperatures.
-        which : ndarray of shape (n_sweeps, n_replicas), default=None
-            The batch that each replica sweeps on. None draws one for each proposal.
-
-        Returns
-        -------
-        values : ndarray of shape (n_sweeps, n_replicas)
-            Criterion values on all rows after each sweep, from scratch.
-        acceptance : ndarray of shape (n_sweeps, n_replicas)
-            Share of the proposals that were accepted.
-        """
+        """Sweep once for each row of `beta`: values on all rows, from scratch, and acceptance."""
         check_sweeps(beta, which, len(self._order), self.n_batches)
         if not self.can_move:
             return np.tile(self.values, (len(beta), 1)), np.zeros(beta.shape)
@@ -180,6 +160,14 @@ class UnitChains:
         )
         again = again.reshape(-1)
         return self._subsets_of(order)[again], values[again]
+
+    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Values of random subsets on all rows."""
+        return sample_values(self._evaluate, self.constraints, self.size, n, rng)
+
+    def every(self, at_most: int) -> tuple[IntArray, FloatArray] | None:
+        """All subsets that can be judged and their values; None if there are more than so many."""
+        return every_judged(self._evaluate, self.constraints, self.size, at_most)
 
     def take(self, indices: IntArray) -> None:
         """Replace the replicas by copies of those at `indices`.
