@@ -83,7 +83,7 @@ def backward(criterion: Criterion, max_size: int) -> list[IntArray]:
 
 def _usable(criterion: Criterion) -> NDArray[np.bool_]:
     usable = np.ones(criterion.n_features, dtype=bool)
-    usable[criterion.needless] = False
+    usable[criterion.redundant] = False
     return usable
 
 

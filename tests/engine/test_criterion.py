@@ -106,7 +106,7 @@ def test_a_feature_constant_within_each_class_has_a_finite_large_value(two_class
     X, y = two_classes
     with_separator = np.column_stack([X, 3.0 + y])
     criterion = fisher(with_separator, y, 1e-6)
-    assert criterion.needless.size == 0
+    assert criterion.redundant.size == 0
     # Its variance counts as SEPARATING times the squared distance of the means.
     assert criterion.value([12]) == pytest.approx(1 / (SEPARATING * 1e-6), rel=1e-9)
     assert np.isfinite(criterion.value([0, 12]))
@@ -117,7 +117,7 @@ def test_a_constant_feature_has_scale_zero_and_adds_nothing(two_classes):
     X, y = two_classes
     criterion = fisher(np.column_stack([X, np.full(len(X), 0.1)]), y)
     assert criterion.scale[12] == 0
-    assert criterion.needless.tolist() == [12]
+    assert criterion.redundant.tolist() == [12]
     assert criterion.value([0, 12]) == pytest.approx(criterion.value([0]), rel=1e-12)
 
 

@@ -131,7 +131,7 @@ def test_features_that_follow_from_labels_already_there_are_needless():
     labels = [codes == 0, 3.0 * (codes == 0) + 1, codes == 1, codes == 2, 5.0 * codes]
     X = np.column_stack([rng.normal(size=60), *labels, np.full(60, 0.1)])
     criterion = fisher_criterion(within_moments(X, codes, 3), ridge=1e-6)
-    assert criterion.needless.tolist() == [2, 4, 5, 6]
+    assert criterion.redundant.tolist() == [2, 4, 5, 6]
     assert criterion.value([1]) == pytest.approx(1 / (SEPARATING * 1e-6), rel=1e-9)
 
 

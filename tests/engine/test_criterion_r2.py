@@ -75,13 +75,13 @@ def test_a_feature_that_explains_all_has_value_one(rng):
     criterion = r2(X, 2 * X[:, 2:3] - 1)
     assert criterion.value([2]) == pytest.approx(1, rel=1e-9)
     assert criterion.value([2, 0]) == pytest.approx(1, rel=1e-9)
-    assert criterion.needless.size == 0
+    assert criterion.redundant.size == 0
 
 
 def test_constant_features_are_needless_and_explain_nothing(rng):
     X = np.column_stack([rng.normal(size=(40, 2)), np.full(40, 0.1)])
     criterion = r2(X, X[:, :1] + rng.normal(size=(40, 1)))
-    assert criterion.needless.tolist() == [2]
+    assert criterion.redundant.tolist() == [2]
     assert criterion.scale[2] == 0
     assert criterion.value([0, 2]) == pytest.approx(criterion.value([0]), rel=1e-12)
 

@@ -8,7 +8,7 @@ import pytest
 
 import safdr._engine.annealing.loop
 from fitting import criterion_of
-from safdr._engine.annealing.group_chains import UnitChains
+from safdr._engine.annealing.group_chains import GroupChains
 from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.annealing.swap_chains import SwapChains
 from safdr._engine.constraints import AllowedSubsets
@@ -138,7 +138,7 @@ def climbing(n_threads):
 
 def _unit_chains(n_threads, n_proposals):
     constraints = AllowedSubsets.make(600, groups=np.arange(600).reshape(200, 3).tolist())
-    return UnitChains(
+    return GroupChains(
         _criterion(600),
         constraints.random(80, 100, np.random.default_rng(0)),
         constraints=constraints,

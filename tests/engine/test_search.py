@@ -6,8 +6,8 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 
 import reference
-from safdr._engine.annealing.function_chains import ObjectiveChains
-from safdr._engine.annealing.group_chains import UnitChains
+from safdr._engine.annealing.function_chains import FunctionChains
+from safdr._engine.annealing.group_chains import GroupChains
 from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.constraints import AllowedSubsets
 from searching import class_search
@@ -181,7 +181,7 @@ def test_groups_that_count_the_same_are_searched_by_the_compiled_chains(wishes, 
     constraints = AllowedSubsets.make(N_FEATURES, **wishes)
     search = class_search(X, y, settings=QUIET, seed=0, constraints=constraints)
     chains = search._chains(6, np.random.default_rng(0), np.random.SeedSequence(0), 1)
-    assert isinstance(chains, UnitChains if compiled else ObjectiveChains)
+    assert isinstance(chains, GroupChains if compiled else FunctionChains)
 
 
 def test_the_best_groups_are_found():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from safdr._engine.annealing.function_chains import ObjectiveChains
-from safdr._engine.annealing.quadratic_function import QuadraticObjective
+from safdr._engine.annealing.function_chains import FunctionChains
+from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import fisher_criterion, r2_criterion
 from safdr._engine.moments import joint_moments, within_moments
@@ -48,11 +48,11 @@ def test_criteria_of_all_tasks(make):
 def test_chains_over_groups(how):
     constraints = AllowedSubsets.make(N_FEATURES, **how)
     criterion, size = three_classes(), 3
-    evaluate = QuadraticObjective(criterion, constraints=constraints)
+    evaluate = QuadraticFunction(criterion, constraints=constraints)
 
     def make_chains(subsets, seed):
         selections = np.array([constraints.selection_of(s[s >= 0]) for s in subsets])
-        return ObjectiveChains(
+        return FunctionChains(
             evaluate, selections, constraints=constraints, size=size, seed=seed, n_proposals=4
         )
 

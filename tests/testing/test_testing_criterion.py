@@ -94,7 +94,7 @@ BROKEN = {
     "float32 A": (changed(A=np.eye(7, dtype=np.float32)), "shapes", "got float32"),
     "turned D": (changed(D=np.ones((2, 7)).T), "shapes", "not C-contiguous"),
     "one scale": (changed(scale=np.ones(1)), "shapes", "scale"),
-    "needless 7": (changed(needless=np.array([7])), "shapes", "from 0 to 6"),
+    "redundant 7": (changed(redundant=np.array([7])), "shapes", "from 0 to 6"),
     "NaN in A": (with_entry("A", np.nan, 2, 2), "finite", "in A"),
     "infinity in D": (with_entry("D", np.inf, 3, 0), "finite", "in D"),
     "one triangle": (changed(A=np.tril(criterion_of().A)), "symmetric", r"A\[0, 1\] = "),

@@ -105,40 +105,13 @@ def affordable_batches(n_batches: int, n_features: int) -> int:
 
     It depends on the number of features alone, so that sparse and dense rows, and rows in any
     number, are searched alike.
-
-    Parameters
-    ----------
-    n_batches : int
-        Number asked for.
-    n_features : int
-        Number of features.
-
-    Returns
-    -------
-    int
-        At most `n_batches`, and at least 2 unless 1 was asked for.
     """
     fitting = BATCH_BYTES // (8 * n_features**2)
     return min(n_batches, max(MIN_BATCHES, fitting))
 
 
 def batch_share(batch_fraction: float, size: int, class_counts: IntArray) -> float:
-    """Share of the rows that a batch needs, so that its covariance can carry `size` features.
-
-    Parameters
-    ----------
-    batch_fraction : float
-        The share asked for.
-    size : int
-        Number of features in a subset.
-    class_counts : ndarray of shape (n_classes,)
-        Rows of each class.
-
-    Returns
-    -------
-    float
-        At least `batch_fraction`, at most 1.
-    """
+    """Share of the rows that a batch needs, so that its covariance can carry `size` features."""
     needed = (ROWS_PER_FEATURE * size + len(class_counts)) / class_counts.sum()
     if needed <= batch_fraction:
         return batch_fraction
@@ -148,23 +121,7 @@ def batch_share(batch_fraction: float, size: int, class_counts: IntArray) -> flo
 def draw_batches(
     codes: IntArray, n_batches: int, share: float, rng: np.random.Generator
 ) -> Iterator[IntArray]:
-    """Class codes of each batch in turn, with -1 for the rows that it leaves out.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_samples,)
-        Class of each row.
-    n_batches : int
-        Number of batches.
-    share : float
-        Share of each class in a batch.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Yields
-    ------
-    ndarray of shape (n_samples,)
-    """
+    """Class codes of each batch in turn, with -1 for the rows that it leaves out."""
     rows_by_class = [np.flatnonzero(codes == label) for label in np.unique(codes)]
     for _ in range(n_batches):
         batch = np.full_like(codes, -1)

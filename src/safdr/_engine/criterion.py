@@ -43,7 +43,7 @@ class Criterion:
         feature that never changes.
     ridge : float
         What was added to the diagonal of A.
-    needless : ndarray of int
+    redundant : ndarray of int
         Features that no subset needs: those that never change, and of those that are constant
         within each class all that follow from others: of two classes, all but one, since each of
         them is the label by another name.
@@ -53,7 +53,7 @@ class Criterion:
     D: FloatArray
     scale: FloatArray
     ridge: float
-    needless: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    redundant: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def n_features(self) -> int:
@@ -109,26 +109,6 @@ def fisher_criterion(
     A is the sum of the population covariances, and D·D' the scatter between the classes, so that
     J(S) is the mean of d'·A_SS⁻¹·d over all pairs of rows of different classes, with d the
     difference of the means of their classes: of two classes, the ratio itself.
-
-    Parameters
-    ----------
-    moments : WithinMoments
-        Of at least two classes. One without weight adds nothing.
-    ridge : float
-        Added to the diagonal of A, relative to each feature's variance within the classes.
-    scale : ndarray of shape (n_features,), default=None
-        What to divide the features by: that of the whole data, where the moments are a batch's.
-        None takes the deviation within the classes, so that the diagonal of A is one; or, for a
-        feature that separates them (nearly) perfectly, a share of the distance of the means.
-    rank : ndarray of shape (n_features,), default=None
-        Which of several features that say the same about the classes is needed: the one with the
-        lowest rank, or the first of those. A feature of infinite rank makes no other needless.
-    overwrite : bool, default=False
-        Whether A may take the place of `moments.within`, which is not to be used any more then.
-
-    Returns
-    -------
-    Criterion
     """
     if len(moments.weight) < 2:
         raise ValueError(
@@ -140,11 +120,11 @@ def fisher_criterion(
         scale = np.sqrt(np.maximum(variance, SEPARATING * (D**2).sum(axis=1)))
     constant = scale == 0
     label_copies = np.flatnonzero((variance == 0) & ~constant)
-    needless = np.union1d(np.flatnonzero(constant), _redundant(label_copies, D, rank))
+    redundant = np.union1d(np.flatnonzero(constant), _redundant(label_copies, D, rank))
     divisor = np.where(constant, 1.0, scale)
     A = _scaled(moments.within, divisor, ridge, overwrite)
     D /= divisor[:, None]
-    return FisherCriterion(A, D, scale, ridge, needless, marginals=moments.marginals())
+    return FisherCriterion(A, D, scale, ridge, redundant, marginals=moments.marginals())
 
 
 def r2_criterion(
@@ -155,27 +135,7 @@ def r2_criterion(
     output_scale: FloatArray | None = None,
     overwrite: bool = False,
 ) -> R2Criterion:
-    """Share of the variance of the outputs that a linear model explains: R², their mean.
-
-    Parameters
-    ----------
-    moments : JointMoments
-        Of features and outputs.
-    ridge : float
-        Added to the diagonal of A, relative to each feature's variance.
-    scale : ndarray of shape (n_features,), default=None
-        What to divide the features by: that of the whole data, where the moments are a batch's.
-        None takes their deviation.
-    output_scale : ndarray of shape (n_outputs,), default=None
-        What to divide the outputs by, likewise. An output that never changes counts as explained
-        by nothing.
-    overwrite : bool, default=False
-        Whether A may take the place of `moments.covariance`, which is not to be used any more then.
-
-    Returns
-    -------
-    Criterion
-    """
+    """Share of the variance of the outputs that a linear model explains: R², their mean."""
     if scale is None:
         scale = np.sqrt(np.diag(moments.covariance))
     if output_scale is None:

@@ -12,14 +12,14 @@ from safdr._engine.annealing.complement import Complement
 from safdr._engine.annealing.complement_chains import ComplementChains
 from safdr._engine.annealing.function_chains import (
     Evaluate,
-    ObjectiveChains,
+    FunctionChains,
     finite_start,
     less_cost,
     sample_values,
 )
-from safdr._engine.annealing.group_chains import UnitChains, all_count_the_same
+from safdr._engine.annealing.group_chains import GroupChains, all_count_the_same
 from safdr._engine.annealing.loop import AnnealingSettings, anneal
-from safdr._engine.annealing.quadratic_function import QuadraticObjective
+from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.batches import Noise, batch_criteria, batch_share
@@ -40,25 +40,6 @@ class Search:
 
     A search is a function of the data, the settings, the seed and the size alone: sizes can be
     searched in any order, together or apart, on any number of threads.
-
-    Parameters
-    ----------
-    criterion : Criterion or None
-        What to maximise; None where a function of one's own takes its place.
-    settings : AnnealingSettings
-        How to anneal.
-    seed : int
-        Source of all randomness.
-    constraints : AllowedSubsets, default=None
-        Which subsets are allowed; None allows all.
-    cost : ndarray of shape (n_features,), default=None
-        Subtracted from the criterion for each feature of a subset.
-    function : Evaluate, default=None
-        What to maximise in place of the criterion.
-    fitter : Fitter, default=None
-        Models whose loss chooses the winner; without them the criterion or function does.
-    noise : Noise, default=None
-        Where batches come from; None anneals without.
     """
 
     def __init__(
@@ -86,7 +67,7 @@ class Search:
         self.constraints = constraints
         if function is None:
             assert criterion is not None
-            self._lean = constraints.without(criterion.needless)
+            self._lean = constraints.without(criterion.redundant)
         # The batches of the last share asked for: all sizes share them, unless rows are so few that
         # they cost next to nothing.
         self._batches: tuple[float, CriterionStack] | None = None
@@ -95,19 +76,7 @@ class Search:
         )
 
     def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
-        """Search for the best subset of `size` features.
-
-        Parameters
-        ----------
-        size : int
-            One that the constraints allow: from 1 to the number of features, if there are none.
-        n_threads : int, default=1
-            Threads over replicas and fits.
-
-        Returns
-        -------
-        AnnealingResult
-        """
+        """Search for the best subset of `size` features."""
         # As SeedSequence([seed, size]).spawn(3) makes them, in half the time.
         for_start, for_batches, for_chains = (
             np.random.SeedSequence([self.seed, size], spawn_key=(i,)) for i in range(3)
@@ -162,13 +131,13 @@ class Search:
         """Replicas at random subsets of this size."""
         allowed = self._constraints_for(size)
         n = self.settings.n_replicas
-        n_proposals = max(1, round(self.settings.sweeps * len(allowed.units)))
+        n_proposals = max(1, round(self.settings.sweeps * len(allowed.groups)))
         how: dict[str, Any] = {"seed": seed, "n_proposals": n_proposals}
         if self.function is not None:
             evaluate = less_cost(self.function, self.cost)
             start = finite_start(evaluate, allowed, size, n, rng)
             how |= {"constraints": allowed, "size": size, "climb": False}
-            return ObjectiveChains(evaluate, start, **how)
+            return FunctionChains(evaluate, start, **how)
         batches = self._batches_for(size)
         if not allowed.swaps_alone:
             how |= {"constraints": allowed, "size": size}
@@ -192,7 +161,7 @@ class Search:
         """Replicas at random selections of feature groups, under the quadratic criterion."""
         compiled = all_count_the_same(allowed)
         on_batches = None if compiled else batches
-        quadratic = QuadraticObjective(
+        quadratic = QuadraticFunction(
             self.criterion, on_batches, constraints=allowed, n_threads=n_threads
         )
         evaluate = less_cost(quadratic, self.cost)
@@ -204,9 +173,9 @@ class Search:
         start = finite_start(evaluate, allowed, size, self.settings.n_replicas, rng)
         if not compiled:
             n_batches = 0 if batches is None else len(batches[0])
-            return ObjectiveChains(evaluate, start, n_batches=n_batches, **how)
+            return FunctionChains(evaluate, start, n_batches=n_batches, **how)
         how |= {"batches": batches, "cost": self.cost, "n_threads": n_threads}
-        return UnitChains(self.criterion, start, refuse_collinear=refuse, **how)
+        return GroupChains(self.criterion, start, refuse_collinear=refuse, **how)
 
     def _constraints_for(self, size: int) -> AllowedSubsets:
         """Without the features that no subset needs, unless there are too few others."""

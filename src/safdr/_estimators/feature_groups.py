@@ -20,11 +20,11 @@ def feature_groups(plan: SearchPlan, seen: Any) -> FeatureGroups:
     allowed = plan.allowed(seen)
     titles = _titles(plan, seen)
     return FeatureGroups(
-        columns=allowed.units,
+        columns=allowed.groups,
         titles=tuple(
-            titles.get(int(columns[0])) if len(columns) > 1 else None for columns in allowed.units
+            titles.get(int(columns[0])) if len(columns) > 1 else None for columns in allowed.groups
         ),
-        feature_of=allowed.unit_of,
+        feature_of=allowed.group_of,
         n_features=int(allowed.counts.sum()),
         max_features=max(allowed.sizes(), default=0),
     )

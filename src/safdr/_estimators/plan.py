@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from safdr._engine.annealing.cached_function import CachedObjective
+from safdr._engine.annealing.cached_function import CachedFunction
 from safdr._engine.annealing.function_chains import Evaluate
 from safdr._engine.arrays import FloatArray
 from safdr._engine.constraints import AllowedSubsets
@@ -162,7 +162,7 @@ class SearchPlan:
         if self.criterion is None:
             return None
         function = as_objective(self.criterion, seed)
-        return CachedObjective(RowsObjective(function, data), Workers(n_jobs))
+        return CachedFunction(RowsObjective(function, data), Workers(n_jobs))
 
     def _fitter(self, data: TrainingData, criterion: Any, seed: int) -> Fitter | None:
         """The models that choose the winner; None where the criterion does."""

@@ -58,10 +58,10 @@ def shapes(criterion: Criterion) -> None:
     _require_shape("A", criterion.A, (K, K))
     _require_shape("D", criterion.D, (K, *criterion.D.shape[1:2]) if criterion.D.ndim == 2 else ())
     _require_shape("scale", criterion.scale, (K,))
-    needless = criterion.needless
-    if needless.size and (needless.min() < 0 or needless.max() >= K):
+    redundant = criterion.redundant
+    if redundant.size and (redundant.min() < 0 or redundant.max() >= K):
         raise ContractError(
-            f"needless features from 0 to {K - 1}", f"{needless.tolist()}", "a mask, not indices"
+            f"redundant features from 0 to {K - 1}", f"{redundant.tolist()}", "a mask, not indices"
         )
 
 

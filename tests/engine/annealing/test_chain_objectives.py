@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import chisquare
 
 import reference
-from safdr._engine.annealing.cached_function import CachedObjective
-from safdr._engine.annealing.function_chains import ObjectiveChains, finite_start
-from safdr._engine.annealing.quadratic_function import QuadraticObjective
+from safdr._engine.annealing.cached_function import CachedFunction
+from safdr._engine.annealing.function_chains import FunctionChains, finite_start
+from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.annealing.swap_chains import SwapChains
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
@@ -35,7 +35,7 @@ WHICH = np.array([-1, -1, -1, 3])
 
 def test_each_subset_and_batch_is_computed_once_without_padding():
     objective = Counting()
-    cached = CachedObjective(objective)
+    cached = CachedFunction(objective)
     for _ in range(3):
         np.testing.assert_array_equal(cached(SUBSETS, WHICH), [-99, -97, -99, 301])
     assert sorted(objective.asked) == [((0, 1), -1), ((0, 1), 3), ((0, 1, 2), -1)]
@@ -52,8 +52,8 @@ def test_new_ones_are_run_all_at_once_in_any_number_of_threads():
             return pool.map(objective, *zip(*tasks, strict=True))
 
     which = np.full(len(rows), -1)
-    alone = CachedObjective(Counting())(rows, which)
-    cached = CachedObjective(Counting(), run)
+    alone = CachedFunction(Counting())(rows, which)
+    cached = CachedFunction(Counting(), run)
     np.testing.assert_array_equal(cached(rows, which), alone)
     np.testing.assert_array_equal(cached(rows[::-1], which), alone[::-1])
     assert n_calls == 1
@@ -61,14 +61,14 @@ def test_new_ones_are_run_all_at_once_in_any_number_of_threads():
 
 def test_the_oldest_values_are_forgotten_where_there_are_too_many():
     objective = Counting()
-    cached = CachedObjective(objective, max_entries=2)
+    cached = CachedFunction(objective, max_entries=2)
     for first in (0, 1, 2, 2, 1, 0):
         assert cached(np.array([[first, 9]]), np.array([-1]))[0] == first + 9 - 100
     assert [subset[0] for subset, _ in objective.asked] == [0, 1, 2, 0]
 
 
 def test_more_new_ones_than_are_remembered_are_all_answered():
-    cached = CachedObjective(Counting(), max_entries=1)
+    cached = CachedFunction(Counting(), max_entries=1)
     np.testing.assert_array_equal(cached(SUBSETS, WHICH), [-99, -97, -99, 301])
     assert len(cached._known) == 1
 
@@ -92,9 +92,7 @@ def value(criterion, row):
 def test_values_are_those_of_the_reference_on_each_batch(n_columns, groups, rng):
     criteria = [criterion_of(seed, n_columns=n_columns) for seed in range(4)]
     constraints = AllowedSubsets.make(10, groups=groups)
-    evaluate = QuadraticObjective(
-        criteria[0], stack_criteria(criteria[1:]), constraints=constraints
-    )
+    evaluate = QuadraticFunction(criteria[0], stack_criteria(criteria[1:]), constraints=constraints)
     for size in (1, 3, 4):
         subsets = constraints.subsets_of(
             constraints.random(size, 40, rng), constraints.max_columns(size)
@@ -102,7 +100,7 @@ def test_values_are_those_of_the_reference_on_each_batch(n_columns, groups, rng)
         which = rng.integers(-1, 3, size=40)
         expected = [value(criteria[b + 1], row) for row, b in zip(subsets, which, strict=True)]
         np.testing.assert_allclose(evaluate(subsets, which), expected, rtol=1e-9)
-        plain = QuadraticObjective(criteria[0], constraints=constraints)
+        plain = QuadraticFunction(criteria[0], constraints=constraints)
         expected = [value(criteria[0], row) for row in subsets]
         np.testing.assert_allclose(plain(subsets, which), expected, rtol=1e-9)
 
@@ -111,7 +109,7 @@ def test_the_number_of_threads_does_not_change_a_bit(rng):
     subsets = np.sort(rng.permuted(np.tile(np.arange(40), (500, 1)), axis=1)[:, :12], axis=1)
     which = np.full(500, -1)
     alone, together = (
-        QuadraticObjective(criterion_of(0, 40), n_threads=n)(subsets, which) for n in (1, 4)
+        QuadraticFunction(criterion_of(0, 40), n_threads=n)(subsets, which) for n in (1, 4)
     )
     np.testing.assert_array_equal(alone, together)
 
@@ -122,11 +120,11 @@ def fisher(X):
 
 def refused(X, subsets, groups=()):
     constraints = AllowedSubsets.make(X.shape[1], groups=groups)
-    evaluate = QuadraticObjective(fisher(X), constraints=constraints)
+    evaluate = QuadraticFunction(fisher(X), constraints=constraints)
     width = max(map(len, subsets))
     padded = np.array([[*s, *[-1] * (width - len(s))] for s in subsets])
     which = np.full(len(subsets), -1)
-    indifferent = QuadraticObjective(fisher(X), constraints=constraints, refuse_collinear=False)
+    indifferent = QuadraticFunction(fisher(X), constraints=constraints, refuse_collinear=False)
     assert np.isfinite(indifferent(padded, which)).all()
     return (evaluate(padded, which) == -np.inf).tolist()
 
@@ -170,8 +168,8 @@ def test_swaps_of_both_kinds_of_chains_visit_alike():
     constraints = AllowedSubsets.make(7, at_most_one_of=[[0, 1], [1, 2]], always_include=[6])
     start = constraints.random(4, 4000, np.random.default_rng(0))
     seed = np.random.SeedSequence(1)
-    slow = ObjectiveChains(
-        QuadraticObjective(criterion),
+    slow = FunctionChains(
+        QuadraticFunction(criterion),
         start,
         constraints=constraints,
         size=4,
@@ -201,8 +199,8 @@ def test_replicas_start_and_stay_without_linear_combinations(rng):
     X = rng.normal(size=(100, 6))
     criterion = fisher(np.hstack([X, X]))
     constraints = AllowedSubsets.make(12, groups=[[0, 1], [2, 3]], count="columns")
-    evaluate = QuadraticObjective(criterion, constraints=constraints)
-    chains = ObjectiveChains(
+    evaluate = QuadraticFunction(criterion, constraints=constraints)
+    chains = FunctionChains(
         evaluate,
         finite_start(evaluate, constraints, 4, 30, rng),
         constraints=constraints,

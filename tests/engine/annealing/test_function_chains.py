@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from safdr._engine.annealing.function_chains import ObjectiveChains, finite_start
+from safdr._engine.annealing.function_chains import FunctionChains, finite_start
 from safdr._engine.annealing.loop import AnnealingSettings, anneal
 from safdr._engine.constraints import AllowedSubsets
 
@@ -53,7 +53,7 @@ class Table:
 
 def make_chains(constraints, size, n_replicas=20, table=None, n_proposals=30, seed=0, **options):
     selections = constraints.random(size, n_replicas, np.random.default_rng(seed))
-    return ObjectiveChains(
+    return FunctionChains(
         table or Table(),
         selections,
         constraints=constraints,
@@ -212,7 +212,7 @@ def test_a_replica_never_goes_where_there_is_no_value_and_leaves_at_once(nothing
     def evaluate(subsets, which):
         return np.where((subsets == 0).any(axis=1), nothing, subsets.sum(axis=1))
 
-    chains = ObjectiveChains(
+    chains = FunctionChains(
         evaluate,
         constraints.random(3, 60, np.random.default_rng(0)),
         constraints=constraints,
@@ -285,7 +285,7 @@ def test_a_seed_can_be_used_twice():
     start = constraints.random(4, 5, np.random.default_rng(0))
     ended = []
     for _ in range(2):
-        chains = ObjectiveChains(
+        chains = FunctionChains(
             Table(), start, constraints=constraints, size=4, seed=seed, n_proposals=20
         )
         ended.append(chains.sweep(np.ones((2, 5)))[0])
@@ -316,9 +316,9 @@ def test_a_start_that_breaks_the_constraints_is_refused():
     for row in ([0, 1, 1, 0], [1, 1, 1, 0]):
         start = np.array([[1, 1, 0, 0], row], dtype=bool)
         with pytest.raises(ValueError, match="count 2; row 1 does not"):
-            ObjectiveChains(Table(), start, **options)
-    with pytest.raises(ValueError, match="one column for each of 4 units"):
-        ObjectiveChains(Table(), np.ones((2, 3), dtype=bool), **options)
+            FunctionChains(Table(), start, **options)
+    with pytest.raises(ValueError, match="one column for each of 4 groups"):
+        FunctionChains(Table(), np.ones((2, 3), dtype=bool), **options)
 
 
 def test_temperatures_batches_and_copies_must_fit():

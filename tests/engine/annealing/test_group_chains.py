@@ -1,4 +1,4 @@
-"""Compiled chains over units of several columns, against brute force over all selections."""
+"""Compiled chains over groups of several columns, against brute force over all selections."""
 
 import copy
 import pickle
@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import chisquare
 
 import reference
-from safdr._engine.annealing.function_chains import ObjectiveChains
-from safdr._engine.annealing.group_chains import UnitChains
+from safdr._engine.annealing.function_chains import FunctionChains
+from safdr._engine.annealing.group_chains import GroupChains
 from safdr._engine.annealing.loop import AnnealingSettings, anneal
-from safdr._engine.annealing.quadratic_function import QuadraticObjective
+from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.annealing.swap_chains import SwapChains
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
@@ -23,7 +23,7 @@ N = 12
 
 CASES = {
     "groups": ({"groups": [[1, 4, 5], [0, 8], [2, 9, 10]]}, 3),
-    "one unit": ({"groups": [[1, 4, 5], [0, 8]]}, 1),
+    "one group": ({"groups": [[1, 4, 5], [0, 8]]}, 1),
     "pairs counted by columns": (
         {"groups": [[0, 1], [2, 7], [4, 9], [6, 11]], "count": "columns"}
         | {"always_include": [10], "never_include": [3, 5, 8]},
@@ -45,7 +45,7 @@ def criterion_of(seed, n_features=N, n_columns=1):
 
 
 def make_chains(criterion, constraints, size, n_replicas=21, seed=0, n_proposals=50, **options):
-    return UnitChains(
+    return GroupChains(
         criterion,
         constraints.random(size, n_replicas, np.random.default_rng(seed)),
         constraints=constraints,
@@ -89,7 +89,7 @@ def test_they_keep_the_contract(problem, with_cost):
     cost = cost_of() if with_cost else None
 
     def make(subsets, seed):
-        return UnitChains(
+        return GroupChains(
             criterion,
             np.array([constraints.selection_of(row[row >= 0]) for row in subsets]),
             constraints=constraints,
@@ -180,9 +180,9 @@ def test_units_of_one_column_sample_what_single_features_do():
     start = np.tile(np.arange(3), (n, 1))
     seed = np.random.SeedSequence(1)
     single = SwapChains(criterion, start, seed=seed, n_proposals=100)
-    units = make_chains(criterion, constraints, 3, n, n_proposals=100)
+    groups = make_chains(criterion, constraints, 3, n, n_proposals=100)
     counts = []
-    for chains in (single, units):
+    for chains in (single, groups):
         chains.sweep(np.full((1, n), beta))
         ended = members(chains.subsets)
         counts.append(np.array([ended.count(subset) for subset in subsets]) + 1)
@@ -203,7 +203,7 @@ def test_values_are_those_of_the_quadratic_objective(size, with_cost, n_columns)
     constraints = AllowedSubsets.make(40, groups=groups)
     criterion, cost = criterion_of(5, 40, n_columns), cost_of(40) if with_cost else None
     chains = make_chains(criterion, constraints, size, 13, cost=cost)
-    objective = QuadraticObjective(criterion, constraints=constraints)
+    objective = QuadraticFunction(criterion, constraints=constraints)
 
     def expected(subsets):
         J = objective(subsets, np.full(len(subsets), -1))
@@ -253,7 +253,7 @@ def doubled_data(seed=0):
 def test_they_go_to_all_selections_but_those_with_linear_combinations(groups, which):
     criterion = doubled_data()
     constraints = AllowedSubsets.make(11, groups=groups)
-    objective = QuadraticObjective(criterion, constraints=constraints)
+    objective = QuadraticFunction(criterion, constraints=constraints)
     selections = constraints.every(4, 1000)
     subsets = constraints.subsets_of(selections, constraints.max_columns(4))
     good = np.isfinite(objective(subsets, np.full(len(subsets), -1)))
@@ -261,7 +261,7 @@ def test_they_go_to_all_selections_but_those_with_linear_combinations(groups, wh
     n = 2000
     options = {"constraints": constraints, "size": 4, "seed": np.random.SeedSequence(0)}
     start = np.repeat(selections[np.flatnonzero(good)[:1]], n, axis=0)
-    chains = UnitChains(criterion, start, n_proposals=100, **options)
+    chains = GroupChains(criterion, start, n_proposals=100, **options)
     chains.sweep(np.zeros((1, n)), None if which is None else np.full((1, n), which))
     ended = members(chains.subsets)
     counts = np.array([ended.count(subset) for subset in members(subsets)])
@@ -269,7 +269,7 @@ def test_they_go_to_all_selections_but_those_with_linear_combinations(groups, wh
     assert chisquare(counts[good]).pvalue > LEVEL
     best, _ = chains.climbed()
     assert set(members(best)) <= set(members(subsets[good]))
-    welcome = UnitChains(criterion, start, n_proposals=100, refuse_collinear=False, **options)
+    welcome = GroupChains(criterion, start, n_proposals=100, refuse_collinear=False, **options)
     welcome.sweep(np.zeros((1, n)))
     assert set(members(welcome.subsets)) == set(members(subsets))
 
@@ -320,9 +320,9 @@ def test_annealing_ends_as_high_as_that_of_objective_chains():
     criterion = criterion_of(8, 60)
     start = constraints.random(10, 50, np.random.default_rng(0))
     options = {"constraints": constraints, "size": 10, "seed": np.random.SeedSequence(2)}
-    compiled = UnitChains(criterion, start, n_proposals=20, **options)
-    objective = QuadraticObjective(criterion, constraints=constraints)
-    plain = ObjectiveChains(objective, start, n_proposals=20, **options)
+    compiled = GroupChains(criterion, start, n_proposals=20, **options)
+    objective = QuadraticFunction(criterion, constraints=constraints)
+    plain = FunctionChains(objective, start, n_proposals=20, **options)
     for chains in (compiled, plain):
         anneal(chains, AnnealingSettings(n_batches=1), np.random.default_rng(0))
     assert compiled.values.mean() > plain.values.mean() - 0.5 * plain.values.std()
@@ -387,7 +387,7 @@ def test_what_the_core_would_not_survive_is_refused():
     options = {"constraints": equal, "size": 2, "seed": np.random.SeedSequence(0)}
     start = np.array([[1, 1, 0, 0, 0], [1, 1, 1, 0, 0]], dtype=bool)
     with pytest.raises(ValueError, match="count 2; row 1 does not"):
-        UnitChains(criterion, start, n_proposals=1, **options)
+        GroupChains(criterion, start, n_proposals=1, **options)
     with pytest.raises(ValueError, match="cost must hold a finite number for each of 6"):
         make_chains(criterion, equal, 2, cost=np.full(6, np.nan))
     chains = make_chains(criterion, equal, 2, batches=stack_criteria([criterion] * 2))

@@ -1,4 +1,4 @@
-"""Constraints against brute force over all selections of a few units."""
+"""Constraints against brute force over all selections of a few groups."""
 
 import itertools
 import pickle
@@ -129,7 +129,7 @@ def test_random_selections_that_can_not_be_counted_are_allowed(rng, monkeypatch)
 def test_allowed_selections_are_told_from_others(case):
     constraints = AllowedSubsets.make(N, **case)
     expected = set().union(*by_size(case).values())
-    for mask in itertools.product([False, True], repeat=constraints.n_units):
+    for mask in itertools.product([False, True], repeat=constraints.n_groups):
         selection = np.array(mask)
         if selection.any():
             subset = tuple(constraints.columns_of(selection).tolist())
@@ -157,8 +157,8 @@ def test_the_width_is_exact_without_conflicts():
 
 def test_units_are_in_order_of_their_first_column():
     constraints = AllowedSubsets.make(6, groups=[[5, 1], [3, 2]], at_most_one_of=[[1, 3]])
-    assert [unit.tolist() for unit in constraints.units] == [[0], [1, 5], [2, 3], [4]]
-    assert constraints.unit_of.tolist() == [0, 1, 2, 2, 3, 1]
+    assert [group.tolist() for group in constraints.groups] == [[0], [1, 5], [2, 3], [4]]
+    assert constraints.group_of.tolist() == [0, 1, 2, 2, 3, 1]
     assert np.argwhere(constraints.conflicts).tolist() == [[1, 2], [2, 1]]
     np.testing.assert_array_equal(constraints.selection_of([2, 3, 4]), [False, False, True, True])
 
@@ -255,7 +255,7 @@ NAMES = ["age", "sex", "bmi", "bp", "s1", "s2"]
             {"groups": [[0, 1]], "at_most_one_of": [[0, 1, 2]]},
             "groups holds 'age', 'sex' in one group, of which at_most_one_of",
         ),
-        ({"count": "units"}, "count must be 'groups' or 'columns'; got 'units'"),
+        ({"count": "rows"}, "count must be 'groups' or 'columns'; got 'rows'"),
     ],
 )
 def test_wishes_that_contradict_are_refused_by_name(wishes, message):

@@ -72,7 +72,7 @@ def test_values_of_the_criteria(seed):
     ):
         here, there = of(sparse.csr_array(X)), of(X)
         assert here.value([0, 3, 7]) == pytest.approx(there.value([0, 3, 7]), rel=1e-10)
-        np.testing.assert_array_equal(here.needless, there.needless)
+        np.testing.assert_array_equal(here.redundant, there.redundant)
 
 
 def test_more_features_than_are_taken_at_once():

@@ -43,24 +43,7 @@ class Complement:
     def make(
         cls, criterion: Criterion, batches: CriterionStack | None, usable: IntArray
     ) -> Complement | None:
-        """Turn the criteria over, where that is safe.
-
-        Parameters
-        ----------
-        criterion : Criterion
-            On all rows.
-        batches : CriterionStack or None
-            On each batch.
-        usable : ndarray of shape (n_usable,)
-            The features that may be in a subset, in order.
-
-        Returns
-        -------
-        Complement or None
-            None where some feature is nearly a linear combination of all others. Without such a
-            feature the inverses are good to eight digits or more, and no subset has collinear
-            members that chains would have to refuse.
-        """
+        """Turn the criteria over, where that is safe."""
         least = criterion.collinear_tol
         turned = _turned(criterion.A, criterion.D, usable, least)
         if turned is None:

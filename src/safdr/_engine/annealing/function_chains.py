@@ -1,4 +1,4 @@
-"""Replicas that sweep over selections of units under any objective, in Python."""
+"""Replicas that sweep over selections of groups under any function, in Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr._engine.annealing.chains import check_sweeps
-from safdr._engine.annealing.group_moves import UnitMoves
+from safdr._engine.annealing.group_moves import GroupMoves
 from safdr._engine.annealing.trades import below
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
@@ -31,34 +31,12 @@ N_DRAWS = 2
 MOST_DRAWS = 20
 
 
-class ObjectiveChains:
-    """Metropolis chains over the selections that constraints allow, on any objective.
+class FunctionChains:
+    """Metropolis chains over the selections that constraints allow, on any function.
 
-    Moves are those of `UnitMoves`: swaps of units that count the same and, where counts differ,
-    trades of one unit for several. At a fixed inverse temperature a replica visits each selection
+    Moves are those of `GroupMoves`: swaps of groups that count the same and, where counts differ,
+    trades of one group for several. At a fixed inverse temperature a replica visits each selection
     that moves lead to in proportion to exp(beta · value).
-
-    Parameters
-    ----------
-    evaluate : callable
-        ``evaluate(subsets, which)`` gives the value of each row of `subsets`, sorted columns filled
-        up with -1 at the end, on the batch in `which`, where -1 stands for all rows. It gets the
-        proposals of all replicas at once.
-    selections : ndarray of shape (n_replicas, n_units), dtype=bool
-        Where the replicas start; see `finite_start`.
-    constraints : AllowedSubsets
-        What selections may hold.
-    size : int
-        What they count.
-    seed : numpy.random.SeedSequence
-        Each replica gets a random stream of its own from it, the same for any number of them.
-    n_proposals : int
-        Proposals a replica in one sweep.
-    n_batches : int, default=0
-        Batches that the replicas sweep on; 0 means all rows.
-    climb : bool, default=True
-        Whether `climbed` climbs. It evaluates all neighbours of a subset at each step, which takes
-        long where the objective does.
     """
 
     sweeps_at_once = 1
@@ -87,14 +65,14 @@ class ObjectiveChains:
         self._evaluate = evaluate
         self._on_batches = n_batches > 0
         self._climb = climb
-        self._moves = UnitMoves(selections, constraints)
+        self._moves = GroupMoves(selections, constraints)
         keys = seed.generate_state(2 * len(selections), np.uint64).reshape(-1, 2)
         self._streams = [np.random.Generator(np.random.Philox(key=key)) for key in keys]
         self._values: FloatArray | None = None
 
     @property
     def selections(self) -> BoolArray:
-        """Units of each replica."""
+        """Feature groups of each replica."""
         return self._moves.selections.copy()
 
     @property
@@ -136,7 +114,7 @@ class ObjectiveChains:
     def climbed(self) -> tuple[IntArray, FloatArray]:
         """Where each replica would end by going uphill on all rows: subsets and their values.
 
-        No swap of one unit for another of the same count raises the value of such a subset. The
+        No swap of one group for another of the same count raises the value of such a subset. The
         replicas stay where they are.
         """
         if not (self._climb and self.can_move):
@@ -226,7 +204,7 @@ class ObjectiveChains:
         return end
 
     def _neighbours(self, selection: BoolArray) -> BoolArray:
-        """All selections that a swap of two units of the same count leads to."""
+        """All selections that a swap of two groups of the same count leads to."""
         free, counts = self.constraints.free, self.constraints.counts
         members, others = free[selection[free]], free[~selection[free]]
         equal = counts[members][:, None] == counts[others]
@@ -246,23 +224,7 @@ class ObjectiveChains:
 def finite_start(
     evaluate: Evaluate, constraints: AllowedSubsets, size: int, n: int, rng: np.random.Generator
 ) -> BoolArray:
-    """Random selections of finite value on all rows, as far as a few draws find them.
-
-    Parameters
-    ----------
-    evaluate : callable
-        As `ObjectiveChains` takes it.
-    constraints : AllowedSubsets
-        What selections may hold.
-    size, n : int
-        What they count, and how many are wanted.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of shape (n, n_units), dtype=bool
-    """
+    """Random selections of finite value on all rows, as far as a few draws find them."""
     width = constraints.max_columns(size)
     selections = constraints.random(size, n, rng)
     for _ in range(MOST_DRAWS):
@@ -328,20 +290,10 @@ def _values(
 
 
 def check_selections(selections: BoolArray, constraints: AllowedSubsets, size: int) -> None:
-    """Raise an error where a start breaks the constraints: moves keep to them if the start does.
-
-    Parameters
-    ----------
-    selections : ndarray of shape (n_replicas, n_units), dtype=bool
-        Where replicas start.
-    constraints : AllowedSubsets
-        What selections may hold.
-    size : int
-        What they count.
-    """
-    if selections.ndim != 2 or selections.shape[1] != constraints.n_units:
+    """Raise an error where a start breaks the constraints: moves keep to them if the start does."""
+    if selections.ndim != 2 or selections.shape[1] != constraints.n_groups:
         raise ValueError(
-            f"selections must have one column for each of {constraints.n_units} units; got shape "
+            f"selections must have one column for each of {constraints.n_groups} groups; got shape "
             f"{selections.shape}."
         )
     good = constraints.allows_each(selections) & (selections @ constraints.counts == size)

@@ -1,4 +1,4 @@
-"""Replicas that sweep over selections of units that all count the same, compiled."""
+"""Replicas that sweep over selections of groups that all count the same, compiled."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from safdr._engine.annealing.function_chains import (
     less_cost,
     sample_values,
 )
-from safdr._engine.annealing.quadratic_function import QuadraticObjective
-from safdr._engine.annealing.ranked_groups import BoolArray, RankedUnits
+from safdr._engine.annealing.quadratic_function import QuadraticFunction
+from safdr._engine.annealing.ranked_groups import BoolArray, RankedGroups
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack, stack_criteria
 
 
-class UnitChains:
-    """Metropolis swap chains over selections of units on a quadratic criterion, compiled.
+class GroupChains:
+    """Metropolis swap chains over selections of groups on a quadratic criterion, compiled.
 
-    A move takes one unit in for another, so all units that may be in or out must count the same.
-    A selection in which a unit is a linear combination of the others, as `QuadraticObjective`
+    A move takes one group in for another, so all groups that may be in or out must count the same.
+    A selection in which a group is a linear combination of the others, as `QuadraticFunction`
     tells it, is never gone to.
 
     All state is in arrays, so that a set of chains can be copied and pickled.
@@ -66,11 +66,11 @@ class UnitChains:
         self._A, self._D = every if batches is None else _with_filler(*batches)
         self._A_all, self._D_all = every[0][0], every[1][0]
         self.n_batches = len(self._A)
-        self._units = RankedUnits.of(constraints)
+        self._groups = RankedGroups.of(constraints)
         costs = checked_cost(cost, criterion.n_features)
-        self._cost = None if costs is None else self._units.sums(costs)
+        self._cost = None if costs is None else self._groups.sums(costs)
         self._redundant = self._count_redundant() if refuse_collinear else None
-        self._order = self._units.orders(selections)
+        self._order = self._groups.orders(selections)
         self._n_members = int(selections[0].sum())
         words: NDArray[Any] = seed.generate_state(4 * len(selections), np.uint64)
         self._streams = words.reshape(len(selections), 4)
@@ -83,7 +83,7 @@ class UnitChains:
     @property
     def _evaluate(self) -> Evaluate:
         """Values of any subsets."""
-        function = QuadraticObjective(
+        function = QuadraticFunction(
             self._criterion,
             constraints=self.constraints,
             refuse_collinear=self._refuse,
@@ -94,13 +94,13 @@ class UnitChains:
     @property
     def can_move(self) -> bool:
         """Whether there may be another selection to go to."""
-        n_usable = self._order.shape[1] - len(self._units.exclude)
-        return bool(len(self._units.include) < self._n_members < n_usable)
+        n_usable = self._order.shape[1] - len(self._groups.exclude)
+        return bool(len(self._groups.include) < self._n_members < n_usable)
 
     @property
     def selections(self) -> BoolArray:
-        """Units of each replica."""
-        return self._units.selections(self._members(self._order))
+        """Feature groups of each replica."""
+        return self._groups.selections(self._members(self._order))
 
     @property
     def subsets(self) -> IntArray:
@@ -126,8 +126,8 @@ class UnitChains:
             self._D,
             self._A_all,
             self._D_all,
-            self._units.starts,
-            self._units.columns,
+            self._groups.starts,
+            self._groups.columns,
             self._redundant,
             self._order,
             self._streams,
@@ -142,7 +142,7 @@ class UnitChains:
     def climbed(self) -> tuple[IntArray, FloatArray]:
         """Where each replica would end by going uphill on all rows: subsets and their values.
 
-        No swap of one unit raises the value of such a subset. The replicas stay where they are.
+        No swap of one group raises the value of such a subset. The replicas stay where they are.
         """
         if not self.can_move:
             return self.subsets, self.values
@@ -152,8 +152,8 @@ class UnitChains:
         values = _core.climb_groups(
             self._A_all,
             self._D_all,
-            self._units.starts,
-            self._units.columns,
+            self._groups.starts,
+            self._groups.columns,
             self._redundant,
             order,
             **self._limits(),
@@ -188,19 +188,19 @@ class UnitChains:
         return {
             "width": self.width,
             "size": self._n_members,
-            "n_fixed": len(self._units.include),
-            "n_usable": self._order.shape[1] - len(self._units.exclude),
+            "n_fixed": len(self._groups.include),
+            "n_usable": self._order.shape[1] - len(self._groups.exclude),
             "collinear_tol": self._tol,
             "n_threads": self.n_threads,
-            "conflicts": self._units.conflicts,
+            "conflicts": self._groups.conflicts,
             "cost": self._cost,
         }
 
     def _count_redundant(self) -> IntArray:
-        """How many columns of each unit are linear combinations of the others in it."""
-        units = self._units
+        """How many columns of each group are linear combinations of the others in it."""
+        groups = self._groups
         return _core.count_redundant(
-            self._A_all, self._D_all, units.starts, units.columns, collinear_tol=self._tol
+            self._A_all, self._D_all, groups.starts, groups.columns, collinear_tol=self._tol
         )
 
     def _members(self, order: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -208,7 +208,7 @@ class UnitChains:
 
     def _subsets_of(self, order: NDArray[np.int32]) -> IntArray:
         """Sorted columns, filled up with -1 at the end."""
-        selections = self._units.selections(self._members(order))
+        selections = self._groups.selections(self._members(order))
         return self.constraints.subsets_of(selections, self.width)
 
     def _values_of(self, order: NDArray[np.int32]) -> FloatArray:
@@ -222,17 +222,7 @@ class UnitChains:
 
 
 def all_count_the_same(constraints: AllowedSubsets) -> bool:
-    """Whether swaps of one unit for another lead from any selection to any other of its count.
-
-    Parameters
-    ----------
-    constraints : AllowedSubsets
-        What selections may hold.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether swaps of one group for another lead from any selection to any other of its count."""
     return len(np.unique(constraints.counts[constraints.free])) < 2
 
 
@@ -241,8 +231,8 @@ def _check_counts(constraints: AllowedSubsets) -> None:
     if not all_count_the_same(constraints):
         counts = np.unique(constraints.counts[constraints.free]).tolist()
         raise ValueError(
-            f"constraints must have units that all count the same; got counts of {counts}. "
-            "ObjectiveChains can trade units of different counts."
+            f"constraints must have groups that all count the same; got counts of {counts}. "
+            "FunctionChains can trade groups of different counts."
         )
 
 

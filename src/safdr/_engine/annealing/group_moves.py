@@ -1,4 +1,4 @@
-"""Random moves between selections of units that keep their count, for many replicas at once."""
+"""Random moves between selections of groups that keep their count, for many replicas at once."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr._engine.annealing.trades import below, pick_unit, plan_trade
+from safdr._engine.annealing.trades import below, draw_group, plan_trade
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 
 BoolArray = NDArray[np.bool_]
 
-# Share of the moves that trade one unit for several smaller ones, or back, where counts differ.
+# Share of the moves that trade one group for several smaller ones, or back, where counts differ.
 TRADES = 0.3
 
 
@@ -23,7 +23,7 @@ class Proposal:
 
     Attributes
     ----------
-    selections : ndarray of shape (n_replicas, n_units), dtype=bool
+    selections : ndarray of shape (n_replicas, n_groups), dtype=bool
         The proposed selections.
     possible : ndarray of shape (n_replicas,), dtype=bool
         Whether there is such a move, and it keeps to the constraints.
@@ -32,7 +32,7 @@ class Proposal:
     n_in : ndarray of shape (n_replicas, n_classes)
         Members of each class after the move.
     border : ndarray of shape (n_replicas,)
-        Place of the member that a swap exchanges with the unit behind it; -1 for other moves.
+        Place of the member that a swap exchanges with the group behind it; -1 for other moves.
     """
 
     selections: BoolArray
@@ -42,26 +42,19 @@ class Proposal:
     border: IntArray
 
 
-class UnitMoves:
-    """Selections of units, and moves that keep what they count.
+class GroupMoves:
+    """Selections of groups, and moves that keep what they count.
 
-    A swap replaces a member by another unit of the same count. Where counts differ, a trade
-    replaces one member by several smaller units of the same total, or the other way round. Moves
-    from several units to several others are not made: from three groups of two columns to two of
+    A swap replaces a member by another group of the same count. Where counts differ, a trade
+    replaces one member by several smaller groups of the same total, or the other way round. Moves
+    from several groups to several others are not made: from three groups of two columns to two of
     three there is no way unless single columns lie between. Nor is there always a way around
-    conflicts: with two pairs of which each unit of one excludes those of the other, no single swap
+    conflicts: with two pairs of which each group of one excludes those of the other, no single swap
     leads from pair to pair.
 
-    Units of one count are a class. In `order` the free units stand class by class, members first,
-    so that a random member or other unit of a class is a random place. The order among members, or
-    among the others, means nothing: picked units are moved to the border between them.
-
-    Parameters
-    ----------
-    selections : ndarray of shape (n_replicas, n_units), dtype=bool
-        Where the replicas are; all count the same, and keep to the constraints.
-    constraints : AllowedSubsets
-        What selections may hold.
+    Groups of one count are a class. In `order` the free groups stand class by class, members first,
+    so that a random member or other group of a class is a random place. The order among members, or
+    among the others, means nothing: groups that are drawn move to the border between them.
     """
 
     def __init__(self, selections: BoolArray, constraints: AllowedSubsets) -> None:
@@ -77,7 +70,7 @@ class UnitMoves:
 
     @property
     def n_draws(self) -> int:
-        """Random numbers that a move of one replica takes: kind, unit, and a partner or several."""
+        """Random numbers that a move of one replica takes: kind, group, partners."""
         return 3 if len(self.counts) < 2 else 2 + int(self.counts[-1] // self.counts[0])
 
     def take(self, indices: IntArray) -> None:
@@ -87,17 +80,7 @@ class UnitMoves:
         self._n_in = self._n_in[indices]
 
     def propose(self, draws: FloatArray) -> Proposal:
-        """A random move of each replica.
-
-        Parameters
-        ----------
-        draws : ndarray of shape (n_replicas, n_draws)
-            Uniform random numbers.
-
-        Returns
-        -------
-        Proposal
-        """
+        """A random move of each replica."""
         n = len(self.selections)
         proposal = Proposal(
             self.selections.copy(),
@@ -123,11 +106,11 @@ class UnitMoves:
         self._exchange(rows, proposal.border[rows], proposal.border[rows] + 1)
 
     def _swap(self, proposal: Proposal, rows: IntArray, draws: FloatArray) -> None:
-        """A random free member for a random other unit of its class.
+        """A random free member for a random other group of its class.
 
         The way back is as likely: no swap changes how many of a class are in.
         """
-        kind, within = pick_unit(self._n_in[rows], draws[rows, 0])
+        kind, within = draw_group(self._n_in[rows], draws[rows, 0])
         n_in = self._n_in[rows, kind]
         n_out = self._sizes[kind] - n_in
         there = (n_in > 0) & (n_out > 0)
@@ -143,7 +126,7 @@ class UnitMoves:
     def _trade(
         self, proposal: Proposal, rows: IntArray, draws: FloatArray, leaves: BoolArray
     ) -> None:
-        """One unit leaves for several smaller ones, or comes in for them."""
+        """One group leaves for several smaller ones, or comes in for them."""
         n_in = self._n_in[rows]
         own = np.where(leaves[:, None], n_in, self._sizes - n_in)
         trade = plan_trade(own, self._sizes - own, self.counts, draws)
@@ -165,9 +148,9 @@ class UnitMoves:
         within: IntArray,
         leaves: BoolArray,
     ) -> None:
-        """A member leaves, or another unit comes in; it moves to the border of its class.
+        """A member leaves, or another group comes in; it moves to the border of its class.
 
-        Units picked before it lie between it and the border, and are not picked again.
+        Feature groups picked before it lie between it and the border, and are not picked again.
         """
         # Those picked before have shifted the border: down where they leave, up where they come in.
         after = self._starts[kind] + proposal.n_in[rows, kind]
@@ -177,13 +160,13 @@ class UnitMoves:
         proposal.n_in[rows, kind] += np.where(leaves, -1, 1)
 
     def _refuse_conflicts(self, proposal: Proposal, conflicts: BoolArray) -> None:
-        """Moves that bring a unit in which is in conflict with a member are impossible."""
+        """Moves that bring a group in which is in conflict with a member are impossible."""
         rows, entering = np.nonzero(proposal.selections & ~self.selections)
         refused = (conflicts[entering] & proposal.selections[rows]).any(axis=1)
         proposal.possible[rows[refused]] = False
 
     def _exchange(self, rows: IntArray, a: IntArray, b: IntArray) -> None:
-        """Units at places a and b change places."""
+        """Feature groups at places a and b change places."""
         at_a = self._order[rows, a]
         self._order[rows, a] = self._order[rows, b]
         self._order[rows, b] = at_a

@@ -45,28 +45,7 @@ def anneal(
     spread_sample: FloatArray | None = None,
     origin: float | None = 0.0,
 ) -> Trace:
-    """Cool the replicas until their mean criterion value no longer changes.
-
-    Parameters
-    ----------
-    chains : Chains
-        Replicas at random subsets; they are moved in place.
-    settings : AnnealingSettings
-        Temperature step, number of steps, tolerance.
-    rng : numpy.random.Generator
-        Draws the batch of each replica at each step.
-    spread_sample : ndarray of shape (n_values,), default=None
-        Criterion values of random subsets that set the temperature step; None takes the replicas'
-        own.
-    origin : float or None, default=0.0
-        The value that means nothing was gained, from which changes are measured: 0 for the built-in
-        criteria. None takes the mean of the start, where nobody knows.
-
-    Returns
-    -------
-    Trace
-        One row for the start and one for each temperature step.
-    """
+    """Cool the replicas until their mean criterion value no longer changes."""
     start = chains.values
     n_replicas = len(start)
     step = beta_step(start if spread_sample is None else spread_sample, settings.temperature_step)

@@ -1,4 +1,4 @@
-"""The quadratic criterion of subsets of any length, as an objective of `ObjectiveChains`."""
+"""The quadratic criterion of subsets of any length, as `FunctionChains` take it."""
 
 from __future__ import annotations
 
@@ -12,30 +12,16 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack, stack_criteria
 
 
-class QuadraticObjective:
+class QuadraticFunction:
     """A quadratic criterion over subsets that differ in length, by the compiled core.
 
     Subsets are filled up with dummy features that change nothing: they have variance one, and
     neither covariance with others nor anything to explain.
 
-    A subset in which a unit is a linear combination of the others, on all rows, gets minus
-    infinity. A unit of several columns is one if each of them is: that some are, as when dummy
-    columns cover all levels of a category, is no harm. Units of most columns come first: a single
+    A subset in which a group is a linear combination of the others, on all rows, gets minus
+    infinity. A group of several columns is one if each of them is: that some are, as when dummy
+    columns cover all levels of a category, is no harm. The longest groups come first: a single
     column that adds nothing to a group is refused, whatever the order of the columns.
-
-    Parameters
-    ----------
-    criterion : Criterion
-        Of all rows.
-    stack : CriterionStack, default=None
-        Of the batches; None takes `criterion` for all of them.
-    constraints : AllowedSubsets, default=None
-        Tells which columns are a unit; None means each by itself.
-    refuse_collinear : bool, default=True
-        Whether linear combinations get minus infinity; False leaves all values as they are, for
-        data on which no subset of the size is without.
-    n_threads : int, default=1
-        Threads over subsets. The values do not depend on it.
     """
 
     def __init__(
@@ -52,11 +38,11 @@ class QuadraticObjective:
         self.refuse_collinear = refuse_collinear
         self.n_threads = n_threads
         every = np.arange(criterion.n_features)
-        unit_of = every if constraints is None else constraints.unit_of
-        length = np.bincount(unit_of)[unit_of]
-        self._order = np.lexsort((unit_of, -length))
+        group_of = every if constraints is None else constraints.group_of
+        length = np.bincount(group_of)[group_of]
+        self._order = np.lexsort((group_of, -length))
         self._rank = np.argsort(self._order)
-        self._unit_of, self._length = unit_of[self._order], length[self._order]
+        self._group_of, self._length = group_of[self._order], length[self._order]
         self._in_order = bool((self._order == every).all())
         self._n_dummies = -1
 
@@ -95,12 +81,12 @@ class QuadraticObjective:
             self._batches = _with_dummies(*self.stack, self._order, n_dummies)
 
     def _refused(self, members: NDArray[np.int32], left: FloatArray) -> IntArray:
-        """Rows with a unit of which each column is a linear combination of those before it."""
+        """Rows with a group of which each column is a linear combination of those before it."""
         rows, columns = np.nonzero(
             is_collinear(left, self._variance[members], self.criterion.collinear_tol)
         )
         places = members[rows, columns]
-        keys = rows * len(self._unit_of) + self._unit_of[places]
+        keys = rows * len(self._group_of) + self._group_of[places]
         _, first, n_collinear = np.unique(keys, return_index=True, return_counts=True)
         return rows[first[n_collinear == self._length[places[first]]]]
 

@@ -1,4 +1,4 @@
-"""Units of features in the order in which the compiled chains take them."""
+"""Feature groups of features in the order in which the compiled chains take them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class RankedUnits:
-    """The units of constraints, those of most columns first (`QuadraticObjective` tells why).
+class RankedGroups:
+    """The groups of constraints, those of most columns first (`QuadraticFunction` tells why).
 
     Attributes
     ----------
-    ranked : ndarray of shape (n_units,)
-        The units in that order.
-    starts : ndarray of shape (n_units + 1,)
+    ranked : ndarray of shape (n_groups,)
+        The groups in that order.
+    starts : ndarray of shape (n_groups + 1,)
         Where the columns of each begin in `columns`, and where those of the last end.
     columns : ndarray of shape (n_features,), dtype=int32
         Columns of one after the other.
     include, exclude : ndarray of int
-        Places of the units that are in every selection, and in none.
-    conflicts : ndarray of shape (n_units, n_units), dtype=uint8, or None
+        Places of the groups that are in every selection, and in none.
+    conflicts : ndarray of shape (n_groups, n_groups), dtype=uint8, or None
         Pairs of places that can't be in together.
     """
 
@@ -39,37 +39,27 @@ class RankedUnits:
     conflicts: NDArray[np.uint8] | None
 
     @classmethod
-    def of(cls, constraints: AllowedSubsets) -> RankedUnits:
-        """Rank the units of constraints.
-
-        Parameters
-        ----------
-        constraints : AllowedSubsets
-            Whose units they are.
-
-        Returns
-        -------
-        RankedUnits
-        """
-        lengths = np.array([len(unit) for unit in constraints.units])
+    def of(cls, constraints: AllowedSubsets) -> RankedGroups:
+        """Rank the groups of constraints."""
+        lengths = np.array([len(group) for group in constraints.groups])
         ranked = np.argsort(-lengths, kind="stable")
         place = np.argsort(ranked)
         conflicts = constraints.conflicts
         return cls(
             ranked,
             np.concatenate([[0], np.cumsum(lengths[ranked])]),
-            np.concatenate([constraints.units[u] for u in ranked]).astype(np.int32),
+            np.concatenate([constraints.groups[u] for u in ranked]).astype(np.int32),
             place[constraints.include],
             place[constraints.exclude],
             None if conflicts is None else conflicts[np.ix_(ranked, ranked)].astype(np.uint8),
         )
 
     def sums(self, numbers: FloatArray) -> FloatArray:
-        """Sum over the columns of each unit."""
+        """Sum over the columns of each group."""
         return np.add.reduceat(numbers[self.columns], self.starts[:-1])
 
     def orders(self, selections: BoolArray) -> NDArray[np.int32]:
-        """Places of each replica's units in the kernel's order: members, candidates, excluded.
+        """Places of each replica's groups in the kernel's order: members, candidates, excluded.
 
         Of the members, those that must stay come first.
         """
@@ -79,7 +69,7 @@ class RankedUnits:
         return np.argsort(rank, axis=1, kind="stable").astype(np.int32)
 
     def selections(self, members: NDArray[np.int32]) -> BoolArray:
-        """Units of each replica, out of the places of its members."""
+        """Feature groups of each replica, out of the places of its members."""
         selections = np.zeros((len(members), len(self.ranked)), dtype=bool)
         np.put_along_axis(selections, self.ranked[members], True, axis=1)
         return selections

@@ -1,7 +1,7 @@
-"""Trades of one unit for several smaller ones of the same total, planned class by class.
+"""Trades of one group for several smaller ones of the same total, planned class by class.
 
-A class holds the units of one count, smallest first. Of each class only the number of units on
-either side matters: those that the one unit is drawn from (`own`), and those that the smaller ones
+A class holds the groups of one count, smallest first. Of each class only the number of groups on
+either side matters: those that the one group is drawn from (`own`), and those that the smaller ones
 are drawn from (`others`). All arrays have a row a replica.
 """
 
@@ -24,12 +24,12 @@ class Trade:
     Attributes
     ----------
     kind, within : ndarray of shape (n_replicas,)
-        Class of the one unit, and which of its units in `own`.
+        Class of the one group, and which of its groups in `own`.
     steps, places : ndarray of shape (n_replicas, n_steps)
-        Class of each smaller unit, or -1 where there are no more, and which of the units in
+        Class of each smaller group, or -1 where there are no more, and which of the groups in
         `others` that earlier steps have left.
     possible : ndarray of shape (n_replicas,), dtype=bool
-        Whether the smaller units make up the count of the one.
+        Whether the smaller groups make up the count of the one.
     log_ratio : ndarray of shape (n_replicas,)
         Logarithm of the chance of the trade back over that of this one.
     """
@@ -45,24 +45,11 @@ class Trade:
 def plan_trade(own: IntArray, others: IntArray, counts: IntArray, draws: FloatArray) -> Trade:
     """Draw a trade.
 
-    The one unit is any that is larger than the smallest. The others are drawn one by one, each from
-    a random class among those that still fit, so that few large ones are as likely as many small
-    ones; a draw that leaves a rest that nothing fits comes to nothing.
-
-    Parameters
-    ----------
-    own, others : ndarray of shape (n_replicas, n_classes)
-        Units of each class that the one unit, and the smaller ones, can be drawn from.
-    counts : ndarray of shape (n_classes,)
-        What a unit of each class counts, increasing.
-    draws : ndarray of shape (n_replicas, n_steps + 1)
-        Uniform random numbers.
-
-    Returns
-    -------
-    Trade
+    The one group is any that is larger than the smallest. The others are drawn one by one, each
+    from a random class among those that still fit, so that few large ones are as likely as many
+    small ones; a draw that leaves a rest that nothing fits comes to nothing.
     """
-    kind, within = pick_unit(_larger(own), draws[:, 0])
+    kind, within = draw_group(_larger(own), draws[:, 0])
     wanted = np.where(_larger(own).any(axis=1), counts[kind], 0)
     steps, places, made = _draw_steps(others, counts, kind, wanted, draws[:, 1:])
     possible = (made == wanted) & (wanted > 0)
@@ -77,7 +64,7 @@ def plan_trade(own: IntArray, others: IntArray, counts: IntArray, draws: FloatAr
 def _draw_steps(
     others: IntArray, counts: IntArray, kind: IntArray, wanted: IntArray, draws: FloatArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Classes of smaller units, which of their units, and what they count together."""
+    """Classes of smaller groups, which of their groups, and what they count together."""
     steps, places = np.full(draws.shape, -1), np.zeros(draws.shape, dtype=np.int64)
     pool, made = others.copy(), np.zeros_like(wanted)
     for t in range(draws.shape[1]):
@@ -85,7 +72,7 @@ def _draw_steps(
         rows = np.flatnonzero(fitting.any(axis=1))
         if not rows.size:
             break
-        steps[rows, t], rest = pick_class(fitting[rows] > 0, draws[rows, t])
+        steps[rows, t], rest = draw_class(fitting[rows] > 0, draws[rows, t])
         places[rows, t] = below(rest, pool[rows, steps[rows, t]])
         pool[rows, steps[rows, t]] -= 1
         made[rows] += counts[steps[rows, t]]
@@ -95,9 +82,9 @@ def _draw_steps(
 def _log_chance(
     own: IntArray, others: IntArray, counts: IntArray, kind: IntArray, steps: IntArray
 ) -> FloatArray:
-    """Logarithm of the chance to draw a unit of class `kind`, then units of the classes in `steps`.
+    """Log of the chance to draw a group of class `kind`, then groups of the classes in `steps`.
 
-    Of particular units: the chance of the class, over the number of units in it.
+    Of particular groups: the chance of the class, over the number of groups in it.
     """
     rows = np.arange(len(own))
     pool, left = others.copy(), counts[kind]
@@ -113,18 +100,18 @@ def _log_chance(
 
 
 def _larger(own: IntArray) -> IntArray:
-    """Without the smallest class: nothing makes up for one of its units but another."""
+    """Without the smallest class: nothing makes up for one of its groups but another."""
     return np.concatenate([np.zeros_like(own[:, :1]), own[:, 1:]], axis=1)
 
 
 def _fitting(pool: IntArray, counts: IntArray, kind: IntArray, left: IntArray) -> IntArray:
-    """Units of the classes that are smaller than `kind` and fit into what is left."""
+    """Feature groups of the classes that are smaller than `kind` and fit into what is left."""
     fits = (np.arange(len(counts)) < kind[:, None]) & (counts <= left[:, None])
     return np.where(fits, pool, 0)
 
 
-def pick_unit(pool: IntArray, draw: FloatArray) -> tuple[IntArray, IntArray]:
-    """A random unit of all in the pool: its class, and its number there; 0 and 0 for none."""
+def draw_group(pool: IntArray, draw: FloatArray) -> tuple[IntArray, IntArray]:
+    """A random group of all in the pool: its class, and its number there; 0 and 0 for none."""
     rank = below(draw, pool.sum(axis=1))
     ends = np.cumsum(pool, axis=1)
     kind = np.argmax(ends > rank[:, None], axis=1)
@@ -132,7 +119,7 @@ def pick_unit(pool: IntArray, draw: FloatArray) -> tuple[IntArray, IntArray]:
     return kind, np.maximum(rank - ends[rows, kind] + pool[rows, kind], 0)
 
 
-def pick_class(usable: BoolArray, draw: FloatArray) -> tuple[IntArray, FloatArray]:
+def draw_class(usable: BoolArray, draw: FloatArray) -> tuple[IntArray, FloatArray]:
     """A random class of those that can be used, and what is left of the draw: a draw too."""
     scaled = draw * usable.sum(axis=1)
     rank = np.floor(scaled)

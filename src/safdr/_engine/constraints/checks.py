@@ -1,4 +1,4 @@
-"""Wishes about features, as people give them, become units and pairs in conflict; or errors."""
+"""Wishes about features, as people give them, become groups and pairs in conflict; or errors."""
 
 from __future__ import annotations
 
@@ -13,21 +13,7 @@ from safdr.errors import Columns, ParameterError
 
 
 def columns_in(parameter: str, given: Any, n_features: int) -> IntArray:
-    """Sorted columns, each once.
-
-    Parameters
-    ----------
-    parameter : str
-        Whose columns they are, for errors.
-    given : sequence of int
-        Column indices.
-    n_features : int
-        Number of columns.
-
-    Returns
-    -------
-    ndarray of int
-    """
+    """Sorted columns, each once."""
     columns = np.asarray(given)
     if columns.size == 0:
         return np.empty(0, dtype=np.int64)
@@ -47,21 +33,7 @@ def columns_in(parameter: str, given: Any, n_features: int) -> IntArray:
 
 
 def sets_in(parameter: str, given: Any, n_features: int) -> list[IntArray]:
-    """Sets of columns, one array each.
-
-    Parameters
-    ----------
-    parameter : str
-        Whose sets they are, for errors.
-    given : sequence of sequence of int
-        Column indices of each set.
-    n_features : int
-        Number of columns.
-
-    Returns
-    -------
-    list of ndarray of int
-    """
+    """Sets of columns, one array each."""
     sets = list(given)
     if any(isinstance(each, str) or not isinstance(each, Iterable) for each in sets):
         raise ParameterError(
@@ -72,24 +44,10 @@ def sets_in(parameter: str, given: Any, n_features: int) -> list[IntArray]:
     return [columns_in(parameter, list(each), n_features) for each in sets]
 
 
-def make_units(
+def make_groups(
     groups: Sequence[IntArray], n_features: int, labels: Sequence[str] | None
 ) -> tuple[IntArray, ...]:
-    """Groups, and every other column by itself, in order of the first column.
-
-    Parameters
-    ----------
-    groups : sequence of ndarray of int
-        Columns of each group.
-    n_features : int
-        Number of columns.
-    labels : sequence of str or None
-        Names of the columns, for errors.
-
-    Returns
-    -------
-    tuple of ndarray of int
-    """
+    """Groups, and every other column by itself, in order of the first column."""
     if any(len(group) == 0 for group in groups):
         raise ParameterError("groups", "holds an empty group; each must hold at least one column.")
     times = np.bincount(np.concatenate([[], *groups]).astype(np.int64), minlength=n_features)
@@ -102,31 +60,16 @@ def make_units(
             twice=Columns(twice, labels),
         )
     alone = [np.array([j]) for j in np.flatnonzero(times == 0)]
-    return tuple(sorted([*groups, *alone], key=lambda unit: int(unit[0])))
+    return tuple(sorted([*groups, *alone], key=lambda group: int(group[0])))
 
 
-def forced_units(
+def forced_groups(
     include: IntArray,
     exclude: IntArray,
-    units: Sequence[IntArray],
+    groups: Sequence[IntArray],
     labels: Sequence[str] | None,
 ) -> tuple[IntArray, IntArray]:
-    """Units that are in since one of their columns is, and units that are out with all of theirs.
-
-    Parameters
-    ----------
-    include, exclude : ndarray of int
-        Columns of `always_include` and `never_include`.
-    units : sequence of ndarray of int
-        Columns of each unit.
-    labels : sequence of str or None
-        Names of the columns, for errors.
-
-    Returns
-    -------
-    include, exclude : ndarray of int
-        Units.
-    """
+    """Groups that are in since one of their columns is, and that are out with all of theirs."""
     both = np.intersect1d(include, exclude)
     if both.size:
         raise ParameterError(
@@ -135,60 +78,44 @@ def forced_units(
             "them.",
             both=Columns(both, labels),
         )
-    for unit in units:
-        if len(unit) == 1:  # most of thousands are
+    for group in groups:
+        if len(group) == 1:  # most of thousands are
             continue
-        out = np.intersect1d(unit, exclude)
-        if 0 < len(out) < len(unit):
+        out = np.intersect1d(group, exclude)
+        if 0 < len(out) < len(group):
             raise ParameterError(
                 "never_include",
                 "must name all columns of a group or none; of the group {group} it names {out}. "
                 "Name the rest too, or take them out of the group.",
-                group=Columns(unit, labels),
+                group=Columns(group, labels),
                 out=Columns(out, labels),
             )
-    return _touched(include, units), _touched(exclude, units)
+    return _touched(include, groups), _touched(exclude, groups)
 
 
-def _touched(columns: IntArray, units: Sequence[IntArray]) -> IntArray:
-    """Units that hold any of the columns."""
+def _touched(columns: IntArray, groups: Sequence[IntArray]) -> IntArray:
+    """Feature groups that hold any of the columns."""
     wanted = set(columns.tolist())
-    return np.flatnonzero([not wanted.isdisjoint(unit.tolist()) for unit in units])
+    return np.flatnonzero([not wanted.isdisjoint(group.tolist()) for group in groups])
 
 
 def make_conflicts(
     sets: Sequence[IntArray],
-    units: Sequence[IntArray],
+    groups: Sequence[IntArray],
     include: IntArray,
     labels: Sequence[str] | None,
 ) -> NDArray[np.bool_] | None:
-    """Pairs of units that can't be in together; None if there are none.
-
-    Parameters
-    ----------
-    sets : sequence of ndarray of int
-        Columns of each set of `at_most_one_of`.
-    units : sequence of ndarray of int
-        Columns of each unit.
-    include : ndarray of int
-        Units that are in.
-    labels : sequence of str or None
-        Names of the columns, for errors.
-
-    Returns
-    -------
-    ndarray of shape (n_units, n_units), dtype=bool, or None
-    """
+    """Pairs of groups that can't be in together; None if there are none."""
     if not sets:
         return None
-    conflicts = np.zeros((len(units), len(units)), dtype=bool)
+    conflicts = np.zeros((len(groups), len(groups)), dtype=bool)
     for one_of in sets:
-        touched = _touched(one_of, units)
+        touched = _touched(one_of, groups)
         if len(touched) < len(one_of):
-            _refuse_shared_unit(one_of, [units[u] for u in touched], labels)
+            _refuse_shared_group(one_of, [groups[u] for u in touched], labels)
         forced = np.intersect1d(touched, include)
         if len(forced) > 1:
-            columns = np.intersect1d(one_of, np.concatenate([units[u] for u in forced]))
+            columns = np.intersect1d(one_of, np.concatenate([groups[u] for u in forced]))
             raise ParameterError(
                 "at_most_one_of",
                 "allows one of {one_of}, but {always_include} (with the groups it brings in) has "
@@ -201,12 +128,12 @@ def make_conflicts(
     return conflicts if conflicts.any() else None
 
 
-def _refuse_shared_unit(
-    one_of: IntArray, units: Sequence[IntArray], labels: Sequence[str] | None
+def _refuse_shared_group(
+    one_of: IntArray, groups: Sequence[IntArray], labels: Sequence[str] | None
 ) -> None:
     """Name the group that holds several columns of which only one may be in."""
-    for unit in units:
-        shared = np.intersect1d(unit, one_of)
+    for group in groups:
+        shared = np.intersect1d(group, one_of)
         if len(shared) > 1:
             raise ParameterError(
                 "groups",

@@ -1,4 +1,4 @@
-"""Allowed subsets: which selections of units are allowed, and how many features they count."""
+"""Allowed subsets: which selections of groups are allowed, and how many features they count."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ COUNTS = ("groups", "columns")
 
 @dataclass(frozen=True, eq=False)
 class AllowedSubsets:
-    """What a subset may hold, in units that are in or out as a whole.
+    """What a subset may hold, in groups that are in or out as a whole.
 
     Attributes
     ----------
     n_features : int
         Number of columns.
-    units : tuple of ndarray of int
-        Columns of each unit: the groups, and every other column by itself, in order of the first
+    groups : tuple of ndarray of int
+        Columns of each group: the groups, and every other column by itself, in order of the first
         column.
-    counts : ndarray of shape (n_units,)
-        What each unit counts towards the size of a subset.
+    counts : ndarray of shape (n_groups,)
+        What each group counts towards the size of a subset.
     include, exclude : ndarray of int
-        Units that are in every subset, and in none; those in conflict with the former are among
+        Groups that are in every subset, and in none; those in conflict with the former are among
         the latter.
-    conflicts : ndarray of shape (n_units, n_units), dtype=bool, or None
-        Pairs of units that can't be in together; None if there are none.
+    conflicts : ndarray of shape (n_groups, n_groups), dtype=bool, or None
+        Pairs of groups that can't be in together; None if there are none.
     labels : tuple of str or None
         Names of the columns, for errors.
     """
 
     n_features: int
-    units: tuple[IntArray, ...]
+    groups: tuple[IntArray, ...]
     counts: IntArray
     include: IntArray
     exclude: IntArray
@@ -63,84 +63,66 @@ class AllowedSubsets:
         count: str = "groups",
         labels: Sequence[str] | None = None,
     ) -> AllowedSubsets:
-        """AllowedSubsets from columns.
-
-        Parameters
-        ----------
-        n_features : int
-            Number of columns.
-        always_include, never_include : sequence of int, default=()
-            Columns in every subset, and in none. A column of a group brings the whole group in.
-        groups : sequence of sequence of int, default=()
-            Columns that are in or out together.
-        at_most_one_of : sequence of sequence of int, default=()
-            Sets of columns of which no subset holds more than one. They may overlap.
-        count : {"groups", "columns"}, default="groups"
-            Whether a group counts as one feature or as its number of columns.
-        labels : sequence of str, default=None
-            Names of the columns, for errors.
-
-        Returns
-        -------
-        AllowedSubsets
-        """
+        """AllowedSubsets from columns."""
         if count not in COUNTS:
             raise ParameterError(
                 "count", "must be 'groups' or 'columns'; got {count!r}.", count=count
             )
-        units = checks.make_units(checks.sets_in("groups", groups, n_features), n_features, labels)
-        include, exclude = checks.forced_units(
+        groups = checks.make_groups(
+            checks.sets_in("groups", groups, n_features), n_features, labels
+        )
+        include, exclude = checks.forced_groups(
             checks.columns_in("always_include", always_include, n_features),
             checks.columns_in("never_include", never_include, n_features),
-            units,
+            groups,
             labels,
         )
         sets = checks.sets_in("at_most_one_of", at_most_one_of, n_features)
-        conflicts = checks.make_conflicts(sets, units, include, labels)
+        conflicts = checks.make_conflicts(sets, groups, include, labels)
         if conflicts is not None:
             exclude = np.union1d(exclude, np.flatnonzero(conflicts[include].any(axis=0)))
         return cls(
             n_features,
-            units,
-            np.array([len(unit) if count == "columns" else 1 for unit in units]),
+            groups,
+            np.array([len(group) if count == "columns" else 1 for group in groups]),
             include,
             exclude,
             conflicts,
             None if labels is None else tuple(labels),
         )
 
-    # ---- Units and columns ----------------------------------------------------------------------
+    # ---- Feature groups and columns -------------------------------------------------------------
 
     @property
-    def n_units(self) -> int:
-        """Number of units."""
-        return len(self.units)
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.groups)
 
     @cached_property
     def free(self) -> IntArray:
-        """Units that may be in or out."""
-        return np.setdiff1d(np.arange(self.n_units), np.union1d(self.include, self.exclude))
+        """Feature groups that may be in or out."""
+        return np.setdiff1d(np.arange(self.n_groups), np.union1d(self.include, self.exclude))
 
     @cached_property
-    def unit_of(self) -> IntArray:
-        """The unit of each column."""
+    def group_of(self) -> IntArray:
+        """The group of each column."""
         numbers = np.empty(self.n_features, dtype=np.int64)
-        for number, unit in enumerate(self.units):
-            numbers[unit] = number
+        for number, group in enumerate(self.groups):
+            numbers[group] = number
         return numbers
 
     @property
     def swaps_alone(self) -> bool:
-        """Whether every unit is one column, so that swaps of single columns reach all there is."""
-        return self.n_units == self.n_features
+        """Whether every group is one column, so that swaps of single columns reach all there is."""
+        return self.n_groups == self.n_features
 
     def columns_of(self, selection: BoolArray) -> IntArray:
-        """Sorted columns of one selection of units."""
-        return np.flatnonzero(selection[self.unit_of])
+        """Sorted columns of one selection of groups."""
+        return np.flatnonzero(selection[self.group_of])
 
     def subsets_of(self, selections: BoolArray, width: int) -> IntArray:
         """Sorted columns of each selection, one a row, filled up with -1 to a given width."""
-        columns = selections[:, self.unit_of]
+        columns = selections[:, self.group_of]
         subsets = np.full((len(selections), width), -1, dtype=np.int64)
         rows, members = np.nonzero(columns)
         starts = np.concatenate([[0], np.cumsum(columns.sum(axis=1))[:-1]])
@@ -148,48 +130,35 @@ class AllowedSubsets:
         return subsets
 
     def selection_of(self, columns: Sequence[int] | IntArray) -> BoolArray:
-        """The units that hold any of the columns, as a mask."""
-        selection = np.zeros(self.n_units, dtype=bool)
-        selection[self.unit_of[np.asarray(columns, dtype=np.int64)]] = True
+        """The groups that hold any of the columns, as a mask."""
+        selection = np.zeros(self.n_groups, dtype=bool)
+        selection[self.group_of[np.asarray(columns, dtype=np.int64)]] = True
         return selection
 
     def rank(self, cost: FloatArray | None = None) -> FloatArray:
-        """In which order columns may stand for others that say the same.
-
-        Parameters
-        ----------
-        cost : ndarray of shape (n_features,), default=None
-            Cost of each column; None is nothing.
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-            The lowest first: columns that are in every subset, then the cheapest. Infinite for
-            those that can't be in wherever others can: they are never in, come with others, or keep
-            others out.
-        """
+        """In which order columns may stand for others that say the same."""
         bound = self._lengths > 1
         bound[self.exclude] = True
         if self.conflicts is not None:
             bound |= self.conflicts.any(axis=0)
-        of_units = np.where(bound, np.inf, 0.0)
-        of_units[self.include] = -np.inf
-        rank: FloatArray = of_units[self.unit_of]
+        of_groups = np.where(bound, np.inf, 0.0)
+        of_groups[self.include] = -np.inf
+        rank: FloatArray = of_groups[self.group_of]
         return rank if cost is None else rank + cost
 
     @cached_property
     def _lengths(self) -> IntArray:
-        """Number of columns of each unit."""
-        return np.array([len(unit) for unit in self.units])
+        """Number of columns of each group."""
+        return np.array([len(group) for group in self.groups])
 
     @cached_property
     def _counts_columns(self) -> bool:
-        """Whether a unit counts as many as it has columns."""
+        """Whether a group counts as many as it has columns."""
         return np.array_equal(self._lengths, self.counts)
 
     @cached_property
     def _most_columns(self) -> list[int]:
-        """Columns of the units that are in every subset and of the 0, 1, … longest free ones."""
+        """Columns of the groups that are in every subset and of the 0, 1, … longest free ones."""
         longest_first = np.sort(self._lengths[self.free])[::-1]
         always = self._lengths[self.include].sum()
         most: list[int] = np.cumsum([always, *longest_first]).tolist()
@@ -203,7 +172,7 @@ class AllowedSubsets:
         return min(most, size) if self._counts_columns else most
 
     def allows(self, selection: BoolArray) -> bool:
-        """Whether a selection of units keeps to the constraints, whatever it counts."""
+        """Whether a selection of groups keeps to the constraints, whatever it counts."""
         return bool(self.allows_each(selection[None])[0])
 
     def allows_each(self, selections: BoolArray) -> BoolArray:
@@ -219,22 +188,22 @@ class AllowedSubsets:
 
     @cached_property
     def smallest(self) -> int:
-        """What the units that are in every subset count."""
+        """What the groups that are in every subset count."""
         return int(self.counts[self.include].sum())
 
     @cached_property
     def _any_number(self) -> bool:
-        """Whether free units count one each and get along: then there are subsets of any size."""
+        """Whether free groups count one each and get along: then there are subsets of any size."""
         return self.conflicts is None and bool((self.counts[self.free] == 1).all())
 
     @cached_property
     def _parts(self) -> list[parts.Part] | None:
-        """The free units, so that selections can be counted; None if they can't."""
+        """The free groups, so that selections can be counted; None if they can't."""
         return parts.make_parts(self.free, self.counts, self.conflicts)
 
     @cached_property
     def _packing(self) -> Packing:
-        """The free units where selections can't be counted."""
+        """The free groups where selections can't be counted."""
         assert self.conflicts is not None
         return Packing(self.free, self.counts, self.conflicts)
 
@@ -260,15 +229,7 @@ class AllowedSubsets:
         return size in self.sizes(size)
 
     def check_size(self, size: int, parameter: str = "n_features_to_select") -> None:
-        """Raise an error that says why, where no subset has this size.
-
-        Parameters
-        ----------
-        size : int
-            Number of features, as they are counted.
-        parameter : str, default="n_features_to_select"
-            What the caller calls it.
-        """
+        """Raise an error that says why, where no subset has this size."""
         if self.has_size(size):
             return
         sizes = self.sizes()
@@ -295,7 +256,7 @@ class AllowedSubsets:
     def _refuse_small(self, size: int, parameter: str) -> None:
         if not self.include.size:
             raise ParameterError(parameter, "must be at least 1; got {size}.", size=size)
-        columns = np.concatenate([self.units[u] for u in self.include])
+        columns = np.concatenate([self.groups[u] for u in self.include])
         raise ParameterError(
             parameter,
             "must be at least {least}, what {always_include} counts (with the groups it brings in: "
@@ -310,7 +271,7 @@ class AllowedSubsets:
         names = [f"the {self.n_features} columns to choose from"]
         if self.exclude.size:
             names.append("{never_include}")
-        if self.n_units < self.n_features:
+        if self.n_groups < self.n_features:
             names.append("{groups}")
         if self.conflicts is not None:
             names.append("{at_most_one_of}")
@@ -319,62 +280,30 @@ class AllowedSubsets:
     # ---- Selections -----------------------------------------------------------------------------
 
     def without(self, columns: Sequence[int] | IntArray) -> AllowedSubsets:
-        """A copy that also keeps out units with no column but these, unless they must be in.
-
-        Parameters
-        ----------
-        columns : sequence of int
-            Columns that nobody needs.
-
-        Returns
-        -------
-        AllowedSubsets
-        """
+        """A copy that also keeps out groups with no column but these, unless they must be in."""
         unwanted = set(np.asarray(columns).tolist())
-        needless = [u for u in self.free if unwanted.issuperset(self.units[u].tolist())]
-        return replace(self, exclude=np.union1d(self.exclude, needless).astype(np.int64))
+        redundant = [u for u in self.free if unwanted.issuperset(self.groups[u].tolist())]
+        return replace(self, exclude=np.union1d(self.exclude, redundant).astype(np.int64))
 
     def random(self, size: int, n: int, rng: np.random.Generator) -> BoolArray:
         """Random selections of a given size.
 
         They are uniform, except where sets of `at_most_one_of` overlap in so many ways that they
         can't be counted: then all are possible, but not all as likely.
-
-        Parameters
-        ----------
-        size, n : int
-            Size of the subsets, which must be one of `sizes`, and number of selections.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        ndarray of shape (n, n_units), dtype=bool
         """
         total = size - self.smallest
         if self._parts is None:
-            selections = self._packing.draw(self.n_units, total, n, rng)
+            selections = self._packing.draw(self.n_groups, total, n, rng)
         else:
-            selections = parts.draw(self._parts, self.n_units, total, n, rng)
+            selections = parts.draw(self._parts, self.n_groups, total, n, rng)
         selections[:, self.include] = True
         return selections
 
     def every(self, size: int, at_most: int) -> BoolArray | None:
-        """All selections of a given size.
-
-        Parameters
-        ----------
-        size, at_most : int
-            Size of the subsets, and how many are wanted at most.
-
-        Returns
-        -------
-        ndarray of shape (n_selections, n_units), dtype=bool, or None
-            None if there are more than `at_most`, or if they can't be counted.
-        """
+        """All selections of a given size."""
         if self._parts is None:
             return None
-        selections = parts.every(self._parts, self.n_units, size - self.smallest, at_most)
+        selections = parts.every(self._parts, self.n_groups, size - self.smallest, at_most)
         if selections is not None:
             selections[:, self.include] = True
         return selections

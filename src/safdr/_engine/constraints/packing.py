@@ -18,22 +18,12 @@ N_TRIES = 20
 
 
 class Packing:
-    """Units to take from, none of two in conflict together.
+    """Feature groups to take from, none of two in conflict together."""
 
-    Parameters
-    ----------
-    units : ndarray of int
-        The units.
-    counts : ndarray of shape (n_units,)
-        What each unit counts, those that are not in `units` too.
-    conflicts : ndarray of shape (n_units, n_units)
-        Pairs that can't be taken together.
-    """
-
-    def __init__(self, units: IntArray, counts: IntArray, conflicts: BoolArray) -> None:
-        self.units = units
-        self.counts = counts[units]
-        self.conflicts = conflicts[np.ix_(units, units)]
+    def __init__(self, groups: IntArray, counts: IntArray, conflicts: BoolArray) -> None:
+        self.groups = groups
+        self.counts = counts[groups]
+        self.conflicts = conflicts[np.ix_(groups, groups)]
         self._cliques = _cliques(self.conflicts)
 
     def totals(self, most: int) -> list[int]:
@@ -51,27 +41,27 @@ class Packing:
 
     def solve(self, total: int, cost: FloatArray | None = None) -> BoolArray | None:
         """The cheapest selection of a given total, as a mask; None if there is none."""
-        return self._optimum(np.zeros(len(self.units)) if cost is None else cost, total, total)
+        return self._optimum(np.zeros(len(self.groups)) if cost is None else cost, total, total)
 
-    def draw(self, n_units: int, total: int, n: int, rng: np.random.Generator) -> BoolArray:
+    def draw(self, n_groups: int, total: int, n: int, rng: np.random.Generator) -> BoolArray:
         """Random selections of a total that can be made; all are possible, not all as likely."""
-        selections = np.zeros((n, n_units), dtype=bool)
+        selections = np.zeros((n, n_groups), dtype=bool)
         for row in selections:
-            row[self.units] = self._draw_one(total, rng)
+            row[self.groups] = self._draw_one(total, rng)
         return selections
 
     def _draw_one(self, total: int, rng: np.random.Generator) -> BoolArray:
-        """Units in random order as they fit, or the selection that is cheapest at random prices."""
+        """Groups in random order as they fit, or the cheapest selection at random prices."""
         for _ in range(N_TRIES):
-            taken = self._greedy(total, rng.permutation(len(self.units)))
+            taken = self._greedy(total, rng.permutation(len(self.groups)))
             if taken is not None:
                 return taken
-        cheapest = self.solve(total, rng.random(len(self.units)))
+        cheapest = self.solve(total, rng.random(len(self.groups)))
         assert cheapest is not None, "the caller asks for a total that can be made"
         return cheapest
 
     def _greedy(self, total: int, order: IntArray) -> BoolArray | None:
-        """Take units in order where they fit; None if that does not make the total."""
+        """Take groups in order where they fit; None if that does not make the total."""
         taken = np.zeros(len(order), dtype=bool)
         left = total
         for i in order:
@@ -101,12 +91,12 @@ class Packing:
             "at_most_one_of",
             "overlaps so much, over {n} features, that it can't be told whether a subset of the "
             "size exists. Give fewer sets, or sets without overlap.",
-            n=len(self.units),
+            n=len(self.groups),
         )
 
 
 def _cliques(conflicts: BoolArray) -> csr_array:
-    """Sets of units in conflict with each other that cover all conflicts, one a row.
+    """Sets of groups in conflict with each other that cover all conflicts, one a row.
 
     Sets are grown greedily: the larger they are, the tighter the programme.
     """

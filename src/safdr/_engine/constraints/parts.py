@@ -1,6 +1,6 @@
-"""Selections of units with a given count and no conflict: which counts, random ones, all of them.
+"""Selections of groups with a given count and no conflict: which counts, random ones, all of them.
 
-Units that are in no conflict are interchangeable if they count the same; units in conflict fall
+Groups that are in no conflict are interchangeable if they count the same; groups in conflict fall
 into clusters, whose few ways to be taken are listed. A dynamic programme over these parts is then
 exact. Where the ways of a cluster are too many to list, an integer programme answers instead.
 """
@@ -21,66 +21,66 @@ from safdr._engine.arrays import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
 
-# Ways to take units of one cluster that are listed, which takes some 10 ms.
+# Ways to take groups of one cluster that are listed, which takes some 10 ms.
 MOST_WAYS = 2**14
 
 
 class Part(Protocol):
-    """Units that are in no conflict with those of other parts."""
+    """Feature groups that are in no conflict with those of other parts."""
 
     @property
-    def units(self) -> IntArray:
-        """The units."""
+    def groups(self) -> IntArray:
+        """The groups."""
 
     @property
     def totals(self) -> IntArray:
-        """What units of this part can count together, sorted; 0 comes first."""
+        """What groups of this part can count together, sorted; 0 comes first."""
 
     @property
     def log_ways(self) -> FloatArray:
         """Logarithm of the number of ways to make each of the totals."""
 
     def draw(self, totals: IntArray, rng: np.random.Generator) -> BoolArray:
-        """A uniform random way to make each of the given totals, as masks over `units`."""
+        """A uniform random way to make each of the given totals, as masks over `groups`."""
 
     def every(self, total: int) -> Iterator[tuple[int, ...]]:
-        """All ways to make a total, as units."""
+        """All ways to make a total, as groups."""
 
 
 @dataclass(frozen=True, eq=False)
 class Alike:
-    """Units of one count and without conflicts: any of them may be taken."""
+    """Feature groups of one count and without conflicts: any of them may be taken."""
 
-    units: IntArray
+    groups: IntArray
     count: int
 
     @property
     def totals(self) -> IntArray:
         """Multiples of the count."""
-        return self.count * np.arange(len(self.units) + 1)
+        return self.count * np.arange(len(self.groups) + 1)
 
     @property
     def log_ways(self) -> FloatArray:
         """Binomial coefficients."""
-        n, taken = len(self.units), np.arange(len(self.units) + 1)
+        n, taken = len(self.groups), np.arange(len(self.groups) + 1)
         ways: FloatArray = gammaln(n + 1) - gammaln(taken + 1) - gammaln(n - taken + 1)
         return ways
 
     def draw(self, totals: IntArray, rng: np.random.Generator) -> BoolArray:
-        """The units of the smallest random keys."""
-        rank = rng.random((len(totals), len(self.units))).argsort(axis=1).argsort(axis=1)
+        """The groups of the smallest random keys."""
+        rank = rng.random((len(totals), len(self.groups))).argsort(axis=1).argsort(axis=1)
         return np.asarray(rank < (totals // self.count)[:, None])
 
     def every(self, total: int) -> Iterator[tuple[int, ...]]:
         """Combinations."""
-        return combinations(self.units.tolist(), total // self.count)
+        return combinations(self.groups.tolist(), total // self.count)
 
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """Units linked by conflicts: the ways to take some of them, sorted by what they count."""
+    """Groups linked by conflicts: the ways to take some of them, sorted by what they count."""
 
-    units: IntArray
+    groups: IntArray
     ways: BoolArray
     sums: IntArray
 
@@ -102,32 +102,20 @@ class Cluster:
     def every(self, total: int) -> Iterator[tuple[int, ...]]:
         """The ways of the same count."""
         for way in self.ways[self.sums == total]:
-            yield tuple(self.units[way].tolist())
+            yield tuple(self.groups[way].tolist())
 
 
-def make_parts(units: IntArray, counts: IntArray, conflicts: BoolArray | None) -> list[Part] | None:
-    """Split units into parts; None where a cluster can be taken in too many ways to list.
-
-    Parameters
-    ----------
-    units : ndarray of int
-        The units to split.
-    counts : ndarray of shape (n_units,)
-        What each unit counts, those that are not in `units` too.
-    conflicts : ndarray of shape (n_units, n_units) or None
-        Pairs that can't be taken together.
-
-    Returns
-    -------
-    list of Part or None
-    """
+def make_parts(
+    groups: IntArray, counts: IntArray, conflicts: BoolArray | None
+) -> list[Part] | None:
+    """Split groups into parts; None where a cluster can be taken in too many ways to list."""
     if conflicts is None:
-        return _alike(units, counts)
-    among = conflicts[np.ix_(units, units)]
-    parts = _alike(units[~among.any(axis=1)], counts)
+        return _alike(groups, counts)
+    among = conflicts[np.ix_(groups, groups)]
+    parts = _alike(groups[~among.any(axis=1)], counts)
     _, cluster_of = connected_components(among, directed=False)
     for label in np.unique(cluster_of[among.any(axis=1)]):
-        members = units[cluster_of == label]
+        members = groups[cluster_of == label]
         cluster = _cluster(members, counts[members], conflicts[np.ix_(members, members)])
         if cluster is None:
             return None
@@ -135,15 +123,15 @@ def make_parts(units: IntArray, counts: IntArray, conflicts: BoolArray | None) -
     return parts
 
 
-def _alike(units: IntArray, counts: IntArray) -> list[Part]:
-    """Units without conflicts, one part for each count."""
-    return [Alike(units[counts[units] == c], int(c)) for c in np.unique(counts[units])]
+def _alike(groups: IntArray, counts: IntArray) -> list[Part]:
+    """Feature groups without conflicts, one part for each count."""
+    return [Alike(groups[counts[groups] == c], int(c)) for c in np.unique(counts[groups])]
 
 
-def _cluster(units: IntArray, counts: IntArray, conflicts: BoolArray) -> Cluster | None:
-    """List the ways to take units of a cluster, unit by unit; None if they are too many."""
-    ways = np.zeros((1, len(units)), dtype=bool)
-    for i in range(len(units)):
+def _cluster(groups: IntArray, counts: IntArray, conflicts: BoolArray) -> Cluster | None:
+    """List the ways to take groups of a cluster, group by group; None if they are too many."""
+    ways = np.zeros((1, len(groups)), dtype=bool)
+    for i in range(len(groups)):
         more = ways[~ways[:, conflicts[i]].any(axis=1)]
         more[:, i] = True
         ways = np.vstack([ways, more])
@@ -151,24 +139,11 @@ def _cluster(units: IntArray, counts: IntArray, conflicts: BoolArray) -> Cluster
             return None
     sums = ways @ counts
     order = np.argsort(sums, kind="stable")
-    return Cluster(units, ways[order], sums[order])
+    return Cluster(groups, ways[order], sums[order])
 
 
 def log_counts(parts: Sequence[Part], most: int) -> list[FloatArray]:
-    """Logarithm of the number of ways to make 0, 1, …, `most` of the parts from the i-th on.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-        What there is to take.
-    most : int
-        Largest total of interest.
-
-    Returns
-    -------
-    list of ndarray of shape (most + 1,)
-        One for each part, and one for none of them: only 0 can be made of it.
-    """
+    """Logarithm of the number of ways to make 0, 1, …, `most` of the parts from the i-th on."""
     rows = [np.where(np.arange(most + 1) == 0, 0.0, -np.inf)]
     for part in reversed(parts):
         row = np.full(most + 1, -np.inf)
@@ -179,61 +154,35 @@ def log_counts(parts: Sequence[Part], most: int) -> list[FloatArray]:
 
 
 def totals_up_to(part: Part, most: int) -> list[int]:
-    """What units of a part can count together, up to a bound."""
+    """What groups of a part can count together, up to a bound."""
     totals: list[int] = part.totals[part.totals <= most].tolist()
     return totals
 
 
 def draw(
-    parts: Sequence[Part], n_units: int, total: int, n: int, rng: np.random.Generator
+    parts: Sequence[Part], n_groups: int, total: int, n: int, rng: np.random.Generator
 ) -> BoolArray:
-    """Uniform random selections of a given total, which must exist.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-        What there is to take.
-    n_units, total, n : int
-        Number of units, what the taken ones count, number of selections.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of shape (n, n_units), dtype=bool
-    """
-    selections = np.zeros((n, n_units), dtype=bool)
+    """Uniform random selections of a given total, which must exist."""
+    selections = np.zeros((n, n_groups), dtype=bool)
     left = np.full(n, total)
     for part, after in zip(parts, log_counts(parts, total)[1:], strict=True):
         rest = left[:, None] - part.totals
         weight = np.where(rest >= 0, part.log_ways + after[np.maximum(rest, 0)], -np.inf)
         # The largest of weights with Gumbel noise is a draw from them.
         taken = part.totals[np.argmax(weight + rng.gumbel(size=weight.shape), axis=1)]
-        selections[:, part.units] = part.draw(taken, rng)
+        selections[:, part.groups] = part.draw(taken, rng)
         left = left - taken
     return selections
 
 
-def every(parts: Sequence[Part], n_units: int, total: int, at_most: int) -> BoolArray | None:
-    """All selections of a given total; None if they are more than `at_most`.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-        What there is to take.
-    n_units, total, at_most : int
-        Number of units, what the taken ones count, how many selections are wanted at most.
-
-    Returns
-    -------
-    ndarray of shape (n_selections, n_units), dtype=bool, or None
-    """
+def every(parts: Sequence[Part], n_groups: int, total: int, at_most: int) -> BoolArray | None:
+    """All selections of a given total; None if they are more than `at_most`."""
     found = list(islice(_walk(parts, log_counts(parts, total), total), at_most + 1))
     if len(found) > at_most:
         return None
-    selections = np.zeros((len(found), n_units), dtype=bool)
-    for row, units in zip(selections, found, strict=True):
-        row[list(units)] = True
+    selections = np.zeros((len(found), n_groups), dtype=bool)
+    for row, groups in zip(selections, found, strict=True):
+        row[list(groups)] = True
     return selections
 
 

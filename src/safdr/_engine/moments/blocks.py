@@ -84,13 +84,7 @@ def joined_mean(weights: FloatArray, means: FloatArray) -> tuple[FloatArray, Flo
 
 
 class ScatterSum:
-    """Sum over groups of rows of R'R, each divided by a number of the group's own.
-
-    Parameters
-    ----------
-    out : ndarray of shape (n_features, n_features)
-        Where the sum goes; what was in it is lost.
-    """
+    """Sum over groups of rows of R'R, each divided by a number of the group's own."""
 
     def __init__(self, out: FloatArray) -> None:
         self._out = out

@@ -63,25 +63,7 @@ def joint_moments(
     rows: IntArray | NDArray[np.bool_] | None = None,
     out: FloatArray | None = None,
 ) -> JointMoments:
-    """Moments of features and outputs, each row read once.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-        Features.
-    Y : ndarray of shape (n_samples, n_outputs)
-        Outputs.
-    sample_weight : ndarray of shape (n_samples,), default=None
-        Weight of each row; None means one. Some must be above zero.
-    rows : ndarray, default=None
-        Rows to take: their numbers, or a mask. None takes all.
-    out : ndarray of shape (n_features, n_features), default=None
-        Where the covariance of the features goes, C-contiguous; None makes a new array.
-
-    Returns
-    -------
-    JointMoments
-    """
+    """Moments of features and outputs, each row read once."""
     shape = (X.shape[1], X.shape[1])
     covariance = np.empty(shape) if out is None else out
     taken = _row_numbers(rows, X.shape[0])

@@ -22,13 +22,7 @@ def mostly_zero(X: RowArray) -> bool:
 
 
 class SparseScatterSum:
-    """Sum over groups of sparse rows of their covariances.
-
-    Parameters
-    ----------
-    out : ndarray of shape (n_features, n_features)
-        Where the sum goes; what was in it is lost.
-    """
+    """Sum over groups of sparse rows of their covariances."""
 
     def __init__(self, out: FloatArray) -> None:
         self._out = out
@@ -57,15 +51,6 @@ class ShiftedRows:
     Products of sparse rows are centred afterwards, which costs digits where a mean is large against
     the spread. With a zero in the column, it costs no more than the number of rows has; a column
     without any is shifted by its mean before, which leaves it as sparse as it was.
-
-    Parameters
-    ----------
-    X : sparse matrix or array of shape (n_samples, n_features)
-        In CSR or CSC form.
-    rows : ndarray of int
-        Rows to take; some of them with weight.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Weight of each row of X; None means one.
     """
 
     def __init__(self, X: RowArray, rows: IntArray, sample_weight: FloatArray | None) -> None:

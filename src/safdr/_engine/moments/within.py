@@ -48,23 +48,6 @@ def within_moments(
     """Moments within the classes, each row read once, one class after the other.
 
     Beside the result there is no matrix of n_features x n_features, but for small ones.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-        Rows; sparse ones in CSR or CSC form. They are never made dense as a whole.
-    codes : ndarray of shape (n_samples,)
-        Class of each row, from 0 to n_classes - 1; -1 leaves a row out.
-    n_classes : int
-        Number of classes. A class without rows has weight and mean zero, and adds nothing.
-    sample_weight : ndarray of shape (n_samples,), default=None
-        Weight of each row; None means one.
-    out : ndarray of shape (n_features, n_features), default=None
-        Where the sum of the covariances goes, C-contiguous; None makes a new array.
-
-    Returns
-    -------
-    WithinMoments
     """
     n_features = X.shape[1]
     within = np.empty((n_features, n_features)) if out is None else out
