@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from itertools import combinations
 
 import numpy as np
 
@@ -13,8 +12,10 @@ from safdr import Annealing, AnnealingSelector, evaluate_subsets
 # What a loss may be above the optimum: on data that can't be separated, and where rows are on their
 # way to infinity, which nobody follows to the end.
 MOST_ABOVE, MOST_ABOVE_SEPARATED = 1e-6, 1e-4
-# Coefficients were rounded on their way to the original scale: what their loss may be off.
-MOST_ROUNDED = 1e-6
+# Coefficients were rounded on their way to the original scale: what their loss may be off. The
+# intercept is a sum of slopes times where the columns are centred, each good to 16 digits: slopes
+# of 1e13 leave it three after the point, and a loss is off by no more than the logits.
+MOST_ROUNDED, ROUNDING = 1e-6, 4 * np.finfo(float).eps
 # Linear programs of more rows or classes, or of columns over more orders of magnitude, take long or
 # are wrong.
 MOST_ROWS, MOST_CLASSES, MOST_ORDERS, LARGEST = 300, 3, 1e4, 1e6
@@ -23,7 +24,8 @@ MOST_ROWS, MOST_CLASSES, MOST_ORDERS, LARGEST = 300, 3, 1e4, 1e6
 def check(rng: np.random.Generator) -> None:
     """Fit given subsets, and candidates of a search, of random rows of two to five classes."""
     X, codes, weight = random_rows(rng)
-    size = int(rng.integers(1, min(4, X.shape[1]) + 1))
+    wide = X.shape[1] >= len(X)
+    size = int(rng.integers(1, min(len(X) + 1 if wide else 4, X.shape[1]) + 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         selector = AnnealingSelector(
@@ -39,8 +41,7 @@ def check(rng: np.random.Generator) -> None:
     assert result.losses[result.best] <= others + MOST_ABOVE, (
         f"another candidate has {others}, the winner {result.losses[result.best]}"
     )
-    some = list(combinations(range(X.shape[1]), size))
-    some = [some[i] for i in rng.permutation(len(some))[:4]]
+    some = [sorted(rng.permutation(X.shape[1])[:size].tolist()) for _ in range(4)]
     fits = evaluate_subsets(X, codes, some, sample_weight=weight)
     for subset, loss, separated in zip(some, fits.losses, fits.fits.separated, strict=True):
         optimum.compare(subset, loss, separated)
@@ -81,7 +82,8 @@ class Optimum:
             if fits.losses[i] == 0:
                 assert margin > 0, what
             else:
-                assert abs(fits.losses[i] - loss) < MOST_ROUNDED, what
+                terms = np.abs(fits.coefficients[i] * np.median(columns, axis=0)).sum(axis=-1).max()
+                assert abs(fits.losses[i] - loss) < MOST_ROUNDED + ROUNDING * terms, what
 
     def _can_be_judged(self, columns) -> bool:
         """Whether a linear program can tell if these columns separate."""
@@ -93,16 +95,22 @@ class Optimum:
 
 
 def random_rows(rng: np.random.Generator):
-    """Columns of nasty kinds, codes of two to five classes, weights or none."""
-    n_rows = int(rng.choice([40, 150, 300, 700, 2000], p=[0.15, 0.35, 0.25, 0.15, 0.1]))
+    """Columns of nasty kinds, codes of two to five classes, weights or none.
+
+    Some are copies of others, or sums of them; there may be more columns than rows.
+    """
+    n_rows = int(rng.choice([12, 40, 150, 300, 700, 2000], p=[0.05, 0.1, 0.35, 0.25, 0.15, 0.1]))
     n_classes = int(rng.choice([2, 3, 4, 5], p=[0.6, 0.2, 0.1, 0.1]))
     codes = _random_codes(rng, n_rows, n_classes)
     signal = codes * rng.uniform(0, 2) + rng.normal(size=n_rows)
-    n_columns = int(rng.integers(2, 8))
+    n_columns = int(rng.integers(2, 8)) if n_rows > 12 else int(rng.integers(12, 18))
     mixed = rng.random() < 0.7
     kinds = rng.choice(list(KINDS), size=n_columns if mixed else 1)
     kinds = kinds if mixed else np.repeat(kinds, n_columns)
     X = np.column_stack([KINDS[kind](rng, codes, signal) for kind in kinds])
+    if rng.random() < 0.2:
+        first, second = rng.permutation(n_columns)[:2]
+        X = np.c_[X, X[:, first], X[:, first] - X[:, second]]
     weight = np.ones(n_rows)
     if rng.random() < 0.3:
         weight = rng.choice([rng.uniform(0.1, 3, n_rows), rng.lognormal(0, 2, n_rows)])
@@ -166,6 +174,15 @@ def _huge(rng, codes, signal):
     return column
 
 
+def _huge_of_classes(rng, codes, signal):
+    """One or two rows of up to 1e13 in each of some classes."""
+    column = signal + rng.normal(size=len(codes))
+    for c in rng.permutation(codes.max() + 1)[: rng.integers(1, 4)]:
+        rows = rng.choice(np.flatnonzero(codes == c), rng.integers(1, 3), replace=False)
+        column[rows] = rng.choice([-1, 1]) * 10.0 ** rng.uniform(5, 13)
+    return column
+
+
 def _normal(rng, codes, signal):
     """What the fast way was made for."""
     return signal + rng.uniform(0.1, 2) * rng.normal(size=len(codes))
@@ -185,6 +202,7 @@ KINDS = {
     "cauchy": _cauchy,
     "offset": _offset,
     "huge": _huge,
+    "huge of classes": _huge_of_classes,
     "normal": _normal,
     "nearly separating": _nearly_separating,
 }
