@@ -63,7 +63,7 @@ class Search:
         self.criterion: Any = criterion
         if constraints is None:
             assert criterion is not None
-            constraints = AllowedSubsets.make(criterion.n_features)
+            constraints = AllowedSubsets.without_limits(criterion.n_features)
         self.constraints = constraints
         if function is None:
             assert criterion is not None

@@ -67,7 +67,7 @@ class SearchPlan:
         """Which subsets of the columns that an estimator saw are allowed."""
         limits = self.constraints
         if limits is None:
-            return AllowedSubsets.make(seen.n_features_in_)
+            return AllowedSubsets.without_limits(seen.n_features_in_)
         features = self.features(seen)
         return AllowedSubsets.make(
             features.n_features,
@@ -172,11 +172,7 @@ class SearchPlan:
             return ModelPick(self.estimator, data, seed)
         if self.pick == "auto" and self.criterion is not None:
             return None
-        return self._linear_fitter(data, criterion)
-
-    def _linear_fitter(self, data: TrainingData, criterion: Any) -> Fitter:
-        """The linear models of the task; without a criterion at hand, one is made for them."""
-        return data.fitter(data.criterion(float(self.ridge)) if criterion is None else criterion)
+        return data.linear_fitter(float(self.ridge), criterion)
 
     # ---- The model on what was found --------------------------------------------------------
 
@@ -200,7 +196,8 @@ class SearchPlan:
         best: int = result.best
         fits: Any = result
         if result.coefficients is None:
-            best, fits = 0, self._linear_fitter(data, search.criterion).fit(result.subset[None])
+            fitter = data.linear_fitter(float(self.ridge), search.criterion)
+            best, fits = 0, fitter.fit(result.subset[None])
         warn_if_unfinished(bool(fits.converged[best] or fits.separated[best]), result.size)
         linear = data.linear_model(
             fits.coefficients[best, ..., : result.size],

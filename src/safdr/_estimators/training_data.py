@@ -104,6 +104,16 @@ class TrainingData:
         """The unpenalised linear models that choose the winner."""
         raise NotImplementedError
 
+    def linear_fitter(self, ridge: float, criterion: Any = None) -> Fitter:
+        """`fitter`, made once: final models of all sizes share it. No criterion: one is made."""
+        if not self._fitters:
+            self._fitters.append(self.fitter(criterion or self.criterion(ridge)))
+        return self._fitters[0]
+
+    @cached_property
+    def _fitters(self) -> list[Fitter]:
+        return []
+
     def linear_model(self, coefficients: FloatArray, intercepts: FloatArray, n_iter: int) -> Any:
         """The winning fit as scikit-learn's own model, which every tool around it can read."""
         raise NotImplementedError

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from safdr._engine.annealing.schedule import beta_step, has_converged, spread, steps_ahead
+from safdr._engine.annealing.loop import beta_step, has_converged, spread, steps_ahead
 
 
 def test_the_step_is_epsilon_over_sigma(rng):

@@ -10,7 +10,8 @@ from scipy import sparse
 
 from safdr._engine.criterion import fisher_criterion, r2_criterion
 from safdr._engine.moments import joint_moments, within_moments
-from safdr._engine.moments.sparse import FEATURES_AT_ONCE, MOST_ENTRIES, mostly_zero
+from safdr._engine.moments.blocks import MOST_ENTRIES, mostly_zero
+from safdr._engine.moments.sparse import FEATURES_AT_ONCE
 
 FORMS = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix]
 N_ROWS, N_FEATURES, N_CLASSES = 90, 12, 3

@@ -1,1 +1,1 @@
-"""Replicas, schedule and the annealing loop."""
+"""Replicas, and the loop that cools them."""

@@ -91,6 +91,13 @@ class AllowedSubsets:
             None if labels is None else tuple(labels),
         )
 
+    @classmethod
+    def without_limits(cls, n_features: int) -> AllowedSubsets:
+        """Every subset: each column by itself, none forced in or out."""
+        none = np.array([], dtype=np.int64)
+        columns = np.arange(n_features).reshape(n_features, 1)
+        return cls(n_features, tuple(columns), np.ones(n_features, dtype=np.int64), none, none)
+
     # ---- Feature groups and columns -------------------------------------------------------------
 
     @property

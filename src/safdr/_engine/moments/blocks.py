@@ -23,6 +23,15 @@ IN_PLACE_FEATURES = 1024
 # Side of the squares in which a triangle is mirrored: two of them fit into cache.
 MIRROR_SIDE = 256
 
+# With more than this share of entries, dense blocks of rows are the faster way: level at 0.1 to 0.3
+# on 20 000 rows of 2000 and of 300 features.
+MOST_ENTRIES = 0.2
+
+
+def mostly_zero(X: RowArray) -> bool:
+    """Whether the rows are sparse, not only by their form."""
+    return issparse(X) and X.nnz <= MOST_ENTRIES * X.shape[0] * X.shape[1]
+
 
 class RowBlock(NamedTuple):
     """Some rows around their mean, times the root of their weight."""

@@ -8,8 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
-from safdr._engine.moments.blocks import ScatterSum, block_mean, joined_mean, row_blocks, weight_of
-from safdr._engine.moments.sparse import ShiftedRows, mostly_zero
+from safdr._engine.moments.blocks import (
+    ScatterSum,
+    block_mean,
+    joined_mean,
+    mostly_zero,
+    row_blocks,
+    weight_of,
+)
+from safdr._engine.moments.sparse import ShiftedRows
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,15 +11,6 @@ from safdr._engine.arrays import FloatArray, IntArray, RowArray
 # took half as long again, 512 the same.)
 FEATURES_AT_ONCE = 256
 
-# With more than this share of entries, dense blocks of rows are the faster way: level at 0.1 to 0.3
-# on 20 000 rows of 2000 and of 300 features.
-MOST_ENTRIES = 0.2
-
-
-def mostly_zero(X: RowArray) -> bool:
-    """Whether the rows are sparse, not only by their form."""
-    return sparse.issparse(X) and X.nnz <= MOST_ENTRIES * X.shape[0] * X.shape[1]
-
 
 class SparseScatterSum:
     """Sum over groups of sparse rows of their covariances."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
-from safdr._engine.moments.blocks import ScatterSum, joined_mean
-from safdr._engine.moments.sparse import SparseScatterSum, mostly_zero
+from safdr._engine.moments.blocks import ScatterSum, joined_mean, mostly_zero
+from safdr._engine.moments.sparse import SparseScatterSum
 
 
 @dataclass(frozen=True, eq=False)
