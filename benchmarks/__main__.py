@@ -13,6 +13,7 @@ from benchmarks import (
     grouped,
     kernel,
     moments,
+    proofs,
     proposals,
     quality,
     reference_ratio,
@@ -36,6 +37,7 @@ COMMANDS = {
     "kernel": kernel.main,
     "moments": moments.main,
     "proposals": proposals.main,
+    "proofs": proofs.main,
     "tasks": tasks.main,
     "groups": grouped.main,
     "sparse": sparse_rows.main,
@@ -68,7 +70,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--contestants", nargs="+", choices=PEERS, help="of folds")
     parser.add_argument("--max-features", type=int, default=30, help="largest size")
     parser.add_argument("--rounds", type=int, help="runs of which the median is taken")
-    parser.add_argument("--sizes", nargs="+", type=int, help="of tts and reference")
+    parser.add_argument("--sizes", nargs="+", type=int, help="of tts, reference and proofs")
     parser.add_argument("--seeds", type=int, help="of tts")
     parser.add_argument("--renew", action="store_true", help="keep new counts of kernel")
     return parser.parse_args()

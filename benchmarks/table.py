@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
+from benchmarks import proofs
 from benchmarks.problem import title_of
 from benchmarks.rows import RESULTS, read
 from benchmarks.table_parts import Rows, compare, markdown
@@ -124,6 +125,7 @@ TABLES: dict[str, Callable[[Rows], str]] = {
     "folds": folds,
     "quality": quality,
     "tasks": tasks,
+    "proofs": proofs.table,
     "groups": _plain(
         "Groups: nine columns on their own, with one pair, and as three groups "
         "(processor seconds; in brackets as a multiple)",

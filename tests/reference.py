@@ -4,6 +4,8 @@ The matrices follow the paper: S_W is the sum of the two population covariances,
 discriminant ratio of a subset S is d_S' S_W,SS⁻¹ d_S. Here D = d has one column a discriminant.
 """
 
+from itertools import combinations
+
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -124,3 +126,59 @@ def select(
     replicas, _ = anneal(matrices(X, y, ridge), start, rng, batches=batches, **schedule)
     distinct = np.unique([np.sort(s) for s in replicas], axis=0)
     return min(distinct, key=lambda subset: cross_entropy(X, y, subset))
+
+
+# ---- Proofs by trying all subsets ---------------------------------------------------------------
+
+
+class Independent:
+    """Whether some order of a subset has no feature that is collinear with those before it."""
+
+    def __init__(self, A, tol):
+        self._A, self._tol, self._known = A, tol, {(): True}
+
+    def __call__(self, subset):
+        if subset not in self._known:
+            self._known[subset] = any(
+                self._has_own(j, others) and self(others)
+                for j in subset
+                for others in [tuple(i for i in subset if i != j)]
+            )
+        return self._known[subset]
+
+    def _has_own(self, j, others):
+        A, others = self._A, list(others)
+        own = A[j, j] - A[j, others] @ np.linalg.solve(A[np.ix_(others, others)], A[others, j])
+        return own > self._tol or own >= 0.5 * A[j, j]
+
+
+def all_values(A, D, size, *, tol, include=(), exclude=(), rivals=()):
+    """Criterion value of each allowed subset of a size.
+
+    Those with collinear features count only where there are no others.
+    """
+    subsets = [
+        subset
+        for subset in combinations(range(len(A)), size)
+        if set(include) <= set(subset)
+        and not set(exclude) & set(subset)
+        and all(len(set(group) & set(subset)) <= 1 for group in rivals)
+    ]
+    if not subsets:
+        return {}
+    members = np.array(subsets)
+    blocks = A[members[:, :, None], members[:, None, :]]
+    values = np.sum(D[members] * np.linalg.solve(blocks, D[members]), axis=(1, 2))
+    own = 1.0 / np.diagonal(np.linalg.inv(blocks), axis1=1, axis2=2)
+    # Where each has variance of its own beside all others, any order will do.
+    plain = (own > tol).all(axis=1)
+    independent = Independent(A, tol)
+    found = {s: float(v) for s, v in zip(subsets, values, strict=True)}
+    counting = [s for s, is_plain in zip(subsets, plain, strict=True) if is_plain or independent(s)]
+    return {s: found[s] for s in counting or subsets}
+
+
+def near_best(values, within):
+    """Subsets whose value is within a share of the best."""
+    best = max(values.values())
+    return {s: v for s, v in values.items() if v >= (1 - within) * best}

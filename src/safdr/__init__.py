@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from safdr._estimators.moments import Moments
     from safdr._estimators.parameters import Annealing, Constraints
     from safdr._estimators.path import anneal_path
+    from safdr._estimators.proof import near_ties, prove
     from safdr._estimators.selector import AnnealingRegressorSelector, AnnealingSelector
     from safdr._estimators.selector_cv import AnnealingRegressorSelectorCV, AnnealingSelectorCV
     from safdr._estimators.user_criterion import CrossValidatedScore
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     )
     from safdr.errors import ParameterError
     from safdr.report import SelectionReport
-    from safdr.result import AnnealingResult, FeatureGroups, Trace
+    from safdr.result import AnnealingResult, FeatureGroups, NearTies, Proof, Trace
 
 __version__ = "0.1.0"
 
@@ -38,8 +39,10 @@ _HOME = {
     "DiscriminantDisplay": "display",
     "FeatureGroups": "result",
     "Moments": "_estimators.moments",
+    "NearTies": "result",
     "ParameterError": "errors",
     "PathDisplay": "display",
+    "Proof": "result",
     "ProxyDisplay": "display",
     "SelectionDisplay": "display",
     "SelectionReport": "report",
@@ -49,6 +52,8 @@ _HOME = {
     "TraceDisplay": "display",
     "anneal_path": "_estimators.path",
     "evaluate_subsets": "_estimators.evaluate",
+    "near_ties": "_estimators.proof",
+    "prove": "_estimators.proof",
 }
 
 __all__ = [
@@ -63,8 +68,10 @@ __all__ = [
     "DiscriminantDisplay",
     "FeatureGroups",
     "Moments",
+    "NearTies",
     "ParameterError",
     "PathDisplay",
+    "Proof",
     "ProxyDisplay",
     "SelectionDisplay",
     "SelectionReport",
@@ -74,6 +81,8 @@ __all__ = [
     "TraceDisplay",
     "anneal_path",
     "evaluate_subsets",
+    "near_ties",
+    "prove",
 ]
 
 

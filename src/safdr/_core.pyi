@@ -1,5 +1,5 @@
 """
-Compiled core of safdr: sweeps over subsets, and fits. Private; may change at any time.
+Compiled core of safdr: sweeps over subsets, fits, and proofs. Private; may change at any time.
 """
 
 from typing import Annotated
@@ -396,3 +396,69 @@ def fit_multinomial(
     Annotated[NDArray[numpy.int64], dict(shape=(None,))],
 ]:
     """Fit a softmax model to each subset. Returns the same as fit_logistic."""
+
+def explore_subsets(
+    A: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    D: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    included: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    free: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    inverse: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    coefficients: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    schur: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    rest: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    delta: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    conflicts: Annotated[
+        NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    nodes: Annotated[
+        NDArray[numpy.int8], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    bounds: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    *,
+    all: float,
+    value: float,
+    size: int,
+    threshold: float,
+    slack: float,
+    collinear_tol: float,
+    improve: bool,
+    at_most: int,
+    n_steps: int,
+    seconds: float,
+    n_threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.int32], dict(shape=(None, None))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+    int,
+    int,
+    Annotated[NDArray[numpy.int8], dict(shape=(None, None))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+]:
+    """
+    Branch and bound from each of some nodes: a row of 1 (in), -1 (out), 0 (free) over the free features.
+
+    Returns subsets above the threshold and their values (the best of each node, unsorted), in how many each
+    feature is, how many there were, steps, the nodes left open, and their bounds.
+    """

@@ -218,3 +218,92 @@ class AnnealingResult:
     def cross_entropy(self) -> float:
         """Cross-entropy of the winner."""
         return float(self.cross_entropies[self.best])
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """The best subset of a size by the criterion on the training rows: proven, or bounded.
+
+    It says nothing about the loss of models, or about other rows.
+
+    Attributes
+    ----------
+    optimal : bool
+        Whether no allowed subset of this size has a larger criterion value, rounding included.
+    value : float
+        Criterion value of `subset`, the best one known.
+    upper_bound : float
+        What no allowed subset of this size exceeds: `value` where it is proven; infinite where
+        features are so collinear that rounding leaves no bound.
+    gap : float
+        ``upper_bound / value - 1``: no subset is better by more than this share.
+    subset : ndarray of int
+        Sorted features.
+    n_nodes : int
+        Steps of the search: nodes of its tree.
+    seconds : float
+        How long it took.
+    must_include, never_useful : ndarray of int
+        Features that the bounds settle before any search: every subset of this size and value has
+        the former, and none the latter. Those that constraints settle are in neither.
+    """
+
+    optimal: bool
+    value: float
+    upper_bound: float
+    gap: float
+    subset: IntArray
+    n_nodes: int
+    seconds: float
+    must_include: IntArray
+    never_useful: IntArray
+
+    def __str__(self) -> str:
+        """Say in a sentence what is known."""
+        size = len(self.subset)
+        if self.optimal:
+            return (
+                f"Proven: no subset of {size} features has a larger criterion value on the "
+                f"training rows than {self.value:.6g}."
+            )
+        if not np.isfinite(self.gap):
+            return f"Not proven, and no bound is known for subsets of {size} features."
+        return (
+            f"Not proven: no subset of {size} features has a criterion value on the training rows "
+            f"more than {100 * self.gap:.2g} % above {self.value:.6g}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class NearTies:
+    """The subsets of a size whose criterion value comes near the best.
+
+    Attributes
+    ----------
+    subsets : ndarray of shape (n_listed, size)
+        Sorted features of each, the largest value first; as many as were asked for at most.
+    values : ndarray of shape (n_listed,)
+        Their criterion values.
+    n_total : int
+        How many there are, listed or not.
+    exact : bool
+        Whether that is proven; else these are some of them, and more may come near, or be better.
+    feature_counts : ndarray of shape (n_features,)
+        In how many of all of them each feature is.
+    """
+
+    subsets: IntArray
+    values: FloatArray
+    n_total: int
+    exact: bool
+    feature_counts: IntArray
+
+    @property
+    def in_all(self) -> IntArray:
+        """Features that all of them have."""
+        return np.flatnonzero(self.feature_counts == self.n_total)
+
+    @property
+    def in_none(self) -> IntArray:
+        """Features that none of them has."""
+        return np.flatnonzero(self.feature_counts == 0)

@@ -20,6 +20,7 @@
 #include "fits/multinomial.hpp"
 #include "interrupt.hpp"
 #include "parallel.hpp"
+#include "proof/explore.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -312,13 +313,77 @@ auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vec
                          left.release(), n_iter.release());
 }
 
+using Bytes = Matrix<const std::int8_t>;
+
+// What was found, how much in all, steps, and the nodes that are still open with their bounds; in the order of the
+// nodes, whoever explored them.
+auto as_arrays(const std::vector<safdr::ProofReport>& reports, std::size_t size, std::size_t n_features,
+               std::size_t n_free) {
+  std::size_t n_kept = 0, n_open = 0;
+  std::int64_t n_found = 0, n_steps = 0;
+  for (const safdr::ProofReport& report : reports) {
+    n_kept += report.found.size();
+    n_open += report.open.size();
+    n_found += report.n_found;
+    n_steps += report.n_steps;
+  }
+  NewArray<std::int32_t, 2> subsets({n_kept, size});
+  NewArray<double, 1> values({n_kept}), bounds({n_open});
+  NewArray<std::int8_t, 2> open({n_open, n_free});
+  NewArray<std::int64_t, 1> counts({n_features});
+  std::fill_n(counts.data.data(), n_features, 0);
+  std::int32_t* subset = subsets.data.data();
+  std::int8_t* node = open.data.data();
+  double *value = values.data.data(), *bound = bounds.data.data();
+  for (const safdr::ProofReport& report : reports) {
+    for (const safdr::FoundSubset& found : report.found) {
+      subset = std::copy(found.subset.begin(), found.subset.end(), subset);
+      *value++ = found.value;
+    }
+    for (const safdr::Decisions& decisions : report.open) node = std::copy(decisions.begin(), decisions.end(), node);
+    bound = std::copy(report.bounds.begin(), report.bounds.end(), bound);
+    for (std::size_t j = 0; j < report.counts.size(); ++j) counts.data.data()[j] += report.counts[j];
+  }
+  return std::make_tuple(subsets.release(), values.release(), counts.release(), n_found, n_steps, open.release(),
+                         bounds.release());
+}
+
+auto explore_subsets(Matrix<const double> A, Matrix<const double> D, Vector<const std::int32_t> included,
+                     Vector<const std::int32_t> free, Matrix<const double> inverse, Matrix<const double> coefficients,
+                     Matrix<const double> schur, Matrix<const double> rest, Vector<const double> delta,
+                     Conflicts conflicts, Bytes nodes, Vector<const double> bounds, double all, double value,
+                     std::int64_t size, double threshold, double slack, double collinear_tol, bool improve,
+                     std::int64_t at_most, std::int64_t n_steps, double seconds, std::int64_t n_threads) {
+  const safdr::ProofRoot root{as_criterion(A, D),
+                              included.data(),
+                              free.data(),
+                              static_cast<std::int64_t>(included.shape(0)),
+                              static_cast<std::int64_t>(free.shape(0)),
+                              inverse.data(),
+                              coefficients.data(),
+                              schur.data(),
+                              rest.data(),
+                              all,
+                              value,
+                              delta.data(),
+                              data_of(conflicts)};
+  const safdr::ProofOptions options{size,    threshold, slack,   collinear_tol, improve,
+                                    at_most, n_steps,   seconds, n_threads};
+  std::vector<safdr::ProofReport> reports;
+  {
+    nb::gil_scoped_release release;
+    reports = safdr::explore(root, nodes.data(), bounds.data(), static_cast<std::int64_t>(nodes.shape(0)), options);
+  }
+  return as_arrays(reports, static_cast<std::size_t>(size), A.shape(0), free.shape(0));
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
   safdr::ask_whether_to_go_on = &ask_python;
   const auto no_conflicts = "conflicts"_a.none() = nb::none();
   const auto no_cost = "cost"_a.none() = nb::none();
-  m.doc() = "Compiled core of safdr: sweeps over subsets, and fits. Private; may change at any time.";
+  m.doc() = "Compiled core of safdr: sweeps over subsets, fits, and proofs. Private; may change at any time.";
   m.def("sweep", &sweep, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "order"_a.noconvert(), "streams"_a.noconvert(), "beta"_a,
         "which"_a.none(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a,
         "n_threads"_a, no_conflicts, no_cost,
@@ -354,4 +419,11 @@ NB_MODULE(_core, m) {
   m.def("fit_multinomial", &fit_multinomial, "Z"_a, "wild"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,
         nb::kw_only(), "max_iter"_a, "tol"_a, "exact"_a, "best_only"_a, "n_threads"_a,
         "Fit a softmax model to each subset. Returns the same as fit_logistic.");
+  m.def("explore_subsets", &explore_subsets, "A"_a, "D"_a, "included"_a, "free"_a, "inverse"_a, "coefficients"_a,
+        "schur"_a, "rest"_a, "delta"_a, "conflicts"_a.none(), "nodes"_a, "bounds"_a, nb::kw_only(), "all"_a, "value"_a,
+        "size"_a, "threshold"_a, "slack"_a, "collinear_tol"_a, "improve"_a, "at_most"_a, "n_steps"_a, "seconds"_a,
+        "n_threads"_a,
+        "Branch and bound from each of some nodes: a row of 1 (in), -1 (out), 0 (free) over the free features.\n\n"
+        "Returns subsets above the threshold and their values (the best of each node, unsorted), in how many each\n"
+        "feature is, how many there were, steps, the nodes left open, and their bounds.");
 }

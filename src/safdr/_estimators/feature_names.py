@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._estimators.parameters import as_float, is_bool, is_int
+from safdr._engine.constraints import AllowedSubsets
+from safdr._estimators.parameters import Constraints, as_float, is_bool, is_int
 from safdr.errors import Columns, ParameterError
 
 WAYS = "names of columns, their indices, or one mask over all of them"
@@ -60,6 +61,18 @@ class FeatureSpec:
                     parameter=parameter,
                 )
         return [self.columns(one, parameter) for one in sets]
+
+    def allowed(self, limits: Constraints) -> AllowedSubsets:
+        """Which subsets constraints allow."""
+        return AllowedSubsets.make(
+            self.n_features,
+            always_include=self.columns(limits.always_include, "always_include"),
+            never_include=self.columns(limits.never_include, "never_include"),
+            groups=self.sets(limits.groups, "groups"),
+            at_most_one_of=self.sets(limits.at_most_one_of, "at_most_one_of"),
+            count="groups" if limits.count_by == "group" else "columns",
+            labels=self.labels,
+        )
 
     def numbers(self, given: Any, parameter: str) -> FloatArray:
         """One number a column; features that a mapping does not name get zero."""

@@ -65,19 +65,9 @@ class SearchPlan:
 
     def allowed(self, seen: Any) -> AllowedSubsets:
         """Which subsets of the columns that an estimator saw are allowed."""
-        limits = self.constraints
-        if limits is None:
+        if self.constraints is None:
             return AllowedSubsets.without_limits(seen.n_features_in_)
-        features = self.features(seen)
-        return AllowedSubsets.make(
-            features.n_features,
-            always_include=features.columns(limits.always_include, "always_include"),
-            never_include=features.columns(limits.never_include, "never_include"),
-            groups=features.sets(limits.groups, "groups"),
-            at_most_one_of=features.sets(limits.at_most_one_of, "at_most_one_of"),
-            count="groups" if limits.count_by == "group" else "columns",
-            labels=features.labels,
-        )
+        return self.features(seen).allowed(self.constraints)
 
     def total(self, allowed: AllowedSubsets) -> str:
         """How many features there are, in words."""

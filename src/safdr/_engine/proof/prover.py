@@ -1,0 +1,213 @@
+"""A criterion, prepared once, whose best subsets of any size are proven."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr._engine.annealing.chains import is_collinear, subset_values
+from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
+from safdr._engine.arrays import IntArray
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.criterion import Criterion
+from safdr._engine.proof.root import Root, make_root, rounding
+from safdr._engine.proof.rounds import Rounds
+from safdr._engine.proof.settled import settled
+from safdr.errors import ParameterError
+from safdr.result import NearTies, Proof
+
+# Random subsets that climb to a first incumbent; any would do, a better one saves steps.
+N_STARTS = 20
+
+# A claim of "the best" is about values that are known to this share: what comes closer is a tie.
+KNOWN = 1e-6
+
+# Values of the same subset differ by this, relatively, when they are summed up in another order.
+SAME = 1e-12
+
+
+class Prover:
+    """A criterion and what subsets are allowed; all sizes share the preparation.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        What to maximise.
+    allowed : AllowedSubsets, default=None
+        Which subsets are allowed, of single columns; None allows all.
+    """
+
+    def __init__(self, criterion: Criterion, allowed: AllowedSubsets | None = None) -> None:
+        self.criterion = criterion
+        self.allowed = AllowedSubsets.make(criterion.n_features) if allowed is None else allowed
+        if not self.allowed.swaps_alone:
+            raise ParameterError(
+                "groups",
+                "of several columns can't be proven: the bounds are of single columns. Leave "
+                "{groups} out, or prove without them.",
+            )
+        self._lean = self.allowed.without(criterion.needless)
+        self._roots: dict[bool, Root] = {}
+
+    def prepare(self) -> Prover:
+        """Compute ahead what all sizes share, and return itself."""
+        self._root(self._lean)
+        return self
+
+    def prove(
+        self,
+        size: int,
+        *,
+        incumbent: IntArray | None = None,
+        seconds: float = 10.0,
+        n_threads: int = 1,
+    ) -> Proof:
+        """Prove the best subset of a size, or bound it."""
+        start = time.monotonic()
+        rounds = self._started(size, incumbent)
+        try:
+            if rounds.root.is_sure:
+                rounds.run(start + seconds, n_threads)
+        except KeyboardInterrupt as error:
+            error.add_note(f"So far: {self._proof(rounds, start)}")
+            raise
+        return self._proof(rounds, start)
+
+    def near_ties(
+        self,
+        size: int,
+        *,
+        within: float,
+        at_most: int,
+        seconds: float = 10.0,
+        n_threads: int = 1,
+    ) -> NearTies:
+        """All subsets of a size whose value is within a share of the best."""
+        end = time.monotonic() + seconds
+        known = self._started(size, None)
+        if known.root.is_sure:
+            known.run(end, n_threads)
+        lowest = float(np.nextafter((1.0 - within) * known.threshold * (1.0 - SAME), -np.inf))
+        near = replace(known, threshold=lowest, improve=False, at_most=at_most)
+        if known.root.is_sure:
+            near.run(end, n_threads)
+        error = self._error(known, known.subsets[0])
+        if not (known.is_done and near.is_done and error < KNOWN):
+            return self._some_ties(np.vstack([known.subsets, near.subsets]), within, at_most)
+        return NearTies(near.subsets, near.values, near.n_found, True, near.feature_counts)
+
+    # ---- Where to start -------------------------------------------------------------------------
+
+    def _started(self, size: int, incumbent: IntArray | None) -> Rounds:
+        """The search for a subset better than the best that climbing finds.
+
+        Collinear subsets don't count, as for the replicas, unless no other is known.
+        """
+        self.allowed.check_size(size, "size")
+        allowed = self._lean if self._lean.has_size(size) else self.allowed
+        root = self._root(allowed)
+        candidates = self._climbed(allowed, size)
+        if incumbent is not None:
+            candidates = np.vstack([candidates, incumbent])
+        tol = self.criterion.collinear_tol
+        counts = np.array([is_independent(self.criterion, subset) for subset in candidates])
+        if counts.any():
+            candidates = candidates[counts]
+            root = replace(root, conflicts=_with_copies(root))
+        else:
+            tol = 0.0
+        rounds = Rounds(root, size, -np.inf, tol, improve=True, at_most=1)
+        rounds.keep(candidates, subset_values(self.criterion, candidates))
+        return rounds
+
+    def _root(self, allowed: AllowedSubsets) -> Root:
+        lean = allowed is self._lean
+        if lean not in self._roots:
+            conflicts = None
+            if allowed.conflicts is not None:
+                of_free = allowed.conflicts[np.ix_(allowed.free, allowed.free)]
+                conflicts = np.ascontiguousarray(of_free, dtype=np.uint8)
+            self._roots[lean] = make_root(self.criterion, allowed.include, allowed.free, conflicts)
+        return self._roots[lean]
+
+    def _climbed(self, allowed: AllowedSubsets, size: int) -> IntArray:
+        """Subsets that no swap improves."""
+        rng = np.random.default_rng(0)
+        start = random_subsets(self.criterion, size, N_STARTS, rng, allowed)
+        seed = np.random.SeedSequence(0)
+        chains = SwapChains(self.criterion, start, seed=seed, n_proposals=1, allowed=allowed)
+        return np.unique(chains.climbed()[0], axis=0)
+
+    # ---- What came out --------------------------------------------------------------------------
+
+    def _proof(self, rounds: Rounds, start: float) -> Proof:
+        subset = rounds.subsets[0]
+        value = float(subset_values(self.criterion, subset[None])[0])
+        error = self._error(rounds, subset)
+        optimal = rounds.is_done and error < KNOWN
+        upper_bound = value if optimal else max(value * (1.0 + error), rounds.upper_bound)
+        must_include, never_useful = settled(rounds.root, rounds.size, value)
+        return Proof(
+            optimal=optimal,
+            value=value,
+            upper_bound=upper_bound,
+            gap=(upper_bound - value) / value if value > 0 else np.inf * (upper_bound > value),
+            subset=subset,
+            n_nodes=rounds.n_steps,
+            seconds=time.monotonic() - start,
+            must_include=must_include,
+            never_useful=never_useful,
+        )
+
+    def _error(self, rounds: Rounds, subset: IntArray) -> float:
+        """What share of the values rounding may change: those of subsets that count."""
+        everything = np.concatenate([rounds.root.included, rounds.root.free])
+        return rounding(self.criterion, subset if rounds.collinear_tol > 0 else everything)
+
+    def _some_ties(self, subsets: IntArray, within: float, at_most: int) -> NearTies:
+        """Those that were found before time was up."""
+        subsets = np.unique(subsets, axis=0)
+        values = subset_values(self.criterion, subsets)
+        near = np.flatnonzero(values >= (1.0 - within) * values.max() * (1.0 - SAME))
+        near = near[np.argsort(-values[near], kind="stable")]
+        counts = np.bincount(subsets[near].ravel(), minlength=self.criterion.n_features)
+        listed = near[:at_most]
+        return NearTies(subsets[listed], values[listed], len(near), False, counts)
+
+
+def is_independent(criterion: Criterion, subset: IntArray) -> bool:
+    """Whether a subset counts: its members can be taken up in some order without a collinear one.
+
+    What can be reached so is true of parts of a subset as well; so the order is found from its end,
+    and any member that has variance of its own beside all others may be the last.
+    """
+    A = criterion.A[np.ix_(subset, subset)]
+    while len(A):
+        try:
+            own = 1.0 / np.diag(np.linalg.inv(A))
+        except np.linalg.LinAlgError:
+            return False
+        last = np.flatnonzero(~is_collinear(own, np.diag(A), criterion.collinear_tol))
+        if not last.size:
+            return False
+        others = np.delete(np.arange(len(A)), last[0])
+        A = A[np.ix_(others, others)]
+    return True
+
+
+def _with_copies(root: Root) -> NDArray[np.uint8] | None:
+    """The conflicts, and pairs of features that are copies of each other, but for their scale."""
+    A = root.criterion.A[np.ix_(root.free, root.free)]
+    variance, tol = np.diag(A), root.criterion.collinear_tol
+    own = variance - A**2 / variance[:, None]
+    pairs = is_collinear(own, variance, tol)
+    pairs &= pairs.T
+    np.fill_diagonal(pairs, False)
+    if not pairs.any():
+        return root.conflicts
+    if root.conflicts is not None:
+        pairs |= root.conflicts.astype(bool)
+    return pairs.astype(np.uint8)

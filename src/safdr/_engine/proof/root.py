@@ -1,0 +1,124 @@
+"""The root of the tree: what holds for all subsets of any size, computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.criterion import Criterion
+from safdr._engine.proof.diagonal import UNIT, diagonal
+
+# By how much rounding can change a bound, relative to the value of all features: by no more than
+# u·n²·Σ VIF times a small number, with the variance inflation VIF_j = A_jj·(A⁻¹)_jj. The matrices
+# of a node come from A, and from its inverse, by steps of symmetric elimination: they are what
+# exact steps make of matrices that are off by (n + 1)·u·sqrt(a_ii·a_jj) in each entry (Demmel).
+# Measured by A itself that is at most (n + 1)·u·n·Σ VIF, and no criterion value changes by a larger
+# share. It happens on the way to the inverse (twice), to the node, and in the closed forms of
+# pairs; twice that is taken.
+ROUNDING_STEPS = 8
+
+# Where rounding may change bounds by more than this, no bound is worth having.
+MOST_ROUNDING = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """Features that are in, those that may be, and their matrices.
+
+    Attributes
+    ----------
+    criterion : Criterion
+        Over all features.
+    included, free : ndarray of int
+        Features that are in every subset, and that may be.
+    inverse, coefficients : ndarray of shape (n_free, n_free) and (n_free, n_columns)
+        Blocks of the inverse of A, and of its product with D, over included and free features.
+    schur, rest : ndarray of shape (n_free, n_free) and (n_free, n_columns)
+        A and D of the free features, given the included ones.
+    all, value : float
+        Criterion value of all these features, and of the included ones.
+    delta : ndarray of shape (n_free,)
+        A diagonal below `schur`.
+    slack : float
+        What bounds may be off by rounding; infinite where nothing can be said.
+    conflicts : ndarray of shape (n_free, n_free) or None
+        Which can't be in together.
+    """
+
+    criterion: Criterion
+    included: IntArray
+    free: IntArray
+    inverse: FloatArray
+    coefficients: FloatArray
+    schur: FloatArray
+    rest: FloatArray
+    all: float
+    value: float
+    delta: FloatArray
+    slack: float
+    conflicts: NDArray[np.uint8] | None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether bounds say anything."""
+        return bool(np.isfinite(self.slack))
+
+
+def make_root(
+    criterion: Criterion,
+    included: IntArray,
+    free: IntArray,
+    conflicts: NDArray[np.uint8] | None,
+) -> Root:
+    """Prepare for any size."""
+    both = np.concatenate([included, free])
+    n, n_in = len(both), len(included)
+    A, D = criterion.A[np.ix_(both, both)], criterion.D[both]
+    unsure = np.zeros((n - n_in, n - n_in)), np.zeros((n - n_in, D.shape[1]))
+    try:
+        L = np.linalg.cholesky(A)
+    except np.linalg.LinAlgError:
+        zeros = np.zeros(n - n_in)
+        return Root(criterion, included, free, *unsure, *unsure, np.inf, 0.0, zeros, np.inf, None)
+    L_inverse = np.linalg.solve(L, np.eye(n))
+    inverse = L_inverse.T @ L_inverse
+    whitened = L_inverse @ D
+    # Of the free features given the others: what Cholesky's factor has below and right of theirs.
+    own = L[n_in:, n_in:]
+    schur = own @ own.T
+    share = _rounding(A, inverse)
+    total = float(np.sum(whitened**2))
+    return Root(
+        criterion,
+        included,
+        free,
+        np.ascontiguousarray(inverse[n_in:, n_in:]),
+        np.ascontiguousarray((L_inverse.T @ whitened)[n_in:]),
+        np.ascontiguousarray(schur),
+        np.ascontiguousarray(own @ whitened[n_in:]),
+        total,
+        float(np.sum(whitened[:n_in] ** 2)),
+        # The matrices of a node may be off by that share of A, and must still be above Δ.
+        max(1.0 - 2 * share, 0.0) * diagonal(schur, inverse[n_in:, n_in:]),
+        # Never nothing: what is just as good as the best is not ruled out.
+        share * total + np.finfo(float).tiny if share < MOST_ROUNDING else np.inf,
+        conflicts,
+    )
+
+
+def rounding(criterion: Criterion, subset: IntArray) -> float:
+    """What share of its criterion value rounding may take from, or add to, a subset."""
+    A = criterion.A[np.ix_(subset, subset)]
+    try:
+        inverse = np.asarray(np.linalg.inv(A), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.inf
+    return _rounding(A, inverse)
+
+
+def _rounding(A: FloatArray, inverse: FloatArray) -> float:
+    inflation = np.abs(np.diag(A) * np.diag(inverse)).sum()
+    return float(ROUNDING_STEPS * UNIT * len(A) ** 2 * inflation)

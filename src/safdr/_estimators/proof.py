@@ -1,0 +1,225 @@
+"""prove and near_ties: how good the best subset is, from moments alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from safdr._engine.arrays import IntArray
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.proof.prover import Prover
+from safdr._estimators.feature_names import FeatureSpec
+from safdr._estimators.moments import Moments
+from safdr._estimators.parameters import (
+    SELECTOR_CONSTRAINTS,
+    Constraints,
+    Number,
+    WholeNumber,
+    check_values,
+    n_workers,
+)
+from safdr.errors import ParameterError
+from safdr.result import NearTies, Proof
+
+# A list of more is not read by anyone, and takes gigabytes.
+MOST_LISTED = 10_000_000
+
+SHARED: dict[str, Any] = {
+    "moments": [Moments],
+    "size": [WholeNumber(1)],
+    "constraints": SELECTOR_CONSTRAINTS["constraints"],
+    "ridge": SELECTOR_CONSTRAINTS["ridge"],
+    "time_limit": [Number(0, None, closed="left")],
+    "n_jobs": SELECTOR_CONSTRAINTS["n_jobs"],
+}
+
+
+def prove(
+    moments: Moments,
+    size: int,
+    *,
+    incumbent: Any = None,
+    constraints: Constraints | None = None,
+    ridge: float = 1e-6,
+    time_limit: float = 10.0,
+    n_jobs: int | None = None,
+) -> Proof:
+    """Prove which subset of a size has the largest criterion value, or bound how much is missing.
+
+    Branch and bound over all subsets of this size. What is proven is the optimum of the criterion
+    (Fisher's ratio, or R²) on the rows that the moments are of, with the ridge: not that of a
+    model's loss, nor of a score on other rows.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the training rows.
+
+    size : int
+        Number of features.
+
+    incumbent : sequence of features, default=None
+        A good subset, such as `subset_` of a selector: names, indices or a mask. The search also
+        finds one of its own to start from.
+
+    constraints : Constraints, default=None
+        Which subsets are allowed; None allows all. Groups of several columns can't be proven.
+        Whatever they say, a subset with collinear features is not allowed where there are others,
+        as in `AnnealingSelector`.
+
+    ridge : float, default=1e-6
+        As in `AnnealingSelector`.
+
+    time_limit : float, default=10.0
+        Seconds after which to stop, with the bound so far.
+
+    n_jobs : int, default=None
+        Number of threads. The answer does not depend on it, unless time is up.
+
+    Returns
+    -------
+    Proof
+
+    See Also
+    --------
+    near_ties : All subsets that come near the best.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from safdr import Moments, prove
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> proof = prove(Moments.from_rows(X, y), 4)
+    >>> proof.optimal, proof.subset.tolist()
+    (True, [20, 21, 23, 27])
+    """
+    values = {
+        "moments": moments,
+        "size": size,
+        "constraints": constraints,
+        "ridge": ridge,
+        "time_limit": time_limit,
+        "n_jobs": n_jobs,
+    }
+    check_values("prove", values, SHARED)
+    features, prover = _prover(moments, size, constraints, ridge)
+    return prover.prove(
+        int(size),
+        incumbent=_incumbent(incumbent, int(size), features, prover.allowed),
+        seconds=float(time_limit),
+        n_threads=n_workers(n_jobs),
+    )
+
+
+def near_ties(
+    moments: Moments,
+    size: int,
+    *,
+    within: float = 0.01,
+    at_most: int = 1000,
+    constraints: Constraints | None = None,
+    ridge: float = 1e-6,
+    time_limit: float = 10.0,
+    n_jobs: int | None = None,
+) -> NearTies:
+    """All subsets of a size whose criterion value comes near the best, proven to be all.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the training rows.
+
+    size : int
+        Number of features.
+
+    within : float, default=0.01
+        How near: a share of the best value, from 0 to below 1.
+
+    at_most : int, default=1000
+        How many to list, the best first; all are counted.
+
+    constraints, ridge, n_jobs
+        As in `prove`.
+
+    time_limit : float, default=10.0
+        Seconds after which to stop; then those found by then are listed, and `exact` is False.
+
+    Returns
+    -------
+    NearTies
+
+    See Also
+    --------
+    prove : The best subset alone, in less time.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from safdr import Moments, near_ties
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> ties = near_ties(Moments.from_rows(X, y), 4, within=0.05)
+    >>> ties.n_total, ties.exact, ties.in_all.tolist()
+    (4, True, [20, 23])
+    """
+    values = {
+        "moments": moments,
+        "size": size,
+        "within": within,
+        "at_most": at_most,
+        "constraints": constraints,
+        "ridge": ridge,
+        "time_limit": time_limit,
+        "n_jobs": n_jobs,
+    }
+    allowed = {
+        "within": [Number(0, 1, closed="left")],
+        "at_most": [WholeNumber(1, MOST_LISTED)],
+    }
+    check_values("near_ties", values, SHARED | allowed)
+    _, prover = _prover(moments, size, constraints, ridge)
+    return prover.near_ties(
+        int(size),
+        within=float(within),
+        at_most=int(at_most),
+        seconds=float(time_limit),
+        n_threads=n_workers(n_jobs),
+    )
+
+
+def _prover(
+    moments: Moments, size: Any, constraints: Constraints | None, ridge: Any
+) -> tuple[FeatureSpec, Prover]:
+    """The features and the prepared criterion, of moments and parameters that are checked."""
+    limits = Constraints() if constraints is None else constraints
+    names = None if moments.feature_names is None else np.array(moments.feature_names, dtype=object)
+    features = FeatureSpec(moments.n_features, names, limits.groups)
+    allowed = features.allowed(limits)
+    if size > moments.n_features:
+        raise ParameterError(
+            "size",
+            "must be from 1 to {most}, the number of features of {moments}; got {size}.",
+            most=moments.n_features,
+            size=size,
+        )
+    return features, Prover(moments._criterion(float(ridge), allowed.rank()), allowed)
+
+
+def _incumbent(
+    given: Any, size: int, features: FeatureSpec, allowed: AllowedSubsets
+) -> IntArray | None:
+    """Columns of a subset that was found elsewhere."""
+    if given is None:
+        return None
+    subset = features.columns(given, "incumbent")
+    if len(subset) != size:
+        raise ParameterError(
+            "incumbent",
+            "must hold {size} features, as {size_name} says; got {n}.",
+            size=size,
+            size_name="size",
+            n=len(subset),
+        )
+    if not allowed.allows(allowed.selection_of(subset)):
+        raise ParameterError("incumbent", "must be a subset that {constraints} allow; it is not.")
+    return subset
