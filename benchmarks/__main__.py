@@ -24,7 +24,7 @@ from benchmarks import (
     tts,
 )
 from benchmarks.peers import PEERS
-from benchmarks.problem import EIGHT, STAND_IN
+from benchmarks.problem import EIGHT, KAGGLE, STAND_IN
 from experiments.errors import DataError
 
 COMMANDS = {
@@ -63,7 +63,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--data",
         nargs="+",
-        choices=[*EIGHT, STAND_IN],
+        choices=[*EIGHT, STAND_IN, KAGGLE],
         help="else the eight sets; threads: the larger ones",
     )
     parser.add_argument("--data-dir", type=Path, help="folder of the data; else $SAFDR_DATA")

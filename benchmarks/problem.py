@@ -28,6 +28,7 @@ EIGHT = (
     "card_default",
 )
 STAND_IN = "loan_default_synthetic"
+KAGGLE = "loan_default_kaggle"
 
 
 @dataclass(frozen=True, eq=False)

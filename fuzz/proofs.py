@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from safdr import Constraints, Moments, ParameterError, near_ties, prove
+from safdr._engine.constraints import AllowedSubsets
 from tests.reference import all_values, near_best
 
 # What summing up in another order may change a value by: where members are as collinear as allowed,
@@ -19,7 +20,13 @@ def check(rng: np.random.Generator) -> None:
     moments, ridge = random_problem(rng)
     constraints, limits = random_constraints(rng, moments.n_features)
     size = int(rng.integers(1, moments.n_features + 1))
-    criterion = moments._criterion(ridge)
+    rank = AllowedSubsets.make(
+        moments.n_features,
+        always_include=limits["include"],
+        never_include=limits["exclude"],
+        at_most_one_of=limits["rivals"],
+    ).rank()
+    criterion = moments._criterion(ridge, rank)
     values = _values(criterion, size, limits)
     given = {"constraints": constraints, "ridge": ridge}
     if not values:
@@ -31,10 +38,10 @@ def check(rng: np.random.Generator) -> None:
 
 def _values(criterion, size, limits) -> dict[tuple[int, ...], float]:
     """Of all subsets; those with features that nobody needs only where there are no others."""
-    needless = {*limits["exclude"], *criterion.needless.tolist()} - {*limits["include"]}
+    redundant = {*limits["exclude"], *criterion.redundant.tolist()} - {*limits["include"]}
     given = criterion.A, criterion.D, size
     tol = criterion.collinear_tol
-    return all_values(*given, tol=tol, **limits | {"exclude": needless}) or all_values(
+    return all_values(*given, tol=tol, **limits | {"exclude": redundant}) or all_values(
         *given, tol=tol, **limits
     )
 

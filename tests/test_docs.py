@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs"
-RUN = ["own-criterion.md", "objectives.md", "tasks.md", "moments.md"]
+RUN = ["own-criterion.md", "objectives.md", "tasks.md", "moments.md", "proof.md"]
 
 
 def blocks(page):
@@ -37,6 +37,12 @@ def test_a_criterion_and_chains_of_your_own(monkeypatch):
 def test_moments_in_files(monkeypatch):
     page = run("moments.md", monkeypatch)
     assert page.total.n_samples == 569
+
+
+def test_proofs(monkeypatch):
+    page = run("proof.md", monkeypatch)
+    assert page.proof.optimal
+    assert page.ties.n_total == 4
 
 
 def test_any_objective(monkeypatch):

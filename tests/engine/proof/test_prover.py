@@ -184,6 +184,25 @@ def test_a_matrix_without_a_factor_is_not_proven():
     assert not proof.optimal
 
 
+def test_without_memory_for_the_tree_the_root_gives_a_bound(rng, monkeypatch):
+    monkeypatch.setattr(rounds, "MOST_BYTES", 1000)
+    criterion = random_criterion(rng, 9)
+    proof = Prover(criterion).prove(4)
+    assert (proof.optimal, proof.n_nodes) == (False, 0)
+    everything = criterion.value(range(9))
+    assert proof.upper_bound == pytest.approx(everything, rel=1e-6)
+    assert proof.upper_bound > everything
+
+
+def test_no_value_at_all_is_no_gap(rng):
+    criterion = replace(random_criterion(rng, 6), D=np.zeros((6, 1)))
+    proof = Prover(criterion).prove(3)
+    assert (proof.optimal, proof.value, proof.gap) == (True, 0.0, 0.0)
+    assert not proof.must_include.size
+    assert not proof.never_useful.size
+    assert Prover(criterion).near_ties(3, within=0.1, at_most=5).n_total == 20
+
+
 def test_the_answer_does_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(rounds, "FIRST_STEPS", 10)
     prover = Prover(random_criterion(np.random.default_rng(1), 30))

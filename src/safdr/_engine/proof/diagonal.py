@@ -12,8 +12,8 @@ from safdr._engine.arrays import FloatArray
 # Newton's steps take some 20·n³ multiplications each, forty times: 0.5 s here.
 MOST_FEATURES = 250
 
-# Weights of the barrier log det(A - Δ), one after the other. The last leaves Σ log δ_j this times
-# the number of features below the largest: 0.3 % a feature.
+# Weights of the barrier log det(A - Δ), one after the other. The last leaves Σ log δ_j at most this
+# times the number of features below the largest: 0.3 % for each δ_j, on the average.
 BARRIERS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 MOST_STEPS = 12
 # Newton's decrement from which on full steps stay inside and converge quadratically.

@@ -49,7 +49,7 @@ class Prover:
                 "of several columns can't be proven: the bounds are of single columns. Leave "
                 "{groups} out, or prove without them.",
             )
-        self._lean = self.allowed.without(criterion.needless)
+        self._lean = self.allowed.without(criterion.redundant)
         self._roots: dict[bool, Root] = {}
 
     def prepare(self) -> Prover:
@@ -69,8 +69,7 @@ class Prover:
         start = time.monotonic()
         rounds = self._started(size, incumbent)
         try:
-            if rounds.root.is_sure:
-                rounds.run(start + seconds, n_threads)
+            rounds.run(start + seconds, n_threads)
         except KeyboardInterrupt as error:
             error.add_note(f"So far: {self._proof(rounds, start)}")
             raise
@@ -86,14 +85,13 @@ class Prover:
         n_threads: int = 1,
     ) -> NearTies:
         """All subsets of a size whose value is within a share of the best."""
-        end = time.monotonic() + seconds
+        start = time.monotonic()
         known = self._started(size, None)
-        if known.root.is_sure:
-            known.run(end, n_threads)
+        # If time is too short for the best, what is near the best known is worth as much.
+        known.run(start + seconds / 2, n_threads)
         lowest = float(np.nextafter((1.0 - within) * known.threshold * (1.0 - SAME), -np.inf))
         near = replace(known, threshold=lowest, improve=False, at_most=at_most)
-        if known.root.is_sure:
-            near.run(end, n_threads)
+        near.run(start + seconds, n_threads)
         error = self._error(known, known.subsets[0])
         if not (known.is_done and near.is_done and error < KNOWN):
             return self._some_ties(np.vstack([known.subsets, near.subsets]), within, at_most)
@@ -148,13 +146,13 @@ class Prover:
         value = float(subset_values(self.criterion, subset[None])[0])
         error = self._error(rounds, subset)
         optimal = rounds.is_done and error < KNOWN
-        upper_bound = value if optimal else max(value * (1.0 + error), rounds.upper_bound)
+        upper_bound = value if optimal else max(value, rounds.upper_bound) * (1.0 + error)
         must_include, never_useful = settled(rounds.root, rounds.size, value)
         return Proof(
             optimal=optimal,
             value=value,
             upper_bound=upper_bound,
-            gap=(upper_bound - value) / value if value > 0 else np.inf * (upper_bound > value),
+            gap=_gap(value, upper_bound),
             subset=subset,
             n_nodes=rounds.n_steps,
             seconds=time.monotonic() - start,
@@ -176,6 +174,13 @@ class Prover:
         counts = np.bincount(subsets[near].ravel(), minlength=self.criterion.n_features)
         listed = near[:at_most]
         return NearTies(subsets[listed], values[listed], len(near), False, counts)
+
+
+def _gap(value: float, upper_bound: float) -> float:
+    """By what share the bound is above the value."""
+    if upper_bound <= value:
+        return 0.0
+    return (upper_bound - value) / value if value > 0 else np.inf
 
 
 def is_independent(criterion: Criterion, subset: IntArray) -> bool:

@@ -22,6 +22,9 @@ from safdr._engine.proof.root import Root
 FIRST_STEPS = 1000
 MORE_STEPS = 10
 
+# Bytes that a thread may take for the matrices of the nodes above the one at hand.
+MOST_BYTES = 2**30
+
 
 @dataclass(eq=False)
 class Rounds:
@@ -70,7 +73,13 @@ class Rounds:
         return max(self.threshold, float(self._bounds.max(initial=-np.inf)) + self.root.slack)
 
     def run(self, end: float, n_threads: int) -> None:
-        """Go on until nothing is left open, or the clock (`time.monotonic`) is at the end."""
+        """Go on until nothing is left open, or the clock (`time.monotonic`) is at the end.
+
+        Without a bound to hold on to, or memory for the tree, all stays open.
+        """
+        n_bytes = 2 * 8 * len(self.root.free) ** 2 * self.size
+        if not self.root.is_sure or n_bytes > MOST_BYTES:
+            return
         n_steps = FIRST_STEPS
         while not self.is_done and time.monotonic() < end:
             self._round(n_steps, end - time.monotonic(), n_threads)
