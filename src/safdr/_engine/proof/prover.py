@@ -42,7 +42,9 @@ class Prover:
 
     def __init__(self, criterion: Criterion, allowed: AllowedSubsets | None = None) -> None:
         self.criterion = criterion
-        self.allowed = AllowedSubsets.make(criterion.n_features) if allowed is None else allowed
+        self.allowed = (
+            AllowedSubsets.without_limits(criterion.n_features) if allowed is None else allowed
+        )
         if not self.allowed.swaps_alone:
             raise ParameterError(
                 "groups",
