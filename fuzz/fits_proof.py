@@ -8,6 +8,13 @@ import numpy as np
 
 DIGITS = 80
 
+# A model that was rounded may be so far from the optimum that its step proves nothing: that of the
+# model after so many exact steps will.
+MOST_STEPS = 8
+
+# Share of its curvature that others leave an unknown, where they stand for it.
+NOTHING = Decimal("1e-60")
+
 
 def proof(X, codes, weight, coefficients, intercepts) -> tuple[float, float, float]:
     """Mean cross-entropy of a model, what it is at most above the optimum, and the largest v.
@@ -23,15 +30,27 @@ def proof(X, codes, weight, coefficients, intercepts) -> tuple[float, float, flo
         share = _exact(weight)
         share = share / share.sum()
         own = np.arange(len(theta)) == np.asarray(codes)[:, None]
-        logits = Z @ theta.T
-        logits = logits - logits.max(axis=1, keepdims=True)
-        p = np.exp(logits)
-        total = p.sum(axis=1)
-        loss = share @ (np.array([number.ln() for number in total]) - logits[own])
-        p = p / total[:, None]
-        u = Z @ _newton_step(Z, share, p, own).T
-        v = u - (p * u).sum(axis=1, keepdims=True)
-        return float(loss), float(share @ (p * v * v).sum(axis=1)), float(v.max())
+        given, _ = _loss(Z, share, own, theta)
+        for _ in range(MOST_STEPS + 1):
+            loss, p = _loss(Z, share, own, theta)
+            step = _newton_step(Z, share, p, own)
+            u = Z @ step.T
+            v = u - (p * u).sum(axis=1, keepdims=True)
+            left = given - loss + share @ (p * v * v).sum(axis=1)
+            if v.max() < 1:
+                break
+            theta = theta - step
+        return float(given), float(left), float(v.max())
+
+
+def _loss(Z, share, own, theta):
+    """Mean cross-entropy, and the probabilities of each row."""
+    logits = Z @ theta.T
+    logits = logits - logits.max(axis=1, keepdims=True)
+    p = np.exp(logits)
+    total = p.sum(axis=1)
+    loss = share @ (np.array([number.ln() for number in total]) - logits[own])
+    return loss, p / total[:, None]
 
 
 def _exact(numbers):
@@ -52,12 +71,18 @@ def _newton_step(Z, share, p, own):
             for a in classes
         ]
     )
-    # Gauss and Jordan.
-    for i in range(len(system)):
-        largest = i + int(np.argmax(np.abs(system[i:, i])))
-        system[[i, largest]] = system[[largest, i]]
+    # Gauss and Jordan, the unknown that others leave most of its curvature next; none for the rest.
+    size, found = len(system), []
+    whole = np.array([max(system[i, i], NOTHING) for i in range(size)])
+    while len(found) < size:
+        i = max(set(range(size)) - set(found), key=lambda i: system[i, i] / whole[i])
+        if system[i, i] <= NOTHING * whole[i]:
+            break
+        found.append(i)
         system[i] = system[i] / system[i, i]
         factors = system[:, i].copy()
         factors[i] = Decimal(0)
         system = system - factors[:, None] * system[i]
-    return np.vstack([np.full(q, Decimal(0)), system[:, -1].reshape(-1, q)])
+    step = np.full(size, Decimal(0))
+    step[found] = system[found, -1]
+    return np.vstack([np.full(q, Decimal(0)), step.reshape(-1, q)])

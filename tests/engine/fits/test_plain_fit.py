@@ -177,7 +177,16 @@ def test_huge_rows_of_several_classes_and_columns(seed, light):
     assert_proved(X, codes, weight)
 
 
-@pytest.mark.xfail(strict=True, reason="the loss is right, but it is said to be separated")
+@pytest.mark.parametrize("seed", [7, 31, 35, 114, 214])
+def test_rows_that_others_hold_far_out(seed):
+    """Next to nothing is left of them, and they still move when the others have come to rest."""
+    rng = np.random.default_rng(seed)
+    codes = np.arange(150) % 4
+    x = 0.5 * codes + rng.normal(size=150)
+    x[:3] = rng.choice([-1, 1], 3) * 10.0 ** rng.uniform(9, 13, 3)
+    assert_proved(x[:, None], codes, np.where(rng.random(150) < 0.5, 1, 1e-4))
+
+
 def test_a_near_copy_of_a_huge_column():
     codes = np.arange(300) % 3
     x = 0.5 * codes + np.random.default_rng(0).normal(size=300)

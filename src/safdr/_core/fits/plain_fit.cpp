@@ -27,6 +27,15 @@ constexpr double kFar = 250.0, kStill = 0.01;
 // and by more than the third of how far it has come, does so since nothing else holds it.
 constexpr double kQuiet = 1e-8, kDrift = 0.05, kRounding = 1e-6;
 
+// Of the rows that a direction takes out, Newton's step moves the one with most to lose by about 1. Where none moves by
+// the first, no v is 1: but for rounding, the optimum is finite. Where all move by more than the second, it is others
+// that move them. Where one does of which anything is left, its v exceeds 1, and the decrement tells nothing.
+constexpr double kOwnPace = 0.9, kOthersPace = 2.0;
+
+// Steps after which rows that are gone but slow, or could not be sent out in one go, and still move on are taken to do
+// so for ever: at an optimum they come to rest within a few.
+constexpr int kPatience = 20;
+
 // What rounding may add to the loss by a step, and what is no progress.
 constexpr double kRise = 1e-10, kProgress = 1e-14;
 
@@ -76,8 +85,14 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
   separated = converged = false;
   bool going = false;  // whether rows seem to be on their way out
   bool told = false;   // whether next to nothing is left
+  bool sent = false;   // whether the step before sent them there
+  bool held = false;   // whether that was too far once
+  int waited = 0;      // steps that were made to see whether they come to rest
   double before = kInfinity, kept_loss = kInfinity;
   std::vector<double> kept = theta_;
+  const auto follow = [&](double fraction) {
+    for (std::size_t i = 0; i < theta_.size(); ++i) theta_[i] -= fraction * newton_.step[i];
+  };
   for (n_iter = 0; n_iter <= max_iter && !stopped(); ++n_iter) {
     // 1. Where every row is on its own side the classes are separated.
     if (evaluate()) {
@@ -91,6 +106,13 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
     if (!(loss <= kept_loss + kRise)) {
       theta_ = kept;
       loss = kept_loss;
+      if (sent) {
+        // Something holds the rows: the step itself, and no farther.
+        sent = false;
+        held = true;
+        follow(1.0);
+        continue;
+      }
       separated = going;
       converged = told && !going;
       return;
@@ -104,19 +126,23 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
     // Columns that others stand for have no coefficients.
     if (n_iter == 0 && start && newton_.any_collinear()) return run(subset, nullptr, max_iter);
     const Gains gain = gains();
-    told = gain.live <= kNearby && newton_.decrement <= kTold;
+    told = gain.live <= kNearby && gain.v <= kOthersPace && newton_.decrement <= kTold;
     const bool quiet = gain.live <= kQuiet || (gain.live <= kNearby && (stuck || told) && gain.live >= 0.5 * before);
     before = gain.live;
     const bool flat = directions_separate(rows_, now_, newton_.flat);
     // 4. At the optimum no row moves. If some that count no more do, they are on their way to infinity: they are sent
     //    there, to see whether anything comes up behind them.
-    const bool leaving = quiet && gain.slowest < kInfinity;
-    going = flat || gain.slowest < kInfinity;
-    separated = quiet && (leaving ? gain.all_gone : flat);
-    converged = quiet && !leaving && !separated && (told || gain.live <= kSteady);
+    const bool outward = gain.slowest <= kOthersPace, leaving = quiet && outward;
+    const bool by_themselves = gain.fastest >= kOwnPace;
+    going = flat || outward;
+    separated = quiet && (leaving ? (gain.all_gone && by_themselves) || waited > kPatience : flat);
+    const bool still = gain.slowest == kInfinity || stuck;
+    converged = quiet && still && !leaving && !separated && (told || gain.live <= kSteady);
     // 5. Otherwise follow the step to about the smallest loss in its direction.
     double fraction = 1.0;
-    if (leaving) fraction = std::min({kFar / gain.slowest, gain.limit, kStill / gain.live});
+    sent = leaving && !held && !gain.all_gone;
+    if (sent) fraction = std::min({kFar / gain.slowest, gain.limit, kStill / gain.live});
+    waited += leaving && !sent;
     if (gain.live > kSteady) fraction = line_search(gain.live);
     if (separated) return;
     if (!(fraction > 0.0)) {
@@ -124,7 +150,7 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
       converged = told && !going;
       return;
     }
-    for (std::size_t i = 0; i < theta_.size(); ++i) theta_[i] -= fraction * newton_.step[i];
+    follow(fraction);
   }
   theta_ = kept;  // the loss is that of this point
 }
@@ -161,7 +187,7 @@ bool PlainFit::evaluate() {
 }
 
 PlainFit::Gains PlainFit::gains() const {
-  Gains found{0.0, kInfinity, kInfinity, true};
+  Gains found{0.0, kInfinity, 0.0, 0.0, kInfinity, true};
   for (std::int64_t n = 0; n < rows_.n_rows; ++n) {
     const auto at = [&](std::int64_t c) { return rows_.at(c, n); };
     const std::size_t own = at(rows_.codes[n]);
@@ -176,7 +202,10 @@ PlainFit::Gains PlainFit::gains() const {
         found.limit = std::min(found.limit, (kBack - margin) / gain);
       } else if (gain > std::max(kDrift, kRounding * margin)) {
         found.slowest = std::min(found.slowest, gain);
-        found.all_gone = found.all_gone && now_.p[at(c)] <= kGone;
+        found.fastest = std::max(found.fastest, gain);
+        if (now_.p[at(c)] <= kGone) continue;
+        found.v = std::max(found.v, gain);
+        found.all_gone = false;
       }
     }
   }

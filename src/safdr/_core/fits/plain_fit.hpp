@@ -49,6 +49,8 @@ class PlainFit {
   struct Gains {
     double live;     // the largest of a class that counts, whatever its sign
     double slowest;  // of those on their way out the smallest; infinite if there are none
+    double fastest;  // the largest of those
+    double v;        // the same where anything is left of them
     double limit;    // how many such steps it takes until one that went out counts again
     bool all_gone;   // whether nothing is left of those on their way out
   };

@@ -212,13 +212,13 @@ WeakStep weak_step(const SubsetRows& rows, const Probabilities& now, const std::
 // If a sum of all gains, each at least once, is zero, no mixture has them all on its side; else the smallest sum is one
 // itself.
 bool directions_separate(const SubsetRows& rows, const Probabilities& now, const std::vector<Direction>& flat) {
-  if (flat.empty()) return false;
   const std::vector<std::vector<double>> gains = gains_of(rows, now, flat);
+  if (gains.empty()) return false;
   std::vector<double> sum(flat.size()), extra(gains.size());
   for (const std::vector<double>& gain : gains) {
     for (std::size_t a = 0; a < sum.size(); ++a) sum[a] += gain[a];
   }
-  for (int sweep = 0; sweep < kSweeps && !gains.empty(); ++sweep) {
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
     double worst = 0.0;
     for (std::size_t i = 0; i < gains.size(); ++i) {
       const double along = std::inner_product(sum.begin(), sum.end(), gains[i].begin(), 0.0);
