@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -47,10 +48,10 @@ def table(rows: Rows) -> str:
             [
                 data if data in TASKS else title_of(data),
                 some[0]["features"],
-                f"{min(int(r['size']) for r in proven)} to {max(int(r['size']) for r in proven)}",
+                _range(int(row["size"]) for row in proven),
                 f"{sum(seconds) + float(some[0]['prepared_s']):.2f}",
-                f"{max(seconds):.2f}",
-                f"{max(int(row['nodes']) for row in proven)}",
+                f"{max(seconds, default=0.0):.2f}",
+                max((int(row["nodes"]) for row in proven), default=0),
                 ", ".join(missed),
             ]
         )
@@ -60,6 +61,11 @@ def table(rows: Rows) -> str:
         "on one core, in all with the preparation; not proven within "
         f"{LIMIT:.0f} s, with the gap.\n\n" + markdown([*head, "not proven"], lines)
     )
+
+
+def _range(sizes: Iterable[int]) -> str:
+    known = sorted(sizes)
+    return f"{known[0]} to {known[-1]}" if known else "none"
 
 
 def _criterion(data: str, data_dir: Any) -> Criterion:

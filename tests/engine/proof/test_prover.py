@@ -10,7 +10,7 @@ from reference import all_values, near_best
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
 from safdr._engine.interrupt import asking
-from safdr._engine.proof import rounds
+from safdr._engine.proof import root, rounds
 from safdr._engine.proof.diagonal import MOST_FEATURES, diagonal, is_below
 from safdr._engine.proof.prover import Prover
 
@@ -194,6 +194,13 @@ def test_without_memory_for_the_tree_the_root_gives_a_bound(rng, monkeypatch):
     assert proof.upper_bound > everything
 
 
+def test_too_many_features_are_not_tried(rng, monkeypatch):
+    monkeypatch.setattr(root, "MOST_FEATURES", 8)
+    proof = Prover(random_criterion(rng, 9)).prove(4)
+    assert not proof.optimal
+    assert proof.upper_bound == np.inf
+
+
 def test_no_value_at_all_is_no_gap(rng):
     criterion = replace(random_criterion(rng, 6), D=np.zeros((6, 1)))
     proof = Prover(criterion).prove(3)
@@ -276,8 +283,8 @@ def test_a_wrong_diagonal_would_be_noticed(rng):
     for _ in range(30):
         criterion = random_criterion(rng, 9)
         prover = Prover(criterion).prepare()
-        for key, root in prover._roots.items():
-            prover._roots[key] = replace(root, delta=20 * root.delta)
+        for key, made in prover._roots.items():
+            prover._roots[key] = replace(made, delta=20 * made.delta)
         prover._climbed = lambda *_: np.arange(3)[None]
         values = values_of(criterion, 3)
         missed += prover.prove(3).value < 0.999 * max(values.values())

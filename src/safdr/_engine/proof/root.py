@@ -23,6 +23,9 @@ ROUNDING_STEPS = 8
 # Where rounding may change bounds by more than this, no bound is worth having.
 MOST_ROUNDING = 0.1
 
+# Inverse and eigenvalues of more take longer than anyone waits for a proof that would not end.
+MOST_FEATURES = 2000
+
 
 @dataclass(frozen=True, eq=False)
 class Root:
@@ -77,12 +80,11 @@ def make_root(
     both = np.concatenate([included, free])
     n, n_in = len(both), len(included)
     A, D = criterion.A[np.ix_(both, both)], criterion.D[both]
-    unsure = np.zeros((n - n_in, n - n_in)), np.zeros((n - n_in, D.shape[1]))
-    try:
-        L = np.linalg.cholesky(A)
-    except np.linalg.LinAlgError:
-        zeros = np.zeros(n - n_in)
-        return Root(criterion, included, free, *unsure, *unsure, np.inf, 0.0, zeros, np.inf, None)
+    L = _factor(A) if n <= MOST_FEATURES else None
+    if L is None:
+        none = np.empty((0, 0))
+        matrices = none, none, none, none
+        return Root(criterion, included, free, *matrices, np.inf, 0.0, np.empty(0), np.inf, None)
     L_inverse = np.linalg.solve(L, np.eye(n))
     inverse = L_inverse.T @ L_inverse
     whitened = L_inverse @ D
@@ -109,6 +111,14 @@ def make_root(
     )
 
 
+def _factor(A: FloatArray) -> FloatArray | None:
+    """Cholesky's factor; None where rounding leaves none."""
+    try:
+        return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return None
+
+
 def rounding(criterion: Criterion, subset: IntArray) -> float:
     """What share of its criterion value rounding may take from, or add to, a subset."""
     A = criterion.A[np.ix_(subset, subset)]
@@ -121,4 +131,4 @@ def rounding(criterion: Criterion, subset: IntArray) -> float:
 
 def _rounding(A: FloatArray, inverse: FloatArray) -> float:
     inflation = np.abs(np.diag(A) * np.diag(inverse)).sum()
-    return float(ROUNDING_STEPS * UNIT * len(A) ** 2 * inflation)
+    return float(ROUNDING_STEPS * UNIT * len(A) ** 2 * inflation) if inflation >= 0 else np.inf
