@@ -47,7 +47,9 @@ def newton(Z, codes, weight, theta, n_steps: int = 200):
         values, vectors = np.linalg.eigh(hessian / np.outer(unit, unit))
         along = vectors.T @ (gradient / unit)
         step = vectors @ (along / (np.maximum(values, 0.0) + damping)) / unit
-        after = _derivatives(Z, codes, share, theta - step.reshape(theta.shape))
+        # A step may lead to infinity, which is not down.
+        with np.errstate(over="ignore", invalid="ignore"):
+            after = _derivatives(Z, codes, share, theta - step.reshape(theta.shape))
         if not after[0] <= loss:
             damping *= 8.0
             if damping > 1e12:
