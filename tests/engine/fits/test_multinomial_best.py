@@ -1,5 +1,7 @@
 """Softmax fits of which only the best must be exact, fits in portions, and who is separated."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -144,3 +146,16 @@ def test_portions_give_the_same_fits(monkeypatch, most):
     monkeypatch.setattr(safdr._engine.fits.columns, "NUMBERS_AT_ONCE", most)
     apart = data_of(X, codes).fit(subsets)
     np.testing.assert_array_equal(apart.coefficients, together.coefficients)
+
+
+@pytest.mark.parametrize("seed", [25, 87, 102, 133, 210])
+def test_a_rough_fit_of_huge_values_does_not_lose_by_a_step_that_is_nearly_right(seed):
+    rng = np.random.default_rng(seed)
+    codes = np.repeat([0, 1, 2], [39, 5, 106])
+    X = codes[:, None] * 1.5 + rng.normal(size=(150, 5))
+    huge = rng.random(X.shape) < 0.015
+    X[huge] *= 10.0 ** rng.uniform(7, 13, huge.sum())
+    data = data_of(X, codes)
+    subsets = np.array(list(combinations(range(5), 4)))
+    every, best = data.fit(subsets).losses, data.fit(subsets, best_only=True).losses
+    assert np.nanmin(best) == pytest.approx(every.min(), abs=1e-9)  # none after complete separation

@@ -338,7 +338,8 @@ class Fit {
     drifting_ = plain_->separated;
     converged_ = plain_->converged;
     final_ = true;
-    left_ = 0.0;
+    // Where rounding stopped it, nobody knows what is left: it may still be the best.
+    left_ = converged_ || drifting_ ? 0.0 : kInfinity;
     n_iter_ += plain_->n_iter;
   }
 

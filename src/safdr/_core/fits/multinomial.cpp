@@ -150,10 +150,12 @@ class Fit {
   // Whether a fit ends here, by Newton's step, solved for anew: at the optimum, or with rows on their way to infinity,
   // where nothing else can come up behind them.
   bool certain() {
-    solve_newton(options_.exact ? kExactLast : kRoughLast);
+    // Of huge values a step that is nearly right is none.
+    const bool strict = options_.exact || wild_;
+    solve_newton(strict ? kExactLast : kRoughLast);
     const SoftmaxLoss::StepSpread found = spread(f_, step_.data(), probability_.data());
     if (!solved_) return false;
-    if (found.range <= (options_.exact ? kSteady : kNearby)) return !drifting_;
+    if (found.range <= (strict ? kSteady : kNearby)) return !drifting_;
     // The pace alone tells rows on their way to infinity: little left to gain is no proof.
     if (wild_ || (options_.exact && !drifting_)) return false;
     return found.excess <= (options_.exact ? kExcess : kRoughExcess);
@@ -173,7 +175,8 @@ class Fit {
     drifting_ = plain_->separated;
     converged_ = plain_->converged;
     final_ = true;
-    left_ = 0.0;
+    // Where rounding stopped it, nobody knows what is left: it may still be the best.
+    left_ = converged_ || drifting_ ? 0.0 : std::numeric_limits<double>::infinity();
     n_iter_ += plain_->n_iter;
   }
 
