@@ -46,9 +46,9 @@ def newton(Z, codes, weight, theta, n_steps: int = 200):
         unit = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
         values, vectors = np.linalg.eigh(hessian / np.outer(unit, unit))
         along = vectors.T @ (gradient / unit)
-        step = vectors @ (along / (np.maximum(values, 0.0) + damping)) / unit
         # A step may lead to infinity, which is not down.
         with np.errstate(over="ignore", invalid="ignore"):
+            step = vectors @ (along / (np.maximum(values, 0.0) + damping)) / unit
             after = _derivatives(Z, codes, share, theta - step.reshape(theta.shape))
         if not after[0] <= loss:
             damping *= 8.0

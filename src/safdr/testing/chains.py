@@ -63,7 +63,7 @@ def check_chains(
     Examples
     --------
     >>> import numpy as np
-    >>> from safdr._engine.annealing.chains import SwapChains
+    >>> from safdr._engine.annealing.swap_chains import SwapChains
     >>> from safdr._engine.criterion import Criterion
     >>> from safdr.testing import all_subsets, check_chains
     >>> criterion = Criterion(np.eye(5), np.arange(5.0)[:, None], np.ones(5), ridge=0.0)

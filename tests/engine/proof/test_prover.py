@@ -147,7 +147,7 @@ def test_a_weak_incumbent_is_improved(rng, monkeypatch):
 # ---- Out of reach -------------------------------------------------------------------------------
 
 
-def hard_criterion(n_features=60):
+def hard_criterion(n_features=100):
     """Much noise in common, no signal to hold on to."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(2 * n_features, n_features)) + 2 * rng.normal(size=(2 * n_features, 1))
@@ -157,13 +157,13 @@ def hard_criterion(n_features=60):
 
 def test_out_of_time_is_a_bound():
     prover = Prover(hard_criterion())
-    at_once, later = prover.prove(20, seconds=0.0), prover.prove(20, seconds=0.5)
+    at_once, later = prover.prove(30, seconds=0.0), prover.prove(30, seconds=0.5)
     for proof in (at_once, later):
         assert not proof.optimal
         assert proof.upper_bound > proof.value
         assert proof.gap == pytest.approx(proof.upper_bound / proof.value - 1)
     assert later.upper_bound < at_once.upper_bound
-    ties = prover.near_ties(20, within=0.01, at_most=10, seconds=0.2)
+    ties = prover.near_ties(30, within=0.01, at_most=10, seconds=0.2)
     assert not ties.exact
     assert ties.values[0] >= later.value * 0.999
 
@@ -245,7 +245,7 @@ def test_the_search_stops_once_nobody_waits():
         raise GivenUpError
 
     with pytest.raises(GivenUpError), asking(ask):
-        Prover(hard_criterion()).prove(20, seconds=60.0)
+        Prover(hard_criterion()).prove(30, seconds=60.0)
     assert len(asked) == 1
 
 
@@ -254,8 +254,8 @@ def test_ctrl_c_tells_the_bound_so_far():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt) as caught, asking(ask):
-        Prover(hard_criterion()).prove(20, seconds=60.0)
-    assert "no subset of 20 features" in caught.value.__notes__[0]
+        Prover(hard_criterion()).prove(30, seconds=60.0)
+    assert "no subset of 30 features" in caught.value.__notes__[0]
 
 
 # ---- Diagonals ----------------------------------------------------------------------------------

@@ -74,6 +74,20 @@ PlainFit::PlainFit(const ClassDesign& design, std::int64_t size)
       now_{logits_, logits_}, margin_(static_cast<std::size_t>(rows_.n_padded)), gain_(margin_.size()) {}
 
 void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t max_iter) {
+  descend(subset, start, max_iter);
+  if (!start || converged || separated || stopped()) return;
+  // Rounding stopped it on its way from there. There is another way, and the better end counts.
+  const std::vector<double> first = theta_;
+  const double first_loss = loss;
+  const std::int64_t first_steps = n_iter;
+  descend(subset, nullptr, max_iter);
+  n_iter += first_steps;
+  if (converged || separated || loss <= first_loss) return;
+  theta_ = first;
+  loss = first_loss;
+}
+
+void PlainFit::descend(const std::int32_t* subset, const Start& start, std::int64_t max_iter) {
   rows_.take(subset);
   newton_.forget();
   take_null();
@@ -124,7 +138,7 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
     newton_.find(now_);
     rows_.apply(newton_.step.data(), move_);
     // Columns that others stand for have no coefficients.
-    if (n_iter == 0 && start && newton_.any_collinear()) return run(subset, nullptr, max_iter);
+    if (n_iter == 0 && start && newton_.any_collinear()) return descend(subset, nullptr, max_iter);
     const Gains gain = gains();
     told = gain.live <= kNearby && gain.v <= kOthersPace && newton_.decrement <= kTold;
     const bool quiet = gain.live <= kQuiet || (gain.live <= kNearby && (stuck || told) && gain.live >= 0.5 * before);

@@ -59,6 +59,7 @@ class PlainFit {
     double loss, slope;
   };
 
+  void descend(const std::int32_t* subset, const Start& start, std::int64_t max_iter);
   void take_null();
   bool evaluate();
   Gains gains() const;
