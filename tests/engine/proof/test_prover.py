@@ -253,8 +253,10 @@ def test_ctrl_c_tells_the_bound_so_far():
     def ask():
         raise KeyboardInterrupt
 
+    prover = Prover(hard_criterion())
+    incumbent = prover.prove(30, seconds=0.0).subset
     with pytest.raises(KeyboardInterrupt) as caught, asking(ask):
-        Prover(hard_criterion()).prove(30, seconds=60.0)
+        prover.prove(30, incumbent=incumbent, seconds=60.0)
     assert "no subset of 30 features" in caught.value.__notes__[0]
 
 

@@ -34,6 +34,9 @@ constexpr int kFewProducts = 3;
 // So many steps that should be the last, and are not, are left to the plain path to judge.
 constexpr int kMaxUntold = 3;
 
+// On even columns in units of their spread: slopes that rounding of the values turns into 1e-8 of a logit.
+constexpr double kHugeSlope = 1e8;
+
 // The plain path factorises a matrix of all unknowns: of more than these it takes too long.
 constexpr std::int64_t kMostUnknowns = 500;
 
@@ -155,6 +158,9 @@ class Fit {
     solve_newton(strict ? kExactLast : kRoughLast);
     const SoftmaxLoss::StepSpread found = spread(f_, step_.data(), probability_.data());
     if (!solved_) return false;
+    // Columns that make up one another leave their slopes to rounding, which then fits the rows.
+    const auto is_huge = [](double slope) { return std::abs(slope) > kHugeSlope; };
+    if (!wild_ && std::any_of(theta_.data(), theta_.data() + n_, is_huge)) return false;
     if (found.range <= (strict ? kSteady : kNearby)) return !drifting_;
     // The pace alone tells rows on their way to infinity: little left to gain is no proof.
     if (wild_ || (options_.exact && !drifting_)) return false;
