@@ -86,24 +86,26 @@ def count_instructions(job: str) -> int:
             *(sys.executable, "-m", "benchmarks.kernel_job", job),
         )
         listing = _run("callgrind_annotate", "--threshold=100", "--show-percs=no", str(counts))
-    return sum_of_object(listing, Path(_core.__file__).name)
+    return sum_of_object(listing, _core.__file__)
 
 
 def sum_of_object(listing: str, binary: str) -> int:
-    """Add up the lines of callgrind_annotate that end in the name of a binary.
+    """Add up the lines of callgrind_annotate that end in a binary's path.
+
+    The whole path, since scipy has a `_core` as well.
 
     Parameters
     ----------
     listing : str
         Its output: a count, then a function, then its binary in brackets.
     binary : str
-        File name.
+        Path of its file.
 
     Returns
     -------
     int
     """
-    lines = [line for line in listing.splitlines() if line.endswith(f"/{binary}]")]
+    lines = [line for line in listing.splitlines() if line.endswith(f"[{binary}]")]
     if not lines:
         raise SystemExit(f"kernel: valgrind saw nothing of {binary}; was the core loaded?")
     return sum(int(line.split()[0].replace(",", "")) for line in lines)

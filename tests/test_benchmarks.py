@@ -76,10 +76,11 @@ def test_the_parts_of_a_search_are_timed_and_the_engine_is_left_as_it_was(two_cl
 def test_instructions_are_those_of_one_binary():
     listing = (
         "1,000  ???:0x1 [/a/_core.so]\n2,500 chains.cpp:sweep [/a/_core.so]\n9 x.c:f [/a/libc.so]\n"
+        "70 ???:0x2 [/scipy/a/_core.so]\n"
     )
-    assert kernel.sum_of_object(listing, "_core.so") == 3500
-    with pytest.raises(SystemExit, match="saw nothing of other"):
-        kernel.sum_of_object(listing, "other.so")
+    assert kernel.sum_of_object(listing, "/a/_core.so") == 3500
+    with pytest.raises(SystemExit, match=r"saw nothing of /a/other\.so"):
+        kernel.sum_of_object(listing, "/a/other.so")
 
 
 def test_a_count_above_its_bound_says_what_to_do():
