@@ -97,6 +97,7 @@ class AnnealingResult:
     The candidates are the subsets at which the replicas ended, then the best that going uphill from
     them reaches: no swap of one feature raises its criterion value (not where the criterion is a
     function of yours). Where there are no more subsets than replicas, all of them follow instead.
+    Where a proof ended with a subset that is better than all of these, it is the last.
 
     Attributes
     ----------
@@ -142,6 +143,9 @@ class AnnealingResult:
     drift : float
         Largest relative difference between the criterion as updated swap by swap and as computed
         from scratch.
+    proof : Proof or None
+        Whether any subset of this size has a larger criterion value than the candidates; None where
+        no proof was asked for.
     n_replicas, size : int
         Number of replicas, and of features in the winner.
     best : int
@@ -165,6 +169,7 @@ class AnnealingResult:
     start_subsets: IntArray
     trace: Trace
     drift: float
+    proof: Proof | None = None
 
     def __repr__(self) -> str:
         return (

@@ -14,7 +14,15 @@ from safdr.cli.options import AnnealingOptions, ConstraintOptions
 # Of the estimator, but neither about annealing nor about constraints.
 OTHER_SETTINGS = {
     *("min_features", "max_features", "cv", "scoring", "rule", "estimator", "n_jobs"),
-    *("criterion", "pick", "random_state", "annealing", "constraints", "constraints__count_by"),
+    *(
+        "criterion",
+        "pick",
+        "prove",
+        "random_state",
+        "annealing",
+        "constraints",
+        "constraints__count_by",
+    ),
 }
 # What the command line calls otherwise, and what only it knows.
 OPTION_OF = {"groups": "group", "feature_cost": "cost"}

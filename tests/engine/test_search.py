@@ -51,6 +51,20 @@ def test_the_optimum_is_found_in_99_of_100_seeds_at_every_size(data):
         assert hits >= 99, f"size {size}: {hits} of 100"
 
 
+def test_a_proof_finds_what_one_short_replica_misses_and_annealing_does_not():
+    X, y = load_breast_cancer(return_X_y=True)
+    weak = AnnealingSettings(n_replicas=1, max_steps=1, n_batches=1, batch_fraction=1.0)
+    missed = 0
+    for seed in range(6):
+        proof = class_search(X, y, settings=weak, seed=seed).run(6, prove=1e6).proof
+        assert proof.optimal
+        short = class_search(X, y, settings=weak, seed=seed).run(6).criterion_values.max()
+        found = class_search(X, y, settings=QUIET, seed=seed).run(6).criterion_values.max()
+        missed += short < proof.value * (1 - 1e-9)
+        assert found == pytest.approx(proof.value, rel=1e-9)
+    assert missed >= 2
+
+
 @pytest.mark.parametrize("batch_draw", ["step", "proposal"])
 def test_with_batches_criterion_values_are_of_all_rows(two_classes, batch_draw):
     X, y = two_classes

@@ -16,7 +16,7 @@ SOON = 2.0
 SCRIPT = """
 import signal, sys, time
 import numpy as np
-from safdr import AnnealingSelector, Constraints, evaluate_subsets
+from safdr import Annealing, AnnealingSelector, Constraints, evaluate_subsets
 
 # It may be ignored where the tests run in the background.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -48,6 +48,7 @@ CASES = {
     ),
     "logistic fits": lambda: fits(15, *rows(300_000, 30)),
     "softmax search": lambda: search(20, *rows(60_000, 40, 10)),
+    "proof": lambda: search(30, *rows(400, 120), annealing=Annealing(n_replicas=1), prove=60.0),
 }
 work = CASES[sys.argv[1]]()
 print("started", flush=True)
@@ -60,7 +61,9 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize(("n_jobs", "wait"), [(1, 2.0), (2, 1.2)])
-@pytest.mark.parametrize("case", ["groups", "few rows", "costs", "logistic fits", "softmax search"])
+@pytest.mark.parametrize(
+    "case", ["groups", "few rows", "costs", "logistic fits", "softmax search", "proof"]
+)
 def test_ctrl_c_ends_it_within_a_second(tmp_path, case, n_jobs, wait):
     script = tmp_path / "work.py"
     script.write_text(SCRIPT)
@@ -81,4 +84,5 @@ def test_ctrl_c_ends_it_within_a_second(tmp_path, case, n_jobs, wait):
         process.kill()
     assert float(caught) - sent < SOON
     assert process.returncode == -signal.SIGINT
-    assert errors.rstrip().endswith("KeyboardInterrupt")
+    # A proof says in a note how far it got.
+    assert errors.partition("\nSo far: Not proven")[0].rstrip().endswith("KeyboardInterrupt")

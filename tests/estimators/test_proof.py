@@ -2,17 +2,27 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
+from fitting import assert_same_result
 from safdr import (
+    Annealing,
     AnnealingRegressorSelector,
+    AnnealingRegressorSelectorCV,
     AnnealingSelector,
+    AnnealingSelectorCV,
     Constraints,
     Moments,
     ParameterError,
     near_ties,
     prove,
 )
+
+# So little of it that the best subset is missed.
+WEAK = Annealing(n_replicas=1, max_steps=1, n_batches=1, batch_fraction=1.0)
+# No proof here takes a second; a slow machine may take any time.
+LONG = 1e6
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +122,108 @@ def test_one_class_is_refused(two_classes):
     X, _ = two_classes
     with pytest.raises(ValueError, match="2 or more classes"):
         prove(Moments.from_rows(X, np.zeros(len(X), dtype=int)), 3)
+
+
+# ---- Selectors ----------------------------------------------------------------------------------
+
+
+def missed(**more):
+    """A selector that misses the best six features, or would."""
+    X, y = load_breast_cancer(return_X_y=True)
+    return AnnealingSelector(6, annealing=WEAK, random_state=1, **more).fit(X, y)
+
+
+def test_without_a_proof_there_is_none(two_classes):
+    plain = AnnealingSelector(4, random_state=0).fit(*two_classes)
+    assert plain.proof_ is None
+    assert plain.result_.proof is None
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_selectors_prove_what_they_found(two_classes, moments, n_jobs):
+    plain = AnnealingSelector(4, random_state=0).fit(*two_classes)
+    proven = clone(plain).set_params(prove=LONG, n_jobs=n_jobs).fit(*two_classes)
+    assert proven.proof_.optimal
+    assert proven.proof_.value == pytest.approx(plain.result_.criterion_values.max(), rel=1e-12)
+    assert proven.proof_.subset.tolist() == prove(moments, 4).subset.tolist()
+    assert_same_result(proven.result_, plain.result_)
+    # A later fit without a proof does not keep it.
+    assert proven.set_params(prove=None).fit(*two_classes).proof_ is None
+
+
+def test_a_better_subset_joins_the_candidates():
+    plain, proven = missed(), missed(prove=LONG)
+    assert proven.proof_.value > 1.001 * plain.result_.criterion_values.max()
+    assert proven.result_.subsets[:-1].tolist() == plain.result_.subsets.tolist()
+    assert proven.result_.subsets[-1].tolist() == proven.proof_.subset.tolist()
+    assert proven.result_.criterion_values[-1] == proven.proof_.value
+    # Its loss is the smallest as well.
+    assert proven.subset_.tolist() == proven.proof_.subset.tolist()
+    assert proven.loss_ < plain.loss_
+
+
+def test_out_of_time_the_answer_is_that_without_a_proof():
+    plain, bounded = missed(), missed(prove=0)
+    assert not bounded.proof_.optimal
+    # It knows a better one; on another machine it might not.
+    assert bounded.proof_.value > bounded.result_.criterion_values.max()
+    assert_same_result(bounded.result_, plain.result_)
+    assert bounded.subset_.tolist() == plain.subset_.tolist()
+
+
+def test_the_loss_decides_whether_a_better_subset_wins(two_classes):
+    """On most tables some candidate has a smaller loss than the best one by the criterion."""
+    selector = AnnealingSelector(3, random_state=0, prove=LONG).fit(*two_classes)
+    result = selector.result_
+    assert selector.loss_ == result.losses.min()
+    assert selector.proof_.value >= selector.criterion_value_
+
+
+def test_regression_and_both_choices_of_the_size_are_proven(two_classes):
+    X, y = two_classes
+    for_size = {"max_features": 4, "random_state": 0, "prove": LONG}
+    outputs = np.column_stack([X[:, 0] + X[:, 3], X[:, 5] - X[:, 1] + y])
+    for selector in (
+        AnnealingSelectorCV(**for_size).fit(X, y),
+        AnnealingRegressorSelector(4, random_state=0, prove=LONG).fit(X, outputs),
+        AnnealingRegressorSelectorCV(**for_size).fit(X, outputs),
+    ):
+        assert selector.proof_.optimal
+        assert len(selector.proof_.subset) == selector.n_features_
+        assert selector.proof_.value == pytest.approx(selector.result_.criterion_values.max())
+
+
+def test_a_selector_chooses_the_size_by_few_enough_parameters():
+    assert len(AnnealingSelectorCV().get_params(deep=False)) <= 17
+
+
+def test_constraints_hold_for_the_proof(two_classes, moments):
+    limits = Constraints(always_include=7, never_include=[0, 1], at_most_one_of=[[2, 3]])
+    selector = AnnealingSelector(4, constraints=limits, random_state=0, prove=LONG)
+    proof = selector.fit(*two_classes).proof_
+    assert proof.subset.tolist() == prove(moments, 4, constraints=limits).subset.tolist()
+    assert 7 in proof.subset
+    assert not {0, 1} & set(proof.subset)
+    assert not {2, 3} <= set(proof.subset)
+
+
+def first_column(X, y):
+    raise AssertionError("refused before any search")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "parameter"),
+    [
+        ({"prove": -1.0}, "prove"),
+        ({"prove": True}, "prove"),
+        ({"prove": "10"}, "prove"),
+        ({"prove": np.inf}, "prove"),
+        ({"criterion": first_column}, "prove"),
+        ({"constraints": Constraints(groups=[[0, 1]])}, "groups"),
+    ],
+)
+@pytest.mark.parametrize("kind", [AnnealingSelector, AnnealingSelectorCV])
+def test_what_cannot_be_proven_is_refused_by_name(two_classes, kind, wrong, parameter):
+    with pytest.raises(ParameterError) as caught:
+        kind(**({"prove": 1.0} | wrong)).fit(*two_classes)
+    assert caught.value.parameter == parameter

@@ -26,7 +26,8 @@ from safdr._engine.batches import Noise, batch_criteria, batch_share
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack
 from safdr._engine.fits.fits import Fits, Fitter, fit_padded
-from safdr.result import AnnealingResult, Trace
+from safdr._engine.proof.prover import SAME, Prover
+from safdr.result import AnnealingResult, Proof, Trace
 
 # One replica has no spread; this many random subsets then stand in for it.
 MIN_SPREAD_SAMPLE = 50
@@ -75,8 +76,8 @@ class Search:
             None
         )
 
-    def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
-        """Search for the best subset of `size` features."""
+    def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
+        """Search for the best subset of `size` features, and prove it for so many seconds."""
         # As SeedSequence([seed, size]).spawn(3) makes them, in half the time.
         for_start, for_batches, for_chains = (
             np.random.SeedSequence([self.seed, size], spawn_key=(i,)) for i in range(3)
@@ -97,6 +98,12 @@ class Search:
         more, their_values = self._more_candidates(chains)
         subsets = _stacked(chains.subsets, more)
         values = np.concatenate([chains.values, their_values])
+        proof = None
+        if prove is not None:
+            proof = self._prove(size, subsets, values, prove, n_threads)
+            if is_better(proof, values):
+                subsets = _stacked(subsets, proof.subset[None])
+                values = np.append(values, proof.value)
         fits = self._fits(subsets, values, n_threads)
         return AnnealingResult(
             subsets=subsets,
@@ -112,6 +119,7 @@ class Search:
             start_subsets=start,
             trace=trace,
             drift=chains.drift,
+            proof=proof,
         )
 
     def prepare(self, size: int) -> Search:
@@ -198,6 +206,14 @@ class Search:
         best = np.argmax(values)
         return climbed[best : best + 1], values[best : best + 1]
 
+    def _prove(
+        self, size: int, subsets: IntArray, values: FloatArray, seconds: float, n_threads: int
+    ) -> Proof:
+        """Whether any subset is better than the best candidate."""
+        prover = Prover(self.criterion, self.constraints)
+        best = subsets[np.argmax(values)]
+        return prover.prove(size, incumbent=best, seconds=seconds, n_threads=n_threads)
+
     def _fits(self, subsets: IntArray, values: FloatArray, n_threads: int) -> Fits:
         """Models on the candidates; without a fitter the criterion itself is what counts."""
         if self.fitter is None:
@@ -267,6 +283,15 @@ class Search:
         """Rows of each class."""
         assert self.noise is not None
         return np.bincount(self.noise.strata)
+
+
+def is_better(proof: Proof, values: FloatArray) -> bool:
+    """Whether a proof knows a better subset than the candidates.
+
+    Out of time, what it knows depends on the speed of the machine; so that is not asked.
+    """
+    best = float(values.max())
+    return proof.optimal and proof.value > best + SAME * abs(best)
 
 
 def _check_finite(values: FloatArray) -> None:

@@ -13,13 +13,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.search import Search
+from safdr._engine.constraints import AllowedSubsets
 from safdr._estimators.feature_groups import feature_groups, measure_subsets, random_subsets
-from safdr._estimators.parameters import PARAMETER_OBJECTS, Annealing, Constraints, check_values
+from safdr._estimators.parameters import (
+    PARAMETER_OBJECTS,
+    Annealing,
+    Constraints,
+    as_float,
+    check_values,
+    n_workers,
+)
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.training_data import ClassData, MeasuredData, TrainingData
 from safdr._estimators.validation import SeenColumns, warn_if_separated
-from safdr.result import AnnealingResult, FeatureGroups
+from safdr.result import FeatureGroups
 
 
 def final_model_has(method: str) -> Callable[[Any], bool]:
@@ -38,6 +45,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     _task: ClassVar[type[TrainingData]]
     annealing: Annealing | None
     constraints: Constraints | None
+    n_jobs: int | None
     n_features_: int
     support_: NDArray[np.bool_]
 
@@ -86,11 +94,17 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     # ---- What a fit leaves behind -----------------------------------------------------------
 
-    def _set_result(
-        self, plan: SearchPlan, data: TrainingData, search: Search, result: AnnealingResult
+    def _search(
+        self, plan: SearchPlan, data: TrainingData, allowed: AllowedSubsets, size: int, seed: int
     ) -> None:
-        """Take over what the search found, and fit the final model to it."""
+        """Search usable rows at the chosen size, and fit the final model to what was found."""
+        n_jobs = n_workers(self.n_jobs)
+        search = plan.search(data, allowed, plan.cost(self), seed, n_jobs)
+        seconds = None if plan.prove is None else as_float(plan.prove)
+        result = search.run(size, n_threads=n_jobs, prove=seconds)
+        self.n_features_ = size
         self.result_ = result
+        self.proof_ = result.proof
         self.subset_: IntArray = result.subset
         self.support_ = np.zeros(data.X.shape[1], dtype=bool)
         self.support_[self.subset_] = True

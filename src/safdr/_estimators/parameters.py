@@ -254,6 +254,7 @@ SELECTOR_CONSTRAINTS: dict[str, Any] = {
     "cost_strength": [Number(0, None, closed="left")],
     "class_weight": [None, dict, StrOptions({"balanced"})],
     "ridge": [Number(1e-12, LARGEST_RIDGE, closed="both")],
+    "prove": [None, Number(0, None, closed="left")],
     "n_jobs": [None, WholeNumber(-MOST_JOBS, -1), WholeNumber(1, MOST_JOBS)],
     "random_state": [None, WholeNumber(0, 2**32 - 1), np.random.RandomState],
 }

@@ -12,6 +12,7 @@ from safdr._engine.annealing.function_chains import Evaluate
 from safdr._engine.arrays import FloatArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.fits.fits import Fitter
+from safdr._engine.proof.prover import check_provable
 from safdr._engine.search import Search
 from safdr._estimators.feature_names import FeatureSpec
 from safdr._estimators.parameters import LARGEST_COST, Annealing, Constraints, settings_of
@@ -44,6 +45,7 @@ class SearchPlan:
     cost_strength: float = 1.0
     class_weight: Any = None
     ridge: float = 1e-6
+    prove: float | None = None
 
     @classmethod
     def of(cls, selector: Any) -> Self:
@@ -119,6 +121,19 @@ class SearchPlan:
                     other=task.wrong_model_word,
                     model=model,
                 )
+
+    def check_proof(self, allowed: AllowedSubsets) -> None:
+        """Refuse a proof where there are no bounds, before any search."""
+        if self.prove is None:
+            return
+        if self.criterion is not None:
+            raise ParameterError(
+                "prove",
+                "must be None with a {criterion} of your own: a proof needs bounds on the values "
+                "of all subsets, which only the built-in criterion has. Leave {prove} or "
+                "{criterion} out.",
+            )
+        check_provable(allowed)
 
     # ---- The search -------------------------------------------------------------------------
 

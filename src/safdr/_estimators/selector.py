@@ -23,7 +23,6 @@ from safdr._estimators.parameters import (
     Constraints,
     Number,
     WholeNumber,
-    n_workers,
     seed_from,
 )
 from safdr._estimators.plan import SearchPlan
@@ -38,7 +37,6 @@ class _FixedSizeSelector(AnnealingSelectorBase):
     """A selector that is told how many features to choose."""
 
     n_features_to_select: int | float | None
-    n_jobs: int | None
     random_state: Any
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -67,11 +65,9 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         plan.check_models(self._task)
         data = self._task.validate(self, X, y, sample_weight).usable(plan.class_weight)
         allowed = plan.allowed(self)
+        plan.check_proof(allowed)
         size = self._size(plan, allowed)
-        seed, n_jobs = seed_from(self.random_state), n_workers(self.n_jobs)
-        search = plan.search(data, allowed, plan.cost(self), seed, n_jobs)
-        self._set_result(plan, data, search, search.run(size, n_threads=n_jobs))
-        self.n_features_ = size
+        self._search(plan, data, allowed, size, seed_from(self.random_state))
         return self
 
     def _size(self, plan: SearchPlan, allowed: AllowedSubsets) -> int:
@@ -191,10 +187,18 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         Where a subset is large against the number of rows (a quarter, say), a larger ridge, 0.01 to
         0.1, keeps the criterion from rewarding chance.
 
+    prove : float, default=None
+        Seconds in which to prove, after annealing, that no subset of this size has a larger
+        criterion value; what came of it is `proof_`. None does without. A better subset, where the
+        proof ends with one, joins the candidates; the loss chooses among them as ever. Out of time
+        nothing joins: the answer is that of ``prove=None``, with a bound. So the time limit decides
+        whether there is a proof, and nothing else can make two answers differ. Groups of several
+        columns, and a `criterion` of your own, can't be proven.
+
     n_jobs : int, default=None
-        Number of threads over replicas; where `criterion` or `estimator` are given, number of
-        subsets that are evaluated at the same time, through joblib. None means 1 unless in a
-        `joblib.parallel_config`, -1 all processors. The answer does not depend on it.
+        Number of threads over replicas, and of the proof; where `criterion` or `estimator` are
+        given, number of subsets that are evaluated at the same time, through joblib. None means 1
+        unless in a `joblib.parallel_config`, -1 all processors. The answer does not depend on it.
 
     random_state : int, RandomState instance or None, default=None
         Source of randomness. The same int gives the same answer.
@@ -225,6 +229,11 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
 
     result_ : AnnealingResult
         All replicas: their subsets, criterion values and losses, and how the annealing went.
+
+    proof_ : Proof or None
+        Whether any subset of this size has a larger criterion value on the training rows than the
+        candidates, of which `subset_` has the smallest loss: its own value may be smaller. None
+        unless `prove` is given.
 
     feature_groups_ : FeatureGroups
         What counts as one feature: groups of columns, and columns of their own.
@@ -280,6 +289,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         cost_strength: float = 1.0,
         class_weight: Any = None,
         ridge: float = 1e-6,
+        prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -293,6 +303,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         self.cost_strength = cost_strength
         self.class_weight = class_weight
         self.ridge = ridge
+        self.prove = prove
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -320,7 +331,7 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         None is the estimator in `criterion`, if it is one; else the least-squares model, as a
         `sklearn.linear_model.LinearRegression`.
 
-    annealing, constraints, pick, feature_cost, cost_strength, ridge
+    annealing, constraints, pick, feature_cost, cost_strength, ridge, prove
         As in `AnnealingSelector`.
 
     n_jobs, random_state
@@ -338,7 +349,7 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
     estimator_ : regressor
         The model on the chosen features, in the order of `subset_`.
 
-    support_, subset_, n_features_, result_, n_features_in_, feature_names_in_
+    support_, subset_, n_features_, result_, proof_, n_features_in_, feature_names_in_
         As in `AnnealingSelector`.
 
     See Also
@@ -372,6 +383,7 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         feature_cost: Any = None,
         cost_strength: float = 1.0,
         ridge: float = 1e-6,
+        prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -384,5 +396,6 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         self.feature_cost = feature_cost
         self.cost_strength = cost_strength
         self.ridge = ridge
+        self.prove = prove
         self.n_jobs = n_jobs
         self.random_state = random_state

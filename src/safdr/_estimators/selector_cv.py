@@ -41,7 +41,6 @@ from safdr._estimators.parameters import (
     Annealing,
     Constraints,
     WholeNumber,
-    n_workers,
     seed_from,
 )
 from safdr._estimators.plan import SearchPlan
@@ -69,7 +68,6 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
     cv: Any
     scoring: str | Callable[..., float] | None
     rule: str | Callable[[dict[str, Any]], int]
-    n_jobs: int | None
     random_state: Any
 
     @with_callbacks
@@ -90,8 +88,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row in the search and in the model: 0, which leaves it out, or at least
-            1e-10 of the largest. The scorer gets weights only by
-            metadata routing, and then must say whether it wants them, for example
+            1e-10 of the largest. The scorer gets weights only by metadata routing, if it asks:
             ``scoring=get_scorer("roc_auc").set_score_request(sample_weight=True)``.
 
         **params : dict
@@ -108,6 +105,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         data = self._task.validate(self, X, y, sample_weight)
         usable = data.usable(plan.class_weight)
         allowed, cost = plan.allowed(self), plan.cost(self)
+        plan.check_proof(allowed)
         seed = seed_from(self.random_state)
         sizes = self._sizes(plan, allowed)
         splits = splits_of_data(self.cv, data, seed, splitter_params)
@@ -126,10 +124,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
 
         step = progress.subcontext(task_name="refit")
         step.call_on_fit_task_begin(estimator=self)
-        n_jobs = n_workers(self.n_jobs)
-        search = plan.search(usable, allowed, cost, seed, n_jobs)
-        result = search.run(self.n_features_, n_threads=n_jobs)
-        self._set_result(plan, usable, search, result)
+        self._search(plan, usable, allowed, self.n_features_, seed)
         step.call_on_fit_task_end(estimator=self)
         progress.call_on_fit_task_end(estimator=self)
         return self
@@ -291,9 +286,8 @@ class AnnealingSelectorCV(_CrossValidatedSelector, ClassSelectorBase):
         `max_features` above the number of features is lowered to that, with a warning.
 
     cv : int, cross-validation generator or iterable, default=None
-        How to split the rows. None is the paper's way: 5 stratified random splits, three quarters
-        of the rows for training and one quarter for testing. An int is the number of stratified
-        folds.
+        How to split the rows. None is the paper's way: 5 stratified random splits, a quarter of
+        the rows for testing. An int is the number of stratified folds.
 
     scoring : str or callable, default=None
         What to score the models by; None is the area under the ROC curve, for more than two classes
@@ -313,8 +307,9 @@ class AnnealingSelectorCV(_CrossValidatedSelector, ClassSelectorBase):
         - a callable gets `cv_results_` and returns the index of the size in it.
 
     annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, \
-class_weight, ridge
-        As in `AnnealingSelector`. "balanced" weights are those of the training rows of each fold.
+class_weight, ridge, prove
+        As in `AnnealingSelector`. "balanced" weights are those of the training rows of each fold;
+        what is proven is the search on all rows.
 
     n_jobs : int, default=None
         How many pairs of fold and size are searched at the same time, through joblib: in threads
@@ -349,8 +344,8 @@ class_weight, ridge
     scorer_name_ : str
         What the scores are, for labels: "ROC AUC" by default.
 
-    support_, subset_, criterion_value_, loss_, cross_entropy_, estimator_, result_, classes_, \
-n_features_in_, feature_names_in_
+    support_, subset_, criterion_value_, loss_, cross_entropy_, estimator_, result_, proof_, \
+classes_, n_features_in_, feature_names_in_
         Of the search on all rows, as in `AnnealingSelector`.
 
     See Also
@@ -390,6 +385,7 @@ n_features_in_, feature_names_in_
         cost_strength: float = 1.0,
         class_weight: Any = None,
         ridge: float = 1e-6,
+        prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -407,6 +403,7 @@ n_features_in_, feature_names_in_
         self.cost_strength = cost_strength
         self.class_weight = class_weight
         self.ridge = ridge
+        self.prove = prove
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -430,7 +427,7 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
     scoring : str or callable, default=None
         What to score the models by; None is R².
 
-    annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, ridge
+    annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, ridge, prove
         As in `AnnealingRegressorSelector`.
 
     Attributes
@@ -441,7 +438,7 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
     n_features_, n_features_by_rule_, threshold_, n_splits_, scorer_name_
         As in `AnnealingSelectorCV`.
 
-    support_, subset_, criterion_value_, loss_, estimator_, result_, n_features_in_, \
+    support_, subset_, criterion_value_, loss_, estimator_, result_, proof_, n_features_in_, \
 feature_names_in_
         Of the search on all rows, as in `AnnealingRegressorSelector`.
 
@@ -480,6 +477,7 @@ feature_names_in_
         feature_cost: Any = None,
         cost_strength: float = 1.0,
         ridge: float = 1e-6,
+        prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -496,5 +494,6 @@ feature_names_in_
         self.feature_cost = feature_cost
         self.cost_strength = cost_strength
         self.ridge = ridge
+        self.prove = prove
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -45,12 +45,7 @@ class Prover:
         self.allowed = (
             AllowedSubsets.without_limits(criterion.n_features) if allowed is None else allowed
         )
-        if not self.allowed.swaps_alone:
-            raise ParameterError(
-                "groups",
-                "of several columns can't be proven: the bounds are of single columns. Leave "
-                "{groups} out, or prove without them.",
-            )
+        check_provable(self.allowed)
         self._lean = self.allowed.without(criterion.redundant)
         self._roots: dict[bool, Root] = {}
 
@@ -176,6 +171,16 @@ class Prover:
         counts = np.bincount(subsets[near].ravel(), minlength=self.criterion.n_features)
         listed = near[:at_most]
         return NearTies(subsets[listed], values[listed], len(near), False, counts)
+
+
+def check_provable(allowed: AllowedSubsets) -> None:
+    """Refuse feature groups, which the bounds are not of."""
+    if not allowed.swaps_alone:
+        raise ParameterError(
+            "groups",
+            "of several columns can't be proven: the bounds are of single columns. Do without "
+            "{groups}, or without a proof.",
+        )
 
 
 def _gap(value: float, upper_bound: float) -> float:
