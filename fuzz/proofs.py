@@ -19,21 +19,23 @@ def check(rng: np.random.Generator) -> None:
     """Prove one size of a random problem, and list what comes near."""
     moments, ridge = random_problem(rng)
     constraints, limits = random_constraints(rng, moments.n_features)
+    limits["cost"] = random_costs(rng, moments.n_features)
     size = int(rng.integers(1, moments.n_features + 1))
     rank = AllowedSubsets.make(
         moments.n_features,
         always_include=limits["include"],
         never_include=limits["exclude"],
         at_most_one_of=limits["rivals"],
-    ).rank()
+    ).rank(limits["cost"])
     criterion = moments._criterion(ridge, rank)
     values = _values(criterion, size, limits)
-    given = {"constraints": constraints, "ridge": ridge}
+    given = {"constraints": constraints, "feature_cost": limits["cost"], "ridge": ridge}
     if not values:
         _check_refused(moments, size, given)
         return
-    check_proof(prove(moments, size, **given), values, criterion)
-    check_ties(rng, moments, size, given, values)
+    scale = abs(max(values.values())) + np.abs(limits["cost"]).sum()
+    check_proof(prove(moments, size, **given), values, criterion, scale)
+    check_ties(rng, moments, size, given, values, scale)
 
 
 def _values(criterion, size, limits) -> dict[tuple[int, ...], float]:
@@ -52,23 +54,24 @@ def _check_refused(moments, size, given) -> None:
     assert caught.value.parameter == "size"
 
 
-def check_proof(proof, values, criterion) -> None:
+def check_proof(proof, values, criterion, scale) -> None:
     """Raise where a claim is wrong, or missing where the ridge leaves room for one."""
     best = max(values.values())
     what = f"{proof} {proof.subset.tolist()}; the best is {best!r}"
-    same = SAME if criterion.ridge >= 1e-6 else SAME_WITHOUT_RIDGE
+    share = SAME if criterion.ridge >= 1e-6 else SAME_WITHOUT_RIDGE
+    same = share * scale
     assert tuple(proof.subset.tolist()) in values, what
-    assert best * (1 - same) <= proof.upper_bound, what
-    assert proof.value <= best * (1 + same), what
+    assert best - same <= proof.upper_bound, what
+    assert proof.value <= best + same, what
     assert proof.optimal or criterion.ridge < 1e-6, what
     if proof.optimal:
-        assert proof.value >= best * (1 - min(same, 1e-6)), what
+        assert proof.value >= best - min(share, 1e-6) * scale, what
         for top in (set(s) for s, v in values.items() if v == best):
             assert set(proof.must_include.tolist()) <= top, what
             assert not set(proof.never_useful.tolist()) & top, what
 
 
-def check_ties(rng, moments, size, given, values) -> None:
+def check_ties(rng, moments, size, given, values, scale) -> None:
     """Raise where the list or a count is not that of all subsets."""
     within = float(rng.choice([0.0, 0.01, 0.05, 0.3]))
     at_most = int(rng.choice([1, 7, 100_000]))
@@ -77,14 +80,14 @@ def check_ties(rng, moments, size, given, values) -> None:
         assert given["ridge"] < 1e-6
         return
     # Those at the very edge may be in or out.
-    same = SAME if given["ridge"] >= 1e-6 else SAME_WITHOUT_RIDGE
-    surely, maybe = (near_best(values, within + margin) for margin in (-same, same))
+    same = scale * (SAME if given["ridge"] >= 1e-6 else SAME_WITHOUT_RIDGE)
+    surely, maybe = (near_best(values, within, margin) for margin in (-same, same))
     what = f"{within=} {ties.n_total=}, should be {len(surely)} to {len(maybe)}"
     assert len(surely) <= ties.n_total <= len(maybe), what
     listed = [tuple(subset) for subset in ties.subsets.tolist()]
     assert len(set(listed)) == len(listed) == min(at_most, ties.n_total), what
     assert set(listed) <= set(maybe), what
-    assert np.allclose(ties.values, [values[s] for s in listed], rtol=same, atol=0)
+    assert np.allclose(ties.values, [values[s] for s in listed], rtol=0, atol=same)
     assert (np.diff(ties.values) <= 0).all()
     if len(surely) == len(maybe):
         counts = np.bincount(np.array(list(maybe)).ravel(), minlength=moments.n_features)
@@ -121,6 +124,14 @@ def random_constraints(rng, n_features) -> tuple[Constraints | None, dict]:
         at_most_one_of=limits["rivals"],
     )
     return constraints, limits
+
+
+def random_costs(rng, n_features) -> np.ndarray:
+    """Mostly none; else small or large ones, bonuses too, or the same for all."""
+    if rng.random() < 0.6:
+        return np.zeros(n_features)
+    kinds = rng.exponential(size=n_features), rng.normal(size=n_features), np.ones(n_features)
+    return kinds[rng.integers(3)] * rng.choice([1e-3, 0.1, 1.0, 1e4])
 
 
 # ---- Columns ------------------------------------------------------------------------------------

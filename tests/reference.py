@@ -152,8 +152,8 @@ class Independent:
         return own > self._tol or own >= 0.5 * A[j, j]
 
 
-def all_values(A, D, size, *, tol, include=(), exclude=(), rivals=()):
-    """Criterion value of each allowed subset of a size.
+def all_values(A, D, size, *, tol, include=(), exclude=(), rivals=(), cost=None):
+    """Criterion value of each allowed subset of a size, less its cost.
 
     Those with collinear features count only where there are no others.
     """
@@ -169,6 +169,8 @@ def all_values(A, D, size, *, tol, include=(), exclude=(), rivals=()):
     members = np.array(subsets)
     blocks = A[members[:, :, None], members[:, None, :]]
     values = np.sum(D[members] * np.linalg.solve(blocks, D[members]), axis=(1, 2))
+    if cost is not None:
+        values -= np.asarray(cost)[members].sum(axis=1)
     own = 1.0 / np.diagonal(np.linalg.inv(blocks), axis1=1, axis2=2)
     # Where each has variance of its own beside all others, any order will do.
     plain = (own > tol).all(axis=1)
@@ -178,7 +180,7 @@ def all_values(A, D, size, *, tol, include=(), exclude=(), rivals=()):
     return {s: found[s] for s in counting or subsets}
 
 
-def near_best(values, within):
-    """Subsets whose value is within a share of the best."""
+def near_best(values, within, margin=0.0):
+    """Subsets whose value is within a share of the best, and a margin."""
     best = max(values.values())
-    return {s: v for s, v in values.items() if v >= (1 - within) * best}
+    return {s: v for s, v in values.items() if v >= best - within * abs(best) - margin}

@@ -425,6 +425,9 @@ def explore_subsets(
     delta: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
+    cost: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
     conflicts: Annotated[
         NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ]

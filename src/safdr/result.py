@@ -236,12 +236,13 @@ class Proof:
     optimal : bool
         Whether no allowed subset of this size has a larger criterion value, rounding included.
     value : float
-        Criterion value of `subset`, the best one known.
+        Criterion value of `subset`, the best one known, less its cost.
     upper_bound : float
         What no allowed subset of this size exceeds: `value` where it is proven; infinite where
         features are so collinear that rounding leaves no bound.
     gap : float
-        ``upper_bound / value - 1``: no subset is better by more than this share.
+        ``upper_bound / value - 1``: no subset is better by more than this share. Infinite where the
+        value is not positive, as costs can make it, and below the bound.
     subset : ndarray of int
         Sorted features.
     n_nodes : int
@@ -271,8 +272,13 @@ class Proof:
                 f"Proven: no subset of {size} features has a larger criterion value on the "
                 f"training rows than {self.value:.6g}."
             )
-        if not np.isfinite(self.gap):
+        if not np.isfinite(self.upper_bound):
             return f"Not proven, and no bound is known for subsets of {size} features."
+        if not np.isfinite(self.gap):
+            return (
+                f"Not proven: no subset of {size} features has a criterion value on the training "
+                f"rows above {self.upper_bound:.6g}; {self.value:.6g} is known."
+            )
         return (
             f"Not proven: no subset of {size} features has a criterion value on the training rows "
             f"more than {100 * self.gap:.2g} % above {self.value:.6g}."

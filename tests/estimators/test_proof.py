@@ -98,6 +98,8 @@ def test_labels_among_the_features(two_classes):
         ({"at_most": 0}, "at_most"),
         ({"time_limit": -1.0}, "time_limit"),
         ({"ridge": 0.0}, "ridge"),
+        ({"feature_cost": [1.0, 2.0]}, "feature_cost"),
+        ({"feature_cost": {3: 1.0}, "cost_strength": -1.0}, "cost_strength"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"moments": np.eye(3)}, "moments"),
         ({"constraints": {"never_include": [0]}}, "constraints"),
@@ -205,6 +207,17 @@ def test_constraints_hold_for_the_proof(two_classes, moments):
     assert 7 in proof.subset
     assert not {0, 1} & set(proof.subset)
     assert not {2, 3} <= set(proof.subset)
+
+
+def test_costs_hold_for_the_proof(two_classes, moments):
+    costs = {"feature_cost": {1: 1.0, 3: 2.0}, "cost_strength": 0.05}
+    selector = AnnealingSelector(4, random_state=0, prove=LONG, **costs).fit(*two_classes)
+    proof = selector.proof_
+    assert proof.optimal
+    assert proof.subset.tolist() == prove(moments, 4, **costs).subset.tolist()
+    assert proof.subset.tolist() != prove(moments, 4).subset.tolist()
+    assert proof.value == pytest.approx(selector.result_.criterion_values.max(), rel=1e-12)
+    assert near_ties(moments, 4, **costs).values[0] == proof.value
 
 
 def first_column(X, y):

@@ -351,9 +351,9 @@ auto as_arrays(const std::vector<safdr::ProofReport>& reports, std::size_t size,
 auto explore_subsets(Matrix<const double> A, Matrix<const double> D, Vector<const std::int32_t> included,
                      Vector<const std::int32_t> free, Matrix<const double> inverse, Matrix<const double> coefficients,
                      Matrix<const double> schur, Matrix<const double> rest, Vector<const double> delta,
-                     Conflicts conflicts, Bytes nodes, Vector<const double> bounds, double all, double value,
-                     std::int64_t size, double threshold, double slack, double collinear_tol, bool improve,
-                     std::int64_t at_most, std::int64_t n_steps, double seconds, std::int64_t n_threads) {
+                     Vector<const double> cost, Conflicts conflicts, Bytes nodes, Vector<const double> bounds,
+                     double all, double value, std::int64_t size, double threshold, double slack, double collinear_tol,
+                     bool improve, std::int64_t at_most, std::int64_t n_steps, double seconds, std::int64_t n_threads) {
   const safdr::ProofRoot root{as_criterion(A, D),
                               included.data(),
                               free.data(),
@@ -366,6 +366,8 @@ auto explore_subsets(Matrix<const double> A, Matrix<const double> D, Vector<cons
                               all,
                               value,
                               delta.data(),
+                              cost.data(),
+                              std::any_of(cost.data(), cost.data() + cost.shape(0), [](double c) { return c != 0.0; }),
                               data_of(conflicts)};
   const safdr::ProofOptions options{size,    threshold, slack,   collinear_tol, improve,
                                     at_most, n_steps,   seconds, n_threads};
@@ -420,9 +422,9 @@ NB_MODULE(_core, m) {
         nb::kw_only(), "max_iter"_a, "tol"_a, "exact"_a, "best_only"_a, "n_threads"_a,
         "Fit a softmax model to each subset. Returns the same as fit_logistic.");
   m.def("explore_subsets", &explore_subsets, "A"_a, "D"_a, "included"_a, "free"_a, "inverse"_a, "coefficients"_a,
-        "schur"_a, "rest"_a, "delta"_a, "conflicts"_a.none(), "nodes"_a, "bounds"_a, nb::kw_only(), "all"_a, "value"_a,
-        "size"_a, "threshold"_a, "slack"_a, "collinear_tol"_a, "improve"_a, "at_most"_a, "n_steps"_a, "seconds"_a,
-        "n_threads"_a,
+        "schur"_a, "rest"_a, "delta"_a, "cost"_a, "conflicts"_a.none(), "nodes"_a, "bounds"_a, nb::kw_only(), "all"_a,
+        "value"_a, "size"_a, "threshold"_a, "slack"_a, "collinear_tol"_a, "improve"_a, "at_most"_a, "n_steps"_a,
+        "seconds"_a, "n_threads"_a,
         "Branch and bound from each of some nodes: a row of 1 (in), -1 (out), 0 (free) over the free features.\n\n"
         "Returns subsets above the threshold and their values (the best of each node, unsorted), in how many each\n"
         "feature is, how many there were, steps, the nodes left open, and their bounds.");

@@ -210,7 +210,7 @@ class Search:
         self, size: int, subsets: IntArray, values: FloatArray, seconds: float, n_threads: int
     ) -> Proof:
         """Whether any subset is better than the best candidate."""
-        prover = Prover(self.criterion, self.constraints)
+        prover = Prover(self.criterion, self.constraints, self.cost)
         best = subsets[np.argmax(values)]
         return prover.prove(size, incumbent=best, seconds=seconds, n_threads=n_threads)
 

@@ -19,6 +19,7 @@ from safdr._estimators.parameters import (
     check_values,
     n_workers,
 )
+from safdr._estimators.plan import SearchPlan
 from safdr.errors import ParameterError
 from safdr.result import NearTies, Proof
 
@@ -29,6 +30,8 @@ SHARED: dict[str, Any] = {
     "moments": [Moments],
     "size": [WholeNumber(1)],
     "constraints": SELECTOR_CONSTRAINTS["constraints"],
+    "feature_cost": SELECTOR_CONSTRAINTS["feature_cost"],
+    "cost_strength": SELECTOR_CONSTRAINTS["cost_strength"],
     "ridge": SELECTOR_CONSTRAINTS["ridge"],
     "time_limit": [Number(0, None, closed="left")],
     "n_jobs": SELECTOR_CONSTRAINTS["n_jobs"],
@@ -41,6 +44,8 @@ def prove(
     *,
     incumbent: Any = None,
     constraints: Constraints | None = None,
+    feature_cost: Any = None,
+    cost_strength: float = 1.0,
     ridge: float = 1e-6,
     time_limit: float = 10.0,
     n_jobs: int | None = None,
@@ -68,7 +73,7 @@ def prove(
         Whatever they say, a subset with collinear features is not allowed where there are others,
         as in `AnnealingSelector`.
 
-    ridge : float, default=1e-6
+    feature_cost, cost_strength, ridge
         As in `AnnealingSelector`.
 
     time_limit : float, default=10.0
@@ -98,12 +103,14 @@ def prove(
         "moments": moments,
         "size": size,
         "constraints": constraints,
+        "feature_cost": feature_cost,
+        "cost_strength": cost_strength,
         "ridge": ridge,
         "time_limit": time_limit,
         "n_jobs": n_jobs,
     }
     check_values("prove", values, SHARED)
-    features, prover = _prover(moments, size, constraints, ridge)
+    features, prover = _prover(values)
     return prover.prove(
         int(size),
         incumbent=_incumbent(incumbent, int(size), features, prover.allowed),
@@ -119,6 +126,8 @@ def near_ties(
     within: float = 0.01,
     at_most: int = 1000,
     constraints: Constraints | None = None,
+    feature_cost: Any = None,
+    cost_strength: float = 1.0,
     ridge: float = 1e-6,
     time_limit: float = 10.0,
     n_jobs: int | None = None,
@@ -134,12 +143,13 @@ def near_ties(
         Number of features.
 
     within : float, default=0.01
-        How near: a share of the best value, from 0 to below 1.
+        How near: a share of the best value (of its size, where costs make it negative), from 0 to
+        below 1.
 
     at_most : int, default=1000
         How many to list, the best first; all are counted.
 
-    constraints, ridge, n_jobs
+    constraints, feature_cost, cost_strength, ridge, n_jobs
         As in `prove`.
 
     time_limit : float, default=10.0
@@ -168,6 +178,8 @@ def near_ties(
         "within": within,
         "at_most": at_most,
         "constraints": constraints,
+        "feature_cost": feature_cost,
+        "cost_strength": cost_strength,
         "ridge": ridge,
         "time_limit": time_limit,
         "n_jobs": n_jobs,
@@ -177,7 +189,7 @@ def near_ties(
         "at_most": [WholeNumber(1, MOST_LISTED)],
     }
     check_values("near_ties", values, SHARED | allowed)
-    _, prover = _prover(moments, size, constraints, ridge)
+    _, prover = _prover(values)
     return prover.near_ties(
         int(size),
         within=float(within),
@@ -187,22 +199,31 @@ def near_ties(
     )
 
 
-def _prover(
-    moments: Moments, size: Any, constraints: Constraints | None, ridge: Any
-) -> tuple[FeatureSpec, Prover]:
-    """The features and the prepared criterion, of moments and parameters that are checked."""
-    limits = Constraints() if constraints is None else constraints
-    names = None if moments.feature_names is None else np.array(moments.feature_names, dtype=object)
-    features = FeatureSpec(moments.n_features, names, limits.groups)
-    allowed = features.allowed(limits)
-    if size > moments.n_features:
+def _prover(values: dict[str, Any]) -> tuple[FeatureSpec, Prover]:
+    """The features and the criterion, of parameters that are checked."""
+    moments = values["moments"]
+    seen = _SeenColumns(moments)
+    names = ("constraints", "feature_cost", "cost_strength", "ridge")
+    plan = SearchPlan(**{name: values[name] for name in names})
+    allowed, cost = plan.allowed(seen), plan.cost(seen)
+    if values["size"] > moments.n_features:
         raise ParameterError(
             "size",
             "must be from 1 to {most}, the number of features of {moments}; got {size}.",
             most=moments.n_features,
-            size=size,
+            size=values["size"],
         )
-    return features, Prover(moments._criterion(float(ridge), allowed.rank()), allowed)
+    criterion = moments._criterion(float(plan.ridge), allowed.rank(cost))
+    return plan.features(seen), Prover(criterion, allowed, cost)
+
+
+class _SeenColumns:
+    """The columns that moments are of, as a plan asks for them."""
+
+    def __init__(self, moments: Moments) -> None:
+        self.n_features_in_ = moments.n_features
+        if moments.feature_names is not None:
+            self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
 
 
 def _incumbent(

@@ -126,6 +126,58 @@ def test_constraints_are_kept(seed):
         assert {tuple(s) for s in ties.subsets.tolist()} == set(near_best(values, 0.1))
 
 
+@pytest.mark.parametrize("kind", ["small", "large", "bonuses", "the same", "one"])
+@pytest.mark.parametrize("seed", range(3))
+def test_costs_are_taken_off(seed, kind):
+    rng = np.random.default_rng(seed)
+    criterion = random_criterion(rng, 10, 1 + seed % 2, copies=seed)
+    cost = {
+        "small": 0.1 * rng.random(10),
+        "large": 100.0 * rng.random(10),
+        "bonuses": rng.normal(size=10),
+        "the same": np.full(10, 3.0),
+        "one": np.eye(10)[3],
+    }[kind]
+    limits = {"include": [2], "rivals": [[0, 1, 3]], "cost": cost}
+    allowed = AllowedSubsets.make(10, always_include=[2], at_most_one_of=[[0, 1, 3]])
+    prover = Prover(criterion, allowed, cost)
+    for size in range(1, 9):
+        values, proof = values_of(criterion, size, **limits), prover.prove(size)
+        best = max(values, key=values.get)
+        assert proof.optimal
+        assert proof.value == pytest.approx(values[best], rel=1e-9)
+        assert values[tuple(proof.subset)] == pytest.approx(values[best], rel=1e-9)
+        assert set(proof.must_include) <= set(best)
+        assert not set(proof.never_useful) & set(best)
+        ties = prover.near_ties(size, within=0.1, at_most=1000)
+        assert {tuple(s) for s in ties.subsets.tolist()} == set(near_best(values, 0.1))
+
+
+@pytest.mark.parametrize("strength", [0.01, 1.0, 100.0])
+def test_bounds_with_costs_hold_at_every_step(rng, monkeypatch, strength):
+    """What is left open after one step, or two, is never below the best."""
+    monkeypatch.setattr(rounds, "FIRST_STEPS", 1)
+    monkeypatch.setattr(rounds, "MORE_STEPS", 1)
+    for _ in range(10):
+        criterion = random_criterion(rng, 9)
+        cost = strength * rng.normal(size=9)
+        prover = Prover(criterion, cost=cost)
+        values = values_of(criterion, 4, cost=cost)
+        search = prover._started(4, None)
+        search.threshold = -np.inf
+        for _ in range(8):
+            assert search.upper_bound >= max(values.values()) - 1e-9 * strength
+            if not search.is_done:
+                search._round(1, 60.0, 1)
+
+
+def test_a_bound_below_zero_is_told_in_words():
+    proof = Prover(hard_criterion(), cost=np.full(100, 50.0)).prove(30, seconds=0.0)
+    assert proof.value < 0 < proof.gap == np.inf
+    assert proof.value < proof.upper_bound < np.inf
+    assert "has a criterion value on the training rows above" in str(proof)
+
+
 def test_an_incumbent_changes_nothing_but_the_work(rng):
     criterion = random_criterion(rng, 12)
     prover = Prover(criterion)

@@ -4,6 +4,7 @@
 // coefficients are β and the inverse of the matrix is P. Then
 // - leaving out j costs β_j² / P_jj, and leaving out more costs no less;
 // - leaving out a set costs at least the sum of its δ_j β_j², for any diagonal Δ with A - Δ positive semidefinite.
+// What features take off the criterion by themselves is saved by leaving them out.
 #pragma once
 
 #include <algorithm>
@@ -32,9 +33,9 @@ class Losses {
   explicit Losses(std::int64_t n_features)
       : together_(static_cast<std::size_t>(n_features)), alone_(static_cast<std::size_t>(n_features)) {}
 
-  // n_out of the features of a node, and not all, are to be left out.
+  // n_out of the features of a node, and not all, are to be left out. `cost` is null where all are free of charge.
   void find(const Layout& layout, const Symmetric& inverse, const std::int32_t* features, const double* delta,
-            std::int64_t n_out) {
+            const double* cost, std::int64_t n_out) {
     size_ = inverse.size;
     std::fill_n(alone_.begin(), size_, 0.0);
     for (std::int64_t column = 0; column < layout.n_columns; ++column) {
@@ -46,6 +47,8 @@ class Losses {
       together_[at] = delta[features[j]] * alone_[at];
       alone_[at] /= inverse.entries[j * layout.stride + j];
     }
+    most_saved_ = 0.0;
+    if (cost != nullptr) save(features, cost, n_out);
     sums_ = smallest_of(together_.data(), size_, n_out, memory_);
     largest_ = smallest_of(alone_.data(), size_, n_out, memory_);
   }
@@ -53,22 +56,34 @@ class Losses {
   std::int64_t size() const { return size_; }
 
   // Of any set, of one with j in it, and of one without.
-  double least() const { return std::max(sums_.sum, largest_.last); }
+  double least() const { return std::max(sums_.sum, largest_.last - most_saved_); }
   double least_with(std::int64_t j) const {
     const double together = together_[static_cast<std::size_t>(j)], alone = alone_[static_cast<std::size_t>(j)];
     const double sum = together <= sums_.last ? sums_.sum : sums_.sum - sums_.last + together;
-    return std::max(sum, std::max(alone, largest_.last));
+    return std::max(sum, std::max(alone, largest_.last) - most_saved_);
   }
   double least_without(std::int64_t j) const {
     const double together = together_[static_cast<std::size_t>(j)], alone = alone_[static_cast<std::size_t>(j)];
     const double sum = together <= sums_.last ? sums_.sum - together + sums_.next : sums_.sum;
-    return std::max(sum, alone <= largest_.last ? largest_.next : largest_.last);
+    return std::max(sum, (alone <= largest_.last ? largest_.next : largest_.last) - most_saved_);
   }
 
  private:
-  std::vector<double> together_, alone_, memory_;
+  // Each saves its own cost; together they save no more than the highest.
+  void save(const std::int32_t* features, const double* cost, std::int64_t n_out) {
+    saved_.resize(static_cast<std::size_t>(size_));
+    for (std::int64_t j = 0; j < size_; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      saved_[at] = -cost[features[j]];
+      together_[at] += saved_[at];
+    }
+    most_saved_ = -smallest_of(saved_.data(), size_, n_out, memory_).sum;
+  }
+
+  std::vector<double> together_, alone_, saved_, memory_;
   std::int64_t size_ = 0;
   Smallest sums_, largest_;
+  double most_saved_ = 0.0;
 };
 
 }  // namespace safdr

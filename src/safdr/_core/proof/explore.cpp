@@ -53,8 +53,10 @@ class Explorer {
  public:
   Explorer(const ProofRoot& root, const ProofOptions& options, Clock::time_point end)
       : root_(root), options_(options), end_(end), layout_(layout_of(root)),
-        judge_(root.criterion, options.collinear_tol, options.size), losses_(root.n_free),
-        row_(static_cast<std::size_t>(layout_.stride)), square_(row_.size()), gains_(row_.size()) {}
+        judge_(root.criterion, root.cost, options.collinear_tol, options.size), losses_(root.n_free),
+        row_(static_cast<std::size_t>(layout_.stride)), square_(row_.size()), gains_(row_.size()) {
+    for (std::int64_t j = 0; j < root.n_free; ++j) cost_.push_back(root.cost[root.free[j]]);
+  }
 
   ProofReport run(const std::int8_t* decisions, double bound) {
     report_ = {};
@@ -96,7 +98,7 @@ class Explorer {
   }
 
   void exclude(Node& node, std::int64_t j) {
-    node.all -= take_out(layout_, node.inverse, j, row_.data(), node.inverse);
+    node.all += cost_of(node, j) - take_out(layout_, node.inverse, j, row_.data(), node.inverse);
     leave_out(layout_, node.schur, j, node.schur);
     node.free.erase(node.free.begin() + j);
   }
@@ -104,7 +106,7 @@ class Explorer {
   // `to` may be the node itself.
   void include(const Node& from, std::int64_t j, Node& to) {
     leave_out(layout_, from.inverse, j, to.inverse);
-    to.value = from.value + take_out(layout_, from.schur, j, row_.data(), to.schur);
+    to.value = from.value - cost_of(from, j) + take_out(layout_, from.schur, j, row_.data(), to.schur);
     to.all = from.all;
     to.bound = from.bound;
     const std::int32_t feature = from.free[static_cast<std::size_t>(j)];
@@ -118,6 +120,10 @@ class Explorer {
     for (std::int64_t j = node.n_free() - 1; j >= 0; --j) {
       if (rivals[node.free[static_cast<std::size_t>(j)]]) exclude(node, j);
     }
+  }
+
+  double cost_of(const Node& node, std::int64_t j) const {
+    return cost_[static_cast<std::size_t>(node.free[static_cast<std::size_t>(j)])];
   }
 
   std::int64_t n_missing() const {
@@ -173,7 +179,8 @@ class Explorer {
         offer(node, n_free == n_missing ? n_free : 0);
         return -1;
       }
-      losses_.find(layout_, node.inverse, node.free.data(), root_.delta, n_free - n_missing);
+      losses_.find(layout_, node.inverse, node.free.data(), root_.delta, root_.priced ? cost_.data() : nullptr,
+                   n_free - n_missing);
       node.bound = std::min(node.bound, node.all - losses_.least());
       if (hopeless(node.bound)) return -1;
       if (n_missing <= 2) {
@@ -228,7 +235,7 @@ class Explorer {
     find_squares(node);
     for (std::int64_t a = 0; a < node.n_free(); ++a) {
       const double gain = square_[static_cast<std::size_t>(a)] / node.schur.entries[a * layout_.stride + a];
-      if (!hopeless(node.value + gain)) offer_with(node, {a});
+      if (!hopeless(node.value - cost_of(node, a) + gain)) offer_with(node, {a});
     }
   }
 
@@ -236,8 +243,9 @@ class Explorer {
     find_squares(node);
     for (std::int64_t a = 1; a < node.n_free(); ++a) {
       pair_gains(layout_, node.schur, square_.data(), a, row_.data(), gains_.data());
+      const double value = node.value - cost_of(node, a);
       for (std::int64_t b = 0; b < a; ++b) {
-        if (hopeless(node.value + gains_[static_cast<std::size_t>(b)])) continue;
+        if (hopeless(value - cost_of(node, b) + gains_[static_cast<std::size_t>(b)])) continue;
         if (!in_conflict(node, a, b)) offer_with(node, {a, b});
       }
     }
@@ -307,7 +315,8 @@ class Explorer {
     for (const std::int32_t feature : node.free) decisions[static_cast<std::size_t>(feature)] = 0;
     if (j >= 0) decisions[static_cast<std::size_t>(node.free[static_cast<std::size_t>(j)])] = -1;
     report_.open.push_back(std::move(decisions));
-    report_.bounds.push_back(std::min(node.bound, node.all));
+    // All of its features together are a bound only where they cost nothing.
+    report_.bounds.push_back(root_.priced ? node.bound : std::min(node.bound, node.all));
   }
 
   const ProofRoot& root_;
@@ -318,7 +327,7 @@ class Explorer {
   Losses losses_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::int32_t> chosen_, in_, out_;  // numbers among the free ones of the root
-  std::vector<double> row_, square_, gains_;
+  std::vector<double> row_, square_, gains_, cost_;
   std::vector<FoundSubset> found_;
   FoundSubset candidate_{};
   ProofReport report_;

@@ -17,8 +17,10 @@ struct ProofRoot {
   std::int64_t n_included, n_free;
   const double *inverse, *coefficients;  // of A', and of D' on all free features: n_free x n_free, n_free x n_columns
   const double *schur, *rest;            // A' and D'
-  double all, value;                     // criterion value of all features, and of those that are in
+  double all, value;                     // criterion value of all features, and of those that are in, less their cost
   const double* delta;                   // of each free feature: A' less this diagonal is positive semidefinite
+  const double* cost;                    // of each of all features: what it takes off the criterion
+  bool priced;                           // whether any cost is not zero
   const std::uint8_t* conflicts;         // n_free x n_free, or null: which can't be in together
 };
 

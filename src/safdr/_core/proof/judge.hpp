@@ -1,4 +1,4 @@
-// The value of a subset from scratch, and whether it counts: not if its features are collinear.
+// The value of a subset from scratch, less its cost, and whether it counts: not if its features are collinear.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,10 @@ namespace safdr {
 // others, and the order is found from its end.
 class Judge {
  public:
-  Judge(const Criterion& criterion, double collinear_tol, std::int64_t size)
-      : criterion_(criterion), tol_(collinear_tol), size_(size), factor_(static_cast<std::size_t>(size * size)),
-        inverse_(factor_.size()), solution_(static_cast<std::size_t>(size)) {}
+  Judge(const Criterion& criterion, const double* cost, double collinear_tol, std::int64_t size)
+      : criterion_(criterion), cost_(cost), tol_(collinear_tol), size_(size),
+        factor_(static_cast<std::size_t>(size * size)), inverse_(factor_.size()),
+        solution_(static_cast<std::size_t>(size)) {}
 
   // Minus infinity if the subset does not count.
   double value(const std::int32_t* subset) {
@@ -33,6 +34,7 @@ class Judge {
     if (!independent && tol_ > 0.0 && !some_order_works(subset)) return kNone;
     double value = 0.0;
     for (std::int64_t column = 0; column < criterion_.n_columns; ++column) value += explained(subset, column);
+    for (std::int64_t i = 0; i < size_; ++i) value -= cost_[subset[i]];
     return value;
   }
 
@@ -116,6 +118,7 @@ class Judge {
   }
 
   Criterion criterion_;
+  const double* cost_;
   double tol_;
   std::int64_t size_;
   std::vector<double> factor_, inverse_, solution_;

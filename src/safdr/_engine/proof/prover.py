@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from safdr._engine.annealing.chains import is_collinear, subset_values
 from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
-from safdr._engine.arrays import IntArray
+from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
 from safdr._engine.proof.root import Root, make_root, rounding
@@ -38,10 +38,18 @@ class Prover:
         What to maximise.
     allowed : AllowedSubsets, default=None
         Which subsets are allowed, of single columns; None allows all.
+    cost : ndarray of shape (n_features,), default=None
+        What each feature takes off the criterion.
     """
 
-    def __init__(self, criterion: Criterion, allowed: AllowedSubsets | None = None) -> None:
+    def __init__(
+        self,
+        criterion: Criterion,
+        allowed: AllowedSubsets | None = None,
+        cost: FloatArray | None = None,
+    ) -> None:
         self.criterion = criterion
+        self.cost = cost
         self.allowed = (
             AllowedSubsets.without_limits(criterion.n_features) if allowed is None else allowed
         )
@@ -86,7 +94,7 @@ class Prover:
         known = self._started(size, None)
         # If time is too short for the best, what is near the best known is worth as much.
         known.run(start + seconds / 2, n_threads)
-        lowest = float(np.nextafter((1.0 - within) * known.threshold * (1.0 - SAME), -np.inf))
+        lowest = float(np.nextafter(self._lowest(known.subsets[0], within), -np.inf))
         near = replace(known, threshold=lowest, improve=False, at_most=at_most)
         near.run(start + seconds, n_threads)
         error = self._error(known, known.subsets[0])
@@ -115,7 +123,7 @@ class Prover:
         else:
             tol = 0.0
         rounds = Rounds(root, size, -np.inf, tol, improve=True, at_most=1)
-        rounds.keep(candidates, subset_values(self.criterion, candidates))
+        rounds.keep(candidates, self._values(candidates))
         return rounds
 
     def _root(self, allowed: AllowedSubsets) -> Root:
@@ -125,7 +133,10 @@ class Prover:
             if allowed.conflicts is not None:
                 of_free = allowed.conflicts[np.ix_(allowed.free, allowed.free)]
                 conflicts = np.ascontiguousarray(of_free, dtype=np.uint8)
-            self._roots[lean] = make_root(self.criterion, allowed.include, allowed.free, conflicts)
+            cost = np.zeros(self.criterion.n_features) if self.cost is None else self.cost
+            self._roots[lean] = make_root(
+                self.criterion, allowed.include, allowed.free, cost, conflicts
+            )
         return self._roots[lean]
 
     def _climbed(self, allowed: AllowedSubsets, size: int) -> IntArray:
@@ -133,17 +144,23 @@ class Prover:
         rng = np.random.default_rng(0)
         start = random_subsets(self.criterion, size, N_STARTS, rng, allowed)
         seed = np.random.SeedSequence(0)
-        chains = SwapChains(self.criterion, start, seed=seed, n_proposals=1, allowed=allowed)
+        chains = SwapChains(
+            self.criterion, start, seed=seed, n_proposals=1, allowed=allowed, cost=self.cost
+        )
         return np.unique(chains.climbed()[0], axis=0)
 
     # ---- What came out --------------------------------------------------------------------------
 
     def _proof(self, rounds: Rounds, start: float) -> Proof:
         subset = rounds.subsets[0]
-        value = float(subset_values(self.criterion, subset[None])[0])
+        value = float(self._values(subset[None])[0])
         error = self._error(rounds, subset)
         optimal = rounds.is_done and error < KNOWN
-        upper_bound = value if optimal else max(value, rounds.upper_bound) * (1.0 + error)
+        upper_bound = value
+        if not optimal:
+            upper_bound = max(value, rounds.upper_bound)
+            # Of a subset before its cost, which is no more than all costs together.
+            upper_bound += error * (abs(upper_bound) + float(np.abs(rounds.root.cost).sum()))
         must_include, never_useful = settled(rounds.root, rounds.size, value)
         return Proof(
             optimal=optimal,
@@ -162,11 +179,22 @@ class Prover:
         everything = np.concatenate([rounds.root.included, rounds.root.free])
         return rounding(self.criterion, subset if rounds.collinear_tol > 0 else everything)
 
+    def _values(self, subsets: IntArray) -> FloatArray:
+        """Criterion value of each subset, less its cost."""
+        values = subset_values(self.criterion, subsets)
+        return values if self.cost is None else values - self.cost[subsets].sum(axis=1)
+
+    def _lowest(self, best: IntArray, within: float) -> float:
+        """What is still within a share of the best, which costs may make negative."""
+        value = float(self._values(best[None])[0])
+        cost = 0.0 if self.cost is None else float(np.abs(self.cost[best]).sum())
+        return value - within * abs(value) - SAME * (abs(value) + cost)
+
     def _some_ties(self, subsets: IntArray, within: float, at_most: int) -> NearTies:
         """Those that were found before time was up."""
         subsets = np.unique(subsets, axis=0)
-        values = subset_values(self.criterion, subsets)
-        near = np.flatnonzero(values >= (1.0 - within) * values.max() * (1.0 - SAME))
+        values = self._values(subsets)
+        near = np.flatnonzero(values >= self._lowest(subsets[np.argmax(values)], within))
         near = near[np.argsort(-values[near], kind="stable")]
         counts = np.bincount(subsets[near].ravel(), minlength=self.criterion.n_features)
         listed = near[:at_most]

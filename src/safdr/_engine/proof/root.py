@@ -42,11 +42,13 @@ class Root:
     schur, rest : ndarray of shape (n_free, n_free) and (n_free, n_columns)
         A and D of the free features, given the included ones.
     all, value : float
-        Criterion value of all these features, and of the included ones.
+        Criterion value of all these features, and of the included ones, less their cost.
     delta : ndarray of shape (n_free,)
         A diagonal below `schur`.
     slack : float
         What bounds may be off by rounding; infinite where nothing can be said.
+    cost : ndarray of shape (n_features,)
+        What each of all features takes off the criterion.
     conflicts : ndarray of shape (n_free, n_free) or None
         Which can't be in together.
     """
@@ -62,6 +64,7 @@ class Root:
     value: float
     delta: FloatArray
     slack: float
+    cost: FloatArray
     conflicts: NDArray[np.uint8] | None
 
     @property
@@ -69,11 +72,17 @@ class Root:
         """Whether bounds say anything."""
         return bool(np.isfinite(self.slack))
 
+    def bound(self, size: int) -> float:
+        """All features, less the cost of the cheapest so many."""
+        n_out = len(self.included) + len(self.free) - size
+        return self.all + most_saved(self.cost[self.free], n_out)
+
 
 def make_root(
     criterion: Criterion,
     included: IntArray,
     free: IntArray,
+    cost: FloatArray,
     conflicts: NDArray[np.uint8] | None,
 ) -> Root:
     """Prepare for any size."""
@@ -84,7 +93,8 @@ def make_root(
     if L is None:
         none = np.empty((0, 0))
         matrices = none, none, none, none
-        return Root(criterion, included, free, *matrices, np.inf, 0.0, np.empty(0), np.inf, None)
+        sums = np.inf, 0.0, np.empty(0), np.inf
+        return Root(criterion, included, free, *matrices, *sums, cost, None)
     L_inverse = np.linalg.solve(L, np.eye(n))
     inverse = L_inverse.T @ L_inverse
     whitened = L_inverse @ D
@@ -93,6 +103,8 @@ def make_root(
     schur = own @ own.T
     share = _rounding(A, inverse)
     total = float(np.sum(whitened**2))
+    # Costs are summed up on the way to a node, in its bound, and in the value of a subset.
+    slack = share * total + ROUNDING_STEPS * UNIT * n * float(np.abs(cost[both]).sum())
     return Root(
         criterion,
         included,
@@ -101,14 +113,20 @@ def make_root(
         np.ascontiguousarray((L_inverse.T @ whitened)[n_in:]),
         np.ascontiguousarray(schur),
         np.ascontiguousarray(own @ whitened[n_in:]),
-        total,
-        float(np.sum(whitened[:n_in] ** 2)),
+        total - float(cost[both].sum()),
+        float(np.sum(whitened[:n_in] ** 2) - cost[included].sum()),
         # The matrices of a node may be off by that share of A, and must still be above Δ.
         max(1.0 - 2 * share, 0.0) * diagonal(schur, inverse[n_in:, n_in:]),
         # Never nothing: what is just as good as the best is not ruled out.
-        share * total + np.finfo(float).tiny if share < MOST_ROUNDING else np.inf,
+        slack + np.finfo(float).tiny if share < MOST_ROUNDING else np.inf,
+        cost,
         conflicts,
     )
+
+
+def most_saved(cost: FloatArray, n_out: int) -> float:
+    """What leaving out so many features saves at most."""
+    return float(np.sort(cost)[::-1][:n_out].sum())
 
 
 def _factor(A: FloatArray) -> FloatArray | None:

@@ -60,7 +60,7 @@ class Rounds:
         self.feature_counts: IntArray = np.zeros(self.root.criterion.n_features, dtype=np.int64)
         self.n_steps = 0
         self._nodes = np.zeros((1, len(self.root.free)), dtype=np.int8)
-        self._bounds: FloatArray = np.array([self.root.all])
+        self._bounds: FloatArray = np.array([self.root.bound(self.size)])
 
     @property
     def is_done(self) -> bool:
@@ -97,6 +97,7 @@ class Rounds:
             root.schur,
             root.rest,
             root.delta,
+            root.cost,
             root.conflicts,
             self._nodes,
             self._bounds,

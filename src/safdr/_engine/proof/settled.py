@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.proof.root import Root
+from safdr._engine.proof.root import Root, most_saved
 
 
 def settled(root: Root, size: int, value: float) -> tuple[IntArray, IntArray]:
@@ -17,8 +17,11 @@ def settled(root: Root, size: int, value: float) -> tuple[IntArray, IntArray]:
     n_missing = size - len(root.included)
     while root.is_sure and 0 < n_missing < len(here):
         squares = np.sum(beta**2, axis=1)
+        cost, n_out = root.cost[root.free[here]], len(here) - n_missing
         with_j, without_j = _least_losses(
-            root.delta[here] * squares, squares / np.diag(P), len(here) - n_missing
+            root.delta[here] * squares - cost,
+            squares / np.diag(P) - most_saved(cost, n_out),
+            n_out,
         )
         out = total - without_j + root.slack <= value
         in_ = (total - with_j + root.slack <= value) & ~out
@@ -28,7 +31,7 @@ def settled(root: Root, size: int, value: float) -> tuple[IntArray, IntArray]:
         never += root.free[here[out]].tolist()
         if out.any():
             weight = np.linalg.solve(P[np.ix_(out, out)], np.hstack([P[out], beta[out]]))
-            total -= float(np.sum(beta[out] * weight[:, len(here) :]))
+            total += float(cost[out].sum() - np.sum(beta[out] * weight[:, len(here) :]))
             beta = beta - P[:, out] @ weight[:, len(here) :]
             P = P - P[:, out] @ weight[:, : len(here)]
         stay = ~(out | in_)
