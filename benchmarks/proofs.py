@@ -51,7 +51,7 @@ def table(rows: Rows) -> str:
                 _range(int(row["size"]) for row in proven),
                 f"{sum(seconds) + float(some[0]['prepared_s']):.2f}",
                 f"{max(seconds, default=0.0):.2f}",
-                max((int(row["nodes"]) for row in proven), default=0),
+                str(max((int(row["nodes"]) for row in proven), default=0)),
                 ", ".join(missed),
             ]
         )

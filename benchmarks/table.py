@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from benchmarks import proofs
+from benchmarks import proofs, stability
 from benchmarks.problem import title_of
 from benchmarks.rows import RESULTS, read
 from benchmarks.table_parts import Rows, compare, markdown
@@ -126,6 +126,7 @@ TABLES: dict[str, Callable[[Rows], str]] = {
     "quality": quality,
     "tasks": tasks,
     "proofs": proofs.table,
+    "stability": stability.table,
     "groups": _plain(
         "Groups: nine columns on their own, with one pair, and as three groups "
         "(processor seconds; in brackets as a multiple)",

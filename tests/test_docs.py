@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs"
-RUN = ["own-criterion.md", "objectives.md", "tasks.md", "moments.md", "proof.md"]
+RUN = ["own-criterion.md", "objectives.md", "tasks.md", "moments.md", "proof.md", "stability.md"]
 
 
 def blocks(page):
@@ -43,6 +43,14 @@ def test_proofs(monkeypatch):
     page = run("proof.md", monkeypatch)
     assert page.proof.optimal
     assert page.ties.n_total == 4
+
+
+def test_stability(monkeypatch):
+    page = run("stability.md", monkeypatch)
+    text = (PAGES / "stability.md").read_text("utf-8")
+    told = str(page.found).splitlines()
+    assert told[0].startswith("50 half-samples chose: worst texture 35, worst radius 34,")
+    assert all(line in text for line in told[1:])
 
 
 def test_any_objective(monkeypatch):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from safdr._estimators.proof import near_ties, prove
     from safdr._estimators.selector import AnnealingRegressorSelector, AnnealingSelector
     from safdr._estimators.selector_cv import AnnealingRegressorSelectorCV, AnnealingSelectorCV
+    from safdr._estimators.stability import stability
     from safdr._estimators.user_criterion import CrossValidatedScore
     from safdr._estimators.validation import SeparationWarning
     from safdr.display import (
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     )
     from safdr.errors import ParameterError
     from safdr.report import SelectionReport
-    from safdr.result import AnnealingResult, FeatureGroups, NearTies, Proof, Trace
+    from safdr.result import AnnealingResult, FeatureGroups, NearTies, Proof, Stability, Trace
 
 __version__ = "0.1.0"
 
@@ -47,6 +48,7 @@ _HOME = {
     "SelectionDisplay": "display",
     "SelectionReport": "report",
     "SeparationWarning": "_estimators.validation",
+    "Stability": "result",
     "SubsetEvaluation": "_estimators.evaluate",
     "Trace": "result",
     "TraceDisplay": "display",
@@ -54,6 +56,7 @@ _HOME = {
     "evaluate_subsets": "_estimators.evaluate",
     "near_ties": "_estimators.proof",
     "prove": "_estimators.proof",
+    "stability": "_estimators.stability",
 }
 
 __all__ = [
@@ -76,6 +79,7 @@ __all__ = [
     "SelectionDisplay",
     "SelectionReport",
     "SeparationWarning",
+    "Stability",
     "SubsetEvaluation",
     "Trace",
     "TraceDisplay",
@@ -83,6 +87,7 @@ __all__ = [
     "evaluate_subsets",
     "near_ties",
     "prove",
+    "stability",
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,12 @@ from safdr._engine.arrays import FloatArray, IntArray
 
 # Columns in the name of a group that was given none.
 MOST_NAMED = 3
+
+# Features in a text; the rest is counted.
+MOST_LISTED = 12
+
+# What the resamples of a stability are called.
+RESAMPLES = {"halves": "half-samples", "seeds": "seeds"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,3 +324,155 @@ class NearTies:
     def in_none(self) -> IntArray:
         """Features that none of them has."""
         return np.flatnonzero(self.feature_counts == 0)
+
+
+@dataclass(frozen=True)
+class StandIns:
+    """Two features that are chosen in place of one another, with the number of resamples."""
+
+    first: str
+    second: str
+    n_first: int  # with the first alone
+    n_second: int  # with the second alone
+    n_both: int
+    n_neither: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.first} ({self.n_first} times) or {self.second} ({self.n_second}), "
+            f"both {self.n_both} times, neither {self.n_neither}"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stability:
+    """Which features are chosen again when rows, or seeds, are others.
+
+    Intervals are of 95 %, and about what more resamples of the same rows would give, not about
+    rows that nobody has seen.
+
+    Attributes
+    ----------
+    resample : {"halves", "seeds"}
+        What differs: the rows, halved at random, or the seed alone.
+    names : tuple of str
+        The features: columns, and groups of columns that enter together.
+    counts : ndarray of shape (n_features,)
+        In how many resamples each was chosen.
+    frequencies : ndarray of shape (n_features,)
+        The same as shares.
+    frequency_intervals : ndarray of shape (n_features, 2)
+        Wilson's intervals for the shares, as if resamples were independent. The two halves of the
+        rows tend to differ, so that for halves they are a little too wide.
+    index : float
+        Stability by Nogueira, Sechidis and Brown: 1 where all resamples choose the same, 0 where
+        they agree as random subsets do. Features that constraints settle don't count. NaN where
+        nothing is left to choose.
+    index_interval : tuple of float
+        Its interval, from the scatter between resamples (of halves: between halvings).
+    sizes : ndarray of shape (n_resamples,)
+        Number of features that each chose, as the selector counts them.
+    subsets : tuple of ndarray of int
+        Columns that each chose; halves of the same rows follow one another.
+    stand_ins : tuple of StandIns
+        Pairs of features that are together more seldom than chance would have it, the clearest
+        first: `first` and `second`, and in how many resamples there was only the one or the other
+        (`n_first`, `n_second`), both, or neither.
+    chosen : ndarray of shape (n_features,), dtype=bool
+        The features that the selector chooses on all rows.
+    n_resamples : int
+        Number of resamples.
+
+    References
+    ----------
+    S. Nogueira, K. Sechidis, G. Brown, "On the Stability of Feature Selection Algorithms", Journal
+    of Machine Learning Research 18 (2018).
+
+    R. D. Shah, R. J. Samworth, "Variable Selection with Error Control: Another Look at Stability
+    Selection", Journal of the Royal Statistical Society B 75 (2013).
+    """
+
+    resample: str
+    names: tuple[str, ...]
+    counts: IntArray
+    frequency_intervals: FloatArray
+    index: float
+    index_interval: tuple[float, float]
+    sizes: IntArray
+    subsets: tuple[IntArray, ...]
+    stand_ins: tuple[StandIns, ...]
+    chosen: NDArray[np.bool_]
+
+    @property
+    def n_resamples(self) -> int:
+        """Number of resamples."""
+        return len(self.subsets)
+
+    @property
+    def frequencies(self) -> FloatArray:
+        """Share of the resamples in which each feature was chosen."""
+        return self.counts / self.n_resamples
+
+    def __repr__(self) -> str:
+        low, high = self.index_interval
+        return (
+            f"Stability(n_resamples={self.n_resamples}, resample={self.resample!r}, "
+            f"index={self.index:.3g} ({low:.3g} to {high:.3g}), "
+            f"chosen each time: {int((self.counts == self.n_resamples).sum())} of "
+            f"{len(self.names)} features)"
+        )
+
+    def __str__(self) -> str:
+        """Say in a few sentences what was chosen how often."""
+        order = np.argsort(-self.counts, kind="stable")
+        order = order[self.counts[order] > 0]
+        often = [f"{self.names[i]} {self.counts[i]}" for i in order[:MOST_LISTED]]
+        more = len(order) - MOST_LISTED
+        sizes, times = np.unique(self.sizes, return_counts=True)
+        low, high = self.index_interval
+        if more > 0:
+            often.append(f"and {more} more at most {self.counts[order[MOST_LISTED]]} times")
+        lines = [
+            f"{self.n_resamples} {RESAMPLES[self.resample]} chose: {', '.join(often)}.",
+            f"Stability index {self.index:.2f} ({low:.2f} to {high:.2f}), where 1 is always the "
+            "same features and 0 is chance.",
+        ]
+        if len(sizes) > 1:
+            by_size = (f"{k} in {n}" for k, n in zip(sizes, times, strict=True))
+            lines.append(f"Number of features: {', '.join(by_size)} of them.")
+        lines += [f"Instead of one another: {pair}." for pair in self.stand_ins[:MOST_NAMED]]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give all of it in plain lists and numbers, as JSON has them.
+
+        Returns
+        -------
+        dict
+            By the names of the attributes, with features by name; numbers that are none are None.
+        """
+        return {
+            "resample": self.resample,
+            "n_resamples": self.n_resamples,
+            "index": _finite(self.index),
+            "index_interval": [_finite(bound) for bound in self.index_interval],
+            "features": [
+                {
+                    "name": name,
+                    "chosen": bool(chosen),
+                    "count": int(count),
+                    "frequency": int(count) / self.n_resamples,
+                    "frequency_interval": interval.tolist(),
+                }
+                for name, chosen, count, interval in zip(
+                    self.names, self.chosen, self.counts, self.frequency_intervals, strict=True
+                )
+            ],
+            "sizes": self.sizes.tolist(),
+            "subsets": [subset.tolist() for subset in self.subsets],
+            "stand_ins": [asdict(pair) for pair in self.stand_ins],
+        }
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -48,15 +48,21 @@ def test_nobody_is_asked_where_nobody_waits_any_more():
     assert not asked
 
 
-def test_the_innermost_is_asked_and_then_the_one_before():
+def test_work_within_work_asks_for_both_and_then_for_the_outer_alone():
     outer, inner = [], []
     with asking(lambda: outer.append(1)):
         with asking(lambda: inner.append(1)):
             look_up()
-        assert (len(outer), len(inner)) == (0, 1)
+        assert (len(outer), len(inner)) == (1, 1)
         look_up()
     look_up()
-    assert (len(outer), len(inner)) == (1, 1)
+    assert (len(outer), len(inner)) == (2, 1)
+
+
+def test_work_within_work_ends_where_nobody_waits_for_the_outer():
+    outer, _ = patient_for(0)
+    with pytest.raises(GivenUpError), asking(outer), asking(lambda: None):
+        look_up()
 
 
 def test_what_is_raised_ends_the_asking():

@@ -16,7 +16,9 @@ SOON = 2.0
 SCRIPT = """
 import signal, sys, time
 import numpy as np
-from safdr import Annealing, AnnealingSelector, Constraints, evaluate_subsets
+from safdr import (
+    Annealing, AnnealingSelector, AnnealingSelectorCV, Constraints, evaluate_subsets, stability
+)
 
 # It may be ignored where the tests run in the background.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -40,6 +42,11 @@ def fits(size, X, y):
     subsets = [np.sort(rng.permutation(X.shape[1])[:size]) for _ in range(5000)]
     return lambda: evaluate_subsets(X, y, subsets, n_jobs=n_jobs)
 
+def halves(X, y):
+    selector = AnnealingSelectorCV(max_features=2, random_state=0).fit(X, y)
+    selector.set_params(max_features=30)
+    return lambda: stability(selector, X, y, choose_size=True, n_jobs=n_jobs)
+
 CASES = {
     "groups": lambda: search(100, *rows(800, 600), constraints=threes(600)),
     "few rows": lambda: search(None, *rows(70, 1500)),
@@ -49,6 +56,7 @@ CASES = {
     "logistic fits": lambda: fits(15, *rows(300_000, 30)),
     "softmax search": lambda: search(20, *rows(60_000, 40, 10)),
     "proof": lambda: search(30, *rows(400, 120), annealing=Annealing(n_replicas=1), prove=60.0),
+    "stability": lambda: halves(*rows(20_000, 60)),
 }
 work = CASES[sys.argv[1]]()
 print("started", flush=True)
@@ -62,7 +70,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize(("n_jobs", "wait"), [(1, 2.0), (2, 1.2)])
 @pytest.mark.parametrize(
-    "case", ["groups", "few rows", "costs", "logistic fits", "softmax search", "proof"]
+    "case", ["groups", "few rows", "costs", "logistic fits", "softmax search", "proof", "stability"]
 )
 def test_ctrl_c_ends_it_within_a_second(tmp_path, case, n_jobs, wait):
     script = tmp_path / "work.py"

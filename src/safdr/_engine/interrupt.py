@@ -19,9 +19,15 @@ def look_up() -> None:
 
 @contextmanager
 def asking(ask: Callable[[], None]) -> Iterator[None]:
-    """Have `look_up` in this thread call `ask`, which may raise."""
+    """Have `look_up` in this thread call `ask`, which may raise; work within work asks for both."""
     before = getattr(_here, "ask", None)
-    _here.ask = ask
+
+    def both() -> None:
+        if before is not None:
+            before()
+        ask()
+
+    _here.ask = both
     try:
         yield
     finally:
