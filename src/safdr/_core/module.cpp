@@ -234,22 +234,23 @@ void check_design(const Stack<const Real>& Z) {
 }
 
 safdr::Design as_design(const Stack<const double>& Z, const Stack<const float>& single,
-                        const Vector<const std::uint8_t>& wild, const Vector<const double>& y, const Weights& weight) {
+                        const Vector<const std::uint8_t>& wild, const Vector<const double>& y, const Weights& weight,
+                        double penalty) {
   check_design(Z);
   check_design(single);
   const auto n_rows = static_cast<std::int64_t>(y.shape(0)), n_columns = static_cast<std::int64_t>(Z.shape(1));
-  return {Z.data(), single.data(), wild.data(), n_rows, n_columns, y.data(), data_of(weight)};
+  return {Z.data(), single.data(), wild.data(), n_rows, n_columns, y.data(), data_of(weight), penalty};
 }
 
 auto local_model(Stack<const double> Z, Stack<const float> single, Vector<const std::uint8_t> wild,
                  Vector<const double> y, Weights weight, Vector<const std::int32_t> columns,
-                 Vector<const double> coefficients) {
+                 Vector<const double> coefficients, double penalty) {
   const std::size_t n = columns.shape(0) + 1;
   NewArray<double, 1> gradient({n});
   NewArray<double, 2> hessian({n, n});
   {
     nb::gil_scoped_release release;
-    const safdr::Design design = as_design(Z, single, wild, y, weight);
+    const safdr::Design design = as_design(Z, single, wild, y, weight, penalty);
     safdr::run_task([&] {
       safdr::local_model(design, columns.data(), static_cast<std::int64_t>(n), coefficients.data(),
                          gradient.data.data(), hessian.data.data());
@@ -264,7 +265,7 @@ using Model = std::tuple<Vector<const double>, Vector<const double>, Matrix<cons
 auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const std::uint8_t> wild,
                   Vector<const double> y, Weights weight, Matrix<const std::int32_t> subsets,
                   std::optional<Matrix<const double>> start, std::optional<Model> model, std::int64_t max_iter,
-                  double tol, bool exact, double incumbent, bool best_only, std::int64_t n_threads) {
+                  double tol, double penalty, bool exact, double incumbent, bool best_only, std::int64_t n_threads) {
   const std::size_t n = subsets.shape(0), size = subsets.shape(1);
   NewArray<double, 2> coefficients({n, size + 1});
   NewArray<double, 1> cross_entropy({n}), left({n});
@@ -279,7 +280,7 @@ auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const
   }
   {
     nb::gil_scoped_release release;
-    safdr::fit_logistic(as_design(Z, single, wild, y, weight), subsets.data(), static_cast<std::int64_t>(n),
+    safdr::fit_logistic(as_design(Z, single, wild, y, weight, penalty), subsets.data(), static_cast<std::int64_t>(n),
                         static_cast<std::int64_t>(size), data_of(start), model ? &local : nullptr, places,
                         {max_iter, tol, exact, incumbent, best_only, n_threads},
                         {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
@@ -291,7 +292,8 @@ auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const
 
 auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vector<const std::int32_t> codes,
                      Weights weight, Matrix<const std::int32_t> subsets, Stack<const double> start,
-                     std::int64_t max_iter, double tol, bool exact, bool best_only, std::int64_t n_threads) {
+                     std::int64_t max_iter, double tol, double penalty, bool exact, bool best_only,
+                     std::int64_t n_threads) {
   check_design(Z);
   const std::size_t n = subsets.shape(0);
   NewArray<double, 3> coefficients({n, start.shape(1), start.shape(2)});
@@ -300,7 +302,8 @@ auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vec
   NewArray<std::int64_t, 1> n_iter({n});
   const auto n_rows = static_cast<std::int64_t>(codes.shape(0)), n_columns = static_cast<std::int64_t>(Z.shape(1));
   const auto n_classes = static_cast<std::int64_t>(start.shape(1));
-  const safdr::ClassDesign design{Z.data(), n_rows, n_columns, n_classes, codes.data(), data_of(weight), wild.data()};
+  const safdr::ClassDesign design{Z.data(),     n_rows,          n_columns,   n_classes,
+                                  codes.data(), data_of(weight), wild.data(), penalty};
   {
     nb::gil_scoped_release release;
     std::copy_n(start.data(), start.size(), coefficients.data.data());
@@ -412,14 +415,14 @@ NB_MODULE(_core, m) {
         "Standardised columns and a column of ones, in blocks of rows, as the fits read them.");
   m.def("to_single", &to_single, "Z"_a, "Standardised columns in single precision.");
   m.def("local_model", &local_model, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "columns"_a,
-        "coefficients"_a, "Gradient and Hessian of the mean cross-entropy at some coefficients.");
+        "coefficients"_a, "penalty"_a, "Gradient and Hessian of the mean cross-entropy at some coefficients.");
   m.def("fit_logistic", &fit_logistic, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "subsets"_a,
-        nb::kw_only(), "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "exact"_a,
-        "incumbent"_a, "best_only"_a, "n_threads"_a,
+        nb::kw_only(), "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "penalty"_a,
+        "exact"_a, "incumbent"_a, "best_only"_a, "n_threads"_a,
         "Fit a logistic model to each subset.\n\n"
         "Returns coefficients, cross-entropies, whether separated, whether converged, what is left, steps.");
   m.def("fit_multinomial", &fit_multinomial, "Z"_a, "wild"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,
-        nb::kw_only(), "max_iter"_a, "tol"_a, "exact"_a, "best_only"_a, "n_threads"_a,
+        nb::kw_only(), "max_iter"_a, "tol"_a, "penalty"_a, "exact"_a, "best_only"_a, "n_threads"_a,
         "Fit a softmax model to each subset. Returns the same as fit_logistic.");
   m.def("explore_subsets", &explore_subsets, "A"_a, "D"_a, "included"_a, "free"_a, "inverse"_a, "coefficients"_a,
         "schur"_a, "rest"_a, "delta"_a, "cost"_a, "conflicts"_a.none(), "nodes"_a, "bounds"_a, nb::kw_only(), "all"_a,

@@ -18,6 +18,7 @@ struct Design {
   std::int64_t n_rows, n_columns;
   const double* y;       // 0 or 1
   const double* weight;  // positive; null means one
+  double penalty;        // half of it times the squares of the slopes is added to the loss
 
   std::int64_t n_blocks() const { return (n_rows + kBlock - 1) / kBlock; }
 
@@ -38,6 +39,7 @@ struct ClassDesign {
   const std::int32_t* codes;  // from 0 to n_classes - 1
   const double* weight;       // positive; null means one
   const std::uint8_t* wild;   // whether a column is very uneven
+  double penalty;             // as in Design, on the slopes of all classes
 
   std::int64_t n_blocks() const { return (n_rows + kBlock - 1) / kBlock; }
 };

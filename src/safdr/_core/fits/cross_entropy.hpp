@@ -1,5 +1,5 @@
-// The mean cross-entropy of a logistic model on some columns of a design, with its derivatives, in passes over the
-// rows in double or in single precision.
+// The mean cross-entropy of a logistic model on some columns of a design, and the penalty on its slopes, with their
+// derivatives, in passes over the rows in double or in single precision.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace safdr {
 
 struct Evaluation {
-  double loss;        // mean cross-entropy
+  double loss;        // mean cross-entropy, and the penalty
   double min_margin;  // smallest (2y - 1) * eta
 };
 
@@ -80,7 +80,7 @@ class CrossEntropy {
       add_gradient();
     }
     for (std::int64_t i = 0; i < q; ++i) gradient.data()[i] /= total_;
-    return {sum.loss / total_, sum.min_margin};
+    return {sum.loss / total_ + add_penalty(beta), sum.min_margin};
   }
 
   // What a step does to the rows, at the point kept: v is the change of a logit times the larger of p and 1 - p, the
@@ -105,7 +105,9 @@ class CrossEntropy {
       excess += static_cast<double>(beyond);
       for (std::int64_t j = 0; diagonal != nullptr && j < stride; j += kStep) add_squares(j, diagonal);
     }
-    for (std::int64_t j = 0; diagonal != nullptr && j < q; ++j) diagonal[j] /= total_;
+    for (std::int64_t j = 0; diagonal != nullptr && j < q; ++j) {
+      diagonal[j] = diagonal[j] / total_ + (j + 1 < q ? design_.penalty : 0.0);
+    }
     return {static_cast<double>(most), excess / total_};
   }
 
@@ -246,6 +248,18 @@ class CrossEntropy {
       add_hessian(gram);
     }
     gram.write(H.data(), stride, total_);
+    for (std::int64_t j = 0; j + 1 < q; ++j) H.data()[j * (stride + 1)] += design_.penalty;
+  }
+
+  // Of the slopes, to the gradient; returns what it adds to the loss.
+  double add_penalty(const double* beta) {
+    if (design_.penalty == 0.0) return 0.0;
+    double squares = 0.0;
+    for (std::int64_t j = 0; j + 1 < q; ++j) {
+      gradient.data()[j] += design_.penalty * beta[j];
+      squares += beta[j] * beta[j];
+    }
+    return 0.5 * design_.penalty * squares;
   }
 
   const Design& design_;

@@ -53,6 +53,9 @@ constexpr int kMaxStaleSteps = 10;
 //    2^-30 of a step that does not lead down is rounding.
 constexpr int kMaxHalvings = 30;
 
+// With a penalty every fit arrives within so many steps, or rounding has stopped it.
+constexpr int kMaxFreshSteps = 500;
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 typedef CrossEntropy<double> Exact;
@@ -110,7 +113,12 @@ class Fit {
   void run() {
     final_ = options_.exact;
     const Verdict verdict = hurry();
-    if (verdict != Verdict::kDone) take_plain_path(verdict == Verdict::kPlainFromHere);
+    if (verdict == Verdict::kDone) return;
+    if (penalised()) {
+      take_fresh_path();
+    } else {
+      take_plain_path(verdict == Verdict::kPlainFromHere);
+    }
   }
 
   void report(const Fits& fits, std::int64_t index) const {
@@ -151,7 +159,9 @@ class Fit {
     return Verdict::kDone;
   }
 
-  bool separated() const { return now_.min_margin > 0.0; }
+  // The optimum is then finite, whatever the rows: none is on its way to infinity.
+  bool penalised() const { return design_.penalty > 0.0; }
+  bool separated() const { return now_.min_margin > 0.0 && !penalised(); }
 
   // Rounding may have made the sign of a margin: it is looked up in double precision.
   void confirm_separation() {
@@ -178,7 +188,7 @@ class Fit {
     const bool slow = decrement > kLeastSlow * previous_ && decrement < kMostSlow * previous_;
     // Steps with a Hessian of elsewhere, and halved ones, tell nothing.
     slow_steps_ = newton_ && fresh_ && near_end_ && slow ? slow_steps_ + 1 : 0;
-    drifting_ = slow_steps_ >= kSlowSteps;
+    drifting_ = slow_steps_ >= kSlowSteps && !penalised();
     const double shrink = previous_ < kInfinity ? decrement / previous_ : 1.0;
     // What a step would leave, in units in which Newton's may leave tol.
     const double after = fresh_ ? decrement : decrement * shrink / kStaleLeft;
@@ -312,21 +322,43 @@ class Fit {
     now_ = evaluate(f_, beta_.data());
     if (!(now_.loss <= null_loss_)) {
       // Worse than no features at all: not a start.
-      std::fill_n(beta_.data(), q_, 0.0);
-      beta_.data()[q_ - 1] = log_odds_;
-      with_hessian = true;
-      now_ = evaluate(f_, beta_.data());
+      start_from_nothing();
+      return;
     }
     f_.keep();
     if (with_hessian) refresh();
   }
 
+  void start_from_nothing() {
+    std::fill_n(beta_.data(), q_, 0.0);
+    beta_.data()[q_ - 1] = log_odds_;
+    now_ = evaluate(f_, beta_.data());
+    f_.keep();
+    refresh();
+  }
+
+  // Newton's method from the model without features, with the Hessian of each place. With a penalty it arrives.
+  void take_fresh_path() {
+    start_from_nothing();
+    converged_ = false;
+    for (std::int64_t step = 0; step < kMaxFreshSteps && !stopped(); ++step, ++n_iter_) {
+      left_ = 0.5 * newton_step();
+      if (left_ <= options_.tol * null_loss_ && reach(f_, step_.data(), nullptr).largest <= kSteady) {
+        settle();
+        return;
+      }
+      if (descend(true) == 0.0) break;
+    }
+    // Rounding stopped it.
+    converged_ = left_ <= kNear * null_loss_;
+  }
+
   void take_plain_path(bool from_here) {
     if (!plain_) {
       codes_.assign(design_.y, design_.y + design_.n_rows);
-      plain_.emplace(
-          ClassDesign{design_.Z, design_.n_rows, design_.n_columns, 2, codes_.data(), design_.weight, design_.wild},
-          q_ - 1);
+      plain_.emplace(ClassDesign{design_.Z, design_.n_rows, design_.n_columns, 2, codes_.data(), design_.weight,
+                                 design_.wild, 0.0},
+                     q_ - 1);
     }
     const std::vector<double> zeros(static_cast<std::size_t>(q_));
     PlainFit::Start here;

@@ -1,4 +1,4 @@
-// Unpenalised logistic regression by Newton's method, for many small subsets of the same columns.
+// Logistic regression by Newton's method, for many small subsets of the same columns.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct FitOptions {
 // One entry (coefficients: one row of size + 1, intercept last) a subset.
 struct Fits {
   double* coefficients;
-  double* cross_entropy;  // mean over the weight; zero under complete separation
+  double* cross_entropy;  // mean over the weight, and the penalty; zero under complete separation
   bool* separated;
   bool* converged;  // false under separation, where rounding stopped it, or where more can be done
   double* left;     // estimate of what the cross-entropy has left to lose

@@ -37,6 +37,11 @@ constexpr int kMaxUntold = 3;
 // On even columns in units of their spread: slopes that rounding of the values turns into 1e-8 of a logit.
 constexpr double kHugeSlope = 1e8;
 
+// With a penalty every fit arrives within so many steps, or rounding has stopped it, where it may have this share of the
+// loss without features left.
+constexpr int kMaxFreshSteps = 500;
+constexpr double kNothingLeft = 1e-9;
+
 // The plain path factorises a matrix of all unknowns: of more than these it takes too long.
 constexpr std::int64_t kMostUnknowns = 500;
 
@@ -87,7 +92,12 @@ class Fit {
     final_ = options_.exact;
     wild_ = any_wild(design_.wild, subset, f_.q - 1);
     const Verdict verdict = hurry();
-    if (verdict != Verdict::kDone) take_plain_path(subset, verdict == Verdict::kPlainFromHere);
+    if (verdict == Verdict::kDone) return;
+    if (penalised()) {
+      take_fresh_path();
+    } else {
+      take_plain_path(subset, verdict == Verdict::kPlainFromHere);
+    }
   }
 
   void report(const ClassFits& fits, std::int64_t index) const {
@@ -103,6 +113,9 @@ class Fit {
   }
 
  private:
+  // The optimum is then finite, whatever the rows: none is on its way to infinity.
+  bool penalised() const { return design_.penalty > 0.0; }
+
   // Truncated Newton steps.
   Verdict hurry() {
     move_here();
@@ -146,7 +159,7 @@ class Fit {
     // Halved steps tell nothing.
     const double ratio = left_ / before;
     slow_steps_ = full_step_ && ratio > kLeastSlow && ratio < kMostSlow ? slow_steps_ + 1 : 0;
-    drifting_ = options_.exact && slow_steps_ >= kSlowSteps && left_ <= kDriftTol * f_.null_loss;
+    drifting_ = options_.exact && !penalised() && slow_steps_ >= kSlowSteps && left_ <= kDriftTol * f_.null_loss;
     converged_ = left_ <= options_.tol * f_.null_loss;
   }
 
@@ -160,11 +173,28 @@ class Fit {
     if (!solved_) return false;
     // Columns that make up one another leave their slopes to rounding, which then fits the rows.
     const auto is_huge = [](double slope) { return std::abs(slope) > kHugeSlope; };
-    if (!wild_ && std::any_of(theta_.data(), theta_.data() + n_, is_huge)) return false;
+    if (!wild_ && !penalised() && std::any_of(theta_.data(), theta_.data() + n_, is_huge)) return false;
     if (found.range <= (strict ? kSteady : kNearby)) return !drifting_;
     // The pace alone tells rows on their way to infinity: little left to gain is no proof.
     if (wild_ || (options_.exact && !drifting_)) return false;
     return found.excess <= (options_.exact ? kExcess : kRoughExcess);
+  }
+
+  // Newton's method from the model without features, with exact steps. With a penalty it arrives.
+  void take_fresh_path() {
+    f_.take_null(theta_.data());
+    move_here();
+    final_ = true;
+    for (std::int64_t step = 0; step < kMaxFreshSteps && !stopped(); ++step, ++n_iter_) {
+      take_blocks();
+      solve_newton(kExactLast);
+      converged_ =
+          left_ <= options_.tol * f_.null_loss && spread(f_, step_.data(), probability_.data()).range <= kSteady;
+      descend();
+      if (converged_ || fraction_ == 0.0) break;
+    }
+    // Where rounding stopped it, next to nothing may be left.
+    converged_ = converged_ || left_ <= kNothingLeft * f_.null_loss;
   }
 
   void take_plain_path(const std::int32_t* subset, bool from_here) {

@@ -1,4 +1,4 @@
-// Unpenalised softmax regression for many small subsets of the same columns: truncated Newton steps.
+// Softmax regression for many small subsets of the same columns: truncated Newton steps.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace safdr {
 
 struct ClassEvaluation {
-  double loss;     // mean cross-entropy
+  double loss;     // mean cross-entropy, and the penalty
   bool separated;  // whether every row is classified right
 };
 
@@ -24,7 +24,7 @@ struct ClassOptions {
 // the fits start.
 struct ClassFits {
   double* coefficients;
-  double* cross_entropy;  // mean over the weight; zero under complete separation
+  double* cross_entropy;  // mean over the weight, and the penalty; zero under complete separation
   bool* separated;        // in part, or completely
   bool* converged;        // false under separation, where rounding stopped it, or where more can be done
   double* left;           // what the cross-entropy had to lose before the last step, by estimate

@@ -1,5 +1,5 @@
-// The mean cross-entropy of a softmax model on some columns of a design: value, gradient, products with its
-// Hessian, and the blocks of that on the diagonal.
+// The mean cross-entropy of a softmax model on some columns of a design, and the penalty on its slopes: value, gradient,
+// products with their Hessian, and the blocks of that on the diagonal.
 #pragma once
 
 #include <algorithm>
@@ -82,7 +82,8 @@ class SoftmaxLoss {
       add_products();
     }
     sum_up(gradient);
-    sum.loss /= total_;
+    sum.loss = sum.loss / total_ + 0.5 * add_penalty(theta, gradient);
+    sum.separated &= design_.penalty == 0.0;
     return sum;
   }
 
@@ -140,6 +141,7 @@ class SoftmaxLoss {
       add_products();
     }
     sum_up(out);
+    add_penalty(v, out);
   }
 
   // The block of one class on the diagonal of the Hessian, Z' w p_c (1 - p_c) Z: its lower triangle, nearly. Most
@@ -168,7 +170,7 @@ class SoftmaxLoss {
     std::fill(packed_factor_ + n_packed_, packed_factor_ + kBlock, 0.0);
     if (n_packed_ > 0) gram_.add(packed_columns_.data(), packed_factor_, H);
     for (std::int64_t i = 0; i < stride * stride; ++i) H[i] /= total_;
-    for (std::int64_t i = 0; i < q; ++i) H[i * stride + i] += left_out / total_;
+    for (std::int64_t i = 0; i < q; ++i) H[i * stride + i] += left_out / total_ + (i + 1 < q ? design_.penalty : 0.0);
   }
 
  private:
@@ -291,6 +293,19 @@ class SoftmaxLoss {
         out[c * stride + j] = sum_of(at(sums_.data() + (c * stride + j) * kWidth)) / total_;
       }
     }
+  }
+
+  // Adds the penalty times the slopes; returns their product.
+  SAFDR_INLINE double add_penalty(const double* slopes, double* out) const {
+    if (design_.penalty == 0.0) return 0.0;
+    double squares = 0.0;
+    for (std::int64_t c = 0; c < n_classes; ++c) {
+      for (std::int64_t i = c * stride; i + 1 < c * stride + q; ++i) {
+        out[i] += design_.penalty * slopes[i];
+        squares += slopes[i] * slopes[i];
+      }
+    }
+    return design_.penalty * squares;
   }
 
   SAFDR_INLINE double mean_curvature(const double* probability) const {

@@ -1,4 +1,4 @@
-"""Candidate subsets become unpenalised logistic fits and cross-entropies."""
+"""Candidate subsets become logistic fits and cross-entropies."""
 
 from __future__ import annotations
 
@@ -47,10 +47,11 @@ class LocalModel(NamedTuple):
 
 
 class LogisticFitter:
-    """Fits unpenalised logistic models to subsets of the columns, on rows of two classes.
+    """Fits logistic models to subsets of the columns, on rows of two classes.
 
     The criterion is that of the same rows: its moments set the scale that the fits work on, and
-    where they start.
+    where they start. Half the penalty times the squared slopes of the standardised columns is part
+    of each loss.
     """
 
     loss_name = "cross_entropy"
@@ -61,7 +62,9 @@ class LogisticFitter:
         codes: IntArray,
         sample_weight: FloatArray | None,
         criterion: FisherCriterion,
+        penalty: float = 0.0,
     ) -> None:
+        self._penalty = penalty
         self._y = (codes == 1).astype(np.float64)
         self._weight = sample_weight
         self._rows = Standardiser(X, criterion.marginals)
@@ -152,6 +155,7 @@ class LogisticFitter:
             self._weight,
             columns.astype(np.int32),
             coefficients,
+            self._penalty,
         )
         return LocalModel(coefficients, gradient, hessian, places)
 
@@ -161,7 +165,7 @@ class LogisticFitter:
         # The mean of the two covariances, in units of the scale.
         scale = self._rows.scale[subsets]
         pooled = self._covariances(subsets) / (2.0 * scale[:, :, None] * scale[:, None, :])
-        pooled[:, np.arange(size), np.arange(size)] += 1e-8
+        pooled[:, np.arange(size), np.arange(size)] += 1e-8 + self._penalty
         negative, positive = self._rows.class_means[0][subsets], self._rows.class_means[1][subsets]
         slopes = np.linalg.solve(pooled, (positive - negative)[..., None])[..., 0]
         intercepts = self._log_odds - 0.5 * np.sum((positive + negative) * slopes, axis=1)
@@ -195,6 +199,7 @@ class LogisticFitter:
                 model=model,
                 max_iter=MAX_ITER,
                 tol=TOL if exact else ROUGH_TOL,
+                penalty=self._penalty,
                 exact=exact,
                 incumbent=incumbent,
                 best_only=best_only,

@@ -1,4 +1,4 @@
-"""Candidate subsets of more than two classes become unpenalised softmax fits."""
+"""Candidate subsets of more than two classes become softmax fits."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ LEAST_SHARE = 1e-12
 
 
 class MultinomialFitter:
-    """Fits unpenalised softmax models to subsets of the columns, on rows of several classes.
+    """Fits softmax models to subsets of the columns, on rows of several classes.
 
     The criterion is that of the same rows: its moments set the scale that the fits work on, and
-    where they start.
+    where they start. Half the penalty times the squared slopes of the standardised columns is part
+    of each loss.
     """
 
     loss_name = "cross_entropy"
@@ -48,7 +49,9 @@ class MultinomialFitter:
         codes: IntArray,
         sample_weight: FloatArray | None,
         criterion: FisherCriterion,
+        penalty: float = 0.0,
     ) -> None:
+        self._penalty = penalty
         self._codes = np.ascontiguousarray(codes, dtype=np.int32)
         self._weight = sample_weight
         self._rows = Standardiser(X, criterion.marginals)
@@ -123,6 +126,7 @@ class MultinomialFitter:
                 start,
                 max_iter=MAX_ITER,
                 tol=TOL if exact else ROUGH_TOL,
+                penalty=self._penalty,
                 exact=exact,
                 best_only=best_only,
                 n_threads=n_threads,
@@ -136,7 +140,7 @@ class MultinomialFitter:
         scale = self._rows.scale[subsets]
         pooled = self._covariances(subsets) / (n_classes * scale[:, :, None] * scale[:, None, :])
         means = self._rows.class_means.T[subsets]  # subsets, size, classes
-        slopes = np.linalg.solve(pooled + START_RIDGE * np.eye(size), means)
+        slopes = np.linalg.solve(pooled + (START_RIDGE + self._penalty) * np.eye(size), means)
         intercepts = -0.5 * np.sum(means * slopes, axis=1, keepdims=True)
         theta = CAUTION * np.concatenate([slopes, intercepts], axis=1).transpose(0, 2, 1)
         theta[:, :, -1] += np.log(np.maximum(self._class_share, LEAST_SHARE))
