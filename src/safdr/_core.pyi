@@ -290,6 +290,7 @@ def local_model(
     coefficients: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
+    penalty: float,
 ) -> tuple[
     Annotated[NDArray[numpy.float64], dict(shape=(None,))],
     Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
@@ -341,6 +342,7 @@ def fit_logistic(
     | None = None,
     max_iter: int,
     tol: float,
+    penalty: float,
     exact: bool,
     incumbent: float,
     best_only: bool,
@@ -384,6 +386,7 @@ def fit_multinomial(
     *,
     max_iter: int,
     tol: float,
+    penalty: float,
     exact: bool,
     best_only: bool,
     n_threads: int,
