@@ -10,7 +10,13 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from safdr import Annealing, AnnealingRegressorSelector, AnnealingSelector, Moments
+from safdr import (
+    Annealing,
+    AnnealingRegressorSelector,
+    AnnealingSelector,
+    Moments,
+    ParameterError,
+)
 from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.fits.least_squares import LeastSquaresFitter
 from safdr._engine.search import Search
@@ -68,6 +74,15 @@ def test_whole_numbers_are_measured_where_one_says_so(rng):
     moments = Moments.from_rows(rng.normal(size=(3, 2)), [1, 2, 5], task="regression")
     assert moments.classes is None
     assert moments._arrays.output_mean == pytest.approx(8 / 3)
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_many_whole_numbers_are_not_guessed_at(rng, kind):
+    X, y = rng.normal(size=(60, 2)), (np.arange(60) % 25).astype(kind)
+    with pytest.raises(ParameterError, match=r"task must be said: y holds 25 different whole num"):
+        Moments.from_rows(X, y)
+    assert Moments.from_rows(X, y, task="classification").task == "classification"
+    assert Moments.from_rows(X, y.astype(str)).task == "classification"
 
 
 def test_a_task_of_another_name_is_refused(rng):
@@ -306,7 +321,7 @@ def test_one_class_is_nothing_to_search(rng):
 
 def test_the_repr_is_short(rng):
     X = rows_of(rng)[0]
-    many = Moments.from_rows(X, np.arange(90) % 30)
+    many = Moments.from_rows(X, np.arange(90) % 30, task="classification")
     assert repr(many) == ("Moments(classification, 90 rows, 6 features, classes 0, 1, 2, 3, 4, …)")
     assert repr(Moments.from_rows(X, X[:, :2])) == (
         "Moments(regression, 90 rows, 6 features, 2 outputs)"

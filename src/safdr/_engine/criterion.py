@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.moments import ClassMarginals, JointMarginals, JointMoments, WithinMoments
+from safdr._engine.shrinkage import auto_ridge
+
+# A number, or what the number of rows asks for.
+Ridge: TypeAlias = float | Literal["auto"]
 
 # A and D of several criteria: (n_criteria, n_features, n_features or n_columns).
 CriterionStack: TypeAlias = tuple[FloatArray, FloatArray]
@@ -64,9 +68,9 @@ class Criterion:
     def collinear_tol(self) -> float:
         """Variance that a candidate must have of its own, unless all that it has is.
 
-        With a ridge, an exact copy of a member keeps up to twice the ridge as its own.
+        With a ridge r, an exact copy of a member keeps 1 + r - 1 / (1 + r) as its own.
         """
-        return 2.0 * self.ridge + MIN_COLLINEAR_TOL
+        return self.ridge * (2.0 + self.ridge) / (1.0 + self.ridge) + MIN_COLLINEAR_TOL
 
     def covariances(self, subsets: IntArray) -> FloatArray:
         """What A was made of, without scale and ridge: (size, size) numbers for each subset."""
@@ -99,16 +103,18 @@ class R2Criterion(Criterion):
 def fisher_criterion(
     moments: WithinMoments,
     *,
-    ridge: float,
+    ridge: Ridge,
     scale: FloatArray | None = None,
     rank: FloatArray | None = None,
     overwrite: bool = False,
+    rows_a_weight: float = 1.0,
 ) -> FisherCriterion:
     """Fisher discriminant ratio, averaged over the pairs of classes.
 
     A is the sum of the population covariances, and D·D' the scatter between the classes, so that
     J(S) is the mean of d'·A_SS⁻¹·d over all pairs of rows of different classes, with d the
-    difference of the means of their classes: of two classes, the ratio itself.
+    difference of the means of their classes: of two classes, the ratio itself. `rows_a_weight` says
+    how many rows a weight of one stands for.
     """
     if len(moments.weight) < 2:
         raise ValueError(
@@ -122,7 +128,12 @@ def fisher_criterion(
     label_copies = np.flatnonzero((variance == 0) & ~constant)
     redundant = np.union1d(np.flatnonzero(constant), _redundant(label_copies, D, rank))
     divisor = np.where(constant, 1.0, scale)
-    A = _scaled(moments.within, divisor, ridge, overwrite)
+    A = _scaled(moments.within, divisor, overwrite)
+    if ridge == "auto":
+        # The mean of covariances is as uncertain as that of so many rows.
+        n_rows = rows_a_weight * len(moments.weight) ** 2 / np.sum(1.0 / moments.weight)
+        ridge = auto_ridge(A, n_rows)
+    A[np.diag_indices_from(A)] += ridge
     D /= divisor[:, None]
     return FisherCriterion(A, D, scale, ridge, redundant, marginals=moments.marginals())
 
@@ -130,10 +141,11 @@ def fisher_criterion(
 def r2_criterion(
     moments: JointMoments,
     *,
-    ridge: float,
+    ridge: Ridge,
     scale: FloatArray | None = None,
     output_scale: FloatArray | None = None,
     overwrite: bool = False,
+    rows_a_weight: float = 1.0,
 ) -> R2Criterion:
     """Share of the variance of the outputs that a linear model explains: R², their mean."""
     if scale is None:
@@ -143,7 +155,10 @@ def r2_criterion(
     divisor = np.where(scale == 0, 1.0, scale)
     output_divisor = np.where(output_scale == 0, 1.0, output_scale) * np.sqrt(len(output_scale))
     D = moments.cross / divisor[:, None] / output_divisor
-    A = _scaled(moments.covariance, divisor, ridge, overwrite)
+    A = _scaled(moments.covariance, divisor, overwrite)
+    if ridge == "auto":
+        ridge = auto_ridge(A, rows_a_weight * moments.weight)
+    A[np.diag_indices_from(A)] += ridge
     constant = np.flatnonzero(scale == 0)
     return R2Criterion(A, D, scale, ridge, constant, marginals=moments.marginals())
 
@@ -192,13 +207,12 @@ def _dependent(rows: FloatArray, counts: NDArray[np.bool_]) -> NDArray[np.bool_]
     return dependent
 
 
-def _scaled(matrix: FloatArray, divisor: FloatArray, ridge: float, overwrite: bool) -> FloatArray:
-    """The matrix in units of the divisor, with the ridge on its diagonal."""
+def _scaled(matrix: FloatArray, divisor: FloatArray, overwrite: bool) -> FloatArray:
+    """The matrix in units of the divisor."""
     A = matrix if overwrite else np.empty_like(matrix)
     for start in range(0, len(A), ROWS_AT_ONCE):
         some = slice(start, start + ROWS_AT_ONCE)
         np.divide(matrix[some], np.outer(divisor[some], divisor), out=A[some])
-    A[np.diag_indices_from(A)] += ridge
     return A
 
 

@@ -105,6 +105,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_features_ = size
         self.result_ = result
         self.proof_ = result.proof
+        self.ridge_ = None if search.criterion is None else search.criterion.ridge
         self.subset_: IntArray = result.subset
         self.support_ = np.zeros(data.X.shape[1], dtype=bool)
         self.support_[self.subset_] = True

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from safdr._engine.annealing.chains import subset_values
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._estimators.parameters import check_values, n_workers
+from safdr._engine.criterion import Ridge
+from safdr._estimators.parameters import as_ridge, check_values, n_workers
 from safdr._estimators.training_data import TrainingData, check_task
 from safdr._estimators.validation import SeenColumns
 
@@ -64,7 +65,8 @@ def evaluate_subsets(
     *,
     task: str = "classification",
     sample_weight: ArrayLike | None = None,
-    ridge: float = 1e-6,
+    ridge: float | str = 1e-6,
+    C: float = np.inf,
     n_jobs: int | None = None,
 ) -> SubsetEvaluation:
     """Measure subsets as the annealer would: criterion value and loss of the linear model.
@@ -89,7 +91,10 @@ def evaluate_subsets(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
-    ridge : float, default=1e-6
+    ridge : float or "auto", default=1e-6
+        As in `AnnealingSelector`.
+
+    C : float, default=inf
         As in `AnnealingSelector`.
 
     n_jobs : int, default=None
@@ -109,17 +114,18 @@ def evaluate_subsets(
     [0.089, 0.192]
     """
     kind = check_task(task)
-    check_values("evaluate_subsets", {"ridge": ridge, "n_jobs": n_jobs})
+    check_values("evaluate_subsets", {"ridge": ridge, "C": C, "n_jobs": n_jobs})
     data = kind.validate(SeenColumns(), X, y, sample_weight).usable()
-    return evaluate(data, check_subsets(subsets, data.X.shape[1]), float(ridge), n_jobs)
+    wanted = check_subsets(subsets, data.X.shape[1])
+    return evaluate(data, wanted, as_ridge(ridge), float(C), n_jobs)
 
 
 def evaluate(
-    data: TrainingData, subsets: IntArray, ridge: float, n_jobs: int | None
+    data: TrainingData, subsets: IntArray, ridge: Ridge, C: float, n_jobs: int | None
 ) -> SubsetEvaluation:
     """The same on training data, for subsets that are known to be some."""
     criterion = data.criterion(ridge)
-    fitter = data.fitter(criterion)
+    fitter = data.fitter(criterion, C)
     return SubsetEvaluation(
         subsets=subsets,
         criterion_values=subset_values(criterion, subsets),

@@ -18,10 +18,17 @@ from sklearn.utils.multiclass import type_of_target
 
 from safdr._atomic import write_atomically
 from safdr._engine.arrays import FloatArray
-from safdr._engine.criterion import FisherCriterion, R2Criterion, fisher_criterion, r2_criterion
+from safdr._engine.criterion import (
+    FisherCriterion,
+    R2Criterion,
+    Ridge,
+    fisher_criterion,
+    r2_criterion,
+)
 from safdr._engine.moments import ClassMoments, JointMoments, class_moments, joint_moments
-from safdr._estimators.training_data import ClassData, MeasuredData
+from safdr._estimators.training_data import MANY_CLASSES, ClassData, MeasuredData
 from safdr._estimators.validation import shown
+from safdr.errors import ParameterError
 
 # Labels and names in a text; the rest are dots.
 MOST_SHOWN = 5
@@ -110,8 +117,9 @@ class Moments:
 
         task : {"auto", "classification", "regression"}, default="auto"
             What y holds. "auto" takes text, booleans and whole numbers for labels, and other
-            numbers, or several columns, for measured outputs. Say it where measured outputs may
-            happen to be whole numbers in some part of the rows.
+            numbers, or several columns, for measured outputs; more than 20 different whole numbers
+            could be either, and it asks. Say it where measured outputs may happen to be whole
+            numbers in some part of the rows.
 
         Returns
         -------
@@ -221,7 +229,7 @@ class Moments:
             ) from None
 
     def _criterion(
-        self, ridge: float, rank: FloatArray | None = None
+        self, ridge: Ridge, rank: FloatArray | None = None
     ) -> FisherCriterion | R2Criterion:
         """What a search on these moments alone maximises."""
         if self.task == "regression":
@@ -234,8 +242,17 @@ class Moments:
 def _task_of(y: Any) -> str:
     """What y holds, by its looks."""
     looks = type_of_target(y, input_name="y")
-    measured = looks.startswith("continuous") or np.ndim(y) > 1
-    return "regression" if measured else "classification"
+    if looks.startswith("continuous") or np.ndim(y) > 1:
+        return "regression"
+    values = np.asarray(y)
+    if values.dtype.kind in "iuf" and len(np.unique(values)) > MANY_CLASSES:
+        raise ParameterError(
+            "task",
+            "must be said: y holds {n} different whole numbers, which may be labels or measured "
+            "outputs. Pass {task}='classification' or {task}='regression'.",
+            n=len(np.unique(values)),
+        )
+    return "classification"
 
 
 def _of_classes(

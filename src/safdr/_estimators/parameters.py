@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import (
 )
 
 from safdr._engine.annealing.loop import AnnealingSettings
+from safdr._engine.criterion import Ridge
 from safdr.errors import ParameterError
 
 # Bounds against slips of the pen (a seed in the place of a number): what lies beyond takes days or
@@ -37,6 +38,8 @@ LARGEST_TEMPERATURE_STEP = 1e6
 LARGEST_COST = 1e12
 # From here on correlations no longer count, and the criterion only shrinks.
 LARGEST_RIDGE = 1e6
+# A penalty this strong leaves no slope to speak of on ten million rows.
+SMALLEST_C = 1e-9
 
 
 def is_bool(value: Any) -> bool:
@@ -253,7 +256,8 @@ SELECTOR_CONSTRAINTS: dict[str, Any] = {
     "feature_cost": "no_validation",
     "cost_strength": [Number(0, None, closed="left")],
     "class_weight": [None, dict, StrOptions({"balanced"})],
-    "ridge": [Number(1e-12, LARGEST_RIDGE, closed="both")],
+    "ridge": [StrOptions({"auto"}), Number(1e-12, LARGEST_RIDGE, closed="both")],
+    "C": [Number(SMALLEST_C, None, closed="both")],
     "prove": [None, Number(0, None, closed="left")],
     "n_jobs": [None, WholeNumber(-MOST_JOBS, -1), WholeNumber(1, MOST_JOBS)],
     "random_state": [None, WholeNumber(0, 2**32 - 1), np.random.RandomState],
@@ -298,6 +302,11 @@ def check_values(
         if isinstance(value, Annealing | Constraints):
             within = value.get_params(deep=False)
             check_values(type(value).__name__, within, value._parameter_constraints)
+
+
+def as_ridge(ridge: Any) -> Ridge:
+    """What was given, as the engine takes it."""
+    return "auto" if isinstance(ridge, str) else float(ridge)
 
 
 def n_workers(n_jobs: Any) -> int:

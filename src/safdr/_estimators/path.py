@@ -42,7 +42,8 @@ def anneal_path(
     feature_cost: Any = None,
     cost_strength: float = 1.0,
     class_weight: Any = None,
-    ridge: float = 1e-6,
+    ridge: float | str = 1e-6,
+    C: float = np.inf,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> list[AnnealingResult]:
@@ -74,7 +75,7 @@ def anneal_path(
     constraints : Constraints, default=None
         Which subsets are allowed; None allows all.
 
-    criterion, estimator, pick, feature_cost, cost_strength, class_weight, ridge
+    criterion, estimator, pick, feature_cost, cost_strength, class_weight, ridge, C
         As in `AnnealingSelector`; regression has no class weights.
 
     n_jobs : int, default=None
@@ -109,6 +110,7 @@ def anneal_path(
         cost_strength=cost_strength,
         class_weight=class_weight,
         ridge=ridge,
+        C=C,
     )
     kind = check_task(task)
     check_values("anneal_path", vars(plan) | {"n_jobs": n_jobs, "random_state": random_state})

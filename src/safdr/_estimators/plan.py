@@ -15,7 +15,7 @@ from safdr._engine.fits.fits import Fitter
 from safdr._engine.proof.prover import check_provable
 from safdr._engine.search import Search
 from safdr._estimators.feature_names import FeatureSpec
-from safdr._estimators.parameters import LARGEST_COST, Annealing, Constraints, settings_of
+from safdr._estimators.parameters import LARGEST_COST, Annealing, Constraints, as_ridge, settings_of
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.user_criterion import (
     CrossValidatedScore,
@@ -44,7 +44,8 @@ class SearchPlan:
     feature_cost: Any = None
     cost_strength: float = 1.0
     class_weight: Any = None
-    ridge: float = 1e-6
+    ridge: float | str = 1e-6
+    C: float = np.inf
     prove: float | None = None
 
     @classmethod
@@ -150,7 +151,7 @@ class SearchPlan:
         criterion: Any = None
         noise = None
         if function is None:
-            criterion = data.criterion(float(self.ridge), allowed.rank(cost))
+            criterion = data.criterion(as_ridge(self.ridge), allowed.rank(cost))
             noise = data.noise(criterion)
         return Search(
             criterion,
@@ -177,7 +178,7 @@ class SearchPlan:
             return ModelPick(self.estimator, data, seed)
         if self.pick == "auto" and self.criterion is not None:
             return None
-        return data.linear_fitter(float(self.ridge), criterion)
+        return data.linear_fitter(as_ridge(self.ridge), float(self.C), criterion)
 
     # ---- The model on what was found --------------------------------------------------------
 
@@ -201,12 +202,13 @@ class SearchPlan:
         best: int = result.best
         fits: Any = result
         if result.coefficients is None:
-            fitter = data.linear_fitter(float(self.ridge), search.criterion)
+            fitter = data.linear_fitter(as_ridge(self.ridge), float(self.C), search.criterion)
             best, fits = 0, fitter.fit(result.subset[None])
         warn_if_unfinished(bool(fits.converged[best] or fits.separated[best]), result.size)
         linear = data.linear_model(
             fits.coefficients[best, ..., : result.size],
             fits.intercepts[best],
             int(fits.n_iter[best]),
+            float(self.C),
         )
         return linear, bool(fits.separated[best])

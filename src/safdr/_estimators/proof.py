@@ -16,6 +16,7 @@ from safdr._estimators.parameters import (
     Constraints,
     Number,
     WholeNumber,
+    as_ridge,
     check_values,
     n_workers,
 )
@@ -46,7 +47,7 @@ def prove(
     constraints: Constraints | None = None,
     feature_cost: Any = None,
     cost_strength: float = 1.0,
-    ridge: float = 1e-6,
+    ridge: float | str = 1e-6,
     time_limit: float = 10.0,
     n_jobs: int | None = None,
 ) -> Proof:
@@ -128,7 +129,7 @@ def near_ties(
     constraints: Constraints | None = None,
     feature_cost: Any = None,
     cost_strength: float = 1.0,
-    ridge: float = 1e-6,
+    ridge: float | str = 1e-6,
     time_limit: float = 10.0,
     n_jobs: int | None = None,
 ) -> NearTies:
@@ -213,7 +214,7 @@ def _prover(values: dict[str, Any]) -> tuple[FeatureSpec, Prover]:
             most=moments.n_features,
             size=values["size"],
         )
-    criterion = moments._criterion(float(plan.ridge), allowed.rank(cost))
+    criterion = moments._criterion(as_ridge(plan.ridge), allowed.rank(cost))
     return plan.features(seen), Prover(criterion, allowed, cost)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
@@ -131,7 +132,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     subsets, where there are no more of them than replicas), and the one with the smallest
     cross-entropy wins.
 
-    Features need no scaling: neither the ratio nor an unpenalised logistic model depends on it.
+    Features need no scaling: neither the ratio nor the logistic model depends on it.
 
     Parameters
     ----------
@@ -180,12 +181,20 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         Weights of the classes, which multiply those of the rows. "balanced" gives each class the
         same weight in all. Of more than two classes, each needs at least 1e-8 of all weight.
 
-    ridge : float, default=1e-6
+    ridge : float or "auto", default=1e-6
         Added to the variance of each feature within the classes, as a share of it. This keeps the
-        criterion defined where features are collinear or outnumber the rows. A feature of whose
-        variance the other members leave less than 1e-5 plus twice the ridge is never swapped in.
-        Where a subset is large against the number of rows (a quarter, say), a larger ridge, 0.01 to
-        0.1, keeps the criterion from rewarding chance.
+        criterion defined where features are collinear or outnumber the rows. A feature that is a
+        copy of a member, of whose variance that leaves less than 1e-5, is never swapped in. "auto"
+        takes as much as the number of rows asks for, by a formula: next to nothing where they are
+        many; `ridge_` says how much. It keeps the criterion from rewarding chance where a few
+        hundred rows or fewer are to tell many features apart.
+
+    C : float, default=inf
+        Inverse strength of the penalty on the squared slopes of the linear model, in units of
+        standardised features: as in `sklearn.linear_model.LogisticRegression` after a
+        `StandardScaler`. It serves the choice among the candidates, whose loss includes it, and the
+        final model. inf is no penalty, the method as published. ``C=1`` is a mild one: predicted
+        probabilities stay finite whatever the rows, and no features separate the classes.
 
     prove : float, default=None
         Seconds in which to prove, after annealing, that no subset of this size has a larger
@@ -229,6 +238,9 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
 
     result_ : AnnealingResult
         All replicas: their subsets, criterion values and losses, and how the annealing went.
+
+    ridge_ : float or None
+        The ridge, where `ridge` is "auto" as it came out; None for a `criterion` of your own.
 
     proof_ : Proof or None
         Whether any subset of this size has a larger criterion value on the training rows than the
@@ -288,7 +300,8 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         feature_cost: Any = None,
         cost_strength: float = 1.0,
         class_weight: Any = None,
-        ridge: float = 1e-6,
+        ridge: float | str = 1e-6,
+        C: float = np.inf,
         prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -303,6 +316,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         self.cost_strength = cost_strength
         self.class_weight = class_weight
         self.ridge = ridge
+        self.C = C
         self.prove = prove
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -331,7 +345,7 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         None is the estimator in `criterion`, if it is one; else the least-squares model, as a
         `sklearn.linear_model.LinearRegression`.
 
-    annealing, constraints, pick, feature_cost, cost_strength, ridge, prove
+    annealing, constraints, pick, feature_cost, cost_strength, ridge, C, prove
         As in `AnnealingSelector`.
 
     n_jobs, random_state
@@ -382,7 +396,8 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         pick: str = "auto",
         feature_cost: Any = None,
         cost_strength: float = 1.0,
-        ridge: float = 1e-6,
+        ridge: float | str = 1e-6,
+        C: float = np.inf,
         prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -396,6 +411,7 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         self.feature_cost = feature_cost
         self.cost_strength = cost_strength
         self.ridge = ridge
+        self.C = C
         self.prove = prove
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -307,7 +307,7 @@ class AnnealingSelectorCV(_CrossValidatedSelector, ClassSelectorBase):
         - a callable gets `cv_results_` and returns the index of the size in it.
 
     annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, \
-class_weight, ridge, prove
+class_weight, ridge, C, prove
         As in `AnnealingSelector`. "balanced" weights are those of the training rows of each fold;
         what is proven is the search on all rows.
 
@@ -384,7 +384,8 @@ classes_, n_features_in_, feature_names_in_
         feature_cost: Any = None,
         cost_strength: float = 1.0,
         class_weight: Any = None,
-        ridge: float = 1e-6,
+        ridge: float | str = 1e-6,
+        C: float = np.inf,
         prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -403,6 +404,7 @@ classes_, n_features_in_, feature_names_in_
         self.cost_strength = cost_strength
         self.class_weight = class_weight
         self.ridge = ridge
+        self.C = C
         self.prove = prove
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -427,7 +429,7 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
     scoring : str or callable, default=None
         What to score the models by; None is R².
 
-    annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, ridge, prove
+    annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, ridge, C, prove
         As in `AnnealingRegressorSelector`.
 
     Attributes
@@ -476,7 +478,8 @@ feature_names_in_
         pick: str = "auto",
         feature_cost: Any = None,
         cost_strength: float = 1.0,
-        ridge: float = 1e-6,
+        ridge: float | str = 1e-6,
+        C: float = np.inf,
         prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -494,6 +497,7 @@ feature_names_in_
         self.feature_cost = feature_cost
         self.cost_strength = cost_strength
         self.ridge = ridge
+        self.C = C
         self.prove = prove
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -12,12 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import Ridge as RidgeRegression
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils.multiclass import check_classification_targets
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.batches import ClassNoise, Noise, OutputNoise
-from safdr._engine.criterion import FisherCriterion, R2Criterion, fisher_criterion, r2_criterion
+from safdr._engine.criterion import (
+    FisherCriterion,
+    R2Criterion,
+    Ridge,
+    fisher_criterion,
+    r2_criterion,
+)
 from safdr._engine.fits.fits import Fitter
 from safdr._engine.fits.least_squares import LeastSquaresFitter
 from safdr._engine.fits.logistic import LogisticFitter
@@ -92,7 +99,7 @@ class TrainingData:
         """The rows to learn from: those with a weight, checked to hold something to learn."""
         raise NotImplementedError
 
-    def criterion(self, ridge: float, rank: FloatArray | None = None) -> Any:
+    def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> Any:
         """What is maximised; of features that say the same, those of the lowest rank are needed."""
         raise NotImplementedError
 
@@ -100,21 +107,23 @@ class TrainingData:
         """Where batches of these rows come from."""
         raise NotImplementedError
 
-    def fitter(self, criterion: Any) -> Fitter:
-        """The unpenalised linear models that choose the winner."""
+    def fitter(self, criterion: Any, C: float = np.inf) -> Fitter:
+        """The linear models that choose the winner."""
         raise NotImplementedError
 
-    def linear_fitter(self, ridge: float, criterion: Any = None) -> Fitter:
+    def linear_fitter(self, ridge: Ridge, C: float, criterion: Any = None) -> Fitter:
         """`fitter`, made once: final models of all sizes share it. No criterion: one is made."""
         if not self._fitters:
-            self._fitters.append(self.fitter(criterion or self.criterion(ridge)))
+            self._fitters.append(self.fitter(criterion or self.criterion(ridge), C))
         return self._fitters[0]
 
     @cached_property
     def _fitters(self) -> list[Fitter]:
         return []
 
-    def linear_model(self, coefficients: FloatArray, intercepts: FloatArray, n_iter: int) -> Any:
+    def linear_model(
+        self, coefficients: FloatArray, intercepts: FloatArray, n_iter: int, C: float
+    ) -> Any:
         """The winning fit as scikit-learn's own model, which every tool around it can read."""
         raise NotImplementedError
 
@@ -122,6 +131,16 @@ class TrainingData:
     def _relative_weight(self) -> FloatArray | None:
         """In units of the largest: nothing depends on that but the range of the numbers."""
         return None if self.sample_weight is None else self.sample_weight / self.sample_weight.max()
+
+    @property
+    def _rows_a_weight(self) -> float:
+        """How many rows a relative weight of one stands for."""
+        return 1.0 if self.sample_weight is None else float(self.sample_weight.max())
+
+    def _penalty(self, C: float) -> float:
+        """What C means for a mean over the rows."""
+        n_rows = len(self.y) if self.sample_weight is None else float(self.sample_weight.sum())
+        return 1.0 / (C * n_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,26 +205,27 @@ class ClassData(TrainingData):
         weight = by_class if self.sample_weight is None else _product(by_class, self.sample_weight)
         return replace(self, sample_weight=weight)
 
-    def criterion(self, ridge: float, rank: FloatArray | None = None) -> FisherCriterion:
+    def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> FisherCriterion:
         """Fisher's ratio."""
         moments = within_moments(self.X, self.codes, len(self.classes), self._relative_weight)
         # Of many features, one matrix must do for the criterion and the start of the fits.
-        return fisher_criterion(moments, ridge=ridge, rank=rank, overwrite=True)
+        how: dict[str, Any] = {"overwrite": True, "rows_a_weight": self._rows_a_weight}
+        return fisher_criterion(moments, ridge=ridge, rank=rank, **how)
 
     def noise(self, criterion: FisherCriterion) -> ClassNoise:
         """Stratified batches."""
         return ClassNoise(self.X, self.codes, self._relative_weight, criterion)
 
-    def fitter(self, criterion: FisherCriterion) -> Fitter:
+    def fitter(self, criterion: FisherCriterion, C: float = np.inf) -> Fitter:
         """Logistic models: binary, or multinomial."""
         kind = LogisticFitter if len(self.classes) == 2 else MultinomialFitter
-        return kind(self.X, self.codes, self._relative_weight, criterion)
+        return kind(self.X, self.codes, self._relative_weight, criterion, self._penalty(C))
 
     def linear_model(
-        self, coefficients: FloatArray, intercepts: FloatArray, n_iter: int
+        self, coefficients: FloatArray, intercepts: FloatArray, n_iter: int, C: float
     ) -> LogisticRegression:
-        """A logistic regression without penalty."""
-        model = LogisticRegression(C=np.inf)
+        """A logistic regression."""
+        model = LogisticRegression(C=C)
         model.classes_ = self.classes
         model.coef_ = np.atleast_2d(coefficients)
         model.intercept_ = np.atleast_1d(intercepts)
@@ -266,24 +286,25 @@ class MeasuredData(TrainingData):
         _check_not_constant(data.X)
         return data
 
-    def criterion(self, ridge: float, rank: FloatArray | None = None) -> R2Criterion:
+    def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> R2Criterion:
         """R²; no output is a feature by another name, so ranks don't count."""
         moments = joint_moments(self.X, self._outputs, self._relative_weight)
-        return r2_criterion(moments, ridge=ridge, overwrite=True)
+        how: dict[str, Any] = {"overwrite": True, "rows_a_weight": self._rows_a_weight}
+        return r2_criterion(moments, ridge=ridge, **how)
 
     def noise(self, criterion: R2Criterion) -> OutputNoise:
         """Batches of random rows."""
         return OutputNoise(self.X, self._outputs, self._relative_weight, criterion)
 
-    def fitter(self, criterion: R2Criterion) -> Fitter:
+    def fitter(self, criterion: R2Criterion, C: float = np.inf) -> Fitter:
         """Least-squares models."""
-        return LeastSquaresFitter(criterion)
+        return LeastSquaresFitter(criterion, self._penalty(C))
 
     def linear_model(
-        self, coefficients: FloatArray, intercepts: FloatArray, n_iter: int
-    ) -> LinearRegression:
-        """A linear regression."""
-        model = LinearRegression()
+        self, coefficients: FloatArray, intercepts: FloatArray, n_iter: int, C: float
+    ) -> LinearRegression | RidgeRegression:
+        """A linear regression, or a ridge regression."""
+        model = RidgeRegression(alpha=1.0 / C) if np.isfinite(C) else LinearRegression()
         model.coef_ = coefficients[0] if self.y.ndim == 1 else coefficients
         model.intercept_ = float(intercepts[0]) if self.y.ndim == 1 else intercepts
         model.n_features_in_ = coefficients.shape[-1]

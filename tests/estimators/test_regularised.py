@@ -1,0 +1,120 @@
+"""Selectors with a ridge that sets itself, and with penalised models."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from safdr import (
+    Annealing,
+    AnnealingRegressorSelector,
+    AnnealingSelector,
+    AnnealingSelectorCV,
+    Moments,
+    ParameterError,
+    anneal_path,
+    evaluate_subsets,
+    prove,
+)
+
+QUICK = Annealing(n_replicas=10, max_steps=20)
+
+
+def classes_of(rng, n_classes, n=150):
+    y = np.arange(n) % n_classes
+    X = rng.normal(size=(n, 8)) + rng.normal(size=(n, 2)) @ rng.normal(size=(2, 8))
+    X *= np.arange(1, 9)
+    X[:, :3] += y[:, None] * [1.0, -0.5, 0.7]
+    return X, y
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_final_model_is_that_of_scikit_learn_on_standardised_columns(rng, n_classes):
+    X, y = classes_of(rng, n_classes)
+    weight = rng.exponential(size=len(y)) + 0.1
+    selector = AnnealingSelector(3, C=0.3, annealing=QUICK, random_state=0).fit(X, y, weight)
+    mean = np.average(X, axis=0, weights=weight)
+    Z = (X - mean) / np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weight))
+    model = LogisticRegression(C=0.3, tol=1e-10, max_iter=1000)
+    model.fit(Z[:, selector.subset_], y, weight)
+    expected = model.predict_proba(Z[:, selector.subset_])
+    assert selector.predict_proba(X) == pytest.approx(expected, abs=1e-6)
+    assert selector.estimator_.C == 0.3
+
+
+def test_regression_has_the_ridge_of_scikit_learn(rng):
+    X = rng.normal(size=(100, 6)) * np.arange(1, 7)
+    y = X @ [1, 0, 0.5, 0, 0, 0.2] + rng.normal(size=100)
+    selector = AnnealingRegressorSelector(3, C=0.1, annealing=QUICK, random_state=0).fit(X, y)
+    model = make_pipeline(StandardScaler(), Ridge(alpha=10.0)).fit(X[:, selector.subset_], y)
+    assert selector.predict(X) == pytest.approx(model.predict(X[:, selector.subset_]))
+    assert isinstance(selector.estimator_, Ridge)
+
+
+def test_with_a_penalty_nothing_is_separated(rng):
+    X, y = classes_of(rng, 2)
+    X[:, 0] = 10.0 * y + rng.normal(size=len(y))
+    with pytest.warns(UserWarning, match="separate"):
+        AnnealingSelector(2, annealing=QUICK, random_state=0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        selector = AnnealingSelector(2, C=1.0, annealing=QUICK, random_state=0).fit(X, y)
+    assert not selector.result_.separated.any()
+    assert selector.loss_ > 0
+    assert 0 in selector.subset_
+    assert np.abs(selector.estimator_.coef_).max() < 10
+
+
+def test_weights_are_rows_to_ridge_and_penalty(rng):
+    X, y = classes_of(rng, 2)
+    no_noise = Annealing(n_batches=1, batch_fraction=1.0)
+    how = {"ridge": "auto", "C": 0.1, "annealing": no_noise, "random_state": 0}
+    weighted = AnnealingSelector(3, **how).fit(X, y, np.full(len(y), 2.0))
+    doubled = AnnealingSelector(3, **how).fit(np.vstack([X, X]), np.tile(y, 2))
+    assert weighted.ridge_ == pytest.approx(doubled.ridge_)
+    assert weighted.subset_.tolist() == doubled.subset_.tolist()
+    assert weighted.predict_proba(X) == pytest.approx(doubled.predict_proba(X))
+
+
+def test_the_ridge_that_came_out_is_told_and_can_be_given(rng):
+    X, y = classes_of(rng, 2, n=60)
+    auto = AnnealingSelector(3, ridge="auto", annealing=QUICK, random_state=0).fit(X, y)
+    assert 0.01 < auto.ridge_ < 10
+    given = AnnealingSelector(3, ridge=auto.ridge_, annealing=QUICK, random_state=0).fit(X, y)
+    assert given.subset_.tolist() == auto.subset_.tolist()
+    assert given.criterion_value_ == auto.criterion_value_
+    own = AnnealingSelector(3, criterion=lambda X, y: X.sum(), annealing=QUICK, random_state=0)
+    assert own.fit(X, y).ridge_ is None
+
+
+def test_one_meaning_everywhere(rng):
+    X, y = classes_of(rng, 2, n=80)
+    how = {"ridge": "auto", "C": 0.5}
+    selector = AnnealingSelector(3, annealing=QUICK, random_state=0, **how).fit(X, y)
+    measured = evaluate_subsets(X, y, selector.subset_, **how)
+    assert measured.criterion_values[0] == pytest.approx(selector.criterion_value_)
+    assert measured.losses[0] == pytest.approx(selector.loss_)
+    [on_path] = anneal_path(X, y, [3], annealing=QUICK, random_state=0, **how)
+    assert on_path.loss == pytest.approx(selector.loss_)
+    values, losses = selector.measure_subsets(X, y, [selector.subset_])
+    assert (values[0], losses[0]) == pytest.approx((selector.criterion_value_, selector.loss_))
+    proof = prove(Moments.from_rows(X, y), 3, ridge="auto")
+    assert proof.value == pytest.approx(selector.result_.criterion_values.max())
+
+
+def test_folds_have_ridges_of_their_own(rng):
+    X, y = classes_of(rng, 2, n=80)
+    cv = AnnealingSelectorCV(ridge="auto", C=1.0, annealing=QUICK, max_features=4, random_state=0)
+    cv.fit(X, y)
+    assert cv.ridge_ == AnnealingSelector(1, ridge="auto", random_state=0).fit(X, y).ridge_
+    assert cv.predict_proba(X).shape == (80, 2)
+
+
+@pytest.mark.parametrize("wrong", [{"C": 0}, {"C": True}, {"C": -1.0}, {"ridge": "much"}])
+def test_wrong_values_are_named(rng, wrong):
+    with pytest.raises(ParameterError) as caught:
+        AnnealingSelector(2, **wrong).fit(*classes_of(rng, 2))
+    assert caught.value.parameter in wrong
