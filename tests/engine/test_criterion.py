@@ -138,11 +138,14 @@ def test_several_columns_of_D_add_up(rng):
     assert value == pytest.approx(sum(alone), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("ridge", "expected"), [(1e-3, 2e-3 + MIN_COLLINEAR_TOL), (1e-12, MIN_COLLINEAR_TOL)]
-)
-def test_collinear_tolerance_follows_the_ridge_down_to_a_floor(two_classes, ridge, expected):
-    assert fisher(*two_classes, ridge).collinear_tol == pytest.approx(expected)
+@pytest.mark.parametrize("ridge", [1e-12, 1e-3, 0.3, 10.0])
+def test_collinear_tolerance_is_what_the_ridge_leaves_to_a_copy(rng, two_classes, ridge):
+    X, y = two_classes
+    criterion = fisher(np.column_stack([X, 3 * X[:, 0]]), y, ridge)
+    A = criterion.A[np.ix_([0, 12, 1], [0, 12, 1])]
+    own = A[1, 1] - A[1, 0] ** 2 / A[0, 0]
+    assert criterion.collinear_tol == pytest.approx(own + MIN_COLLINEAR_TOL)
+    assert A[2, 2] - A[2, 0] ** 2 / A[0, 0] > criterion.collinear_tol
 
 
 def test_moments_of_one_class_are_refused(rng):

@@ -256,7 +256,7 @@ SELECTOR_CONSTRAINTS: dict[str, Any] = {
     "feature_cost": "no_validation",
     "cost_strength": [Number(0, None, closed="left")],
     "class_weight": [None, dict, StrOptions({"balanced"})],
-    "ridge": [StrOptions({"auto"}), Number(1e-12, LARGEST_RIDGE, closed="both")],
+    "ridge": [Number(1e-12, LARGEST_RIDGE, closed="both"), StrOptions({"auto"})],
     "C": [Number(SMALLEST_C, None, closed="both")],
     "prove": [None, Number(0, None, closed="left")],
     "n_jobs": [None, WholeNumber(-MOST_JOBS, -1), WholeNumber(1, MOST_JOBS)],
