@@ -118,3 +118,62 @@ def test_wrong_values_are_named(rng, wrong):
     with pytest.raises(ParameterError) as caught:
         AnnealingSelector(2, **wrong).fit(*classes_of(rng, 2))
     assert caught.value.parameter in wrong
+
+
+# ---- The second criterion -----------------------------------------------------------------------
+
+
+def skewed(rng, n=400):
+    """Features whose logarithms tell the classes: far from normal."""
+    y = np.arange(n) % 2
+    X = np.exp(rng.normal(size=(n, 10)) + 0.4 * y[:, None] * (np.arange(10) < 5))
+    return X, y
+
+
+def test_the_log_loss_is_a_criterion_of_its_own(rng):
+    X, y = skewed(rng)
+    fisher = AnnealingSelector(3, annealing=QUICK, random_state=0).fit(X, y)
+    logistic = AnnealingSelector(3, criterion="logistic", annealing=QUICK, random_state=0)
+    logistic.fit(X, y)
+    assert logistic.loss_ <= fisher.loss_
+    assert 0 < logistic.criterion_value_ < 1
+    values, losses = logistic.measure_subsets(X, y, [logistic.subset_])
+    assert values[0] == pytest.approx(logistic.criterion_value_)
+    assert losses[0] == pytest.approx(logistic.loss_)
+    named = AnnealingSelector(3, criterion="fisher", annealing=QUICK, random_state=0).fit(X, y)
+    assert named.subset_.tolist() == fisher.subset_.tolist()
+    assert named.criterion_value_ == fisher.criterion_value_
+
+
+def test_the_log_loss_is_proven_and_chooses_sizes(rng):
+    X, y = skewed(rng)
+    how = {"criterion": "logistic", "C": 1.0, "ridge": "auto", "annealing": QUICK}
+    proven = AnnealingSelector(3, prove=60.0, random_state=0, **how).fit(X, y)
+    assert proven.proof_.optimal
+    assert proven.proof_.value == pytest.approx(proven.result_.criterion_values.max())
+    cv = AnnealingSelectorCV(max_features=4, random_state=0, **how).fit(X, y)
+    assert cv.score(X, y) > 0.6
+    again = AnnealingSelectorCV(max_features=4, random_state=0, n_jobs=2, **how).fit(X, y)
+    assert again.subset_.tolist() == cv.subset_.tolist()
+
+
+def test_weights_are_rows_to_the_log_loss(rng):
+    X, y = skewed(rng, n=120)
+    no_noise = Annealing(n_batches=1, batch_fraction=1.0)
+    how = {"criterion": "logistic", "annealing": no_noise, "random_state": 0}
+    weight = 1.0 + (np.arange(120) % 3 == 0)
+    weighted = AnnealingSelector(3, **how).fit(X, y, weight)
+    rows = np.repeat(np.arange(120), weight.astype(int))
+    repeated = AnnealingSelector(3, **how).fit(X[rows], y[rows])
+    assert weighted.subset_.tolist() == repeated.subset_.tolist()
+    assert weighted.criterion_value_ == pytest.approx(repeated.criterion_value_)
+
+
+def test_criteria_of_the_wrong_task_are_named(rng):
+    X, y = classes_of(rng, 3)
+    with pytest.raises(ParameterError, match="must not be 'logistic' with the 3 classes"):
+        AnnealingSelector(2, criterion="logistic").fit(X, y)
+    with pytest.raises(ParameterError, match=r"criterion.*'r2'"):
+        AnnealingRegressorSelector(2, criterion="logistic").fit(X, y)
+    with pytest.raises(ParameterError, match=r"must be one of 'r2'.*got 'fisher'"):
+        anneal_path(X, y * 1.0, [2], task="regression", criterion="fisher")

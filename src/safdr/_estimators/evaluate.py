@@ -121,11 +121,16 @@ def evaluate_subsets(
 
 
 def evaluate(
-    data: TrainingData, subsets: IntArray, ridge: Ridge, C: float, n_jobs: int | None
+    data: TrainingData,
+    subsets: IntArray,
+    ridge: Ridge,
+    C: float,
+    n_jobs: int | None,
+    searched: TrainingData | None = None,
 ) -> SubsetEvaluation:
     """The same on training data, for subsets that are known to be some."""
-    criterion = data.criterion(ridge)
-    fitter = data.fitter(criterion, C)
+    criterion = (data if searched is None else searched).criterion(ridge)
+    fitter = data.linear_fitter(ridge, C, criterion if searched in (None, data) else None)
     return SubsetEvaluation(
         subsets=subsets,
         criterion_values=subset_values(criterion, subsets),

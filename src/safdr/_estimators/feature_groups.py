@@ -51,10 +51,11 @@ def measure_subsets(
     """Criterion values, less the cost, and losses of subsets that may differ in length."""
     lengths = np.array([len(subset) for subset in subsets])
     values, losses = np.empty((2, len(subsets)))
+    searched = plan.searched(data)
     for length in np.unique(lengths):
         same = np.flatnonzero(lengths == length).tolist()
         some = check_subsets(np.array([subsets[i] for i in same]), data.X.shape[1])
-        measured = evaluate(data, some, as_ridge(plan.ridge), float(plan.C), n_jobs)
+        measured = evaluate(data, some, as_ridge(plan.ridge), float(plan.C), n_jobs, searched)
         values[same], losses[same] = measured.criterion_values, measured.losses
     cost = plan.cost(seen)
     if cost is not None:

@@ -250,7 +250,7 @@ PARAMETER_OBJECTS: dict[str, type[BaseEstimator]] = {
 SELECTOR_CONSTRAINTS: dict[str, Any] = {
     "annealing": [None, Annealing],
     "constraints": [None, Constraints],
-    "criterion": [None, HasMethods(["fit"]), callable],
+    "criterion": [None, StrOptions({"fisher", "logistic"}), HasMethods(["fit"]), callable],
     "estimator": [None, HasMethods(["fit"])],
     "pick": [StrOptions({"auto", "linear", "criterion"})],
     "feature_cost": "no_validation",
@@ -264,7 +264,10 @@ SELECTOR_CONSTRAINTS: dict[str, Any] = {
 }
 
 # Of those whose target has no classes.
-REGRESSOR_CONSTRAINTS = {k: v for k, v in SELECTOR_CONSTRAINTS.items() if k != "class_weight"}
+REGRESSOR_CONSTRAINTS = {
+    **{k: v for k, v in SELECTOR_CONSTRAINTS.items() if k != "class_weight"},
+    "criterion": [None, StrOptions({"r2"}), HasMethods(["fit"]), callable],
+}
 
 # The engine's settings, whatever types of numbers were given: a small NumPy int would overflow,
 # and a half-precision float spoil what it is multiplied with.

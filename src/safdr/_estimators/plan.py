@@ -54,6 +54,11 @@ class SearchPlan:
         given = selector.get_params(deep=False)
         return cls(**{field.name: given.get(field.name) for field in fields(cls)})
 
+    @property
+    def own_criterion(self) -> Any:
+        """The user's criterion; None where it is one of ours."""
+        return None if isinstance(self.criterion, str) else self.criterion
+
     # ---- What is given, for the columns at hand ---------------------------------------------
 
     @property
@@ -105,6 +110,14 @@ class SearchPlan:
         """Refuse models that predict the other kind of target."""
         if isinstance(self.criterion, CrossValidatedScore):
             self.criterion._validate_params()
+        if isinstance(self.criterion, str) and self.criterion not in task.criteria:
+            raise ParameterError(
+                "criterion",
+                "must be one of {known}, or your own, for {task}; got {given!r}.",
+                known=", ".join(map(repr, task.criteria)),
+                task=task.target_word,
+                given=self.criterion,
+            )
         for name, model in {"criterion": self._inner_model, "estimator": self.estimator}.items():
             if isinstance(model, type):
                 raise ParameterError(
@@ -127,7 +140,7 @@ class SearchPlan:
         """Refuse a proof where there are no bounds, before any search."""
         if self.prove is None:
             return
-        if self.criterion is not None:
+        if self.own_criterion is not None:
             raise ParameterError(
                 "prove",
                 "must be None with a {criterion} of your own: a proof needs bounds on the values "
@@ -151,23 +164,32 @@ class SearchPlan:
         criterion: Any = None
         noise = None
         if function is None:
-            criterion = data.criterion(as_ridge(self.ridge), allowed.rank(cost))
-            noise = data.noise(criterion)
+            rows = self.searched(data)
+            criterion = rows.criterion(as_ridge(self.ridge), allowed.rank(cost))
+            noise = rows.noise(criterion)
         return Search(
             criterion,
             settings=settings_of(self.annealing),
             seed=seed,
-            fitter=self._fitter(data, criterion, seed),
+            fitter=self._fitter(data, self._of_rows(criterion), seed),
             noise=noise,
             constraints=allowed,
             cost=cost,
             function=function,
         )
 
+    def searched(self, data: TrainingData) -> TrainingData:
+        """The rows that replicas climb on: as they are, or with the log-loss made quadratic."""
+        return data.linearised() if self.criterion == "logistic" else data
+
+    def _of_rows(self, criterion: Any) -> Any:
+        """The criterion, where it is one of the rows as they are: models can start from it."""
+        return None if self.criterion == "logistic" else criterion
+
     def _function(self, data: TrainingData, seed: int, n_jobs: int) -> Evaluate | None:
-        if self.criterion is None:
+        if self.own_criterion is None:
             return None
-        function = as_objective(self.criterion, seed)
+        function = as_objective(self.own_criterion, seed)
         return CachedFunction(RowsObjective(function, data), Workers(n_jobs))
 
     def _fitter(self, data: TrainingData, criterion: Any, seed: int) -> Fitter | None:
@@ -176,7 +198,7 @@ class SearchPlan:
             return None
         if self.pick == "auto" and self.estimator is not None:
             return ModelPick(self.estimator, data, seed)
-        if self.pick == "auto" and self.criterion is not None:
+        if self.pick == "auto" and self.own_criterion is not None:
             return None
         return data.linear_fitter(as_ridge(self.ridge), float(self.C), criterion)
 
@@ -184,7 +206,7 @@ class SearchPlan:
 
     @property
     def _inner_model(self) -> Any:
-        return None if self.criterion is None else model_of(self.criterion)
+        return None if self.own_criterion is None else model_of(self.own_criterion)
 
     @property
     def model(self) -> Any:
@@ -202,7 +224,9 @@ class SearchPlan:
         best: int = result.best
         fits: Any = result
         if result.coefficients is None:
-            fitter = data.linear_fitter(as_ridge(self.ridge), float(self.C), search.criterion)
+            fitter = data.linear_fitter(
+                as_ridge(self.ridge), float(self.C), self._of_rows(search.criterion)
+            )
             best, fits = 0, fitter.fit(result.subset[None])
         warn_if_unfinished(bool(fits.converged[best] or fits.separated[best]), result.size)
         linear = data.linear_model(

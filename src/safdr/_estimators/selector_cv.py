@@ -239,7 +239,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         """Score every size on every fold, in parallel."""
         scorer = self._fold_scorer()
         # The core releases the GIL, so threads serve it; models of others may not.
-        own = plan.criterion is None and plan.estimator is None
+        own = plan.own_criterion is None and plan.estimator is None
         scores: list[list[FoldScore]] = [[] for _ in folds]
         with warnings.catch_warnings(), Cancellation() as cancellation:
             # A fold that can't be scored is an error, and says so.

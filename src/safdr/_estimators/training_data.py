@@ -29,7 +29,9 @@ from safdr._engine.fits.fits import Fitter
 from safdr._engine.fits.least_squares import LeastSquaresFitter
 from safdr._engine.fits.logistic import LogisticFitter
 from safdr._engine.fits.multinomial import MultinomialFitter
+from safdr._engine.fits.working_response import working_response
 from safdr._engine.moments import joint_moments, within_moments
+from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._estimators.parameters import as_float
 from safdr._estimators.validation import (
     ALL_ZERO,
@@ -47,6 +49,9 @@ from safdr.errors import ParameterError
 # Numbers of so many different values are more often measurements than labels.
 MANY_CLASSES = 20
 
+# Of the model of all features, near which the log-loss is made quadratic.
+FULL_MODEL_C = 1.0
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
@@ -59,6 +64,9 @@ class TrainingData:
     # What a model of this task is called, and one of the other task.
     model_word: ClassVar[str]
     wrong_model_word: ClassVar[str]
+    # What the target is called, and the criteria of ours that it knows by name.
+    target_word: ClassVar[str]
+    criteria: ClassVar[tuple[str, ...]]
     # What to do where a fold can't be searched or scored.
     fold_hint: ClassVar[str]
 
@@ -107,6 +115,10 @@ class TrainingData:
         """Where batches of these rows come from."""
         raise NotImplementedError
 
+    def linearised(self) -> MeasuredData:
+        """The rows with the loss of their linear model made quadratic, where that is another."""
+        raise NotImplementedError
+
     def fitter(self, criterion: Any, C: float = np.inf) -> Fitter:
         """The linear models that choose the winner."""
         raise NotImplementedError
@@ -151,6 +163,8 @@ class ClassData(TrainingData):
     classes: NDArray[Any]
 
     model_word, wrong_model_word = "classifier", "regressor"
+    target_word = "labels"
+    criteria = ("fisher", "logistic")
     fold_hint = (
         "Use a cv that keeps all classes in every fold, such as StratifiedKFold, or fewer splits."
     )
@@ -216,6 +230,21 @@ class ClassData(TrainingData):
         """Stratified batches."""
         return ClassNoise(self.X, self.codes, self._relative_weight, criterion)
 
+    def linearised(self) -> MeasuredData:
+        """The log-loss near the model of all features, as a squared error of weighted rows."""
+        if len(self.classes) > 2:
+            raise ParameterError(
+                "criterion",
+                "must not be 'logistic' with the {n} classes of y: that is for two. 'fisher' is "
+                "for any number.",
+                n=len(self.classes),
+            )
+        full = self.fitter(self.criterion(SMALLEST_AUTO), FULL_MODEL_C)
+        weight, response = working_response(full, self.X, self.codes == 1)
+        if self.sample_weight is not None:
+            weight *= self.sample_weight
+        return MeasuredData(self.X, response, weight)
+
     def fitter(self, criterion: FisherCriterion, C: float = np.inf) -> Fitter:
         """Logistic models: binary, or multinomial."""
         kind = LogisticFitter if len(self.classes) == 2 else MultinomialFitter
@@ -239,6 +268,8 @@ class MeasuredData(TrainingData):
     """Rows with one or more measured outputs."""
 
     model_word, wrong_model_word = "regressor", "classifier"
+    target_word = "measured outputs"
+    criteria = ("r2",)
     fold_hint = "Use a cv with fewer splits, or one that shuffles the rows."
     is_wrong_model = staticmethod(is_classifier)
 

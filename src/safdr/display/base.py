@@ -69,7 +69,7 @@ def check_fitted(estimator: Any, attribute: str, caller: str, wanted: str) -> No
 def criterion_name(selector: Any) -> str:
     """What the replicas climb on, in few letters."""
     name = "FDR" if hasattr(selector, "classes_") else "R²"
-    if selector.criterion is not None:
+    if selector.criterion not in (None, "fisher", "r2"):
         name = "Criterion"
     return name if selector.feature_cost is None else f"{name} less cost"
 

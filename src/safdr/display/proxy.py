@@ -230,7 +230,8 @@ class ProxyDisplay(Display):
 
 def _check_comparable(selector: Any) -> None:
     """Refuse a selector that neither climbs nor chooses by what can be measured here."""
-    if selector.criterion is None and selector.result_.coefficients is not None:
+    ours = selector.criterion is None or isinstance(selector.criterion, str)
+    if ours and selector.result_.coefficients is not None:
         return
     raise ValueError(
         "ProxyDisplay compares the built-in criterion with the loss of the linear model, and this "

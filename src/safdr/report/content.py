@@ -99,7 +99,7 @@ def _describe_groups(groups: FeatureGroups, names: list[str]) -> list[dict[str, 
 
 def _describe_choice(estimator: Any) -> dict[str, Any]:
     """What the replicas climb on, and whose cross-entropy chooses among them."""
-    criterion = estimator.criterion
+    criterion = None if estimator.criterion == "fisher" else estimator.criterion
     own_model = estimator.estimator is not None and estimator.pick == "auto"
     return {
         "criterion": None if criterion is None else _name_of(criterion),
@@ -109,6 +109,8 @@ def _describe_choice(estimator: Any) -> dict[str, Any]:
 
 
 def _name_of(thing: Any) -> str:
+    if isinstance(thing, str):
+        return thing
     return str(getattr(thing, "__name__", type(thing).__name__))
 
 
