@@ -164,9 +164,8 @@ def warn_if_separated(separated: bool, size: int) -> None:
             f"The chosen {size} feature(s) separate the classes, completely or in part: the "
             "coefficients of an unpenalised logistic model grow without bound, and the values "
             "returned are where the fit stopped. Choose fewer features if there are several, or "
-            "pass a penalised estimator, for example estimator=make_pipeline(StandardScaler(), "
-            'LogisticRegression()), pick="linear". Where another model predicts in the end, this '
-            "does not matter.",
+            "penalise the model: C=1. Where another model predicts in the end, this does not "
+            "matter.",
             SeparationWarning,
             stacklevel=_callers_level(),
         )
