@@ -196,6 +196,16 @@ def test_a_weak_incumbent_is_improved(rng, monkeypatch):
     assert prover.prove(5).subset.tolist() == best.tolist() != weak.tolist()
 
 
+def test_subsets_that_count_are_found_where_climbing_knows_none(rng, monkeypatch):
+    criterion = random_criterion(rng, 9, copies=4)
+    values = values_of(criterion, 4)
+    assert (0, 1, 5, 6) not in values
+    monkeypatch.setattr(Prover, "_climbed", lambda *_: np.array([[0, 1, 5, 6]]))
+    proof = Prover(criterion).prove(4)
+    assert proof.optimal
+    assert proof.value == pytest.approx(max(values.values()), rel=1e-9)
+
+
 # ---- Out of reach -------------------------------------------------------------------------------
 
 

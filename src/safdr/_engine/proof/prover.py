@@ -115,15 +115,22 @@ class Prover:
         candidates = self._climbed(allowed, size)
         if incumbent is not None:
             candidates = np.vstack([candidates, incumbent])
-        tol = self.criterion.collinear_tol
         counts = np.array([is_independent(self.criterion, subset) for subset in candidates])
-        if counts.any():
-            candidates = candidates[counts]
-            root = replace(root, conflicts=_with_copies(root))
-        else:
-            tol = 0.0
-        rounds = Rounds(root, size, -np.inf, tol, improve=True, at_most=1)
-        rounds.keep(candidates, self._values(candidates))
+        rounds = Rounds(
+            replace(root, conflicts=_with_copies(root)),
+            size,
+            threshold=-np.inf,
+            collinear_tol=self.criterion.collinear_tol,
+            improve=True,
+            at_most=1,
+        )
+        rounds.keep(candidates[counts], self._values(candidates[counts]))
+        if not counts.any():
+            # Climbing may miss the few that count.
+            rounds.run(np.inf, 1, n_rounds=1)
+        if not len(rounds.subsets):
+            rounds = replace(rounds, root=root, collinear_tol=0.0)
+            rounds.keep(candidates, self._values(candidates))
         return rounds
 
     def _root(self, allowed: AllowedSubsets) -> Root:

@@ -72,7 +72,7 @@ class Rounds:
         """What no subset that is still unknown exceeds; the threshold where none is left."""
         return max(self.threshold, float(self._bounds.max(initial=-np.inf)) + self.root.slack)
 
-    def run(self, end: float, n_threads: int) -> None:
+    def run(self, end: float, n_threads: int, n_rounds: float = np.inf) -> None:
         """Go on until nothing is left open, or the clock (`time.monotonic`) is at the end.
 
         Without a bound to hold on to, or memory for the tree, all stays open.
@@ -81,9 +81,10 @@ class Rounds:
         if not self.root.is_sure or n_bytes > MOST_BYTES:
             return
         n_steps = FIRST_STEPS
-        while not self.is_done and time.monotonic() < end:
+        while not self.is_done and time.monotonic() < end and n_rounds > 0:
             self._round(n_steps, end - time.monotonic(), n_threads)
             n_steps *= MORE_STEPS
+            n_rounds -= 1
 
     def _round(self, n_steps: int, seconds: float, n_threads: int) -> None:
         root = self.root
