@@ -126,6 +126,12 @@ TABLES: dict[str, Callable[[Rows], str]] = {
     "quality": quality,
     "tasks": tasks,
     "proofs": proofs.table,
+    "leaps": _plain(
+        "What the diagonal bound is worth: nodes and processor seconds with it, without it "
+        "(losses of single features alone), and nodes of plain leaps and bounds; > where time was "
+        "up",
+        ("data", "size", "ours_nodes", "ours_s", "singles_nodes", "singles_s", "leaps_nodes"),
+    ),
     "stability": stability.table,
     "groups": _plain(
         "Groups: nine columns on their own, with one pair, and as three groups "

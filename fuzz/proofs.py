@@ -79,8 +79,9 @@ def check_ties(rng, moments, size, given, values, scale) -> None:
     if not ties.exact:
         assert given["ridge"] < 1e-6
         return
-    # Those at the very edge may be in or out.
     same = scale * (SAME if given["ridge"] >= 1e-6 else SAME_WITHOUT_RIDGE)
+    check_best(near_ties(moments, size, within=None, at_most=7, **given), values, same)
+    # Those at the very edge may be in or out.
     surely, maybe = (near_best(values, within, margin) for margin in (-same, same))
     what = f"{within=} {ties.n_total=}, should be {len(surely)} to {len(maybe)}"
     assert len(surely) <= ties.n_total <= len(maybe), what
@@ -92,6 +93,14 @@ def check_ties(rng, moments, size, given, values, scale) -> None:
     if len(surely) == len(maybe):
         counts = np.bincount(np.array(list(maybe)).ravel(), minlength=moments.n_features)
         assert (counts == ties.feature_counts).all(), what
+
+
+def check_best(ties, values, same) -> None:
+    """Raise where the list is not the best of all subsets."""
+    best = sorted(values.values(), reverse=True)[:7]
+    listed = [tuple(subset) for subset in ties.subsets.tolist()]
+    assert len(set(listed)) == len(listed) == ties.n_total == len(best)
+    assert np.allclose([values[s] for s in listed], best, rtol=0, atol=same)
 
 
 def random_problem(rng: np.random.Generator) -> tuple[Moments, float]:

@@ -7,13 +7,24 @@ from math import inf
 import numpy as np
 import pytest
 
-from benchmarks import greedy, kernel, rows, table, task_peers, task_problem, task_table
+from benchmarks import (
+    greedy,
+    kernel,
+    leaps,
+    proofs,
+    rows,
+    table,
+    task_peers,
+    task_problem,
+    task_table,
+)
 from benchmarks.split import split_time
 from benchmarks.tts import time_to_solution
 from safdr import anneal_path, evaluate_subsets
 from safdr._engine import search
 from safdr._engine.criterion import fisher_criterion
 from safdr._engine.moments import within_moments
+from safdr._engine.proof.prover import Prover
 
 
 @pytest.fixture
@@ -54,6 +65,28 @@ def test_greedy_never_takes_a_copy_or_a_constant(two_classes, select):
 
 
 # ---- Figures ------------------------------------------------------------------------------------
+
+
+# ---- Proofs -------------------------------------------------------------------------------------
+
+
+def test_leaps_and_bounds_ends_at_the_best_subset(criterion):
+    for size in range(1, 13):
+        best, n_nodes, ended = leaps.leaps(criterion, size, 0.0, inf)
+        assert ended
+        assert best == pytest.approx(Prover(criterion).prove(size).value)
+        assert 1 <= leaps.leaps(criterion, size, best, inf)[1] <= n_nodes
+
+
+def test_the_table_of_proofs_tells_what_is_missing(results):
+    chosen = proofs.chosen_sizes("heart")
+    common = {"data": "heart", "features": "44", "prepared_s": "0.5", "seconds": "1.5"}
+    first = {"size": str(chosen["one_sd"]), "optimal": "True", "gap": "0", "nodes": "7"}
+    second = {"size": str(chosen["one_se"]), "optimal": "False", "gap": "0.031", "nodes": "9"}
+    text = proofs.table([common | first, common | second])
+    assert f"| 2.00 | 1.50 | 7 | {chosen['one_se']} (3.10% after 2 s) |" in text
+    assert f"| one_sd | {chosen['one_sd']} | proven | 7 |" in text
+    assert f"| one_se | {chosen['one_se']} | gap 3.10% | 9 |" in text
 
 
 def test_time_to_solution():

@@ -302,9 +302,11 @@ class NearTies:
     values : ndarray of shape (n_listed,)
         Their criterion values.
     n_total : int
-        How many there are, listed or not.
+        How many there are, listed or not; those listed, where the best so many were asked for.
     exact : bool
-        Whether that is proven; else these are some of them, and more may come near, or be better.
+        Whether that is proven. Else these are some of them, which the search met before time was up
+        or which are one swap away from the best that replicas found: more may come near, or be
+        better.
     feature_counts : ndarray of shape (n_features,)
         In how many of all of them each feature is.
     """

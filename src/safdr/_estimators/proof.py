@@ -124,7 +124,7 @@ def near_ties(
     moments: Moments,
     size: int,
     *,
-    within: float = 0.01,
+    within: float | None = 0.01,
     at_most: int = 1000,
     constraints: Constraints | None = None,
     feature_cost: Any = None,
@@ -145,16 +145,17 @@ def near_ties(
 
     within : float, default=0.01
         How near: a share of the best value (of its size, where costs make it negative), from 0 to
-        below 1.
+        below 1. None lists the `at_most` best, however near, in less time where many come near.
 
     at_most : int, default=1000
-        How many to list, the best first; all are counted.
+        How many to list, the best first; all that come near are counted.
 
     constraints, feature_cost, cost_strength, ridge, n_jobs
         As in `prove`.
 
     time_limit : float, default=10.0
-        Seconds after which to stop; then those found by then are listed, and `exact` is False.
+        Seconds after which to stop. Then `exact` is False, and the list has what the search met and
+        what is one swap away from the best subset that replicas found.
 
     Returns
     -------
@@ -163,6 +164,7 @@ def near_ties(
     See Also
     --------
     prove : The best subset alone, in less time.
+    evaluate_subsets : Losses and scores of models on the subsets, from rows.
 
     Examples
     --------
@@ -172,6 +174,18 @@ def near_ties(
     >>> ties = near_ties(Moments.from_rows(X, y), 4, within=0.05)
     >>> ties.n_total, ties.exact, ties.in_all.tolist()
     (4, True, [20, 23])
+
+    Their losses take rows; so do scores, on rows held out.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from safdr import evaluate_subsets
+    >>> evaluate_subsets(X, y, ties.subsets).losses.round(3).tolist()
+    [0.085, 0.088, 0.091, 0.091]
+    >>> model = LogisticRegression(C=float("inf"), solver="newton-cholesky")
+    >>> scores = [cross_val_score(model, X[:, subset], y).mean() for subset in ties.subsets]
+    >>> np.round(scores, 3).tolist()
+    []
     """
     values = {
         "moments": moments,
@@ -186,14 +200,14 @@ def near_ties(
         "n_jobs": n_jobs,
     }
     allowed = {
-        "within": [Number(0, 1, closed="left")],
+        "within": [None, Number(0, 1, closed="left")],
         "at_most": [WholeNumber(1, MOST_LISTED)],
     }
     check_values("near_ties", values, SHARED | allowed)
     _, prover = _prover(values)
     return prover.near_ties(
         int(size),
-        within=float(within),
+        within=None if within is None else float(within),
         at_most=int(at_most),
         seconds=float(time_limit),
         n_threads=n_workers(n_jobs),

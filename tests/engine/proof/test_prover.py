@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from safdr._engine.interrupt import asking
 from safdr._engine.proof import root, rounds
 from safdr._engine.proof.diagonal import MOST_FEATURES, diagonal, is_below
 from safdr._engine.proof.prover import Prover
+from safdr._engine.proof.swaps import one_swap_away
 
 RIDGE = 1e-6
 
@@ -103,6 +105,41 @@ def test_a_short_list_has_the_best_and_counts_all(rng):
     assert whole.n_total == short.n_total == len(whole.subsets) > 50
     assert short.subsets.tolist() == whole.subsets[:5].tolist()
     assert short.feature_counts.tolist() == whole.feature_counts.tolist()
+
+
+@pytest.mark.parametrize("limits", [{}, {"include": [2], "rivals": [[0, 1, 3]]}])
+@pytest.mark.parametrize("at_most", [1, 3, 40, 10_000])
+def test_the_best_so_many_are_listed(rng, limits, at_most):
+    criterion = random_criterion(rng, 10, copies=1)
+    allowed = AllowedSubsets.make(
+        10,
+        always_include=limits.get("include", ()),
+        at_most_one_of=limits.get("rivals", ()),
+    )
+    values = values_of(criterion, 4, **limits)
+    best = sorted(values, key=values.get, reverse=True)[:at_most]
+    ties = Prover(criterion, allowed).near_ties(4, within=None, at_most=at_most)
+    assert ties.exact
+    assert [tuple(s) for s in ties.subsets.tolist()] == best
+    assert ties.values == pytest.approx([values[s] for s in best])
+    assert ties.n_total == len(best)
+    assert ties.feature_counts.sum() == 4 * len(best)
+
+
+def test_the_best_so_many_take_less_than_all_within_a_share(monkeypatch):
+    steps = []
+    original = rounds.Rounds.run
+
+    def run(self, *given, **more):
+        original(self, *given, **more)
+        steps.append(self.n_steps)
+
+    monkeypatch.setattr(rounds.Rounds, "run", run)
+    prover = Prover(random_criterion(np.random.default_rng(3), 20))
+    best = prover.near_ties(7, within=None, at_most=5)
+    share = prover.near_ties(7, within=0.2, at_most=5)
+    assert best.subsets.tolist() == share.subsets.tolist()
+    assert steps[1] < steps[3]
 
 
 # ---- Constraints and incumbents -----------------------------------------------------------------
@@ -225,9 +262,16 @@ def test_out_of_time_is_a_bound():
         assert proof.upper_bound > proof.value
         assert proof.gap == pytest.approx(proof.upper_bound / proof.value - 1)
     assert later.upper_bound < at_once.upper_bound
-    ties = prover.near_ties(30, within=0.01, at_most=10, seconds=0.2)
-    assert not ties.exact
-    assert ties.values[0] >= later.value * 0.999
+    for within in (0.1, None):
+        ties = prover.near_ties(30, within=within, at_most=10, seconds=0.0)
+        assert not ties.exact
+        assert ties.values[0] >= at_once.value
+        assert len(ties.subsets) == 10 <= ties.n_total
+        assert len(np.unique(ties.subsets, axis=0)) == 10
+        expected = [prover.criterion.value(subset) for subset in ties.subsets]
+        assert ties.values == pytest.approx(expected)
+        assert (np.diff(ties.values) <= 0).all()
+        assert ties.feature_counts.sum() == 30 * ties.n_total
 
 
 def test_where_rounding_leaves_no_bound_none_is_claimed(rng):
@@ -322,6 +366,25 @@ def test_ctrl_c_tells_the_bound_so_far():
     with pytest.raises(KeyboardInterrupt) as caught, asking(ask):
         prover.prove(30, incumbent=incumbent, seconds=60.0)
     assert "no subset of 30 features" in caught.value.__notes__[0]
+
+
+# ---- Swaps --------------------------------------------------------------------------------------
+
+
+def test_swaps_are_all_that_are_allowed():
+    limits = {"always_include": [2], "never_include": [5], "at_most_one_of": [[0, 1, 3], [3, 7]]}
+    allowed = AllowedSubsets.make(9, **limits)
+    subset = np.array([0, 2, 7])
+    expected = [
+        other
+        for other in combinations(range(9), 3)
+        if len(set(other) & set(subset.tolist())) == 2
+        and allowed.allows(allowed.selection_of(other))
+    ]
+    swapped = one_swap_away(subset, allowed)
+    assert sorted(map(tuple, swapped.tolist())) == expected
+    free = one_swap_away(subset, AllowedSubsets.without_limits(9))
+    assert len(np.unique(free, axis=0)) == len(free) == 3 * 6
 
 
 # ---- Diagonals ----------------------------------------------------------------------------------

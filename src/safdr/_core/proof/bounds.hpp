@@ -55,6 +55,11 @@ class Losses {
 
   std::int64_t size() const { return size_; }
 
+  // To branch on: either loss by itself takes up to twice the nodes.
+  double both(std::int64_t j) const {
+    return together_[static_cast<std::size_t>(j)] + alone_[static_cast<std::size_t>(j)];
+  }
+
   // Of any set, of one with j in it, and of one without.
   double least() const { return std::max(sums_.sum, largest_.last - most_saved_); }
   double least_with(std::int64_t j) const {

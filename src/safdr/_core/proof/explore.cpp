@@ -134,7 +134,7 @@ class Explorer {
 
   bool hopeless(double bound) const { return bound + options_.slack <= threshold_; }
 
-  // What is below the node at this depth, which it uses up. First with the feature whose loss is the largest, then
+  // What is below the node at this depth, which it uses up. First with the feature whose losses are the largest, then
   // without.
   void explore(std::size_t depth) {
     Node& node = node_at(depth);
@@ -194,7 +194,7 @@ class Explorer {
   std::int64_t costliest() const {
     std::int64_t best = 0;
     for (std::int64_t j = 1; j < losses_.size(); ++j) {
-      if (losses_.least_with(j) > losses_.least_with(best)) best = j;
+      if (losses_.both(j) > losses_.both(best)) best = j;
     }
     return best;
   }
@@ -296,7 +296,6 @@ class Explorer {
   void keep_candidate() {
     ++report_.n_found;
     for (const std::int32_t feature : candidate_.subset) ++report_.counts[static_cast<std::size_t>(feature)];
-    if (options_.improve) threshold_ = candidate_.value;
     if (static_cast<std::int64_t>(found_.size()) == options_.at_most) {
       if (found_.empty() || !(candidate_ < found_.front())) return;
       std::pop_heap(found_.begin(), found_.end());
@@ -304,6 +303,9 @@ class Explorer {
     }
     found_.push_back(candidate_);
     std::push_heap(found_.begin(), found_.end());
+    if (options_.improve && static_cast<std::int64_t>(found_.size()) == options_.at_most) {
+      threshold_ = found_.front().value;
+    }
   }
 
   // ---- What is left ---------------------------------------------------------------------------

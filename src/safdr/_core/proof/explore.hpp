@@ -29,7 +29,7 @@ struct ProofOptions {
   double threshold;      // wanted are values above
   double slack;          // what bounds may be off by rounding
   double collinear_tol;  // 0 where collinear subsets count as well
-  bool improve;          // whether each value found is the new threshold
+  bool improve;          // whether the worst that is kept is the new threshold, once there are so many
   std::int64_t at_most;  // of the subsets found, how many of the best to keep
   std::int64_t n_steps;  // of each node
   double seconds;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from safdr._engine.criterion import Criterion
 from safdr._engine.proof.root import Root, make_root, rounding
 from safdr._engine.proof.rounds import Rounds
 from safdr._engine.proof.settled import settled
+from safdr._engine.proof.swaps import one_swap_away
 from safdr.errors import ParameterError
 from safdr.result import NearTies, Proof
 
@@ -84,22 +86,28 @@ class Prover:
         self,
         size: int,
         *,
-        within: float,
+        within: float | None,
         at_most: int,
         seconds: float = 10.0,
         n_threads: int = 1,
     ) -> NearTies:
-        """All subsets of a size whose value is within a share of the best."""
+        """All subsets of a size whose value is within a share of the best; None: the best."""
         start = time.monotonic()
         known = self._started(size, None)
         # If time is too short for the best, what is near the best known is worth as much.
         known.run(start + seconds / 2, n_threads)
-        lowest = float(np.nextafter(self._lowest(known.subsets[0], within), -np.inf))
-        near = replace(known, threshold=lowest, improve=False, at_most=at_most)
+        near = replace(
+            known,
+            threshold=self._threshold(known, within, at_most),
+            improve=within is None,
+            at_most=at_most,
+        )
         near.run(start + seconds, n_threads)
         error = self._error(known, known.subsets[0])
         if not (known.is_done and near.is_done and error < KNOWN):
-            return self._some_ties(np.vstack([known.subsets, near.subsets]), within, at_most)
+            return self._some_ties(known, near, within, at_most)
+        if within is None:
+            return self._listed(near.subsets, near.values, exact=True)
         return NearTies(near.subsets, near.values, near.n_found, True, near.feature_counts)
 
     # ---- Where to start -------------------------------------------------------------------------
@@ -110,7 +118,7 @@ class Prover:
         Collinear subsets don't count, as for the replicas, unless no other is known.
         """
         self.allowed.check_size(size, "size")
-        allowed = self._lean if self._lean.has_size(size) else self.allowed
+        allowed = self._allowed_for(size)
         root = self._root(allowed)
         candidates = self._climbed(allowed, size)
         if incumbent is not None:
@@ -132,6 +140,29 @@ class Prover:
             rounds = replace(rounds, root=root, collinear_tol=0.0)
             rounds.keep(candidates, self._values(candidates))
         return rounds
+
+    def _allowed_for(self, size: int) -> AllowedSubsets:
+        """Without the features that no subset needs, unless there are too few others."""
+        return self._lean if self._lean.has_size(size) else self.allowed
+
+    def _threshold(self, known: Rounds, within: float | None, at_most: int) -> float:
+        """What near-ties are above."""
+        if within is not None:
+            return float(np.nextafter(self._lowest(known.subsets[0], within), -np.inf))
+        # So many are at least as good as the last of these.
+        others = self._swapped(known, at_most)
+        if len(others) < at_most:
+            return -np.inf
+        return float(np.nextafter(self._lowest(others[-1], 0.0), -np.inf))
+
+    def _swapped(self, known: Rounds, at_most: int) -> IntArray:
+        """The best that are one swap from the best known subset, of those that count."""
+        others = one_swap_away(known.subsets[0], self._allowed_for(known.size))
+        others = others[np.argsort(-self._values(others), kind="stable")]
+        if known.collinear_tol > 0:
+            counting = (s for s in others if is_independent(self.criterion, s))
+            others = np.array(list(islice(counting, at_most))).reshape(-1, known.size)
+        return others[:at_most]
 
     def _root(self, allowed: AllowedSubsets) -> Root:
         lean = allowed is self._lean
@@ -197,15 +228,24 @@ class Prover:
         cost = 0.0 if self.cost is None else float(np.abs(self.cost[best]).sum())
         return value - within * abs(value) - SAME * (abs(value) + cost)
 
-    def _some_ties(self, subsets: IntArray, within: float, at_most: int) -> NearTies:
-        """Those that were found before time was up."""
-        subsets = np.unique(subsets, axis=0)
+    def _some_ties(
+        self, known: Rounds, near: Rounds, within: float | None, at_most: int
+    ) -> NearTies:
+        """Those that were found before time was up, and what is one swap from the best."""
+        swapped = self._swapped(known, at_most)
+        subsets = np.unique(np.vstack([known.subsets, near.subsets, swapped]), axis=0)
         values = self._values(subsets)
-        near = np.flatnonzero(values >= self._lowest(subsets[np.argmax(values)], within))
-        near = near[np.argsort(-values[near], kind="stable")]
-        counts = np.bincount(subsets[near].ravel(), minlength=self.criterion.n_features)
-        listed = near[:at_most]
-        return NearTies(subsets[listed], values[listed], len(near), False, counts)
+        order = np.argsort(-values, kind="stable")
+        if within is None:
+            order = order[:at_most]
+        else:
+            order = order[values[order] >= self._lowest(subsets[order[0]], within)]
+        ties = self._listed(subsets[order], values[order], exact=False)
+        return replace(ties, subsets=ties.subsets[:at_most], values=ties.values[:at_most])
+
+    def _listed(self, subsets: IntArray, values: FloatArray, *, exact: bool) -> NearTies:
+        counts = np.bincount(subsets.ravel(), minlength=self.criterion.n_features)
+        return NearTies(subsets, values, len(subsets), exact, counts)
 
 
 def check_provable(allowed: AllowedSubsets) -> None:
@@ -238,6 +278,8 @@ def is_independent(criterion: Criterion, subset: IntArray) -> bool:
         except np.linalg.LinAlgError:
             return False
         last = np.flatnonzero(~is_collinear(own, np.diag(A), criterion.collinear_tol))
+        if len(last) == len(A):
+            return True
         if not last.size:
             return False
         others = np.delete(np.arange(len(A)), last[0])

@@ -41,7 +41,8 @@ class Rounds:
     collinear_tol : float
         Variance that a member must have of its own; 0 allows all.
     improve : bool
-        Whether a value that is found is the new threshold; else all subsets above it are counted.
+        Whether the worst value that is kept is the new threshold, once there are `at_most`; else
+        all subsets above it are counted.
     at_most : int
         How many to keep of those that are found.
     """
@@ -129,5 +130,5 @@ class Rounds:
         value = np.concatenate([self.values, values])
         order = np.lexsort((*members.T[::-1], -value))[: self.at_most]
         self.subsets, self.values = members[order], value[order]
-        if self.improve and len(order):
-            self.threshold = max(self.threshold, float(self.values[0]))
+        if self.improve and len(order) == self.at_most:
+            self.threshold = max(self.threshold, float(self.values[-1]))
