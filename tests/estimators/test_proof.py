@@ -195,10 +195,6 @@ def test_regression_and_both_choices_of_the_size_are_proven(two_classes):
         assert selector.proof_.value == pytest.approx(selector.result_.criterion_values.max())
 
 
-def test_a_selector_chooses_the_size_by_few_enough_parameters():
-    assert len(AnnealingSelectorCV().get_params(deep=False)) <= 17
-
-
 def test_constraints_hold_for_the_proof(two_classes, moments):
     limits = Constraints(always_include=7, never_include=[0, 1], at_most_one_of=[[2, 3]])
     selector = AnnealingSelector(4, constraints=limits, random_state=0, prove=LONG)

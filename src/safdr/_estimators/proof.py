@@ -177,6 +177,7 @@ def near_ties(
 
     Their losses take rows; so do scores, on rows held out.
 
+    >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.model_selection import cross_val_score
     >>> from safdr import evaluate_subsets
@@ -185,7 +186,7 @@ def near_ties(
     >>> model = LogisticRegression(C=float("inf"), solver="newton-cholesky")
     >>> scores = [cross_val_score(model, X[:, subset], y).mean() for subset in ties.subsets]
     >>> np.round(scores, 3).tolist()
-    []
+    [0.967, 0.965, 0.968, 0.968]
     """
     values = {
         "moments": moments,
