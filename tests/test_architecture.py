@@ -18,13 +18,14 @@ TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 # What each room may import of the package; `safdr` is the public names. A plain name is a module.
 MAY_IMPORT = {
     "_atomic": set(),
+    "_frames": set(),
     "errors": set(),
     "result": {"_engine"},
     "_engine": {"_core", "errors", "result"},
-    "_estimators": {"_atomic", "_engine", "errors", "result"},
+    "_estimators": {"_atomic", "_engine", "_frames", "errors", "result"},
     "table": set(),
     "export": {"_atomic", "table"},
-    "display": {"safdr", "result"},
+    "display": {"safdr", "_frames", "result"},
     "report": {"safdr", "_atomic", "display", "result"},
     "cli": {"safdr", "_atomic", "errors", "export", "report", "result", "table"},
     "testing": {"_engine"},

@@ -51,6 +51,9 @@ def test_stability(monkeypatch):
     told = str(page.found).splitlines()
     assert told[0].startswith("50 half-samples chose: worst texture 35, worst radius 34,")
     assert all(line in text for line in told[1:])
+    for row in page.frame[["chosen", "replacement", "loss_difference", "score_difference"]].values:
+        replacement = row[1] if isinstance(row[1], str) else "(left out)"
+        assert f"| {row[0]} | {replacement} | {row[2]:+.4f} | {row[3]:+.4f} |" in text
 
 
 def test_any_objective(monkeypatch):

@@ -65,6 +65,7 @@ def problems(two_classes):
             ),
             *(X, y, None),
         ),
+        "penalised": (AnnealingSelector(3, annealing=QUICK, C=0.5, ridge="auto"), X, y, None),
         "sparse": (AnnealingSelector(3, annealing=QUICK), csr_matrix(X), y, None),
         "more classes": (AnnealingSelector(2, annealing=QUICK), *iris, None),
         "regression": (AnnealingRegressorSelector(3, annealing=QUICK), *diabetes, None),
@@ -74,7 +75,7 @@ def problems(two_classes):
 @pytest.mark.filterwarnings("ignore::safdr.SeparationWarning")
 @pytest.mark.parametrize(
     "problem",
-    ["two classes", "weights", "constraints", "sparse", "more classes", "regression"],
+    ["two classes", "weights", "constraints", "penalised", "sparse", "more classes", "regression"],
 )
 def test_a_resample_is_a_fit_on_its_rows_with_its_seed(two_classes, searched, problem):
     selector, X, y, weight = problems(two_classes)[problem]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
+from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -24,6 +25,8 @@ from safdr._estimators.parameters import (
     n_workers,
 )
 from safdr._estimators.plan import SearchPlan
+from safdr._estimators.scoring import score_by_roc_auc
+from safdr._estimators.substitutes import substitutes
 from safdr._estimators.training_data import ClassData, MeasuredData, TrainingData
 from safdr._estimators.validation import SeenColumns, warn_if_separated
 from safdr.result import FeatureGroups
@@ -213,6 +216,108 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         # The check of rows tells what it saw, which must not change a fitted selector.
         data = self._task.validate(SeenColumns(), X, y, sample_weight).usable(plan.class_weight)
         return measure_subsets(plan, self, data, subsets, n_jobs)
+
+    def substitutes(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        n_best: int = 3,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        n_jobs: int | None = None,
+        backend: Any = None,
+    ) -> Any:
+        """Tell what could stand in for each chosen feature, and what it would cost.
+
+        Each chosen feature is replaced by the features that are best in its place by the criterion,
+        and then left out. Held-out scores are means over the splits that `cv` makes, by `scoring`
+        (of selectors that have neither: the default ones of `AnnealingSelectorCV`), of models that
+        are fitted to the training rows of each split. The subset itself was chosen on all rows, so
+        the scores are too good, those of all rows of the frame alike: read the differences.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with all features that `fit` saw.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their labels, or measured outputs.
+
+        n_best : int, default=3
+            Number of replacements for each feature. Those that constraints rule out, or that are
+            collinear with the other features, are none; a group is replaced as a whole, by what
+            counts the same.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        groups : array-like of shape (n_samples,), default=None
+            Row groups, for `cv`.
+
+        n_jobs : int, default=None
+            Number of splits that are worked on at the same time, and of threads.
+
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default=None
+            Kind of the frame; None is that of `X`, or pandas; "dict" is a dict of its columns.
+
+        Returns
+        -------
+        DataFrame
+            One row a variant: `chosen` and `replacement` (None where the feature is left out);
+            `allowed`, False where constraints forbid to leave it out; `criterion_value`, `loss`
+            (as `loss_`) and the mean held-out `score`, each with its difference to the chosen
+            subset (`criterion_value_difference` and so on), and `score_difference_std` over the
+            splits.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from safdr import AnnealingSelector
+        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        >>> selector = AnnealingSelector(3, random_state=0).fit(X, y)
+        >>> frame = selector.substitutes(X, y, n_best=1)
+        >>> for row in frame[["chosen", "replacement", "score_difference"]].values[::2]:
+        ...     print("{} by {}: {:.4f}".format(*row))
+        worst radius by mean radius: -0.0027
+        worst texture by worst area: -0.0020
+        worst concave points by worst concavity: -0.0019
+        """
+        check_is_fitted(self)
+        return substitutes(
+            self,
+            X,
+            y,
+            n_best=n_best,
+            sample_weight=sample_weight,
+            groups=groups,
+            n_jobs=n_jobs,
+            backend=backend,
+        )
+
+    # ---- Scores -----------------------------------------------------------------------------
+
+    def _default_scoring(self) -> str:
+        return self._task.default_scoring(len(getattr(self, "classes_", ())))
+
+    def _scorer(self) -> Callable[..., float]:
+        given = getattr(self, "scoring", None)
+        scoring = self._default_scoring() if given is None else given
+        scorer: Callable[..., float] = get_scorer(scoring)
+        return scorer
+
+    def _fold_scorer(self) -> Callable[..., float]:
+        """The scorer, in a form that is quick for the model that folds usually have."""
+        by_default = getattr(self, "scoring", None) is None and SearchPlan.of(self).model is None
+        if by_default and self._default_scoring() == "roc_auc":
+            return score_by_roc_auc
+        return self._scorer()
+
+    def _route(
+        self, sample_weight: ArrayLike | None, params: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What goes to the splitter and to the scorer."""
+        return params, {}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,6 +14,13 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._estimators.parameters import Constraints, as_float, is_bool, is_int
 from safdr.errors import Columns, ParameterError
 
+
+def names_of(seen: Any) -> NDArray[Any]:
+    """Names of the columns that an estimator saw, or x0, x1, … as scikit-learn calls them."""
+    unnamed = np.array([f"x{j}" for j in range(seen.n_features_in_)], dtype=object)
+    return np.asarray(getattr(seen, "feature_names_in_", unnamed), dtype=object)
+
+
 WAYS = "names of columns, their indices, or one mask over all of them"
 
 

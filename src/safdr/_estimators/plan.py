@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -9,9 +10,9 @@ import numpy as np
 
 from safdr._engine.annealing.cached_function import CachedFunction
 from safdr._engine.annealing.function_chains import Evaluate
-from safdr._engine.arrays import FloatArray
+from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.fits.fits import Fitter
+from safdr._engine.fits.fits import Fitter, fit_padded, padded
 from safdr._engine.proof.prover import check_provable
 from safdr._engine.search import Search
 from safdr._estimators.feature_names import FeatureSpec
@@ -236,3 +237,18 @@ class SearchPlan:
             float(self.C),
         )
         return linear, bool(fits.separated[best])
+
+    def models(self, data: TrainingData, search: Search, subsets: list[IntArray]) -> Iterator[Any]:
+        """The model on each of several subsets, fitted to the same rows."""
+        if self.model is not None:
+            for subset in subsets:
+                model = seeded(self.model, search.seed)
+                yield fit_weighted(model, data.X[:, subset], data.y, data.sample_weight)
+            return
+        fitter = data.linear_fitter(
+            as_ridge(self.ridge), float(self.C), self._of_rows(search.criterion)
+        )
+        fits = fit_padded(fitter, padded(subsets), best_only=False, n_threads=1)
+        for i, subset in enumerate(subsets):
+            slopes, intercepts = fits.coefficients[i, ..., : len(subset)], fits.intercepts[i]
+            yield data.linear_model(slopes, intercepts, int(fits.n_iter[i]), float(self.C))

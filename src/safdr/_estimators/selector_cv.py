@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import get_scorer
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -46,7 +45,7 @@ from safdr._estimators.parameters import (
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.progress import CallbackSupportMixin, with_callbacks
 from safdr._estimators.rules import RULES, choose_size, one_sd_threshold, own_choice
-from safdr._estimators.scoring import score_by_roc_auc, scorer_name
+from safdr._estimators.scoring import scorer_name
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.workers import Cancellation
 from safdr.errors import ParameterError
@@ -174,21 +173,6 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
                 .add(caller="score", callee="score"),
             )
         )
-
-    def _default_scoring(self) -> str:
-        return self._task.default_scoring(len(getattr(self, "classes_", ())))
-
-    def _scorer(self) -> Callable[..., float]:
-        scoring = self._default_scoring() if self.scoring is None else self.scoring
-        scorer: Callable[..., float] = get_scorer(scoring)
-        return scorer
-
-    def _fold_scorer(self) -> Callable[..., float]:
-        """The scorer, in a form that is quick for the model that folds usually have."""
-        by_default = self.scoring is None and SearchPlan.of(self).model is None
-        if by_default and self._default_scoring() == "roc_auc":
-            return score_by_roc_auc
-        return self._scorer()
 
     def _route(
         self, sample_weight: ArrayLike | None, params: dict[str, Any]

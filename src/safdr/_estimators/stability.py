@@ -19,6 +19,7 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.stability import exclusive_pairs, nogueira_index, share_intervals
 from safdr._estimators.base import AnnealingSelectorBase
+from safdr._estimators.feature_names import names_of
 from safdr._estimators.folds import as_they_come
 from safdr._estimators.parameters import SELECTOR_CONSTRAINTS, WholeNumber, check_values, seed_from
 from safdr._estimators.plan import SearchPlan
@@ -347,8 +348,7 @@ def _search(
 def _summary(fitted: Any, resample: str, found: list[tuple[IntArray, int]]) -> Stability:
     """Frequencies, index and stand-ins of the features, whole groups of columns each as one."""
     plan, features = SearchPlan.of(fitted), fitted.feature_groups_
-    unnamed = [f"x{j}" for j in range(fitted.n_features_in_)]
-    names = tuple(features.names(getattr(fitted, "feature_names_in_", unnamed)))
+    names = tuple(features.names(names_of(fitted)))
     subsets = tuple(subset for subset, _ in found)
     chosen = np.zeros((len(subsets), len(names)), dtype=bool)
     for row, subset in zip(chosen, subsets, strict=True):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
+
+from safdr._frames import to_frame
 
 # The engine has these names too, but pictures read results and do not reach into the engine.
 FloatArray = NDArray[np.float64]
@@ -45,14 +46,7 @@ class Display:
         DataFrame
             Of the kind asked for.
         """
-        try:
-            return nw.from_dict(self._columns(), backend=backend).to_native()
-        except ImportError as error:
-            raise ImportError(
-                f"{type(self).__name__}.to_frame(backend={backend!r}) needs {backend}, which is "
-                f"not installed. Install it (pip install {backend}), or ask for another backend: "
-                "'pandas', 'polars' or 'pyarrow'."
-            ) from error
+        return to_frame(self._columns(), backend, f"{type(self).__name__}.to_frame")
 
 
 def check_fitted(estimator: Any, attribute: str, caller: str, wanted: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -82,6 +83,14 @@ def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads:
         fits = fitter.fit(some, best_only=best_only, n_threads=n_threads)
         parts.append(_padded(fits, longest))
     return joined(parts).take(np.argsort(np.concatenate(rows)))
+
+
+def padded(subsets: Sequence[IntArray]) -> IntArray:
+    """Subsets as rows, filled up with -1 to the same length."""
+    rows = np.full((len(subsets), max(map(len, subsets))), -1, dtype=np.int64)
+    for row, subset in zip(rows, subsets, strict=True):
+        row[: len(subset)] = subset
+    return rows
 
 
 def joined(parts: list[Fits]) -> Fits:

@@ -1,0 +1,255 @@
+"""Substitutes of chosen features: what each replacement, and leaving out, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.parallel import delayed
+from sklearn.utils.validation import validate_data
+
+from safdr._engine.annealing.function_chains import less_cost
+from safdr._engine.annealing.quadratic_function import QuadraticFunction
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.fits.fits import fit_padded, padded
+from safdr._engine.interrupt import look_up
+from safdr._engine.search import Search
+from safdr._estimators.feature_names import names_of
+from safdr._estimators.folds import Fold, as_they_come, make_folds, splits_of_data
+from safdr._estimators.parameters import (
+    SELECTOR_CONSTRAINTS,
+    WholeNumber,
+    check_values,
+    n_workers,
+    seed_from,
+)
+from safdr._estimators.plan import SearchPlan
+from safdr._estimators.rules import deviation
+from safdr._estimators.training_data import ClassData, TrainingData
+from safdr._estimators.validation import SeenColumns
+from safdr._estimators.workers import Cancellation
+from safdr._frames import kind_of, to_frame
+
+BoolArray = NDArray[np.bool_]
+
+ALLOWED: dict[str, Any] = {
+    "n_best": [WholeNumber(1)],
+    "n_jobs": SELECTOR_CONSTRAINTS["n_jobs"],
+    "backend": [None, StrOptions({"pandas", "polars", "pyarrow", "dict"})],
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """The chosen subset with one feature replaced or left out; -1 stands for none."""
+
+    dropped: int
+    replacement: int
+    columns: IntArray
+    value: float
+    allowed: bool = True
+
+
+def substitutes(
+    selector: Any,
+    X: Any,
+    y: Any,
+    *,
+    n_best: Any,
+    sample_weight: Any,
+    groups: Any,
+    n_jobs: Any,
+    backend: Any,
+) -> Any:
+    """See the selectors' method."""
+    check_values("substitutes", {"n_best": n_best, "n_jobs": n_jobs, "backend": backend}, ALLOWED)
+    validate_data(selector, X, reset=False, skip_check_array=True)  # are these its columns?
+    params = {} if groups is None else {"groups": groups}
+    splitter_params, scorer_params = selector._route(sample_weight, params)
+    plan, seed, n_threads = (
+        SearchPlan.of(selector),
+        seed_from(selector.random_state),
+        n_workers(n_jobs),
+    )
+    data = selector._task.validate(SeenColumns(), X, y, sample_weight)
+    allowed, cost = plan.allowed(selector), plan.cost(selector)
+
+    def search_of(usable: TrainingData, n_jobs: int = 1) -> Search:
+        return plan.search(usable, allowed, cost, seed, n_jobs)
+
+    search = search_of(data.usable(plan.class_weight), n_threads)
+    some = list(variants(search, selector.subset_, int(n_best), n_threads))
+    splits = splits_of_data(getattr(selector, "cv", None), data, seed, splitter_params)
+    folds = make_folds(data, splits, plan.class_weight, search_of, scorer_params)
+    scorers = (selector._fold_scorer(), selector._scorer())
+    columns = columns_of(
+        some,
+        losses_of(search, some, n_threads),
+        scores_of(plan, folds, some, scorers, n_jobs),
+        selector.feature_groups_.names(names_of(selector)),
+    )
+    if backend == "dict":
+        return columns
+    kind = kind_of(X) if backend is None else backend
+    return to_frame(columns, kind, f"{type(selector).__name__}.substitutes")
+
+
+# ---- Which ones ---------------------------------------------------------------------------------
+
+
+def variants(search: Search, subset: IntArray, n_best: int, n_threads: int) -> Iterator[Variant]:
+    """The subset itself; then for each feature in it the best replacements, and it left out."""
+    allowed, values = search.constraints, _Values(search, n_threads)
+    chosen, useful = allowed.selection_of(subset), _useful(search)
+    yield Variant(-1, -1, subset, values.of(chosen[None])[0])
+    for dropped in np.flatnonzero(chosen):
+        look_up()
+        rest = chosen.copy()
+        rest[dropped] = False
+        replacements, swapped = _swaps(allowed, useful & ~rest, rest, int(dropped))
+        found = values.of(swapped, refuse_collinear=True)
+        best = np.argsort(-found, kind="stable")[:n_best]
+        for i in best[found[best] > -np.inf]:
+            columns = allowed.columns_of(swapped[i])
+            yield Variant(int(dropped), int(replacements[i]), columns, found[i])
+        columns, value = allowed.columns_of(rest), values.of(rest[None])[0]
+        yield Variant(int(dropped), -1, columns, value, allowed.allows(rest))
+
+
+def _useful(search: Search) -> BoolArray:
+    """Features that the search takes into account: not those that never change, and the like."""
+    allowed = search.constraints
+    if search.criterion is not None:
+        allowed = allowed.without(search.criterion.redundant)
+    useful = np.ones(allowed.n_groups, dtype=bool)
+    useful[allowed.exclude] = False
+    return useful
+
+
+def _swaps(
+    allowed: AllowedSubsets, outside: BoolArray, rest: BoolArray, dropped: int
+) -> tuple[IntArray, BoolArray]:
+    """Features that may take the place of one, and the selections with them; sizes stay."""
+    outside[dropped] = False
+    others = np.flatnonzero(outside & (allowed.counts == allowed.counts[dropped]))
+    swapped = np.repeat(rest[None], len(others), axis=0)
+    swapped[np.arange(len(others)), others] = True
+    keep = allowed.allows_each(swapped)
+    return others[keep], swapped[keep]
+
+
+class _Values:
+    """Criterion values of selections, less their cost, as the search has them."""
+
+    def __init__(self, search: Search, n_threads: int) -> None:
+        self._allowed = search.constraints
+        self._quadratic: QuadraticFunction | None = None
+        function = search.function
+        if function is None:
+            function = self._quadratic = QuadraticFunction(
+                search.criterion, constraints=self._allowed, n_threads=n_threads
+            )
+        self._evaluate = less_cost(function, search.cost)
+
+    def of(self, selections: BoolArray, *, refuse_collinear: bool = False) -> FloatArray:
+        """Minus infinity for what is refused; no features have the value 0, or none."""
+        widths = selections[:, self._allowed.group_of].sum(axis=1)
+        subsets = self._allowed.subsets_of(selections, int(widths.max(initial=0)))
+        if subsets.size == 0:
+            return np.full(len(subsets), np.nan if self._quadratic is None else 0.0)
+        if self._quadratic is not None:
+            self._quadratic.refuse_collinear = refuse_collinear
+        values = self._evaluate(subsets, np.full(len(subsets), -1))
+        return np.where(np.isnan(values), -np.inf, values)
+
+
+# ---- What they are worth ------------------------------------------------------------------------
+
+
+def losses_of(search: Search, some: list[Variant], n_threads: int) -> FloatArray:
+    """Loss of each, as `loss_` is."""
+    if search.fitter is None:
+        return -np.array([each.value for each in some])
+    losses = np.array([search.fitter.baseline() if len(v.columns) == 0 else 0.0 for v in some])
+    full = np.flatnonzero([len(each.columns) for each in some])
+    subsets = padded([some[i].columns for i in full])
+    fits = fit_padded(search.fitter, subsets, best_only=False, n_threads=n_threads)
+    losses[full] = fits.losses
+    return losses
+
+
+def scores_of(
+    plan: SearchPlan,
+    folds: list[Fold],
+    some: list[Variant],
+    scorers: tuple[Callable[..., float], Callable[..., float]],
+    n_jobs: Any,
+) -> FloatArray:
+    """Held-out score of each on each fold: (n_folds, n_variants)."""
+    own = plan.own_criterion is None and plan.estimator is None
+    subsets = [each.columns for each in some]
+    with Cancellation() as cancellation:
+        tasks = (
+            delayed(_fold_scores)(plan, fold, subsets, scorers, cancellation) for fold in folds
+        )
+        return np.array(list(as_they_come(tasks, n_jobs, threads=own)))
+
+
+def _fold_scores(
+    plan: SearchPlan,
+    fold: Fold,
+    subsets: list[IntArray],
+    scorers: tuple[Callable[..., float], Callable[..., float]],
+    cancellation: Cancellation,
+) -> list[float]:
+    """Score models that are fitted to the training rows, on the test rows."""
+    of_models, of_any = scorers
+    params = fold.score_params["test"]
+    with cancellation.task():
+        models = plan.models(fold.train, fold.search, [some for some in subsets if len(some)])
+        scores = []
+        for subset in subsets:
+            look_up()
+            if len(subset) == 0:
+                blind = _blind_model(fold.train)
+                scores.append(of_any(blind, fold.X_test[:, :1], fold.y_test, **params))
+            else:
+                scores.append(
+                    of_models(next(models), fold.X_test[:, subset], fold.y_test, **params)
+                )
+        return scores
+
+
+def _blind_model(train: TrainingData) -> Any:
+    """A model that sees no features."""
+    dummy = DummyClassifier() if isinstance(train, ClassData) else DummyRegressor()
+    return dummy.fit(train.X[:, :1], train.y, sample_weight=train.sample_weight)
+
+
+# ---- What is told -------------------------------------------------------------------------------
+
+
+def columns_of(
+    some: list[Variant], losses: FloatArray, scores: FloatArray, titles: list[str]
+) -> dict[str, Any]:
+    """Columns of the frame: a row for each variant but the first, which they are compared to."""
+    values = np.array([each.value for each in some])
+    mean, behind = scores.mean(axis=0), scores - scores[:, :1]
+    columns: dict[str, Any] = {
+        "chosen": [titles[each.dropped] for each in some[1:]],
+        "replacement": [
+            None if each.replacement < 0 else titles[each.replacement] for each in some[1:]
+        ],
+        "allowed": np.array([each.allowed for each in some[1:]]),
+    }
+    for name, numbers in {"criterion_value": values, "loss": losses, "score": mean}.items():
+        columns[name] = numbers[1:]
+        columns[f"{name}_difference"] = (numbers - numbers[0])[1:]
+    columns["score_difference_std"] = deviation(behind)[1:]
+    return columns
