@@ -172,6 +172,14 @@ def test_sparse_rows_are_searched_like_dense_ones(form):
     assert here.cross_entropy == pytest.approx(dense.cross_entropy, rel=1e-9)
 
 
+@pytest.mark.parametrize(("fraction", "noisy"), [(1.0, False), (0.9, True)])
+@pytest.mark.parametrize("n_batches", [1, 5])
+def test_batches_of_all_rows_are_no_noise(two_classes, n_batches, fraction, noisy):
+    settings = AnnealingSettings(n_batches=n_batches, batch_fraction=fraction)
+    search = class_search(*two_classes, settings=settings, seed=0).prepare(3)
+    assert (search._batches is not None) is noisy
+
+
 def test_the_number_of_batches_falls_where_they_would_not_fit(two_classes, monkeypatch):
     monkeypatch.setattr("safdr._engine.batches.BATCH_BYTES", 3 * 8 * 12**2)
     search = class_search(*two_classes, settings=AnnealingSettings(), seed=0).prepare(3)

@@ -66,9 +66,6 @@ class Search:
             assert criterion is not None
             constraints = AllowedSubsets.without_limits(criterion.n_features)
         self.constraints = constraints
-        if function is None:
-            assert criterion is not None
-            self._lean = constraints.without(criterion.redundant)
         # The batches of the last share asked for: all sizes share them, unless rows are so few that
         # they cost next to nothing.
         self._batches: tuple[float, CriterionStack] | None = None
@@ -126,7 +123,7 @@ class Search:
         """Compute ahead what a search at this size shares with others, and return itself."""
         if self.function is None:
             allowed = self._constraints_for(size)
-            self._complement_for(allowed, self._batches_for(size), size)
+            self._complement_for(allowed, self._batches_for(allowed.max_columns(size)), size)
         return self
 
     def _chains(
@@ -146,13 +143,14 @@ class Search:
             start = finite_start(evaluate, allowed, size, n, rng)
             how |= {"constraints": allowed, "size": size, "climb": False}
             return FunctionChains(evaluate, start, **how)
-        batches = self._batches_for(size)
+        # With groups, a subset may have more columns than it counts.
+        batches = self._batches_for(allowed.max_columns(size))
         if not allowed.swaps_alone:
             how |= {"constraints": allowed, "size": size}
             return self._group_chains(allowed, batches, size, rng, n_threads, how)
+        complement = self._complement_for(allowed, batches, size)
         subsets = random_subsets(self.criterion, size, n, rng, allowed)
         how |= {"allowed": allowed, "n_threads": n_threads}
-        complement = self._complement_for(allowed, batches, size)
         if complement is not None:
             return ComplementChains(self.criterion, complement, subsets, **how)
         return SwapChains(self.criterion, subsets, batches=batches, cost=self.cost, **how)
@@ -185,8 +183,13 @@ class Search:
         how |= {"batches": batches, "cost": self.cost, "n_threads": n_threads}
         return GroupChains(self.criterion, start, refuse_collinear=refuse, **how)
 
+    @cached_property
+    def _lean(self) -> AllowedSubsets:
+        """Without the features that no subset needs."""
+        return self.constraints.without(self.criterion.redundant)
+
     def _constraints_for(self, size: int) -> AllowedSubsets:
-        """Without the features that no subset needs, unless there are too few others."""
+        """The lean ones, unless they leave too few features."""
         if self.function is None and self._lean.has_size(size):
             return self._lean
         self.constraints.check_size(size)
@@ -244,11 +247,9 @@ class Search:
         value = float(values[best] + cost[best]) - origin
         return cost * gained / max(value, float(trace.std[0]), np.finfo(float).tiny)
 
-    def _batches_for(self, size: int) -> CriterionStack | None:
-        """Criteria of the batches that suit this size; None where there is no noise."""
-        # With groups, a subset may have more columns than it counts.
-        n_columns = self._constraints_for(size).max_columns(size)
-        if self.noise is None or not self.settings.noisy:
+    def _batches_for(self, n_columns: int) -> CriterionStack | None:
+        """Criteria of the batches that suit so many columns; None where there is no noise."""
+        if self.noise is None:
             return None
         share = batch_share(self.settings.batch_fraction, n_columns, self._class_counts)
         if share >= 1.0:
@@ -257,7 +258,7 @@ class Search:
         known = self._batches
         if known is None or known[0] != share:
             rng = np.random.default_rng(np.random.SeedSequence([self.seed]))
-            n_batches, n_features = self.settings.n_batches, self.criterion.n_features
+            n_batches, n_features = self.settings.n_batches, self.constraints.n_features
             criteria = batch_criteria(self.noise, n_batches, share, n_features, rng)
             known = self._batches = (share, criteria)
         return known[1]

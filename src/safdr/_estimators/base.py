@@ -118,7 +118,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if result.loss_name == "cross_entropy":
             self.cross_entropy_ = result.loss
         self.estimator_, separated = plan.final_model(data, search, result)
-        warn_if_separated(separated and plan.model is None, result.size)
+        warn_if_separated(separated and plan.model is None, len(self.subset_))
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safdr._engine.annealing.chains import subset_values
+from safdr._engine.annealing.swap_chains import subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import Ridge
 from safdr._estimators.parameters import as_ridge, check_values, n_workers

@@ -229,13 +229,14 @@ class SearchPlan:
                 as_ridge(self.ridge), float(self.C), self._of_rows(search.criterion)
             )
             best, fits = 0, fitter.fit(result.subset[None])
-        warn_if_unfinished(bool(fits.converged[best] or fits.separated[best]), result.size)
+        size = len(result.subset)
         linear = data.linear_model(
-            fits.coefficients[best, ..., : result.size],
+            fits.coefficients[best, ..., :size],
             fits.intercepts[best],
             int(fits.n_iter[best]),
             float(self.C),
         )
+        warn_if_unfinished(bool(fits.converged[best] or fits.separated[best]), size)
         return linear, bool(fits.separated[best])
 
     def models(self, data: TrainingData, search: Search, subsets: list[IntArray]) -> Iterator[Any]:

@@ -7,8 +7,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from safdr._engine.annealing.chains import subset_values
-from safdr._engine.annealing.swap_chains import random_subsets
+from safdr._engine.annealing.swap_chains import random_subsets, subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import Criterion
 from safdr.testing.contract import ContractError, run_checks

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from safdr._engine.annealing.chains import subset_values
-from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
+from safdr._engine.annealing.swap_chains import SwapChains, random_subsets, subset_values
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion
 from safdr._engine.moments import within_moments

@@ -8,11 +8,10 @@ import pytest
 
 from plain_chains import N_FEATURES, small_criterion
 from safdr import AnnealingRegressorSelector, AnnealingSelector
-from safdr._engine.annealing.chains import subset_values
 from safdr._engine.annealing.complement import Complement
 from safdr._engine.annealing.complement_chains import ComplementChains
 from safdr._engine.annealing.loop import AnnealingSettings
-from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
+from safdr._engine.annealing.swap_chains import SwapChains, random_subsets, subset_values
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
 from safdr._engine.moments import within_moments
@@ -167,7 +166,7 @@ def test_downhill_ends_where_no_swap_lowers_the_value(rng):
 
 
 def test_the_number_of_threads_does_not_change_a_bit(rng, monkeypatch):
-    monkeypatch.setattr("safdr._engine.annealing.chains.WORTH_A_THREAD", 0.0)
+    monkeypatch.setattr("safdr._engine.annealing.swap_chains.WORTH_A_THREAD", 0.0)
     criterion = criterion_of(rng)
     turned = Complement.make(criterion, None, np.arange(12))
     seen = []

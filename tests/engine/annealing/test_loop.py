@@ -135,13 +135,6 @@ def test_annealing_raises_the_criterion_and_lowers_the_acceptance(two_classes, r
     assert trace.acceptance[-1] < 0.5 * trace.acceptance[1]
 
 
-@pytest.mark.parametrize(
-    ("noisy", "n_batches", "fraction"), [(False, 1, 1.0), (True, 5, 1.0), (True, 1, 0.9)]
-)
-def test_noise_is_off_only_for_one_batch_of_all_rows(noisy, n_batches, fraction):
-    assert AnnealingSettings(n_batches=n_batches, batch_fraction=fraction).noisy is noisy
-
-
 # ---- Against the reference ----------------------------------------------------------------------
 
 N_REPLICAS, SIZE, N_STEPS = 250, 4, 8

@@ -15,10 +15,10 @@ from safdr import (
     _core,
     evaluate_subsets,
 )
-from safdr._engine.fits.fits import from_core
+from safdr._engine.fits.fits import forget_after_separation, from_core, in_turn
 from safdr._engine.fits.logistic import LogisticFitter
 from safdr._engine.fits.multinomial import MultinomialFitter
-from safdr._engine.fits.shortlist import fit_contenders, forget_after_separation, in_turn
+from safdr._engine.fits.shortlist import fit_contenders
 
 # Columns 0 and 1 separate the classes together, columns 2 and 3 as well.
 SUBSETS = np.array([[4, 5], [0, 4], [5, 6], [0, 1], [2, 3], [4, 5], [0, 1], [2, 6]])
@@ -212,7 +212,8 @@ def test_contenders_go_on_until_the_best_is_one_that_was_finished(n_off):
     fits = from_core(theta, rough, zeros > 0, zeros > 0, zeros + 1e-4, zeros.astype(int))
     asked = []
 
-    def finish(some):
+    def finish(some, start):
+        np.testing.assert_array_equal(start, theta[some])
         asked.append(some.tolist())
         n = len(some)
         done = np.ones(n, dtype=bool)

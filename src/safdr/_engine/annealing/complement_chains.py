@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from safdr._engine.annealing.chains import subset_values
 from safdr._engine.annealing.complement import Complement
-from safdr._engine.annealing.swap_chains import SwapChains, every_subset, random_subsets
+from safdr._engine.annealing.swap_chains import (
+    SwapChains,
+    every_subset,
+    random_subsets,
+    subset_values,
+)
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
@@ -38,7 +44,7 @@ class ComplementChains:
         self.criterion = criterion
         self.size = subsets.shape[1]
         self._complement = complement
-        self.allowed = allowed or AllowedSubsets.make(criterion.n_features)
+        self.allowed = allowed or AllowedSubsets.without_limits(criterion.n_features)
         usable = complement.usable
         self._left_out = SwapChains(
             complement.all_rows,
@@ -46,8 +52,10 @@ class ComplementChains:
             seed=seed,
             n_proposals=n_proposals,
             batches=complement.batches,
-            allowed=AllowedSubsets.make(
-                len(usable), never_include=np.searchsorted(usable, self.allowed.include)
+            # What every subset has is never left out.
+            allowed=replace(
+                AllowedSubsets.without_limits(len(usable)),
+                exclude=np.searchsorted(usable, self.allowed.include),
             ),
             n_threads=n_threads,
         )

@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr._engine.annealing.chains import check_sweeps
 from safdr._engine.annealing.group_moves import GroupMoves
+from safdr._engine.annealing.swap_chains import check_sweeps
 from safdr._engine.annealing.trades import below
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets

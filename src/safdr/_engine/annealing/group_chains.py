@@ -8,13 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr import _core
-from safdr._engine.annealing.chains import (
-    LONG_SWEEP,
-    SWEEPS_AT_ONCE,
-    WORTH_A_THREAD,
-    check_sweeps,
-    checked_cost,
-)
 from safdr._engine.annealing.function_chains import (
     Evaluate,
     check_selections,
@@ -24,6 +17,13 @@ from safdr._engine.annealing.function_chains import (
 )
 from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.annealing.ranked_groups import BoolArray, RankedGroups
+from safdr._engine.annealing.swap_chains import (
+    LONG_SWEEP,
+    SWEEPS_AT_ONCE,
+    WORTH_A_THREAD,
+    check_sweeps,
+    checked_cost,
+)
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack, stack_criteria

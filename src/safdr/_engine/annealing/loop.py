@@ -32,11 +32,6 @@ class AnnealingSettings:
     batch_fraction: float = 0.5
     batch_draw: str = "step"
 
-    @property
-    def noisy(self) -> bool:
-        """Whether replicas sweep on batches rather than on all rows."""
-        return self.n_batches > 1 or self.batch_fraction < 1.0
-
 
 def anneal(
     chains: Chains,
@@ -60,11 +55,11 @@ def anneal(
     n_steps = 0
     converged = False
     while n_steps < settings.max_steps and not converged:
-        look_up()
         ahead = steps_ahead(n_steps, chains.sweeps_at_once, settings.n_iter_no_change)
-        now = slice(n_steps, n_steps + ahead)
-        beta = each_beta[now]
-        reached, accepted = chains.sweep(beta, None if which is None else which.take(len(beta)))
+        beta = each_beta[n_steps : n_steps + ahead]
+        batches = None if which is None else which.take(len(beta))
+        look_up()
+        reached, accepted = chains.sweep(beta, batches)
         values.append(reached)
         acceptance.append(accepted)
         means += _finite_means(reached)

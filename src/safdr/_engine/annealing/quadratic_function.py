@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr import _core
-from safdr._engine.annealing.chains import is_collinear
+from safdr._engine.annealing.swap_chains import is_collinear
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack, stack_criteria

@@ -1,4 +1,4 @@
-"""Replicas that swap single features, on a quadratic criterion: the compiled core sweeps."""
+"""Replicas that swap single features, compiled; and what the core asks of all compiled chains."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr import _core
-from safdr._engine.annealing.chains import (
-    LONG_SWEEP,
-    SWEEPS_AT_ONCE,
-    WORTH_A_THREAD,
-    check_sweeps,
-    checked_cost,
-    is_collinear,
-    subset_values,
-)
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack, stack_criteria
+
+# Threads are started anew with each call, which takes some 20 µs: not worth it for sweeps of fewer
+# multiplications than this (some 100 µs).
+WORTH_A_THREAD = 1e6
+
+# Sweeps between two looks at the mean, so that Python's share of the time stays small; one where a
+# sweep has more multiplications than this (some 20 ms), so that Ctrl-C is seen in time.
+SWEEPS_AT_ONCE = 5
+LONG_SWEEP = 2e7
 
 
 class SwapChains:
@@ -44,9 +44,10 @@ class SwapChains:
         n_threads: int = 1,
     ) -> None:
         self.criterion = criterion
-        self.allowed = allowed or AllowedSubsets.make(criterion.n_features)
-        self._conflicts = _checked_conflicts(self.allowed.conflicts, subsets, criterion.n_features)
-        self._cost = checked_cost(cost, criterion.n_features)
+        self.allowed = allowed or AllowedSubsets.without_limits(criterion.n_features)
+        n_features = self.allowed.n_features
+        self._conflicts = _checked_conflicts(self.allowed.conflicts, subsets, n_features)
+        self._cost = checked_cost(cost, n_features)
         self._A, self._D = stack_criteria([criterion]) if batches is None else batches
         self.n_batches = len(self._A)
         n_replicas, self.size = subsets.shape
@@ -54,7 +55,7 @@ class SwapChains:
         words: NDArray[Any] = seed.generate_state(4 * n_replicas, np.uint64)
         self._streams = words.reshape(n_replicas, 4)
         self._n_fixed = len(self.allowed.include)
-        self._n_usable = criterion.n_features - len(self.allowed.exclude)
+        self._n_usable = n_features - len(self.allowed.exclude)
         self.n_proposals = n_proposals
         work = n_replicas * n_proposals * self.size**2
         self.n_threads = n_threads if work > WORTH_A_THREAD else 1
@@ -158,6 +159,46 @@ class SwapChains:
         return values if self._cost is None else values - self._cost[subsets].sum(axis=1)
 
 
+def check_sweeps(beta: FloatArray, which: IntArray | None, n_replicas: int, n_batches: int) -> None:
+    """Raise an error where temperatures or batches don't fit the replicas."""
+    if beta.ndim != 2 or beta.shape[1] != n_replicas:
+        raise ValueError(
+            f"beta must have one column for each of {n_replicas} replicas; got {beta.shape}."
+        )
+    if which is None:
+        return
+    if which.shape != beta.shape or which.min() < 0 or which.max() >= n_batches:
+        raise ValueError(
+            f"which must be like beta, of shape {beta.shape}, with batches from 0 to "
+            f"{n_batches - 1}; got shape {which.shape}."
+        )
+
+
+def subset_values(
+    criterion: Criterion, subsets: NDArray[np.integer[Any]], n_threads: int = 1
+) -> FloatArray:
+    """Criterion value of each subset, from scratch."""
+    members = np.ascontiguousarray(subsets, dtype=np.int32)
+    return _core.subset_values(criterion.A, criterion.D, members, n_threads=n_threads)
+
+
+def checked_cost(cost: FloatArray | None, n_features: int) -> FloatArray | None:
+    """Costs as the kernel takes them, or an error."""
+    if cost is None:
+        return None
+    if cost.shape != (n_features,) or not np.isfinite(cost).all():
+        raise ValueError(
+            f"cost must hold a finite number for each of {n_features} features; got an array of "
+            f"shape {cost.shape}."
+        )
+    return np.ascontiguousarray(cost, dtype=np.float64)
+
+
+def is_collinear(own: Any, variance: Any, tol: float) -> Any:
+    """The kernel's rule: next to nothing is its own, and most of what it has is others'."""
+    return (own <= tol) & (own < 0.5 * variance)
+
+
 def _checked_conflicts(
     conflicts: NDArray[np.bool_] | None, subsets: IntArray, n_features: int
 ) -> NDArray[np.uint8] | None:
@@ -209,11 +250,11 @@ def random_subsets(
     allowed: AllowedSubsets | None = None,
 ) -> IntArray:
     """Random subsets; without conflicts uniform, and no members collinear as far as data allow."""
-    allowed = allowed or AllowedSubsets.make(criterion.n_features)
+    allowed = allowed or AllowedSubsets.without_limits(criterion.n_features)
     if allowed.conflicts is not None:
         return _members(allowed.random(size, n_subsets, rng), size)
     first = allowed.include
-    free = np.ones(criterion.n_features, dtype=bool)
+    free = np.ones(allowed.n_features, dtype=bool)
     free[first] = False
     free[allowed.exclude] = False
     others = np.flatnonzero(free)

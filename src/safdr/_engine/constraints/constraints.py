@@ -173,6 +173,8 @@ class AllowedSubsets:
 
     def max_columns(self, size: int) -> int:
         """A bound on the number of columns of a subset of a given size."""
+        if self.swaps_alone:
+            return size
         n_free = min(max(size - self.smallest, 0), len(self.free))
         most = self._most_columns[n_free]
         # Where columns are counted this is more than `size`, which then is the bound.

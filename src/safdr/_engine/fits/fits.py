@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -93,6 +93,23 @@ def padded(subsets: Sequence[IntArray]) -> IntArray:
     return rows
 
 
+def in_turn(parts: Iterable[Fits], n_subsets: int, *, best_only: bool) -> Fits:
+    """Join the fits of parts of the subsets; with `best_only` those up to complete separation."""
+    done: list[Fits] = []
+    n_left = n_subsets
+    for part in parts:
+        done.append(part)
+        n_left -= len(part.losses)
+        if best_only and not part.losses.all():
+            break
+    if n_left:
+        done.append(Fits(*(np.zeros((n_left, *some.shape[1:]), some.dtype) for some in done[0])))
+    fits = joined(done)
+    if best_only:
+        forget_after_separation(fits)
+    return fits
+
+
 def joined(parts: list[Fits]) -> Fits:
     """Fits of one part of the subsets after the other."""
     if len(parts) == 1:
@@ -109,3 +126,16 @@ def _padded(fits: Fits, longest: int) -> Fits:
     slopes = fits.coefficients
     width = [(0, 0)] * (slopes.ndim - 1) + [(0, longest - slopes.shape[-1])]
     return fits._replace(coefficients=np.pad(slopes, width))
+
+
+def forget_after_separation(fits: Fits) -> None:
+    """Leave no trace of fits after the first that separates the classes completely.
+
+    Some may have been made, by other threads or in another order: the answer must not tell. They
+    become NaN, without steps.
+    """
+    if fits.losses.all():
+        return
+    rest = int(np.argmin(fits.losses != 0.0)) + 1
+    for some in fits:
+        some[rest:] = np.nan if some.dtype.kind == "f" else 0

@@ -18,8 +18,8 @@ from safdr._engine.fits.columns import (
     distinct_rows,
     renumbered,
 )
-from safdr._engine.fits.fits import Fits, from_core, theta_of
-from safdr._engine.fits.shortlist import fit_shortlist, in_turn
+from safdr._engine.fits.fits import Fits, from_core, in_turn
+from safdr._engine.fits.shortlist import fit_shortlist
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
 # that without features). The step that follows leaves next to nothing.
@@ -89,7 +89,7 @@ class LogisticFitter:
         # One subset is the best.
         best_only = best_only and len(distinct) > 1
         fit = self._fit_best if best_only else self._fit_all
-        parts = (fit(some, n_threads) for some in self._rows.portions(distinct))
+        parts = map(partial(fit, n_threads=n_threads), self._rows.portions(distinct))
         fits = in_turn(parts, len(distinct), best_only=best_only)
         slopes = fits.coefficients / self._rows.scale[distinct]
         intercepts = fits.intercepts - np.sum(slopes * self._rows.center[distinct], axis=1)
@@ -131,7 +131,7 @@ class LogisticFitter:
         return fit_shortlist(
             len(subsets),
             rough,
-            lambda some, fits: fit(some, start=theta_of(fits, some), model=model),
+            lambda some, start: fit(some, start=start, model=model),
             rounding=ROUNDING * self._null_loss + LEAST_ROUNDING,
         )
 

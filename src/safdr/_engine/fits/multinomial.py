@@ -11,8 +11,8 @@ from safdr import _core
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.criterion import FisherCriterion
 from safdr._engine.fits.columns import Portion, StandardisedColumns, Standardiser, distinct_rows
-from safdr._engine.fits.fits import Fits, from_core, theta_of
-from safdr._engine.fits.shortlist import carry_on, fit_shortlist, in_turn
+from safdr._engine.fits.fits import Fits, from_core, in_turn, theta_of
+from safdr._engine.fits.shortlist import carry_on, fit_shortlist
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
 # that without features). The step that follows leaves next to nothing.
@@ -77,7 +77,7 @@ class MultinomialFitter:
         # One subset is the best.
         best_only = best_only and len(distinct) > 1
         fit = self._fit_best if best_only else self._fit_all
-        parts = (fit(some, n_threads) for some in self._rows.portions(distinct))
+        parts = map(partial(fit, n_threads=n_threads), self._rows.portions(distinct))
         fits = in_turn(parts, len(distinct), best_only=best_only)
         return self._original_scale(distinct, fits).take(inverse)
 
@@ -89,7 +89,7 @@ class MultinomialFitter:
         carry_on(
             fits,
             np.flatnonzero(~fits.converged & ~fits.separated),
-            lambda some: run(numbered[some], theta_of(fits, some), exact=True),
+            lambda some, start: run(numbered[some], start, exact=True),
         )
         return fits
 
@@ -102,7 +102,7 @@ class MultinomialFitter:
             lambda some, _: run(
                 numbered[some], self._discriminant_start(subsets[some]), exact=False
             ),
-            lambda some, fits: run(numbered[some], theta_of(fits, some), exact=True),
+            lambda some, start: run(numbered[some], start, exact=True),
         )
 
     def _run(

@@ -9,8 +9,12 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr._engine.annealing.chains import is_collinear, subset_values
-from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
+from safdr._engine.annealing.swap_chains import (
+    SwapChains,
+    is_collinear,
+    random_subsets,
+    subset_values,
+)
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
