@@ -29,16 +29,9 @@ from safdr.display import (
 )
 
 mpl.use("Agg")
-import matplotlib.pyplot as plt
 
 QUICK = {"annealing": Annealing(n_replicas=8, max_steps=10), "random_state": 0}
 GROUPS = {"colour": ["c", "d", "e"], "size": ["f", "g"]}
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def _rows(kind, n_rows=240):

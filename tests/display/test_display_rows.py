@@ -20,12 +20,6 @@ import matplotlib.pyplot as plt
 QUICK = {"annealing": Annealing(n_replicas=15, max_steps=15), "random_state": 0}
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 def _rows(n_features):
     X, y = make_classification(
         300, n_features, n_informative=3, n_redundant=0, n_clusters_per_class=1, random_state=0

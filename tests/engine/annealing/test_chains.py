@@ -8,46 +8,27 @@ from scipy.stats import chisquare
 from sklearn.datasets import load_breast_cancer
 
 import reference
+from chain_cases import (
+    batch_of_each,
+    fisher,
+    make_chains,
+    own_variance,
+    random_criterion,
+    sweep_once,
+)
 from safdr import _core
-from safdr._engine.annealing.swap_chains import SwapChains, _with_collinear, random_subsets
+from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.criterion import Criterion, fisher_criterion, stack_criteria
-from safdr._engine.moments import within_moments
+from safdr._engine.criterion import stack_criteria
 
 # A right sampler fails a chi-square test at this level once in ten thousand seeds; ours are fixed.
 LEVEL = 1e-4
-
 
 # Swaps in a row, long enough for rounding to add up.
 N_SWAPS = 1000
 
 
-def random_criterion(rng, n_features, n_columns=1, condition=1.0, ridge=0.0):
-    """A of unit diagonal whose eigenvalues spread over a factor of about `condition`."""
-    rotation, _ = np.linalg.qr(rng.normal(size=(n_features, n_features)))
-    A = rotation * np.logspace(0, -np.log10(condition), n_features) @ rotation.T
-    scale = np.sqrt(np.diag(A))
-    A = A / np.outer(scale, scale)
-    return Criterion((A + A.T) / 2, rng.normal(size=(n_features, n_columns)), scale, ridge)
-
-
-def fisher(X, y, ridge=1e-6):
-    return fisher_criterion(within_moments(X, y, 2), ridge=ridge)
-
-
-def make_chains(criterion, size=4, n_replicas=20, seed=0, n_proposals=50, **options):
-    draw = np.random.default_rng(seed)
-    start = random_subsets(criterion, size, n_replicas, draw, options.get("allowed"))
-    seeds = np.random.SeedSequence(seed)
-    return SwapChains(criterion, start, seed=seeds, n_proposals=n_proposals, **options)
-
-
 # ---- The gain of a swap -------------------------------------------------------------------------
-
-
-def own_variance(A, others, j):
-    """What the other members leave of the variance of feature j."""
-    return A[j, j] - A[j, others] @ np.linalg.solve(A[np.ix_(others, others)], A[others, j])
 
 
 def random_walk(criterion, size, n_swaps, rng):
@@ -69,7 +50,7 @@ def random_walk(criterion, size, n_swaps, rng):
     return np.array(visited), np.array(positions), np.array(candidates)
 
 
-def assert_gains_are_exact(criterion, size, rng, n_walks=4):
+def assert_gains_are_exact(criterion, size, rng, n_walks=1):
     """Gains and drift on long random walks."""
     for _ in range(n_walks):
         visited, positions, candidates = random_walk(criterion, size, N_SWAPS, rng)
@@ -97,7 +78,7 @@ def test_compiled_gains_are_those_of_the_reference(size, n_columns, condition):
 @pytest.mark.parametrize("size", [5, 15, 25])
 def test_compiled_gains_are_those_of_the_reference_on_breast_cancer(size, rng):
     X, y = load_breast_cancer(return_X_y=True)
-    assert_gains_are_exact(fisher(X, y), size, rng)
+    assert_gains_are_exact(fisher(X, y), size, rng, n_walks=4)
 
 
 @pytest.mark.parametrize("size", [1, 3, 8, 11, 16, 24, 33])
@@ -107,33 +88,6 @@ def test_values_are_those_of_the_reference(size, n_columns, rng):
     chains = make_chains(criterion, size)
     expected = [reference.fdr(criterion.A, criterion.D, subset) for subset in chains.subsets]
     np.testing.assert_allclose(chains.values, expected, rtol=1e-9)
-
-
-def test_a_copy_of_a_member_has_gain_minus_infinity(rng):
-    criterion = fisher(*with_copies(rng))
-    position_of_other, copy_of_first = np.array([1]), np.array([6])
-    gains, _ = _core.walk(
-        criterion.A,
-        criterion.D,
-        np.array([0, 1], dtype=np.int32),
-        position_of_other,
-        copy_of_first,
-        collinear_tol=criterion.collinear_tol,
-    )
-    assert gains[0] == -np.inf
-
-
-def test_a_member_may_be_swapped_for_its_copy(rng):
-    criterion = fisher(*with_copies(rng))
-    gains, _ = _core.walk(
-        criterion.A,
-        criterion.D,
-        np.array([0, 1], dtype=np.int32),
-        np.array([0]),
-        np.array([6]),
-        collinear_tol=criterion.collinear_tol,
-    )
-    assert gains[0] == pytest.approx(0.0, abs=1e-9)
 
 
 # ---- What the chains sample ---------------------------------------------------------------------
@@ -310,65 +264,7 @@ def test_at_infinite_beta_the_value_never_falls(rng):
         assert (chains.values >= before * (1 - 1e-12)).all()
 
 
-# ---- Collinear features -------------------------------------------------------------------------
-
-
-def with_copies(rng, strength=1.0):
-    """Six features, the first of them telling, and an exact copy of each, rescaled."""
-    y = np.arange(100) % 2
-    X = rng.normal(size=(100, 6)) + strength * y[:, None] * [2.0, 1, 0, 0, 0, 0]
-    return np.column_stack([X, 5.0 - 3.0 * X]), y
-
-
-def holds_a_pair(subsets):
-    return np.any([len(set(s % 6)) < len(s) for s in subsets])
-
-
-@pytest.mark.parametrize("strength", [0.0, 0.5, 2.0, 10.0])
-@pytest.mark.parametrize("ridge", [1e-12, 1e-6, 1e-2])
-@pytest.mark.parametrize("beta", [0.0, 10.0])
-def test_copies_never_enter_together(rng, strength, ridge, beta):
-    criterion = fisher(*with_copies(rng, strength), ridge)
-    chains = make_chains(criterion, 4)
-    for _ in range(20):
-        sweep_once(chains, np.full(20, beta))
-        assert not holds_a_pair(chains.subsets)
-
-
-@pytest.mark.parametrize("which", [0, None], ids=["step", "proposal"])
-def test_copies_never_enter_together_on_batches(rng, which):
-    X, y = with_copies(rng)
-    whole = fisher(X, y)
-    batches = [
-        fisher_criterion(within_moments(X[i], y[i], 2), ridge=1e-6, scale=whole.scale)
-        for i in (rng.permutation(len(X))[:50], rng.permutation(len(X))[:50])
-    ]
-    chains = make_chains(whole, 4, batches=stack_criteria(batches))
-    for _ in range(20):
-        sweep_once(chains, np.zeros(20), batch_of_each(which, 20))
-        assert not holds_a_pair(chains.subsets)
-
-
-def test_a_sum_of_members_never_enters(rng):
-    X = rng.normal(size=(80, 5))
-    criterion = fisher(np.column_stack([X, X[:, :3].sum(axis=1)]), np.arange(80) % 2)
-    chains = make_chains(criterion, 4)
-    for _ in range(20):
-        sweep_once(chains, np.zeros(20))
-        assert not any({0, 1, 2, 5} == set(subset.tolist()) for subset in chains.subsets)
-
-
 # ---- Same seed, same answer ---------------------------------------------------------------------
-
-
-def sweep_once(chains, beta, which=None):
-    """One sweep; the share of accepted proposals of each replica."""
-    _, acceptance = chains.sweep(beta[None], None if which is None else which[None])
-    return acceptance[0]
-
-
-def batch_of_each(which, n_replicas):
-    return None if which is None else np.full(n_replicas, which)
 
 
 def run(chains, n_sweeps=5, beta=2.0, which=0):
@@ -475,38 +371,3 @@ def test_random_subsets_honour_include_and_exclude(rng):
     subsets = random_subsets(criterion, 3, 200, rng, allowed)
     assert (subsets == 2).sum() == 200
     assert set(subsets.ravel().tolist()) == {1, 2, 3, 4}
-
-
-@pytest.mark.parametrize("strength", [0.0, 0.5, 2.0, 10.0])
-@pytest.mark.parametrize("ridge", [1e-12, 1e-6, 1e-2])
-def test_random_subsets_hold_no_copies_while_there_is_a_choice(rng, strength, ridge):
-    criterion = fisher(*with_copies(rng, strength), ridge)
-    assert not holds_a_pair(random_subsets(criterion, 6, 300, rng))
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 6, 7, 11])
-def test_the_core_finds_collinear_members_as_cholesky_does(rng, size):
-    A = random_criterion(rng, 14, condition=1e4).A
-    # Three features that are next to copies of others: one clearly, one just so, one not quite.
-    for double, original, own in ((11, 0, 1e-9), (12, 1, 0.9e-5), (13, 2, 1.2e-5)):
-        share = np.sqrt(1 - own)
-        A[double] = A[:, double] = share * A[original]
-        A[double, double] = 1.0
-    A[11, 12] = A[12, 11] = A[0, 1]
-    A[11, 13] = A[13, 11] = A[0, 2]
-    A[12, 13] = A[13, 12] = A[1, 2]
-    criterion = Criterion(A, rng.normal(size=(14, 1)), np.ones(14), 0.0)
-    subsets = np.array([rng.permutation(14)[:size] for _ in range(61)])
-    found = _with_collinear(criterion, subsets)
-    expected = [
-        any(own_variance(A, subset[:i], subset[i]) <= criterion.collinear_tol for i in range(size))
-        for subset in subsets
-    ]
-    np.testing.assert_array_equal(found, np.flatnonzero(expected))
-    assert size < 3 or 0 < len(found) < 61
-
-
-def test_random_subsets_take_copies_where_nothing_else_is_left(rng):
-    subsets = random_subsets(fisher(*with_copies(rng)), 8, 50, rng)
-    assert (np.diff(subsets, axis=1) > 0).all()
-    assert all(len(set((subset % 6).tolist())) == 6 for subset in subsets)
