@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -42,7 +43,7 @@ def _take_turns(fold: TaskFold, rounds: int) -> tuple[dict[str, list[Seconds]], 
     for _ in range(rounds):
         for name, run in peers.items():
             if not any(taken.process > LONG_ENOUGH for taken in seconds[name]):
-                losses[name], taken = timed(lambda run=run: run(fold))  # type: ignore[misc]
+                losses[name], taken = timed(partial(run, fold))
                 seconds[name].append(taken)
     return seconds, losses
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -67,13 +68,13 @@ def _different(rng: np.random.Generator, n: int) -> list[str]:
 
 def _features(rng: np.random.Generator, name: str) -> list[Feature]:
     """One feature of a column, or one for each of some levels."""
-    kind = rng.choice(["number", "boolean", "text"], p=[0.5, 0.1, 0.4])
+    kind: Any = str(rng.choice(["number", "boolean", "text"], p=[0.5, 0.1, 0.4]))
     filled = rng.random() < 0.4
     if kind == "text":
         levels = {text(rng): None for _ in range(rng.integers(1, 4))}
         return [Feature("f", name, "level", level, 0.0 if filled else None) for level in levels]
     fill = 1e3 * rng.normal() if kind == "number" else float(rng.integers(2))
-    return [Feature("f", name, str(kind), fill=fill if filled else None)]  # type: ignore[arg-type]
+    return [Feature("f", name, kind, fill=fill if filled else None)]
 
 
 def _coefficient(rng: np.random.Generator) -> float:
