@@ -35,8 +35,9 @@ paper:
 	$(PY) -m experiments run --data small --repeats $(REPEATS) --out build/paper
 	$(PY) -m experiments table --out build/paper
 
+# Two processes leave BLAS one core each.
 test: $(VENV)/dev
-	$(PY) -m pytest -n 2
+	OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n 2
 
 lint: $(VENV)/dev
 	$(VENV)/bin/ruff check

@@ -25,21 +25,30 @@ class Ran:
 
 
 @pytest.fixture
-def safdr(capfd, monkeypatch):
-    """Run ``safdr`` with arguments, and check how it ends."""
+def ended():
+    """Run ``safdr`` with arguments, and give the code that it ends with."""
     from safdr.cli import main
 
+    def run(*arguments):
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            return end.code or 0
+        return 0
+
+    return run
+
+
+@pytest.fixture
+def safdr(ended, capfd, monkeypatch):
+    """Run ``safdr`` with arguments, and check how it ends."""
     monkeypatch.setenv("COLUMNS", "100")
 
     def run(*arguments, code=0):
         capfd.readouterr()
-        ended = 0
-        try:
-            main([str(argument) for argument in arguments])
-        except SystemExit as end:
-            ended = end.code or 0
+        got = ended(*arguments)
         ran = Ran(capfd.readouterr())
-        assert ended == code, ran.err
+        assert got == code, ran.err
         assert "Traceback" not in ran.err
         return ran
 

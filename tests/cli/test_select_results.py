@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -73,18 +74,31 @@ def test_a_pipe_needs_no_force_and_stays(ask, tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
+@contextmanager
+def standard_output(descriptor, monkeypatch):
+    """What this process writes goes there."""
+    kept = os.dup(1)
+    os.dup2(descriptor, 1)
+    try:
+        with monkeypatch.context() as patch, os.fdopen(1, "w", closefd=False) as stdout:
+            patch.setattr(sys, "stdout", stdout)
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
 @unix
 @pytest.mark.parametrize("into", ["pipe", "file"])
-def test_standard_output_takes_a_result(table, tmp_path, into):
-    words = ["select", table, "-t", "late", "-k", "1", "--n-replicas", "4"]
-    with (tmp_path / "out").open("w+b") as out:
-        done = subprocess.run(
-            [*SAFDR, *words, "--out", "/dev/fd/1"],
-            stdout=out if into == "file" else subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-    assert done.returncode == 0, done.stderr
-    text = (tmp_path / "out").read_text() if into == "file" else done.stdout.decode()
+def test_standard_output_takes_a_result(ended, table, tmp_path, monkeypatch, into):
+    path = tmp_path / "out"
+    reader, writer = os.pipe() if into == "pipe" else (path.touch(), os.open(path, os.O_RDWR))
+    words = ["select", table, "-t", "late", "-k", 1, "--n-replicas", 4]
+    with standard_output(writer, monkeypatch):
+        assert ended(*words, "--out", "/dev/fd/1") == 0
+    os.close(writer)
+    with path.open() if into == "file" else os.fdopen(reader) as out:
+        text = out.read()
     result, rest = json.JSONDecoder().raw_decode(text)
     assert result["features"]
     assert "1 of 4 features tells" in text[rest:]

@@ -7,6 +7,7 @@ import select as io_select
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -57,12 +58,24 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     assert (done.returncode, done.stderr) == (1, "")
 
 
-class Terminal:
-    """A command on a terminal of its own."""
+def parts_of(reader):
+    """What comes from a terminal, until the other end is closed."""
+    while True:
+        try:
+            part = os.read(reader, 65536)
+        except OSError:  # how Linux tells that it is
+            return
+        if not part:
+            return
+        yield part
 
-    def __init__(self, *arguments, columns=80):
+
+class Terminal:
+    """A command in a process of its own, on a terminal."""
+
+    def __init__(self, *arguments):
         self.reader, writer = pty.openpty()
-        environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm-256color"}
+        environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm-256color"}
         self.process = subprocess.Popen(
             [*COMMAND, *arguments], stdout=writer, stderr=writer, env=environment
         )
@@ -81,10 +94,7 @@ class Terminal:
         raise AssertionError(f"{pattern!r} did not show: {self.seen}")
 
     def _read(self):
-        try:
-            part = os.read(self.reader, 65536)
-        except OSError:  # how Linux tells that the other end is closed
-            return False
+        part = next(parts_of(self.reader), b"")
         self.seen += part.decode(errors="replace")
         return bool(part)
 
@@ -95,31 +105,48 @@ class Terminal:
         return self.process.wait(timeout=60)
 
 
-def test_a_terminal_gets_progress_with_the_time_left_and_colour():
+@pytest.fixture
+def shown(ended, monkeypatch):
+    """Run the command in this process, on a terminal, and give what that shows."""
+
+    def run(*arguments, columns=80):
+        reader, writer = pty.openpty()
+        seen = []
+        listener = threading.Thread(target=lambda: seen.extend(parts_of(reader)))
+        listener.start()
+        with monkeypatch.context() as patch, os.fdopen(writer, "w") as terminal:
+            patch.setenv("COLUMNS", str(columns))
+            patch.setenv("TERM", "xterm-256color")
+            patch.setattr(sys, "stdout", terminal)
+            patch.setattr(sys, "stderr", terminal)
+            assert ended("select", *arguments) == 0
+        listener.join()
+        os.close(reader)
+        return b"".join(seen).decode(errors="replace")
+
+    return run
+
+
+def test_a_terminal_gets_progress_with_the_time_left_and_colour(shown):
     pytest.importorskip("sklearn.callback")
-    terminal = Terminal(*QUICK)
-    assert terminal.end() == 0
-    assert "Searching" in terminal.seen
-    assert "/16" in terminal.seen  # five splits of three sizes, and all rows
-    assert "left" in terminal.seen
-    answer = terminal.seen[terminal.seen.rindex("features") :]
+    seen = shown(*QUICK)
+    assert "Searching" in seen
+    assert "/16" in seen  # five splits of three sizes, and all rows
+    assert "left" in seen
+    answer = seen[seen.rindex("features") :]
     assert "\x1b[" in answer
     assert "Searching" not in answer
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
-def test_the_answer_fits_the_terminal(columns):
-    terminal = Terminal(*QUICK, columns=columns)
-    assert terminal.end() == 0
-    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.seen)
+def test_the_answer_fits_the_terminal(shown, columns):
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown(*QUICK, columns=columns))
     answer = plain[plain.rindex("Coefficient") :]
     assert max(map(len, answer.splitlines())) <= columns
 
 
-def test_quiet_is_quiet_on_a_terminal_too():
-    terminal = Terminal(*QUICK, "--quiet")
-    assert terminal.end() == 0
-    assert terminal.seen == ""
+def test_quiet_is_quiet_on_a_terminal_too(shown):
+    assert shown(*QUICK, "--quiet") == ""
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

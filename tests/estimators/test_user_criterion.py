@@ -108,16 +108,16 @@ def test_the_wrapper_is_the_mean_cross_validated_score():
     score = CrossValidatedScore(model, scoring="roc_auc", cv=4)
     expected = cross_val_score(model, X[:, [2, 5]], y, scoring="roc_auc", cv=4).mean()
     assert score(X[:, [2, 5]], y) == pytest.approx(expected)
-    check_objective(score, X[:80], y[:80])
+    # The contract takes hundreds of fits.
+    check_objective(CrossValidatedScore(KNeighborsClassifier(3), cv=2), X[:80], y[:80])
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_workers_do_not_change_the_answer(n_jobs):
+def test_workers_do_not_change_the_answer():
     X, y = xor(n_features=6)
-    model = RandomForestClassifier(5)  # draws random numbers, and has no seed
+    model = RandomForestClassifier(2)  # draws random numbers, and has no seed
     how = {"criterion": model, "annealing": Annealing(n_replicas=3, max_steps=6), "random_state": 0}
     one = AnnealingSelector(2, **how).fit(X, y)
-    again = AnnealingSelector(2, **how, n_jobs=n_jobs).fit(X, y)
+    again = AnnealingSelector(2, **how, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(one.result_.subsets, again.result_.subsets)
     np.testing.assert_array_equal(one.result_.criterion_values, again.result_.criterion_values)
     np.testing.assert_array_equal(one.predict_proba(X), again.predict_proba(X))

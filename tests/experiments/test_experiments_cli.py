@@ -1,13 +1,19 @@
-"""The command line, from outside."""
+"""The command line: what it prints and how it ends."""
 
+import io
 import os
 import re
 import signal
 import subprocess
 import sys
+import warnings
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+
+from experiments.__main__ import main
 
 pytest.importorskip("rich")
 
@@ -16,17 +22,27 @@ COMMAND = [sys.executable, "-m", "experiments"]
 QUICK = ["--data", "cancer", "--repeats", "1", "--max-features", "2"]
 
 
+class Done(NamedTuple):
+    """What a command printed."""
+
+    stdout: str
+    stderr: str
+
+
 def run(*arguments, code=0):
-    done = subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        cwd=ROOT,
-    )
-    assert done.returncode == code, done.stderr
-    return done
+    """Run a command in this process, as if it had one of its own."""
+    out, err, ended = io.StringIO(), io.StringIO(), 0
+    before = signal.getsignal(signal.SIGTERM)
+    with chdir(ROOT), redirect_stdout(out), redirect_stderr(err), warnings.catch_warnings():
+        warnings.simplefilter("default")
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            ended = end.code or 0
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    assert ended == code, err.getvalue()
+    return Done(out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")
