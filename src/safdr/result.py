@@ -309,6 +309,9 @@ class NearTies:
         better.
     feature_counts : ndarray of shape (n_features,)
         In how many of all of them each feature is.
+    within : float or None
+        How near they come: this share of the best value below it at most; None where the best so
+        many were asked for.
     """
 
     subsets: IntArray
@@ -316,6 +319,7 @@ class NearTies:
     n_total: int
     exact: bool
     feature_counts: IntArray
+    within: float | None
 
     @property
     def in_all(self) -> IntArray:

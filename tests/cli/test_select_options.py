@@ -193,7 +193,7 @@ def test_every_known_setting_works(safdr, table, tmp_path):
     assert not {"*", "FILE", "config", "t", "j", "q"} & set(known)
     values = {"rule": '"best"', "missing": '"median"', "export": '"m.py"', "test-size": "0.5"}
     values |= {"class-weight": '"balanced"', "cost": '"height=1"', "group": '[["a", "b"]]'}
-    values |= {"batch-draw": '"step"'}
+    values |= {"batch-draw": '"step"', "stability": "4"}
     for name in set(known) - {"debug"}:
         config.write_text(f"{name} = {values.get(name, '1')}\n")
         # All options are taken, and then the table is looked for.

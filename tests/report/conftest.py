@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from report_cases import HOSTILE, QUICK, rows
-from safdr import AnnealingSelector, AnnealingSelectorCV, Constraints, SelectionReport
+from safdr import (
+    AnnealingSelector,
+    AnnealingSelectorCV,
+    Constraints,
+    Moments,
+    SelectionReport,
+    near_ties,
+    stability,
+)
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +44,8 @@ def hostile_report():
     """Every text that comes from outside is an attack."""
     X, y = rows(len(HOSTILE), n_informative=len(HOSTILE))
     labels = np.where(y, HOSTILE[0], HOSTILE[1])
-    search = AnnealingSelectorCV(max_features=len(HOSTILE), **QUICK).fit(X, labels)
+    search = AnnealingSelectorCV(max_features=len(HOSTILE), prove=60, **QUICK).fit(X, labels)
+    size = search.n_features_
     return SelectionReport.from_estimator(
         search,
         X,
@@ -48,6 +57,8 @@ def hostile_report():
             {"column": n, "kind": "one-hot", "names": HOSTILE, "reference": n} for n in HOSTILE
         ],
         left_out=[{"column": name, "reason": name} for name in HOSTILE],
+        near_ties=near_ties(Moments.from_rows(X, labels), size, within=0.5, at_most=50),
+        stability=stability(search, X, labels, n_resamples=6, random_state=0),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from safdr.cli.words import duration, exponential, name_text, number, ratio, safe
+from safdr.report import claims
 
 RULES = {
     "one_sd": "the fewest within one standard deviation of the best score",
@@ -118,6 +119,8 @@ def _facts(content: dict[str, Any]) -> Table:
     for label, lines in (
         ("AUC", _scores(content["scores"])),
         ("Size", _sizes(content)),
+        ("Proof", _proof(content)),
+        ("Stability", _stability(content)),
         ("Rows", _rows(content)),
         ("Coded", _coding(content)),
         ("Left out", _left_out(content["left_out"])),
@@ -161,6 +164,44 @@ def _choice(size: dict[str, Any]) -> Iterator[Text]:
     yield Text(f"other rules: {', '.join(others)}", style=DIM)
     if size["by_rule"]["best"] == size["largest"] < size["possible"]:
         yield Text("the best score is at the largest size; try a larger --k-max", style=WARNING)
+
+
+def _proof(content: dict[str, Any]) -> Iterator[Text]:
+    """What is known about other sets of this size, and what that is about."""
+    if (proof := content["proof"]) is None:
+        return
+    yield Text(claims.proof(content), style="green" if proof["optimal"] else "")
+    if proof["reason"] is None and not proof["chosen_is_best_known"]:
+        yield _instead(content["features"], proof)
+    if near := claims.near_ties(content):
+        yield Text(near)
+    if proof["reason"] is None:
+        yield Text(claims.WHAT_IS_PROVEN, style=DIM)
+
+
+def _stability(content: dict[str, Any]) -> Iterator[Text]:
+    """How often half-samples choose the chosen features, and others."""
+    if (found := content["stability"]) is None:
+        return
+    if found["features"]:
+        chosen = [each for each in found["features"] if each["chosen"]]
+        yield Text(f"In {claims.resamples(content)}: {_counts(chosen)}")
+    if instead := (claims.often_instead(content) if found["features"] else []):
+        yield Text(f"not chosen, but often there: {_counts(instead)}")
+    yield Text(claims.stability(content), style=DIM if found["features"] else "")
+
+
+def _counts(features: Sequence[Mapping[str, Any]]) -> str:
+    return _list([f"{safe(each['name'])} {each['count']}" for each in features])
+
+
+def _instead(chosen: list[dict[str, Any]], proof: dict[str, Any]) -> Text:
+    """What the best set has in place of some of the chosen features."""
+    own = {feature["index"]: feature["name"] for feature in chosen}
+    best = dict(zip(proof["indices"], proof["features"], strict=True))
+    gained = [safe(name) for i, name in best.items() if i not in own]
+    lost = [safe(name) for i, name in own.items() if i not in best]
+    return Text(f"that set has {_list(gained)} instead of {_list(lost)}", style=DIM)
 
 
 def _rows(content: dict[str, Any]) -> Iterator[Text]:

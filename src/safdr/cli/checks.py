@@ -14,6 +14,8 @@ from safdr.export.errors import ExportError
 
 # As the selector has it: a machine can't have more threads.
 MOST_JOBS = 4096
+# As stability has it.
+LEAST_HALVES, MOST_HALVES = 4, 1_000_000
 
 
 def check_options(
@@ -35,8 +37,18 @@ def check_options(
         )
     if not 0 <= search.seed < 2**32:
         raise UsageError(f"--seed must be from 0 to {2**32 - 1}; got {search.seed}.")
+    _check_stability(search.stability)
     split_costs(constraints.cost or [])
     _check_files(file, results)
+
+
+def _check_stability(n: int | None) -> None:
+    """Refuse before the search what would be refused after it."""
+    if n is not None and (n % 2 or not LEAST_HALVES <= n <= MOST_HALVES):
+        raise UsageError(
+            f"--stability must be an even number from {LEAST_HALVES} to {MOST_HALVES}, since "
+            f"halves of the rows come in pairs; got {n}."
+        )
 
 
 def _check_files(file: str | None, results: ResultOptions) -> None:

@@ -22,7 +22,7 @@ OPTION_OF = {
         for name in (
             *("always_include", "never_include", "at_most_one_of", "cost_strength", "class_weight"),
             *("n_replicas", "sweeps", "temperature_step", "max_steps", "tol", "n_iter_no_change"),
-            *("n_batches", "batch_fraction", "batch_draw", "ridge", "rule"),
+            *("n_batches", "batch_fraction", "batch_draw", "ridge", "rule", "prove"),
         )
     },
 }
@@ -44,8 +44,10 @@ def clear_errors(debug: bool) -> Iterator[None]:
     """End the program as the error asks for; with `debug`, let it through."""
     try:
         yield
-    except KeyboardInterrupt:
-        _end("Stopped. No file is half written.", STOPPED)
+    except KeyboardInterrupt as stop:
+        # A proof that was under way tells the bound so far.
+        notes = getattr(stop, "__notes__", [])
+        _end("\n".join(["Stopped. No file is half written.", *notes]), STOPPED)
     except BrokenPipeError:
         raise
     except Exception as error:

@@ -118,6 +118,22 @@ class SearchOptions:
         WHOLE,
         Parameter(name=["--jobs", "-j"], help="Searches at the same time; -1: all cores."),
     ] = 1
+    prove: Annotated[
+        float | None,
+        Parameter(
+            help="Seconds in which to prove that no other set of this size has a larger Fisher "
+            "ratio on the training rows, or how much larger it is at most; as many again to list "
+            "the sets that come within 1 %."
+        ),
+    ] = None
+    stability: Annotated[
+        int | None,
+        WHOLE,
+        Parameter(
+            help="Choose again on so many half-samples of the training rows, an even number such "
+            "as 50, and count how often each feature is chosen."
+        ),
+    ] = None
 
 
 @Parameter(name="*", group=CONSTRAINTS)

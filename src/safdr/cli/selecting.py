@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from safdr.cli.certainty import Certainty, fit_proven, look_closer
 from safdr.cli.checks import check_options
 from safdr.cli.constraining import Constraining, constrain
 from safdr.cli.errors import OPTION_OF, UsageError
@@ -52,7 +53,7 @@ def run(
 ) -> None:
     """Answer the question, in the ways that were asked for."""
     check_options(file, table, search, constraints, results)
-    _check_settings(constraints, annealing)
+    _check_settings(search, constraints, annealing)
     started = time.perf_counter()
     with SearchProgress(shown=not results.quiet) as progress:
         progress.say("Reading")
@@ -62,11 +63,12 @@ def run(
         constraining = constrain(constraints, prepared)
         estimator = _estimator(search, annealing, constraining)
         fixed = search.k is not None
-        found = _fit(progress.follow(estimator), prepared, fixed=fixed)
+        found, unproven = _fit(progress.follow(estimator), prepared, fixed=fixed)
+        certainty = look_closer(estimator, prepared, search, unproven, progress)
     notes = [*prepared.notes, *_unused(search), *constraining.notes, *found]
-    asked = {**_given(asdict(choices)), **constraining.settings}
+    asked = {**_given(asdict(choices)), **constraining.settings, **_looked_into(search)}
     seconds = time.perf_counter() - started
-    report = _report(file, estimator, prepared, notes, asked, seconds, fixed=fixed)
+    report = _report(file, estimator, prepared, certainty, notes, asked, seconds, fixed=fixed)
     try:
         written, failed = write_results(results, report, prepared, estimator, _table_name(file))
     except OSError:
@@ -149,16 +151,21 @@ def _estimator(
         rule=search.rule,
         n_jobs=search.jobs,
         random_state=search.seed,
+        prove=search.prove,
         **constraining.parameters,
         **annealing.given(),
     )
 
 
-def _check_settings(constraints: ConstraintOptions, annealing: AnnealingOptions) -> None:
+def _check_settings(
+    search: SearchOptions, constraints: ConstraintOptions, annealing: AnnealingOptions
+) -> None:
     """Refuse before the table is read what the selector would refuse after that."""
     given = annealing.given()
     if constraints.cost_strength is not None:
         given["cost_strength"] = constraints.cost_strength
+    if search.prove is not None:
+        given["prove"] = search.prove
     if given:
         from safdr import AnnealingSelectorCV
 
@@ -172,14 +179,16 @@ def _unused(search: SearchOptions) -> list[str]:
     return [f"--k-max {search.k_max} has no effect: -k {search.k} fixes the number of features."]
 
 
-def _fit(estimator: AnnealingSelectorCV, prepared: Prepared, *, fixed: bool) -> list[str]:
-    """Search, and return what was warned about."""
+def _fit(
+    estimator: AnnealingSelectorCV, prepared: Prepared, *, fixed: bool
+) -> tuple[list[str], str | None]:
+    """Search, and return what was warned about, and why there is no proof."""
     from safdr import SeparationWarning
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            estimator.fit(prepared.train.X, prepared.train.y)
+            unproven = fit_proven(estimator, prepared)
         except ParameterError as error:
             if error.parameter not in OPTION_OF:
                 raise
@@ -190,13 +199,14 @@ def _fit(estimator: AnnealingSelectorCV, prepared: Prepared, *, fixed: bool) -> 
         SEPARATED if issubclass(each.category, SeparationWarning) else str(each.message)
         for each in caught
     ]
-    return [*dict.fromkeys(texts), *pure_levels(prepared, estimator.subset_)]
+    return [*dict.fromkeys(texts), *pure_levels(prepared, estimator.subset_)], unproven
 
 
 def _report(
     file: str | None,
     estimator: AnnealingSelectorCV,
     prepared: Prepared,
+    certainty: Certainty,
     notes: list[str],
     asked: dict[str, Any],
     seconds: float,
@@ -218,7 +228,10 @@ def _report(
         coding=[coding.to_dict() for coding in prepared.recipe.codings],
         left_out=[asdict(each) for each in prepared.left_out],
         seconds=seconds,
+        near_ties=certainty.near_ties,
+        stability=certainty.stability,
     ).to_dict()
+    content.update(certainty.unknown)
     # The selector knows 0 and 1; the table has names for them.
     labels = [prepared.target.negative, prepared.target.positive]
     counts = content["target"]["counts"].values()
@@ -242,6 +255,11 @@ def _given(choices: dict[str, Any]) -> dict[str, Any]:
         for name, value in choices.items()
         if name != "seed" and value not in (None, (), [])
     }
+
+
+def _looked_into(search: SearchOptions) -> dict[str, Any]:
+    """What was asked about the answer; a proof that is refused was asked for all the same."""
+    return {"prove": search.prove} | _given({"stability": search.stability})
 
 
 def _print(results: ResultOptions, report: SelectionReport, written: list[Path]) -> None:

@@ -13,11 +13,13 @@ from scipy.sparse import issparse
 
 from safdr.display.base import column_names
 from safdr.report.annealing import describe_alternatives, describe_trace
+from safdr.report.certainty import describe_near_ties, describe_proof
 from safdr.report.model import describe_model
 from safdr.report.provenance import describe_provenance, fingerprint
 from safdr.report.scores import held_out_score, validation_score
 from safdr.report.sizes import describe_path, describe_selection, describe_size
-from safdr.result import FeatureGroups
+from safdr.report.stability import describe_stability
+from safdr.result import FeatureGroups, NearTies, Stability
 
 SCHEMA_VERSION = 1
 
@@ -32,6 +34,8 @@ def describe(
     title: str | None,
     preparation: Mapping[str, Iterable[Any]],
     seconds: float | None,
+    near_ties: NearTies | None,
+    stability: Stability | None,
 ) -> dict[str, Any]:
     """The content of the report, fit for JSON; see `SelectionReport.to_dict`."""
     _check_kind(estimator)
@@ -58,6 +62,9 @@ def describe(
         "selection": describe_selection(estimator, groups.names(names), groups),
         "trace": describe_trace(estimator),
         "alternatives": describe_alternatives(estimator, names),
+        "proof": describe_proof(estimator, names),
+        "near_ties": describe_near_ties(estimator, near_ties, names),
+        "stability": describe_stability(stability, groups, names),
         "chosen_by": _describe_choice(estimator),
         **{name: list(entries) for name, entries in preparation.items()},
         **describe_provenance(estimator),

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from safdr.report import charts, numbers, words
+from safdr.report import charts, claims, numbers, words
 from safdr.report.charts.alternatives import differing
 from safdr.report.charts.selection import MOST_ROWS
 from safdr.report.text import feature_labels_of, labels_of, quoted, tidied
@@ -20,6 +20,9 @@ from safdr.report.text import feature_labels_of, labels_of, quoted, tidied
 # an image made for a desktop has letters of six pixels on a phone.
 WIDE = 720
 NARROW = 358
+
+# Near-ties in the table; the dict has more.
+MOST_NEAR = 20
 
 Draw = Callable[[Mapping[str, Any], Mapping[int, str], int], str]
 
@@ -51,14 +54,21 @@ def render(content: Mapping[str, Any]) -> str:
         positive=words.positive(content),
         constraints=words.constraints(content),
         is_linear=all(f["standardised_coefficient"] is not None for f in content["features"]),
-        compared=_compared(content),
+        compared=_compared(content, content["alternatives"]),
+        certainty=words.certainty(content),
+        near=_near(content),
         n_hidden=max(0, len(content["selection"]["indices"]) - MOST_ROWS),
     )
 
 
-def _compared(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _near(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Subsets that come near the best; nothing where there is one alone."""
+    subsets = (content["near_ties"] or {}).get("sets", [])
+    return _compared(content, subsets[:MOST_NEAR]) if len(subsets) > 1 else []
+
+
+def _compared(content: Mapping[str, Any], subsets: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The subsets, each with what it has instead of the chosen features."""
-    subsets = content["alternatives"]
     pairs = (differing(each, content) for each in subsets)
     return [
         {**each, "gained": gained, "lost": lost}
@@ -93,5 +103,7 @@ def _template() -> Template:
         inline=words.inline,
         setting=words.setting,
     )
-    environment.globals.update(rules=words.RULES, other_rules=words.other_rules)
+    environment.globals.update(
+        rules=words.RULES, other_rules=words.other_rules, listed=words.listed, claims=claims
+    )
     return environment.get_template("template.html.j2")

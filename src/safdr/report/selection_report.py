@@ -11,6 +11,7 @@ from typing import Any, Self
 from safdr._atomic import place_of, write_atomically
 from safdr.display.base import check_fitted
 from safdr.report.content import describe
+from safdr.result import NearTies, Stability
 
 # Of the frame in a notebook, which can't grow with its page unless scripts may run.
 NOTEBOOK_HEIGHT = 720
@@ -63,6 +64,8 @@ class SelectionReport:
         coding: Iterable[Mapping[str, Any]] | None = None,
         left_out: Iterable[Mapping[str, Any]] | None = None,
         seconds: float | None = None,
+        near_ties: NearTies | None = None,
+        stability: Stability | None = None,
     ) -> Self:
         """Gather all that there is to say about a fitted selector.
 
@@ -96,6 +99,13 @@ class SelectionReport:
         seconds : float, default=None
             How long the search took.
 
+        near_ties : NearTies, default=None
+            What `safdr.near_ties` gives for these rows and this number of features. None takes
+            those that the search itself came by, if the selector has a `proof_`.
+
+        stability : Stability, default=None
+            What `safdr.stability` gives for the selector and these rows.
+
         Returns
         -------
         SelectionReport
@@ -116,6 +126,8 @@ class SelectionReport:
                 title=title,
                 preparation={"coding": coding or (), "left_out": left_out or (), "notes": notes},
                 seconds=seconds,
+                near_ties=near_ties,
+                stability=stability,
             )
         )
 

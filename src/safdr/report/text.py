@@ -34,8 +34,13 @@ def labels_of(content: Mapping[str, Any]) -> dict[int, str]:
     names = dict(
         zip(content["selection"]["indices"], content["selection"]["features"], strict=True)
     )
-    for part in (*content["groups"], *content["alternatives"]):
+    near = (content["near_ties"] or {}).get("sets", [])
+    proven = [content["proof"]] if content["proof"] and content["proof"]["reason"] is None else []
+    for part in (*content["groups"], *content["alternatives"], *near, *proven):
         names.update(zip(part["indices"], part["features"], strict=True))
+    grouped = {j for group in content["groups"] for j in group["indices"]}
+    often = (content["stability"] or {}).get("features", [])
+    names.update((each["index"], each["name"]) for each in often if each["index"] not in grouped)
     names.update((feature["index"], feature["name"]) for feature in content["features"])
     lines = {index: one_line(name) for index, name in names.items()}
     return _told_apart(lines, lines)

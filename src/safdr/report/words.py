@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from safdr.report import claims
 from safdr.report.numbers import counted, decimals, percent, spelled
 from safdr.report.text import features_in, fit, one_line
 
@@ -42,10 +43,20 @@ def score_name(scoring: str) -> str:
     return "ROC AUC" if scoring == "roc_auc" else scoring.replace("_", " ")
 
 
+def listed(names: list[str]) -> Markup:
+    """Write names with commas and an "and"; only the first where there are many."""
+    shown = [inline(name) for name in names]
+    if len(names) > MOST_NAMES:
+        shown = [*shown[: MOST_NAMES - 1], Markup("{} more").format(len(names) - MOST_NAMES + 1)]
+    if len(shown) == 1:
+        return shown[0]
+    return Markup(", ").join(shown[:-1]) + Markup(" and ") + shown[-1]
+
+
 def headline(content: Mapping[str, Any], labels: Mapping[int, str]) -> Markup:
     """Give the answer in one sentence."""
     chosen = features_in((feature["index"] for feature in content["features"]), content)
-    return Markup("{}: {}.").format(_claim(content), _listed([labels[i] for i in chosen]))
+    return Markup("{}: {}.").format(_claim(content), listed([labels[i] for i in chosen]))
 
 
 def counting(content: Mapping[str, Any]) -> str | None:
@@ -132,6 +143,41 @@ def cautions(content: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def certainty(content: Mapping[str, Any]) -> list[Markup | str]:
+    """Say how sure the choice is, as far as that was looked into."""
+    found: list[Markup | str | None] = []
+    if content["proof"] is not None:
+        found.append(claims.proof(content))
+    if content["near_ties"] is not None:
+        found.append(claims.near_ties(content))
+    if content["stability"] is not None:
+        found += _chosen_again(content)
+    return [sentence for sentence in found if sentence]
+
+
+def _chosen_again(content: Mapping[str, Any]) -> list[Markup | str]:
+    """Say how often other rows choose the chosen features, and what they choose instead."""
+    if not content["stability"]["features"]:
+        return [claims.stability(content)]
+    chosen = [each for each in content["stability"]["features"] if each["chosen"]]
+    others = [
+        Markup("{} {}").format(inline(each["name"]), each["count"]) for each in chosen[1:MOST_NAMES]
+    ]
+    name, times = inline(chosen[0]["name"]), counted(chosen[0]["count"], "time")
+    first = Markup("In {}, {} was chosen {}").format(claims.resamples(content), name, times)
+    rest = Markup("")
+    if (more := len(chosen) - MOST_NAMES) > 0:
+        least, most = chosen[-1]["count"], chosen[MOST_NAMES]["count"]
+        span = str(most) if least == most else f"{least} to {most}"
+        rest = Markup(" and {} more {} times").format(more, span)
+    sentences: list[Markup | str] = [Markup(", ").join([first, *others]) + rest + Markup(".")]
+    if instead := claims.often_instead(content):
+        named = (Markup("{} {}").format(inline(each["name"]), each["count"]) for each in instead)
+        text = Markup("Not chosen, but often on other rows: {}.")
+        sentences.append(text.format(Markup(", ").join(named)))
+    return sentences
+
+
 def other_rules(content: Mapping[str, Any]) -> str:
     """Say what the built-in rules choose."""
     return ", ".join(f"{rule} {size}" for rule, size in content["size"]["by_rule"].items())
@@ -192,16 +238,6 @@ def _task(content: Mapping[str, Any], singular: bool) -> Markup:
         return Markup("predict{} <b>{}</b>").format(s, inline(target["name"]))
     first, second = (Markup("<b>{}</b>").format(inline(str(c))) for c in target["classes"])
     return Markup("tell{} {} from {}").format(s, first, second)
-
-
-def _listed(names: list[str]) -> Markup:
-    """The names with commas and an "and"; only the first where there are many."""
-    shown = [inline(name) for name in names]
-    if len(names) > MOST_NAMES:
-        shown = [*shown[: MOST_NAMES - 1], Markup("{} more").format(len(names) - MOST_NAMES + 1)]
-    if len(shown) == 1:
-        return shown[0]
-    return Markup(", ").join(shown[:-1]) + Markup(" and ") + shown[-1]
 
 
 def _numbers(content: Mapping[str, Any]) -> list[Markup | str]:

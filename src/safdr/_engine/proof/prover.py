@@ -112,7 +112,7 @@ class Prover:
             return self._some_ties(known, near, within, at_most)
         if within is None:
             return self._listed(near.subsets, near.values, exact=True)
-        return NearTies(near.subsets, near.values, near.n_found, True, near.feature_counts)
+        return NearTies(near.subsets, near.values, near.n_found, True, near.feature_counts, within)
 
     # ---- Where to start -------------------------------------------------------------------------
 
@@ -245,11 +245,12 @@ class Prover:
         else:
             order = order[values[order] >= self._lowest(subsets[order[0]], within)]
         ties = self._listed(subsets[order], values[order], exact=False)
-        return replace(ties, subsets=ties.subsets[:at_most], values=ties.values[:at_most])
+        subsets, values = ties.subsets[:at_most], ties.values[:at_most]
+        return replace(ties, subsets=subsets, values=values, within=within)
 
     def _listed(self, subsets: IntArray, values: FloatArray, *, exact: bool) -> NearTies:
         counts = np.bincount(subsets.ravel(), minlength=self.criterion.n_features)
-        return NearTies(subsets, values, len(subsets), exact, counts)
+        return NearTies(subsets, values, len(subsets), exact, counts, within=None)
 
 
 def check_provable(allowed: AllowedSubsets) -> None:

@@ -4,6 +4,7 @@ from safdr.report.charts.alternatives import draw_alternatives
 from safdr.report.charts.coefficients import draw_coefficients
 from safdr.report.charts.path import draw_path
 from safdr.report.charts.selection import draw_selection
+from safdr.report.charts.stability import draw_stability
 from safdr.report.charts.trace import draw_trace
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "draw_coefficients",
     "draw_path",
     "draw_selection",
+    "draw_stability",
     "draw_trace",
 ]

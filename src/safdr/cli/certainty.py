@@ -1,0 +1,111 @@
+"""How sure the answer is, where that was asked for; what can't be told stops nothing."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from safdr import AnnealingSelectorCV, Moments, NearTies, Stability, near_ties, stability
+from safdr.cli.errors import OPTION_OF
+from safdr.cli.options import SearchOptions
+from safdr.cli.progress import SearchProgress
+from safdr.errors import ParameterError
+from safdr.report.certainty import MOST_SETS, WITHIN, found_ties, no_proof
+from safdr.report.stability import no_stability
+from safdr.table.prepare import Prepared
+
+GROUPS = (
+    "the values of a category, and other columns that enter together, are groups, and only sets "
+    "of single columns can be proven. With --split-categories each value is a feature of its own."
+)
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """What was found out about the answer; None where nobody asked."""
+
+    near_ties: NearTies | None
+    stability: Stability | None
+    # Parts of the report that were asked for, and can't be told.
+    unknown: dict[str, Any]
+
+
+def fit_proven(estimator: AnnealingSelectorCV, prepared: Prepared) -> str | None:
+    """Fit with a proof; where there can be none, fit without, and say why."""
+    X, y = prepared.train.X, prepared.train.y
+    try:
+        estimator.fit(X, y)
+    except ParameterError as error:
+        if estimator.prove is None:
+            raise
+        # Proofs are refused before any search. What else is wrong, the second fit finds too.
+        estimator.set_params(prove=None).fit(X, y)
+        return GROUPS if error.parameter == "groups" else error.in_words(OPTION_OF)
+    return None
+
+
+def look_closer(
+    estimator: AnnealingSelectorCV,
+    prepared: Prepared,
+    search: SearchOptions,
+    unproven: str | None,
+    progress: SearchProgress,
+) -> Certainty:
+    """Find out what was asked for."""
+    ties, again, unknown = None, None, {}
+    if search.prove is not None:
+        progress.say("Looking for sets as good")
+        ties = _near_ties(estimator, prepared, search, search.prove)
+    if unproven is not None:
+        unknown["proof"] = no_proof(unproven)
+    if search.stability is not None:
+        progress.say("Choosing again on half-samples")
+        try:
+            again = _stability(estimator, prepared, search, search.stability)
+        except ValueError as error:
+            unknown["stability"] = no_stability(str(error))
+    return Certainty(near_ties=ties, stability=again, unknown=unknown)
+
+
+def _near_ties(
+    estimator: AnnealingSelectorCV, prepared: Prepared, search: SearchOptions, seconds: float
+) -> NearTies:
+    """All sets that come near a proven best; else those that the search came by."""
+    if estimator.proof_ is None or not estimator.proof_.optimal:
+        return found_ties(estimator)
+    names = ("constraints", "feature_cost", "cost_strength", "ridge")
+    return near_ties(
+        Moments.from_rows(prepared.train.X, prepared.train.y, _weights(estimator, prepared)),
+        int(estimator.n_features_),
+        within=WITHIN,
+        at_most=MOST_SETS,
+        time_limit=seconds,
+        n_jobs=search.jobs,
+        **{name: getattr(estimator, name) for name in names},
+    )
+
+
+def _stability(
+    estimator: AnnealingSelectorCV, prepared: Prepared, search: SearchOptions, n: int
+) -> Stability:
+    """What half-samples choose; of what their models warn, nobody needs to know."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return stability(
+            estimator,
+            prepared.train.X,
+            prepared.train.y,
+            n_resamples=n,
+            n_jobs=search.jobs,
+            random_state=search.seed,
+        )
+
+
+def _weights(estimator: AnnealingSelectorCV, prepared: Prepared) -> Any:
+    """Weights of the rows, as the selector has them."""
+    if estimator.class_weight is None:
+        return None
+    from sklearn.utils.class_weight import compute_sample_weight
+
+    return compute_sample_weight(estimator.class_weight, prepared.train.y)

@@ -1,0 +1,159 @@
+"""What is known about the choice in plain sentences, for the page and for the terminal alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from safdr.report.numbers import counted, significant
+
+# Constraints that rule out sets of the right size.
+LIMITS = ("always_include", "never_include", "at_most_one_of")
+
+CRITERIA = {None: "the Fisher ratio", "logistic": "the log-loss made quadratic"}
+
+WHAT_IS_PROVEN = (
+    "This is about the criterion on the training rows: not about the model's loss, nor other rows."
+)
+
+
+# A feature that was not chosen is worth a word from this share of the choices on.
+OFTEN = 0.25
+MOST_OTHERS = 5
+
+# By Nogueira, Sechidis and Brown: an index above 0.75 is excellent, below 0.4 poor.
+STEADINESS = (
+    (0.75, "Much the same features each time"),
+    (0.4, "Partly the same features each time"),
+    (-math.inf, "Mostly other features each time"),
+)
+
+
+def proof(content: Mapping[str, Any]) -> str:
+    """Say what was proven of the chosen set, and no more."""
+    found, total = content["proof"], content["n_features"]
+    if found["reason"] is not None:
+        return f"Not proven: {found['reason']}"
+    if content["size"]["chosen"] == total:
+        return f"Nothing to prove: all {counted(total, 'feature')} were chosen."
+    by = f"by {criterion(content)}"
+    if found["optimal"] and found["chosen_is_best_known"]:
+        return f"Proven: {by}, no other {_sets(content)} higher on the training rows."
+    if found["optimal"]:
+        return (
+            f"Proven: {by}, the best {_of(content)} on the training rows are another set, "
+            f"{_above(found)} the chosen one, which was taken for its smaller loss."
+        )
+    return _bound(content, by)
+
+
+def _bound(content: Mapping[str, Any], by: str) -> str:
+    """What is known without a proof."""
+    found = content["proof"]
+    after = f"Not proven in {found['seconds']:.3g} s: {by}, no"
+    if found["upper_bound"] is None:
+        return "Not proven, and no bound is known: features are too collinear to compute one."
+    if found["chosen_gap"] is None:
+        return (
+            f"{after} {_sets(content)} above {significant(found['upper_bound'])} on the training "
+            f"rows; the chosen have {significant(found['chosen_value'])}."
+        )
+    return (
+        f"{after} other {_sets(content)} more than {_at_most(found['chosen_gap'])} higher on the "
+        "training rows."
+    )
+
+
+def near_ties(content: Mapping[str, Any]) -> str | None:
+    """Say how many sets are as good, or nearly; nothing where no other set is possible."""
+    found = content["near_ties"]
+    if content["size"]["chosen"] == content["n_features"]:
+        return None
+    if found["within"] is None:
+        last = 100 * found["sets"][-1]["shortfall"]
+        best = "" if found["exact"] else ", of those that the search met"
+        return f"The best {counted(found['n_total'], 'set')} are within {last:.3g} %{best}."
+    near, behind = f"within {100 * found['within']:.3g} %", found["chosen_shortfall"]
+    if behind == 0 and found["n_total"] == 1:
+        return (
+            f"No other set comes {near}."
+            if found["exact"]
+            else f"The search met no other set {near}; there may be some."
+        )
+    if behind == 0:
+        claim = f"{_come(found['n_total'] - 1, 'other set')} {near}"
+    else:
+        among = "the chosen one among them" if behind <= found["within"] else "not the chosen one"
+        claim = f"{_come(found['n_total'], 'set')} {near} of the best, {among}"
+    return (
+        f"{claim}."
+        if found["exact"]
+        else f"{claim}, of those that the search met; there may be more."
+    )
+
+
+def _come(number: int, noun: str) -> str:
+    return f"{counted(number, noun)} come{'s' if number == 1 else ''}"
+
+
+def resamples(content: Mapping[str, Any]) -> str:
+    """Say what chose again, and how often."""
+    found = content["stability"]
+    what = "half-samples" if found["resample"] == "halves" else "searches with other seeds"
+    return f"{found['n_resamples']} {what}"
+
+
+def often_instead(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Features that were not chosen, but often are on other rows."""
+    found = content["stability"]
+    others = (each for each in found["features"] if not each["chosen"])
+    return [each for each in others if each["frequency"] >= OFTEN][:MOST_OTHERS]
+
+
+def stability(content: Mapping[str, Any]) -> str:
+    """Say how much alike the choices are."""
+    found = content["stability"]
+    if found["reason"] is not None:
+        return f"How stable the choice is can't be told: {found['reason']}"
+    if found["index"] is None:
+        return "How stable the choice is can't be told: there was nothing to choose."
+    low, high = (f"{bound:.2f}" for bound in found["index_interval"])
+    words = next(text for least, text in STEADINESS if found["index"] >= least)
+    return (
+        f"{words}: stability index {found['index']:.2f} (95 % interval {low} to {high}), where 1 "
+        "is always the same features and 0 is chance."
+    )
+
+
+def criterion(content: Mapping[str, Any]) -> str:
+    """What a proof is about."""
+    chosen_by = content["chosen_by"]
+    name = CRITERIA.get(chosen_by["criterion"], "the criterion")
+    return name + (" less cost" if chosen_by["cost"] else "")
+
+
+def _sets(content: Mapping[str, Any]) -> str:
+    """The sets that were compared, and that they score."""
+    return f"{_of(content)} score{'s' if content['size']['chosen'] == 1 else ''}"
+
+
+def _of(content: Mapping[str, Any]) -> str:
+    size, total = content["size"]["chosen"], content["n_features"]
+    allowed = "allowed " if any(content["settings"].get(name) for name in LIMITS) else ""
+    return f"{allowed}{size} of the {total} features"
+
+
+def _above(found: Mapping[str, Any]) -> str:
+    """By how much the best is above the chosen set; costs may leave no share to say."""
+    if (share := found["chosen_gap"]) is None:
+        return "above"
+    return f"{'less than 0.01' if share < 1e-4 else format(100 * share, '.2g')} % above"
+
+
+def _at_most(share: float) -> str:
+    """A bound, rounded up in two digits."""
+    if share <= 0:
+        return "0 %"
+    unit = 10.0 ** (math.floor(math.log10(100 * share)) - 1)
+    return f"{math.ceil(100 * share / unit - 1e-9) * unit:.6g} %"
