@@ -284,6 +284,14 @@ def test_where_rounding_leaves_no_bound_none_is_claimed(rng):
     assert not Prover(criterion).near_ties(4, within=0.1, at_most=5).exact
 
 
+def test_where_there_is_no_swap_the_best_known_is_listed(rng, monkeypatch):
+    monkeypatch.setattr(root, "MOST_FEATURES", 5)
+    ties = Prover(random_criterion(rng, 6)).near_ties(6, within=0.1, at_most=5)
+    assert (ties.exact, ties.n_total) == (False, 1)
+    assert ties.subsets.tolist() == [[0, 1, 2, 3, 4, 5]]
+    assert ties.feature_counts.tolist() == [1] * 6
+
+
 def test_a_matrix_without_a_factor_is_not_proven():
     A = np.array([[1.0, 1.0, 0.0], [1.0, 1.0 - 1e-9, 0.0], [0.0, 0.0, 1.0]])
     proof = Prover(Criterion(A, np.ones((3, 1)), np.ones(3), 0.0)).prove(2)

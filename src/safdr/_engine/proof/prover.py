@@ -164,8 +164,8 @@ class Prover:
         others = one_swap_away(known.subsets[0], self._allowed_for(known.size))
         others = others[np.argsort(-self._values(others), kind="stable")]
         if known.collinear_tol > 0:
-            counting = (s for s in others if is_independent(self.criterion, s))
-            others = np.array(list(islice(counting, at_most))).reshape(-1, known.size)
+            counting = (i for i, s in enumerate(others) if is_independent(self.criterion, s))
+            others = others[np.fromiter(islice(counting, at_most), dtype=np.int64)]
         return others[:at_most]
 
     def _root(self, allowed: AllowedSubsets) -> Root:
