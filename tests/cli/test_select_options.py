@@ -60,6 +60,7 @@ def test_settings_reach_the_search(safdr, table):
         "batch_fraction": 0.75,
         "batch_draw": "proposal",
         "ridge": 0.001,
+        "C": 0.5,
     }
     assert set(given) == set(AnnealingOptions.__dataclass_fields__)
     options = [part for name, v in given.items() for part in (f"--{name.replace('_', '-')}", v)]
@@ -71,6 +72,16 @@ def test_settings_reach_the_search(safdr, table):
     wanted = given | {"max_features": 2, "rule": "best", "n_jobs": 2, "random_state": 7}
     assert {name: settings[name] for name in wanted} == wanted
     assert ran.json["seed"] == 7
+
+
+def test_a_ridge_can_set_itself(select, table):
+    settings = select(table, "-t", "late", "--ridge", "auto", "--json").json["settings"]
+    assert settings["ridge"] == "auto"
+
+
+@pytest.mark.parametrize(("option", "value"), [("--C", 0), ("--ridge", "much")])
+def test_wrong_penalties_are_named(safdr, table, option, value):
+    assert option in safdr("select", table, "-t", "late", option, value, code=2).err
 
 
 def test_a_given_size_is_taken_and_validated(select, table):

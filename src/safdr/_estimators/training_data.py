@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Number, Real
+from numbers import Number
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,12 +31,11 @@ from safdr._engine.fits.multinomial import MultinomialFitter
 from safdr._engine.fits.working_response import working_response
 from safdr._engine.moments import joint_moments, within_moments
 from safdr._engine.shrinkage import SMALLEST_AUTO
+from safdr._estimators.class_weights import check_weights_of_classes, weighted_rows
 from safdr._estimators.parameters import as_float
 from safdr._estimators.validation import (
     ALL_ZERO,
     LARGEST,
-    LEAST_SHARE_OF_MORE,
-    LEAST_SHARE_OF_TWO,
     check_ratio_of_weights,
     checked_weight,
     extremes,
@@ -151,8 +149,10 @@ class TrainingData:
 
     def _penalty(self, C: float) -> float:
         """What C means for a mean over the rows."""
-        n_rows = len(self.y) if self.sample_weight is None else float(self.sample_weight.sum())
-        return 1.0 / (C * n_rows)
+        weight = self._relative_weight
+        n_rows = len(self.y) if weight is None else float(weight.sum())
+        # One after the other: their product may be too large for a number.
+        return 1.0 / C / n_rows / self._rows_a_weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,15 +209,13 @@ class ClassData(TrainingData):
         if class_weight is not None:
             data = data._weighted(class_weight).with_weight()
             _check_classes(data)
-        _check_weights_of_classes(data)
+        check_weights_of_classes(data)
         _check_not_constant(data.X)
         return data
 
     def _weighted(self, class_weight: Any) -> Self:
         """All rows, their weights multiplied by those of the classes."""
-        by_class = _class_weights(class_weight, self)
-        weight = by_class if self.sample_weight is None else _product(by_class, self.sample_weight)
-        return replace(self, sample_weight=weight)
+        return replace(self, sample_weight=weighted_rows(class_weight, self))
 
     def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> FisherCriterion:
         """Fisher's ratio."""
@@ -434,23 +432,6 @@ def _check_classes(data: ClassData) -> None:
         )
 
 
-def _check_weights_of_classes(data: ClassData) -> None:
-    """Refuse weights that leave rows or a class too little to be seen beside the others."""
-    if data.sample_weight is None:
-        return
-    check_ratio_of_weights(data.sample_weight, "sample_weight times class_weight")
-    share = _weight_by_class(data)
-    share /= share.sum()
-    least = LEAST_SHARE_OF_TWO if len(share) == 2 else LEAST_SHARE_OF_MORE
-    if share.min() < least:
-        raise ValueError(
-            f"The rows of class {shown(data.classes[share.argmin()])} have {share.min():.1e} of "
-            f"all weight (sample_weight times class_weight); of {len(share)} classes each must "
-            f"have at least {least:.0e} for double precision to see it. Raise its weight, or leave "
-            "the class out."
-        )
-
-
 def _if_measured(data: ClassData) -> str:
     """What to say where labels look like measurements."""
     if data.classes.dtype.kind not in "iuf" or len(data.classes) <= MANY_CLASSES:
@@ -468,50 +449,3 @@ def _check_not_constant(X: Any) -> None:
             f"X has {X.shape[1]} feature(s), and all of them are constant: there is nothing to "
             "choose from. At least one feature must take two values."
         )
-
-
-def _product(by_class: FloatArray, sample_weight: FloatArray) -> FloatArray:
-    """Weights of rows times those of their classes."""
-    with np.errstate(over="ignore", under="ignore"):
-        weight: FloatArray = by_class * sample_weight
-    lost = ((weight == 0) & (by_class > 0) & (sample_weight > 0)) | np.isinf(weight)
-    if lost.any():
-        i = int(np.flatnonzero(lost)[0])
-        raise ValueError(
-            f"class_weight times sample_weight is no longer a number: {by_class[i]:.3g} times "
-            f"{sample_weight[i]:.3g}. Multiply all of sample_weight, or all of class_weight, by a "
-            "constant."
-        )
-    return weight
-
-
-def _weight_by_class(data: ClassData) -> FloatArray:
-    """Of all rows of each class, in units of the heaviest row; of rows without weights, rows."""
-    weight = data.sample_weight
-    relative = None if weight is None else weight / weight.max()
-    return np.bincount(data.codes, weights=relative, minlength=len(data.classes)).astype(np.float64)
-
-
-def _class_weights(class_weight: Any, data: ClassData) -> FloatArray:
-    """What `class_weight` gives to each row."""
-    if isinstance(class_weight, Mapping):
-        known = set(data.classes.tolist())
-        strange = [label for label in class_weight if label not in known]
-        if strange:
-            raise ValueError(
-                f"class_weight names the class {shown(strange[0])}, which y lacks; its classes are "
-                f"{', '.join(shown(label) for label in data.classes)}."
-            )
-        weights: list[Any] = list(class_weight.values())
-        if not all(isinstance(w, Real) and 0 <= as_float(w) < np.inf for w in weights):
-            raise ValueError(
-                "class_weight must hold finite numbers that are not negative; got "
-                f"{class_weight!r}."
-            )
-    if isinstance(class_weight, str):  # "balanced", by the weight of the rows
-        counts = _weight_by_class(data)
-        by_class = counts.sum() / (len(counts) * np.where(counts > 0, counts, 1.0))
-    else:
-        by_class = np.array([float(class_weight.get(c, 1.0)) for c in data.classes.tolist()])
-    of_rows: FloatArray = by_class[data.codes]
-    return of_rows

@@ -70,7 +70,7 @@ def _check(path: Path, settings: dict[str, Any], known: dict[str, str]) -> None:
         listed = ", ".join(_with_guess(key, known) for key in unknown)
         raise CycloptsError(
             msg=f"{OPTION} {path} has unknown settings: {listed}. Known are: "
-            f"{', '.join(sorted(set(known.values())))}."
+            f"{', '.join(sorted(set(known.values()), key=str.lower))}."
         )
 
 

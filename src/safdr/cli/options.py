@@ -253,7 +253,19 @@ class AnnealingOptions:
         str | None, Parameter(help='Draw a part for each "step" or for each "proposal".')
     ] = None
     ridge: Annotated[
-        float | None, Parameter(help="Share of its variance added to each feature's.")
+        float | Literal["auto"] | None,
+        Parameter(
+            help="Share of its variance added to each feature's; auto: as much as the number of "
+            "rows asks for."
+        ),
+    ] = None
+    C: Annotated[
+        float | None,
+        Parameter(
+            name="--C",
+            help="Inverse strength of a penalty on the model's coefficients, in standard "
+            "deviations: 1 is mild. Default: none.",
+        ),
     ] = None
 
     def given(self) -> dict[str, Any]:
@@ -262,5 +274,5 @@ class AnnealingOptions:
 
         pairs = ((each.name, getattr(self, each.name)) for each in fields(self))
         given = {name: value for name, value in pairs if value is not None}
-        ridge = {"ridge": given.pop("ridge")} if "ridge" in given else {}
-        return ridge | ({"annealing": Annealing(**given)} if given else {})
+        own = {name: given.pop(name) for name in ("ridge", "C") if name in given}
+        return own | ({"annealing": Annealing(**given)} if given else {})
