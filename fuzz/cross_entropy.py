@@ -9,6 +9,14 @@ from scipy.optimize import linprog
 # the optimum of one is where the next starts, so that no huge value hides the others.
 CAPS = (3.0, 30.0, 1e3, 1e5, 1e8, 1e12, np.inf)
 
+# What a step may promise and gain at the end: of the last cap, of the others.
+TOL, ROUGH_TOL = 1e-15, 1e-9
+
+# Half a last digit; and how often a term is rounded on its way from the fit to the user: a value
+# less the center, over the scale (twice); a slope less that of another class, over the scale, times
+# the center; that product in a sum (up to three times).
+UNIT, ROUNDINGS = np.finfo(float).eps / 2, 9
+
 
 def smallest_loss(X, codes, n_classes, weight) -> float:
     """Mean cross-entropy at the best point that either of two ways leads to."""
@@ -19,7 +27,8 @@ def smallest_loss(X, codes, n_classes, weight) -> float:
     for cap in CAPS:
         if cap < np.inf and np.abs(robust).max() <= cap:
             continue
-        theta, capped = newton(np.clip(robust, -cap, cap), codes, weight, theta)
+        tol = TOL if cap == np.inf else ROUGH_TOL
+        theta, capped = newton(np.clip(robust, -cap, cap), codes, weight, theta, tol)
     _, plain = newton((X - X.mean(axis=0)) / spread, codes, weight, np.zeros_like(theta))
     return min(capped, plain)
 
@@ -30,7 +39,7 @@ def _spread(X):
     return np.where(deviation > 0, deviation, 1.0)
 
 
-def newton(Z, codes, weight, theta, n_steps: int = 200):
+def newton(Z, codes, weight, theta, tol: float = TOL, n_steps: int = 200):
     """Newton's method with a damped Hessian, from theta; coefficients and loss where it ends.
 
     A step that does not lead down is tried again with more damping, after one that does there is
@@ -39,66 +48,95 @@ def newton(Z, codes, weight, theta, n_steps: int = 200):
     Z = np.column_stack([Z, np.ones(len(Z))])
     share = weight / weight.sum()
     damping = 1e-3
-    loss, gradient, hessian = _derivatives(Z, codes, share, theta)
+    loss, p = _loss(Z, codes, share, theta)
+    gradient, bend = _derivatives(Z, codes, share, p)
     for _ in range(n_steps):
-        # In units of each coefficient's own curvature, so that scales don't matter.
-        unit = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
-        values, vectors = np.linalg.eigh(hessian / np.outer(unit, unit))
-        along = vectors.T @ (gradient / unit)
         # A step may lead to infinity, which is not down.
         with np.errstate(over="ignore", invalid="ignore"):
-            step = vectors @ (along / (np.maximum(values, 0.0) + damping)) / unit
-            after = _derivatives(Z, codes, share, theta - step.reshape(theta.shape))
-        if not after[0] <= loss:
-            damping *= 8.0
-            if damping > 1e12:
+            step = bend.solve(gradient, damping)
+            promised = gradient @ step
+            after, p = _loss(Z, codes, share, theta - step.reshape(theta.shape))
+        if not after <= loss:
+            # With more damping it promises even less.
+            if promised < tol:
                 break
+            damping *= 8.0
             continue
-        gained, promised = loss - after[0], gradient @ step
+        gained, loss = loss - after, after
         theta = theta - step.reshape(theta.shape)
-        loss, gradient, hessian = after
         damping = max(damping / 8.0, 1e-15)
-        if promised < 1e-15 and gained < 1e-15 and damping <= 1e-14:
+        if promised < tol and gained < tol and damping <= 10 * tol:
             break
+        gradient, bend = _derivatives(Z, codes, share, p)
     return theta, loss
 
 
-def _derivatives(Z, codes, share, theta):
-    """Loss, gradient and Hessian of the coefficients of all classes but the first."""
-    n_others, q = theta.shape
+def _loss(Z, codes, share, theta):
+    """Mean cross-entropy, and the probabilities of all classes but the first."""
     # Less that of the row's own class: of huge values only the difference of slopes is known.
-    slopes = np.vstack([np.zeros(q), theta])
+    slopes = np.vstack([np.zeros(theta.shape[1]), theta])
     logits = np.einsum("nj,ncj->nc", Z, slopes - slopes[codes][:, None])
     # As scipy's logsumexp, which takes several times as long for some hundred rows.
-    highest = logits.max(axis=1, keepdims=True)
-    odds = np.exp(logits - highest)
-    total = odds.sum(axis=1, keepdims=True)
-    norm = (highest + np.log(total))[:, 0]
-    loss = share @ norm
-    p = (odds / total)[:, 1:]
+    largest = logits.max(axis=1)
+    odds = np.exp(logits - largest[:, None])
+    total = odds.sum(axis=1)
+    return share @ (largest + np.log(total)), odds[:, 1:] / total[:, None]
+
+
+def _derivatives(Z, codes, share, p):
+    """Gradient and curvature of the coefficients of all classes but the first."""
+    n_others, q = p.shape[1], Z.shape[1]
     residual = share[:, None] * (p - (codes[:, None] == np.arange(1, n_others + 1)))
     gradient = (residual.T @ Z).ravel()
     hessian = np.empty((n_others, q, n_others, q))
     for a in range(n_others):
-        for b in range(n_others):
+        for b in range(a, n_others):
             curvature = share * p[:, a] * ((a == b) - p[:, b])
-            hessian[a, :, b] = Z.T @ (curvature[:, None] * Z)
-    return loss, gradient, hessian.reshape(n_others * q, n_others * q)
+            hessian[a, :, b] = hessian[b, :, a] = Z.T @ (curvature[:, None] * Z)
+    return gradient, _Curvature(hessian.reshape(n_others * q, n_others * q))
 
 
-def loss_of(X, codes, weight, coefficients, intercepts) -> tuple[float, float]:
-    """Mean cross-entropy of a model, and the smallest margin of a row's own class over another.
+class _Curvature:
+    """A Hessian in units of each coefficient's own curvature, so that scales don't matter."""
 
-    In extended precision, where there is one: huge values may cancel.
+    def __init__(self, hessian) -> None:
+        self._unit = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+        self._values, self._vectors = np.linalg.eigh(hessian / np.outer(self._unit, self._unit))
+
+    def solve(self, gradient, damping: float):
+        """Newton's step."""
+        along = self._vectors.T @ (gradient / self._unit)
+        return self._vectors @ (along / (np.maximum(self._values, 0.0) + damping)) / self._unit
+
+
+def loss_of(X, codes, weight, coefficients, intercepts) -> tuple[float, float, float]:
+    """Mean cross-entropy of a model, what rounding makes of it, and the smallest margin.
+
+    Margins are those of a row's own class over another. Coefficients and intercepts are rounded
+    ROUNDINGS times, each by so much of itself at most: a margin is off by no more than the sum of
+    that over the terms, and the loss by what it is more if all are off to the worse.
     """
-    logits = X.astype(np.longdouble) @ coefficients.T + intercepts
+    # In extended precision, where there is one: huge values may cancel.
+    long = X.astype(np.longdouble)
+    logits = long @ coefficients.T + intercepts
+    off = ROUNDINGS * UNIT * (np.abs(long) @ np.abs(coefficients).T + np.abs(intercepts))
     if logits.ndim == 1:  # one set of coefficients for two classes
         logits = np.column_stack([np.zeros_like(logits), logits])
+        off = np.column_stack([np.zeros_like(off), off])
     rows = np.arange(len(X))
     margins = logits[rows, codes][:, None] - logits
-    loss = np.average(np.log(np.exp(-margins).sum(axis=1)), weights=weight)
+    off += off[rows, codes][:, None]
     margins[rows, codes] = np.inf
-    return float(loss), float(margins.min())
+    losses = _loss_of_margins(margins)
+    worst = _loss_of_margins(margins - off)
+    loss, rounded = np.average(losses, weights=weight), np.average(worst - losses, weights=weight)
+    return float(loss), float(rounded), float(margins.min())
+
+
+def _loss_of_margins(margins):
+    """Cross-entropy of each row, where that of its own class is infinite."""
+    largest = np.maximum(0.0, -margins.min(axis=1))
+    return largest + np.log(np.exp(-largest) + np.exp(-margins - largest[:, None]).sum(axis=1))
 
 
 def is_separated(X, codes, n_classes) -> bool:

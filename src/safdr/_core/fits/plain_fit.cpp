@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "fits/weak_directions.hpp"
 #include "interrupt.hpp"
@@ -49,8 +48,6 @@ constexpr double kFlat = 0.3;
 // Halvings that are enough once the slope has changed its sign, and those that must lead down.
 constexpr int kBisections = 3, kMaxHalvings = 1100;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // Loss and slope of rows of two classes, where a step adds so much to the margin of each.
 SAFDR_CLONES void look_along(const double* margin, const double* gain, const double* weight, std::int64_t n_rows,
                              double fraction, double& loss, double& slope) {
@@ -88,6 +85,42 @@ void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t 
 }
 
 void PlainFit::descend(const std::int32_t* subset, const Start& start, std::int64_t max_iter) {
+  begin(subset, start);
+  Descent way{theta_};
+  for (n_iter = 0; n_iter <= max_iter && !stopped(); ++n_iter) {
+    // 1. Where every row is on its own side the classes are separated.
+    if (evaluate()) {
+      separated = true;
+      loss = 0.0;
+      return;
+    }
+    // 2. The step before was the last; or it was one too many.
+    if (converged) return;
+    if (!(loss <= way.kept_loss + kRise)) {
+      if (!turn_back(way)) return;
+      continue;
+    }
+    const bool stuck = way.kept_loss - loss <= kProgress;
+    way.kept = theta_;
+    way.kept_loss = loss;
+    // 3. Newton's step, and what it would move the rows by.
+    newton_.find(now_);
+    rows_.apply(newton_.step.data(), move_);
+    // Columns that others stand for have no coefficients.
+    if (n_iter == 0 && start && newton_.any_collinear()) return descend(subset, nullptr, max_iter);
+    const Gains gain = gains();
+    // 4. What that tells about this place: an optimum, separation, or neither.
+    const bool leaving = judge(gain, stuck, way);
+    if (separated) return;
+    // 5. The step is followed.
+    const double fraction = length_of_step(gain, leaving, way);
+    if (!(fraction > 0.0)) return end_by_rounding(way);
+    follow(fraction);
+  }
+  theta_ = way.kept;  // the loss is that of this point
+}
+
+void PlainFit::begin(const std::int32_t* subset, const Start& start) {
   rows_.take(subset);
   newton_.forget();
   take_null();
@@ -97,76 +130,62 @@ void PlainFit::descend(const std::int32_t* subset, const Start& start, std::int6
       theta_[rows_.row_of(c) * rows_.q + j] = start(c)[j] - start(rows_.common)[j];
   }
   separated = converged = false;
-  bool going = false;  // whether rows seem to be on their way out
-  bool told = false;   // whether next to nothing is left
-  bool sent = false;   // whether the step before sent them there
-  bool held = false;   // whether that was too far once
-  int waited = 0;      // steps that were made to see whether they come to rest
-  double before = kInfinity, kept_loss = kInfinity;
-  std::vector<double> kept = theta_;
-  const auto follow = [&](double fraction) {
-    for (std::size_t i = 0; i < theta_.size(); ++i) theta_[i] -= fraction * newton_.step[i];
-  };
-  for (n_iter = 0; n_iter <= max_iter && !stopped(); ++n_iter) {
-    // 1. Where every row is on its own side the classes are separated.
-    if (evaluate()) {
-      separated = true;
-      loss = 0.0;
-      return;
-    }
-    // 2. The step before was the last; or it was one too many, made of rounding: then, as far as can be told, rows that
-    //    were on their way out would have gone on.
-    if (converged) return;
-    if (!(loss <= kept_loss + kRise)) {
-      theta_ = kept;
-      loss = kept_loss;
-      if (sent) {
-        // Something holds the rows: the step itself, and no farther.
-        sent = false;
-        held = true;
-        follow(1.0);
-        continue;
-      }
-      separated = going;
-      converged = told && !going;
-      return;
-    }
-    const bool stuck = kept_loss - loss <= kProgress;
-    kept = theta_;
-    kept_loss = loss;
-    // 3. Newton's step, and what it would move the rows by.
-    newton_.find(now_);
-    rows_.apply(newton_.step.data(), move_);
-    // Columns that others stand for have no coefficients.
-    if (n_iter == 0 && start && newton_.any_collinear()) return descend(subset, nullptr, max_iter);
-    const Gains gain = gains();
-    told = gain.live <= kNearby && gain.v <= kOthersPace && newton_.decrement <= kTold;
-    const bool quiet = gain.live <= kQuiet || (gain.live <= kNearby && (stuck || told) && gain.live >= 0.5 * before);
-    before = gain.live;
-    const bool flat = directions_separate(rows_, now_, newton_.flat);
-    // 4. At the optimum no row moves. If some that count no more do, they are on their way to infinity: they are sent
-    //    there, to see whether anything comes up behind them.
-    const bool outward = gain.slowest <= kOthersPace, leaving = quiet && outward;
-    const bool by_themselves = gain.fastest >= kOwnPace;
-    going = flat || outward;
-    separated = quiet && (leaving ? (gain.all_gone && by_themselves) || waited > kPatience : flat);
-    const bool still = gain.slowest == kInfinity || stuck;
-    converged = quiet && still && !leaving && !separated && (told || gain.live <= kSteady);
-    // 5. Otherwise follow the step to about the smallest loss in its direction.
-    double fraction = 1.0;
-    sent = leaving && !held && !gain.all_gone;
-    if (sent) fraction = std::min({kFar / gain.slowest, gain.limit, kStill / gain.live});
-    waited += leaving && !sent;
-    if (gain.live > kSteady) fraction = line_search(gain.live);
-    if (separated) return;
-    if (!(fraction > 0.0)) {
-      separated = going;
-      converged = told && !going;
-      return;
-    }
-    follow(fraction);
+}
+
+// Back to the place before a step that led up. False if that was made of rounding.
+bool PlainFit::turn_back(Descent& way) {
+  theta_ = way.kept;
+  loss = way.kept_loss;
+  if (!way.sent) {
+    end_by_rounding(way);
+    return false;
   }
-  theta_ = kept;  // the loss is that of this point
+  // Something holds the rows that were sent out: the step itself, and no farther.
+  way.sent = false;
+  way.held = true;
+  follow(1.0);
+  return true;
+}
+
+// Rows that were on their way out would have gone on, as far as can be told.
+void PlainFit::end_by_rounding(const Descent& way) {
+  separated = way.going;
+  converged = way.told && !way.going;
+}
+
+// Whether the fit is at its optimum (one step more can't harm), or separated. Returns whether rows are on their way out
+// while no other moves.
+bool PlainFit::judge(const Gains& gain, bool stuck, Descent& way) {
+  way.told = gain.live <= kNearby && gain.v <= kOthersPace && newton_.decrement <= kTold;
+  const bool moved_by_rounding = gain.live <= kNearby && (stuck || way.told) && gain.live >= 0.5 * way.live_before;
+  const bool quiet = gain.live <= kQuiet || moved_by_rounding;
+  way.live_before = gain.live;
+  const bool flat = directions_separate(rows_, now_, newton_.flat);
+  const bool outward = gain.slowest <= kOthersPace, leaving = quiet && outward;
+  const bool by_themselves = gain.fastest >= kOwnPace;
+  way.going = flat || outward;
+  separated = quiet && (leaving ? (gain.all_gone && by_themselves) || way.waited > kPatience : flat);
+  const bool still = gain.slowest == kInfinity || stuck;
+  converged = quiet && still && !leaving && !separated && (way.told || gain.live <= kSteady);
+  // At an optimum those that are gone stay where they are. If rounding moves them, it may hide that they go on.
+  if (converged && gain.restless && directions_separate(rows_, now_, newton_.loose)) {
+    separated = true;
+    converged = false;
+  }
+  return leaving;
+}
+
+// The part of a step to about the smallest loss in its direction; 0 where there is none. Rows on their way out are sent
+// to infinity, to see whether anything comes up behind them.
+double PlainFit::length_of_step(const Gains& gain, bool leaving, Descent& way) {
+  way.sent = leaving && !way.held && !gain.all_gone;
+  way.waited += leaving && !way.sent;
+  if (gain.live > kSteady) return line_search(gain.live);
+  return way.sent ? std::min({kFar / gain.slowest, gain.limit, kStill / gain.live}) : 1.0;
+}
+
+void PlainFit::follow(double fraction) {
+  for (std::size_t i = 0; i < theta_.size(); ++i) theta_[i] -= fraction * newton_.step[i];
 }
 
 void PlainFit::take_null() {
@@ -201,7 +220,7 @@ bool PlainFit::evaluate() {
 }
 
 PlainFit::Gains PlainFit::gains() const {
-  Gains found{0.0, kInfinity, 0.0, 0.0, kInfinity, true};
+  Gains found{0.0, kInfinity, 0.0, 0.0, kInfinity, true, false};
   for (std::int64_t n = 0; n < rows_.n_rows; ++n) {
     const auto at = [&](std::int64_t c) { return rows_.at(c, n); };
     const std::size_t own = at(rows_.codes[n]);
@@ -212,9 +231,13 @@ PlainFit::Gains PlainFit::gains() const {
       // One that counts no more may come back.
       if (now_.p[at(c)] > kLeaving || margin + gain < kBack) {
         if (!(std::abs(gain) <= found.live)) found.live = std::abs(gain);  // not a number stays that
-      } else if (gain < 0.0) {
+        continue;
+      }
+      const bool moves = std::abs(gain) > std::max(kDrift, kRounding * margin);
+      found.restless = found.restless || moves;
+      if (gain < 0.0) {
         found.limit = std::min(found.limit, (kBack - margin) / gain);
-      } else if (gain > std::max(kDrift, kRounding * margin)) {
+      } else if (moves) {
         found.slowest = std::min(found.slowest, gain);
         found.fastest = std::max(found.fastest, gain);
         if (now_.p[at(c)] <= kGone) continue;

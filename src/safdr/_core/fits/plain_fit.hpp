@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "fits/newton_step.hpp"
@@ -28,6 +29,8 @@ constexpr double kSteady = 1e-3, kNearby = 0.1;
 constexpr double kTelling = 1.0 + 1e-12, kExcess = 1e-9, kRoughExcess = 3e-7;
 
 class PlainFit {
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
  public:
   PlainFit(const ClassDesign& design, std::int64_t size);
 
@@ -53,6 +56,19 @@ class PlainFit {
     double v;        // the same where anything is left of them
     double limit;    // how many such steps it takes until one that went out counts again
     bool all_gone;   // whether nothing is left of those on their way out
+    bool restless;   // whether one that went out moves at all
+  };
+
+  // What a descent has seen so far.
+  struct Descent {
+    Direction kept;  // the place before the step, and its loss
+    double kept_loss = kInfinity;
+    double live_before = kInfinity;  // Gains::live of the step before
+    bool going = false;              // whether rows seem to be on their way out
+    bool told = false;               // whether next to nothing is left
+    bool sent = false;               // whether the step before sent them there
+    bool held = false;               // whether that was too far once
+    int waited = 0;                  // steps that were made to see whether they come to rest
   };
 
   struct Place {
@@ -60,6 +76,12 @@ class PlainFit {
   };
 
   void descend(const std::int32_t* subset, const Start& start, std::int64_t max_iter);
+  void begin(const std::int32_t* subset, const Start& start);
+  bool turn_back(Descent& way);
+  void end_by_rounding(const Descent& way);
+  bool judge(const Gains& gain, bool stuck, Descent& way);
+  double length_of_step(const Gains& gain, bool leaving, Descent& way);
+  void follow(double fraction);
   void take_null();
   bool evaluate();
   Gains gains() const;

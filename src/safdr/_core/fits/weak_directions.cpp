@@ -16,11 +16,17 @@ constexpr double kCollinear = 1e-6;
 // Part of a sum's terms that rounding may make of it.
 constexpr double kNoise = 4e-15;
 
+// The same of a sum over many rows, whose roundings cancel.
+constexpr double kRounded = 2e-16;
+
 // A probability that is no less than nothing.
 constexpr double kLeast = 1e-290;
 
 // Part of what directions are made of that they must move a row by, to be no rounding.
 constexpr double kMoved = 1e-4;
+
+// The same of what the class that is moved most is: the others follow it, as far as rounding lets them.
+constexpr double kFollowed = 1e-7;
 
 // How long a mixture is looked for, and what is zero of sums of vectors of length 1.
 constexpr int kSweeps = 1000;
@@ -51,7 +57,7 @@ class WeakSquares {
       : rows_(rows), now_(now), directions_(directions), n_all_(directions.size()),
         found_(static_cast<std::int64_t>(n_all_) - 1, rows.n_rows * (rows.n_classes - 1)),
         moved_(n_all_ * static_cast<std::size_t>(rows.n_classes)), mean_(n_all_), size_(n_all_), squares_(n_all_),
-        noise_(n_all_) {
+        wants_(n_all_), noise_(n_all_) {
     rows.each_row([&](const double* const* columns, std::int64_t start, std::int64_t n) {
       move_row(columns, n, rows_.codes[start + n]);
       add_row(start + n);
@@ -60,6 +66,12 @@ class WeakSquares {
   }
 
   const GradedRows& found() const { return found_; }
+
+  // From here on without directions in which rounding of the slope, over the curvature, makes a step of length 1.
+  void let_loose() {
+    for (std::size_t a = 0; a < n_all_; ++a) noise_[a] = std::max(noise_[a], std::sqrt(kRounded * wants_[a]));
+    fold(found_, noise_.data(), false);
+  }
 
  private:
   // What the directions move the logits of a row by, each less that of its own class, and what that is a sum of.
@@ -107,6 +119,7 @@ class WeakSquares {
       const double more = moved_[c * n_all_ + a] - mean_[a];
       row[a] = root * more;
       squares_[a] += root * root * size_[a] * size_[a];
+      wants_[a] += std::abs(wanted) * size_[a];
       mean_[a] += share * more;
     }
     // What is left of what the row wants, where the other unknowns have made their step.
@@ -123,7 +136,8 @@ class WeakSquares {
   const std::vector<Direction>& directions_;
   const std::size_t n_all_;
   GradedRows found_;
-  std::vector<double> moved_, mean_, size_, squares_, noise_;  // [class][direction]; of directions
+  std::vector<double> moved_, mean_, size_;  // [class][direction]; of directions in a row
+  std::vector<double> squares_, wants_, noise_;
 };
 
 // What directions add to the logit of a row's own class more than to that of another on its way out: a vector of length
@@ -150,8 +164,11 @@ std::vector<std::vector<double>> gains_of(const SubsetRows& rows, const Probabil
       if (i == own || now.p[i] > kLeaving) continue;
       double squares = 0.0;
       for (std::size_t a = 0; a < n_flat; ++a) {
+        double largest = 0.0;
+        for (std::int64_t d = 0; d < rows.n_classes; ++d) largest = std::max(largest, size[a][rows.at(d, n)]);
         gain[a] = moved[a][own] - moved[a][i];
-        if (std::abs(gain[a]) <= kMoved * (size[a][own] + size[a][i])) gain[a] = 0.0;
+        const double rounding = std::max(kMoved * (size[a][own] + size[a][i]), kFollowed * largest);
+        if (std::abs(gain[a]) <= rounding) gain[a] = 0.0;
         squares += gain[a] * gain[a];
       }
       if (squares == 0.0) continue;
@@ -164,34 +181,41 @@ std::vector<std::vector<double>> gains_of(const SubsetRows& rows, const Probabil
 
 }  // namespace
 
+// The constant one, which is the last, comes first: made up of others it would leave them to cancel.
 std::vector<std::int64_t> collinear_columns(const SubsetRows& rows) {
   const std::int64_t q = rows.q;
+  const auto place = [&](std::int64_t j) { return (j + 1) % q; };
   const std::vector<double> size = column_sizes(rows);
   std::vector<double> squares(size.size()), noise(size.size());
   GradedRows graded(q, rows.n_rows);
   const auto fold_rows = [&] {
-    for (std::int64_t j = 0; j < q; ++j) noise[j] = kCollinear * std::sqrt(squares[j]);
+    for (std::int64_t i = 0; i < q; ++i) noise[i] = kCollinear * std::sqrt(squares[i]);
     fold(graded, noise.data(), true);
   };
   rows.each_row([&](const double* const* columns, std::int64_t, std::int64_t n) {
     if (graded.full()) fold_rows();
     double *row = graded.next(), largest = 0.0;
-    for (std::int64_t j = 0; j < q; ++j) largest = std::max(largest, std::abs(row[j] = columns[j][n] / size[j]));
     for (std::int64_t j = 0; j < q; ++j) {
-      row[j] /= largest;
-      squares[j] += row[j] * row[j];
+      row[place(j)] = columns[j][n] / size[j];
+      largest = std::max(largest, std::abs(row[place(j)]));
+    }
+    for (std::int64_t i = 0; i < q; ++i) {
+      row[i] /= largest;
+      squares[i] += row[i] * row[i];
     }
     row[q] = 0.0;
   });
   fold_rows();
-  return {graded.order().begin() + graded.rank(), graded.order().end()};
+  std::vector<std::int64_t> found(graded.order().begin() + graded.rank(), graded.order().end());
+  for (std::int64_t& i : found) i = (i + q - 1) % q;
+  return found;
 }
 
 WeakStep weak_step(const SubsetRows& rows, const Probabilities& now, const std::vector<Direction>& directions,
                    const Direction& of_others) {
   std::vector<Direction> all(directions);
   all.push_back(of_others);
-  const WeakSquares squares(rows, now, all);
+  WeakSquares squares(rows, now, all);
   const GradedRows& found = squares.found();
   const auto follow = [&](std::int64_t of, double factor, Direction& out) {
     const std::vector<double> along = found.solution(of);
@@ -199,13 +223,18 @@ WeakStep weak_step(const SubsetRows& rows, const Probabilities& now, const std::
       for (std::size_t i = 0; i < out.size(); ++i) out[i] += factor * along[a] * directions[a][i];
     }
   };
-  WeakStep more{of_others, found.explained(), {}};
+  WeakStep more{of_others, found.explained(), {}, {}};
   const auto n_weak = static_cast<std::int64_t>(directions.size());
+  const auto left_over = [&](std::vector<Direction>& out) {
+    for (std::int64_t i = found.rank(); i < n_weak; ++i) {
+      out.push_back(directions[found.order()[i]]);
+      follow(found.order()[i], -1.0, out.back());
+    }
+  };
   follow(n_weak, 1.0, more.step);
-  for (std::int64_t i = found.rank(); i < n_weak; ++i) {
-    more.flat.push_back(directions[found.order()[i]]);
-    follow(found.order()[i], -1.0, more.flat.back());
-  }
+  left_over(more.flat);
+  squares.let_loose();
+  left_over(more.loose);
   return more;
 }
 

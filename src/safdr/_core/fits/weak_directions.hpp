@@ -14,15 +14,16 @@ std::vector<std::int64_t> collinear_columns(const SubsetRows& rows);
 
 struct WeakStep {
   Direction step;
-  double decrement;             // what the directions add to it
-  std::vector<Direction> flat;  // mixtures of the directions along which nothing bends, as far as can be told
+  double decrement;              // what the directions add to it
+  std::vector<Direction> flat;   // mixtures of the directions along which nothing bends, as far as can be told
+  std::vector<Direction> loose;  // those along which so little does that rounding makes the step, and the flat ones
 };
 
 // A step of the other unknowns, and Newton's along directions that don't bend with these.
 WeakStep weak_step(const SubsetRows& rows, const Probabilities& now, const std::vector<Direction>& directions,
                    const Direction& of_others);
 
-// Whether along some mixture of flat directions no row that is on its way out comes back, and some go on.
+// Whether along some mixture of flat or loose directions no row that is on its way out comes back, and some go on.
 bool directions_separate(const SubsetRows& rows, const Probabilities& now, const std::vector<Direction>& flat);
 
 }  // namespace safdr

@@ -32,6 +32,10 @@ START_RIDGE = 1e-6
 # A class without rows is taken to have this share.
 LEAST_SHARE = 1e-12
 
+# Coefficients, in units of the scale, that leave those of other classes ten digits after the point
+# where their mean is subtracted.
+MOST_CENTRED = 1e5
+
 
 class MultinomialFitter:
     """Fits softmax models to subsets of the columns, on rows of several classes.
@@ -65,9 +69,9 @@ class MultinomialFitter:
     def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:
         """Fit a model to each subset; equal subsets are fitted once.
 
-        The slopes of a feature, and the intercepts, sum to zero over the classes. Separation is
-        certain where the loss is 0: the coefficients then classify every row right. Elsewhere it is
-        told from rows that move on when nothing is left to gain.
+        The slopes of a feature, and the intercepts, sum to zero over the classes; where some are
+        huge, one is zero. Separation is certain where the loss is 0: the coefficients then classify
+        every row right. Elsewhere it is told from rows that move on when nothing is left to gain.
 
         With `best_only` the losses of all but the best are estimates, good to about a tenth of
         their distance to it. They count as not converged, and separation may go unnoticed in them
@@ -147,10 +151,29 @@ class MultinomialFitter:
         return np.ascontiguousarray(theta)
 
     def _original_scale(self, subsets: IntArray, fits: Fits) -> Fits:
-        """Slopes and intercepts of the features as they came, each with sum zero."""
-        theta = theta_of(fits, np.arange(len(subsets)))
-        theta -= theta.mean(axis=1, keepdims=True)
+        """Slopes and intercepts of the features as they came."""
+        theta = _less_what_classes_share(theta_of(fits, np.arange(len(subsets))))
         slopes = theta[:, :, :-1] / self._rows.scale[subsets][:, None, :]
         center = self._rows.center[subsets][:, None, :]
         intercepts = theta[:, :, -1] - np.sum(slopes * center, axis=2)
         return fits._replace(coefficients=slopes, intercepts=intercepts, left=None)
+
+
+def _less_what_classes_share(theta: FloatArray) -> FloatArray:
+    """Coefficients with mean zero over the classes.
+
+    Those of one class on its way to infinity would take the digits of all others with them: then
+    those of one class are subtracted, which is chosen so that no difference of two loses many.
+    """
+    shared = theta.mean(axis=1, keepdims=True)
+    huge = np.abs(theta).max(axis=(1, 2)) > MOST_CENTRED
+    if huge.any():
+        some = theta[huge]
+        rounding = np.finfo(float).eps * np.abs(some)
+        away = np.maximum(np.abs(some[:, :, None] - some[:, None]), rounding[:, None])
+        first, second = np.triu_indices(some.shape[1], 1)
+        with np.errstate(divide="ignore"):
+            digits_lost = np.log(away[:, :, first] + away[:, :, second]).sum(axis=2)
+        least = np.argmin(digits_lost, axis=1)
+        shared[huge] = np.take_along_axis(some, least[:, None], axis=1)
+    return theta - shared
