@@ -9,8 +9,8 @@ from scipy.optimize import linprog
 # the optimum of one is where the next starts, so that no huge value hides the others.
 CAPS = (3.0, 30.0, 1e3, 1e5, 1e8, 1e12, np.inf)
 
-# What a step may promise and gain at the end: of the last cap, of the others.
-TOL, ROUGH_TOL = 1e-15, 1e-9
+# What a step may promise and gain at the end.
+TOL = 1e-15
 
 # Half a last digit; and how often a term is rounded on its way from the fit to the user: a value
 # less the center, over the scale (twice); a slope less that of another class, over the scale, times
@@ -27,8 +27,7 @@ def smallest_loss(X, codes, n_classes, weight) -> float:
     for cap in CAPS:
         if cap < np.inf and np.abs(robust).max() <= cap:
             continue
-        tol = TOL if cap == np.inf else ROUGH_TOL
-        theta, capped = newton(np.clip(robust, -cap, cap), codes, weight, theta, tol)
+        theta, capped = newton(np.clip(robust, -cap, cap), codes, weight, theta)
     _, plain = newton((X - X.mean(axis=0)) / spread, codes, weight, np.zeros_like(theta))
     return min(capped, plain)
 
@@ -39,7 +38,7 @@ def _spread(X):
     return np.where(deviation > 0, deviation, 1.0)
 
 
-def newton(Z, codes, weight, theta, tol: float = TOL, n_steps: int = 200):
+def newton(Z, codes, weight, theta, n_steps: int = 200):
     """Newton's method with a damped Hessian, from theta; coefficients and loss where it ends.
 
     A step that does not lead down is tried again with more damping, after one that does there is
@@ -58,14 +57,14 @@ def newton(Z, codes, weight, theta, tol: float = TOL, n_steps: int = 200):
             after, p = _loss(Z, codes, share, theta - step.reshape(theta.shape))
         if not after <= loss:
             # With more damping it promises even less.
-            if promised < tol:
+            if promised < TOL:
                 break
             damping *= 8.0
             continue
         gained, loss = loss - after, after
         theta = theta - step.reshape(theta.shape)
         damping = max(damping / 8.0, 1e-15)
-        if promised < tol and gained < tol and damping <= 10 * tol:
+        if promised < TOL and gained < TOL and damping <= 10 * TOL:
             break
         gradient, bend = _derivatives(Z, codes, share, p)
     return theta, loss
