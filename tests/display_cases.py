@@ -14,12 +14,17 @@ from safdr.display import (
     PathDisplay,
     ProxyDisplay,
     SelectionDisplay,
+    StabilityDisplay,
+    SubstitutesDisplay,
     TraceDisplay,
 )
 
 mpl.use("Agg")
 
-DISPLAYS = ["path", "trace", "proxy", "discriminant", "selection"]
+DISPLAYS = [
+    *("path", "trace", "proxy", "discriminant", "selection"),
+    *("stability", "substitutes"),
+]
 QUICK = {"annealing": Annealing(n_replicas=15, max_steps=15), "random_state": 0}
 
 
@@ -50,6 +55,11 @@ def make(kind, search, X, y):
         return ProxyDisplay.from_estimator(search, X, y, n_random=200, random_state=0)
     if kind == "discriminant":
         return DiscriminantDisplay.from_estimator(search, X, y, (0, 1), random_state=0)
+    if kind == "stability":
+        how = {"n_resamples": 6, "random_state": 0, "max_features_shown": 60}
+        return StabilityDisplay.from_estimator(search, X, y, **how)
+    if kind == "substitutes":
+        return SubstitutesDisplay.from_estimator(search, X, y, max_features_shown=60)
     return SelectionDisplay.from_estimator(search, max_features_shown=60)
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
         PathDisplay,
         ProxyDisplay,
         SelectionDisplay,
+        StabilityDisplay,
+        SubstitutesDisplay,
         TraceDisplay,
     )
     from safdr.errors import ParameterError
@@ -49,7 +51,9 @@ _HOME = {
     "SelectionReport": "report",
     "SeparationWarning": "_estimators.validation",
     "Stability": "result",
+    "StabilityDisplay": "display",
     "SubsetEvaluation": "_estimators.evaluate",
+    "SubstitutesDisplay": "display",
     "Trace": "result",
     "TraceDisplay": "display",
     "anneal_path": "_estimators.path",
@@ -80,7 +84,9 @@ __all__ = [
     "SelectionReport",
     "SeparationWarning",
     "Stability",
+    "StabilityDisplay",
     "SubsetEvaluation",
+    "SubstitutesDisplay",
     "Trace",
     "TraceDisplay",
     "anneal_path",

@@ -4,6 +4,8 @@ from safdr.display.discriminant import DiscriminantDisplay
 from safdr.display.path import PathDisplay
 from safdr.display.proxy import ProxyDisplay
 from safdr.display.selection import SelectionDisplay
+from safdr.display.stability import StabilityDisplay
+from safdr.display.substitutes import SubstitutesDisplay
 from safdr.display.trace import TraceDisplay
 
 __all__ = [
@@ -11,5 +13,7 @@ __all__ = [
     "PathDisplay",
     "ProxyDisplay",
     "SelectionDisplay",
+    "StabilityDisplay",
+    "SubstitutesDisplay",
     "TraceDisplay",
 ]

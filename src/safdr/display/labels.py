@@ -6,12 +6,24 @@ Matplotlib must be installed to use this module.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.display.style import size_in_points
+
 # Longer names are cut to this before they are measured; no picture has room for more.
 MAX_CHARACTERS = 200
+
+# Share of the width of the axes that the names of rows may take.
+NAME_SHARE = 0.4
+
+# Text a little smaller than a row does not touch its neighbours.
+TEXT_SHARE = 0.75
+MIN_TEXT_SIZE = 4.0
 
 
 def plain(name: object) -> str:
@@ -55,7 +67,8 @@ def _fit(text: str, width: float, size: float) -> str:
     """Shorten a text in the middle until it is no wider than `width` points."""
     short = _shorten(text, MAX_CHARACTERS)
     while len(short) > 1 and (measured := _width(short, size)) > width:
-        short = _shorten(text, min(len(short) - 1, int(len(short) * width / measured) + 1))
+        room = max(0, int(len(short) * width / measured))  # none, where a number takes it all
+        short = _shorten(text, min(len(short) - 1, room + 1))
     return short
 
 
@@ -99,3 +112,29 @@ def _characters(files: tuple[str, ...]) -> frozenset[int]:
     from matplotlib.font_manager import get_font
 
     return frozenset(char for file in files for char in get_font(file).get_charmap())
+
+
+def label_rows(
+    ax: Any,
+    names: Sequence[Any] | NDArray[Any],
+    numbers: Sequence[int] | NDArray[Any] | None,
+    share: float = NAME_SHARE,
+    side: Any = None,
+) -> None:
+    """Write the names as large as the rows allow, and only every so many where they are tiny.
+
+    Names without numbers may be the same. `side` is a secondary axis of `ax` to write them at.
+    """
+    from matplotlib.font_manager import FontProperties
+
+    width, height = size_in_points(ax)
+    pitch = height / len(names)
+    size = float(
+        np.clip(TEXT_SHARE * pitch, MIN_TEXT_SIZE, FontProperties(size="small").get_size())
+    )
+    stride = int(np.ceil(MIN_TEXT_SIZE / (TEXT_SHARE * pitch))) if pitch > 0 else len(names)
+    if numbers is None:
+        labels = [fitted(name, share * width, size) for name in names[::stride]]
+    else:
+        labels = fitted_distinct(names[::stride], numbers[::stride], share * width, size)
+    (side or ax).set_yticks(np.arange(0, len(names), stride), labels=labels, fontsize=size)

@@ -8,31 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr.display.base import Display, IntArray, check_fitted, column_names
-from safdr.display.labels import fitted_distinct
+from safdr.display.labels import label_rows
 from safdr.display.style import (
     POINTS_PER_INCH,
     axes_for,
-    import_pyplot,
     mark_chosen_size,
+    row_figsize,
     set_size_axis,
     size_in_points,
     whole_numbers,
     without_tex,
 )
 
-# Of a new figure, in inches: height of a row, what the labels around the rows take, and the least
-# that the colour bar needs to be read.
-ROW_HEIGHT = 0.2
-REST_HEIGHT = 1.3
-MIN_HEIGHT = 2.6
+# Most that the colour bar needs to be read, in inches.
 BAR_HEIGHT = 3.0
-
-# Share of the width that names may take.
-NAME_SHARE = 0.4
-
-# Text a little smaller than a row does not touch its neighbours.
-TEXT_SHARE = 0.75
-MIN_TEXT_SIZE = 4.0
 
 
 class SelectionDisplay(Display):
@@ -165,14 +154,12 @@ class SelectionDisplay(Display):
         SelectionDisplay
             Itself.
         """
-        plt = import_pyplot("SelectionDisplay.plot")
         shown = self.order_[: self.max_features_shown]
-        height = max(MIN_HEIGHT, REST_HEIGHT + ROW_HEIGHT * len(shown))
-        figsize = (plt.rcParams["figure.figsize"][0], height)
+        figsize = row_figsize("SelectionDisplay.plot", len(shown))
         ax = axes_for("SelectionDisplay.plot", ax, figsize)
         self._draw_cells(ax, shown)
         self._draw_choice(ax, shown)
-        _label_rows(ax, self.names[shown], shown)
+        label_rows(ax, self.names[shown], shown)
         set_size_axis(ax, self.n_features)
         ax.set_xlabel(self._explanation(len(shown)))
         without_tex(ax)
@@ -247,17 +234,3 @@ class SelectionDisplay(Display):
             "n_folds": self.n_folds_chosen[order].ravel(),
             "in_final_subset": np.repeat(self.support[order], n_sizes),
         }
-
-
-def _label_rows(ax: Any, names: NDArray[Any], numbers: IntArray) -> None:
-    """Write the names as large as the rows allow, and only every so many where they are tiny."""
-    from matplotlib.font_manager import FontProperties
-
-    width, height = size_in_points(ax)
-    pitch = height / len(names)
-    size = float(
-        np.clip(TEXT_SHARE * pitch, MIN_TEXT_SIZE, FontProperties(size="small").get_size())
-    )
-    stride = int(np.ceil(MIN_TEXT_SIZE / (TEXT_SHARE * pitch))) if pitch > 0 else len(names)
-    labels = fitted_distinct(names[::stride], numbers[::stride], NAME_SHARE * width, size)
-    ax.set_yticks(np.arange(0, len(names), stride), labels=labels, fontsize=size)

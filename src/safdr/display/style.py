@@ -13,6 +13,12 @@ NEUTRAL = "#555555"
 
 POINTS_PER_INCH = 72
 
+# Of a figure with a row for each feature, in inches: height of a row, what the labels around the
+# rows take, and the least in all.
+ROW_HEIGHT = 0.2
+REST_HEIGHT = 1.3
+MIN_HEIGHT = 2.6
+
 
 def import_pyplot(caller: str) -> Any:
     """Import matplotlib's pyplot, or say how to get it."""
@@ -32,6 +38,12 @@ def axes_for(caller: str, ax: Any, figsize: tuple[float, float] | None = None) -
     if ax is not None:
         return ax
     return plt.subplots(figsize=figsize, layout="constrained")[1]
+
+
+def row_figsize(caller: str, n_rows: int, wider: float = 1.0) -> tuple[float, float]:
+    """Size of a new figure whose height grows with its rows."""
+    width = import_pyplot(caller).rcParams["figure.figsize"][0]
+    return wider * width, max(MIN_HEIGHT, REST_HEIGHT + ROW_HEIGHT * n_rows)
 
 
 def size_in_points(ax: Any) -> tuple[float, float]:
