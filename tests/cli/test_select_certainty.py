@@ -6,6 +6,8 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
+from safdr.report.numbers import signed
+
 PROVE = ("--prove", 60)
 
 
@@ -36,7 +38,7 @@ def test_a_proof_is_told_in_words(select, numbers):
 def test_a_proof_changes_no_number(select, numbers):
     plain = select(numbers, "-t", "late", "--json").json
     proven = select(numbers, "-t", "late", "--json", *PROVE).json
-    assert (plain["proof"], plain["near_ties"]) == (None, None)
+    assert (plain["proof"], plain["near_ties"], plain["substitutes"]) == (None, None, None)
     assert proven["proof"]["optimal"] is True
     assert proven["near_ties"]["exact"] is True
     assert proven["settings"].pop("prove") == 60
@@ -146,6 +148,25 @@ def test_a_wrong_number_of_half_samples_is_told_before_the_table_is_read(safdr, 
     error = safdr("select", "none.csv", "-t", "late", "--stability", n, code=2).err
     assert "--stability must be an even number from 4 to 1000000, since halves of the rows" in error
     assert f"got {n}." in error
+
+
+# ---- Substitutes --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", [PROVE, ("--stability", 4)], ids=["prove", "stability"])
+def test_replacements_come_with_either(select, categories, option):
+    ask = (categories, "-t", "late", "-k", 2, *option)
+    found = select(*ask, "--json").json["substitutes"]
+    assert {each["chosen"] for each in found} <= {
+        "height",
+        "weight",
+        "noise",
+        "colour = red",
+        "town",
+    }
+    best = next(each for each in found if each["replacement"] is not None)
+    text = flat(select(*ask).out)
+    assert f"{best['replacement']} for {best['chosen']} {signed(best['score_difference'])}" in text
 
 
 # ---- Wrong values, and an early end -------------------------------------------------------------

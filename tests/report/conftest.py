@@ -59,6 +59,7 @@ def hostile_report():
         left_out=[{"column": name, "reason": name} for name in HOSTILE],
         near_ties=near_ties(Moments.from_rows(X, labels), size, within=0.5, at_most=50),
         stability=stability(search, X, labels, n_resamples=6, random_state=0),
+        substitutes=search.substitutes(X, labels),
     )
 
 

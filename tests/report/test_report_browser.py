@@ -125,7 +125,7 @@ def test_a_name_never_runs(opened):
 @pytest.mark.parametrize("name", PAGES)
 def test_charts_are_there_and_no_text_runs_into_another(opened, name, width):
     page = opened(name, width)
-    assert charts(page).count() == {"fixed_report": 3, "hostile_report": 6}.get(name, 5)
+    assert charts(page).count() == {"fixed_report": 3, "hostile_report": 7}.get(name, 5)
     boxes = [chart.bounding_box() for chart in charts(page).all()]
     assert all(box["width"] > 300 and box["height"] > 40 for box in boxes)
     assert all(a["y"] + a["height"] <= b["y"] for a, b in pairwise(boxes))
@@ -182,6 +182,10 @@ def test_the_tables_hold_the_numbers_of_the_dict(opened, request, name):
     often = (content["stability"] or {"features": []})["features"]
     keys = ("count", "frequency")
     assert numbers(page, "stability") == [known(*map(each.get, keys)) for each in often]
+    keys = [f"{name}_difference" for name in ("score", "loss", "criterion_value")]
+    keys.insert(1, "score_difference_std")
+    replaced = content["substitutes"] or []
+    assert numbers(page, "substitutes") == [known(*map(each.get, keys)) for each in replaced]
     cells = page.locator("[data-table=selection] td").all_text_contents()
     shares = [share for row in content["selection"]["share"] for share in row]
     assert [float(cell or 0) for cell in cells] == [round(100 * share) for share in shares]

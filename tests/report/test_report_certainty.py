@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 
 from report_cases import QUICK, parsed, rows
-from safdr import AnnealingSelector, Moments, SelectionReport, near_ties, stability
+from safdr import AnnealingSelector, Constraints, Moments, SelectionReport, near_ties, stability
 from safdr.report import claims, words
 from safdr.report.certainty import found_ties, no_proof
+from safdr.report.numbers import signed
 from safdr.report.stability import no_stability
 from safdr.report.text import labels_of
 from safdr.result import StandIns
+
+PARTS = ("proof", "near_ties", "stability", "substitutes")
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +47,9 @@ def text_of(content):
 
 def test_nothing_is_said_of_what_nobody_asked_for(report):
     content = report.to_dict()
-    assert [content[key] for key in ("proof", "near_ties", "stability")] == [None] * 3
+    assert [content[key] for key in PARTS] == [None] * 4
     assert 'class="certainty"' not in report.to_html()
-    assert not {"proof", "stability"} & {
+    assert not set(PARTS) & {
         attributes.get("id") for _, attributes in parsed(report.to_html()).found
     }
 
@@ -171,11 +174,11 @@ def test_limits_and_cost_are_part_of_the_claim(content):
         ),
         (
             {"n_total": 3, "chosen_shortfall": 0.0, "exact": False},
-            "2 other sets come within 20 %, of those that the search met; there may be more.",
+            "At least 2 other sets come within 20 %.",
         ),
         (
             {"n_total": 1, "chosen_shortfall": 0.0, "exact": False},
-            "The search met no other set within 20 %; there may be some.",
+            "No other set is known to come within 20 %.",
         ),
         (
             {"n_total": 2, "within": None, "sets": [{"shortfall": 0.0}, {"shortfall": 0.0312}]},
@@ -313,3 +316,111 @@ def test_stability_of_other_features_is_refused(proven, data, again):
 def test_a_page_without_stability_says_why(chosen_again):
     text = text_of({**chosen_again, "stability": no_stability("a class has 3 rows.")})
     assert text.count("How stable the choice is can't be told: a class has 3 rows.") == 2
+
+
+# ---- Substitutes --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def replaced(proven, data):
+    X, y = data
+    return proven.substitutes(X, y, backend="dict")
+
+
+def with_substitutes(proven, data, frame):
+    names = [f"name {j}" for j in range(8)]
+    report = SelectionReport.from_estimator(proven, *data, feature_names=names, substitutes=frame)
+    return report.to_dict()
+
+
+def test_substitutes_are_the_rows_of_the_frame_under_the_names_of_the_report(
+    proven, data, replaced
+):
+    content = with_substitutes(proven, data, replaced)
+    assert json.loads(json.dumps(content)) == content
+    found = content["substitutes"]
+    assert len(found) == len(replaced["chosen"])
+    wanted = {
+        (int(chosen[1:]), None if other is None else int(other[1:])): difference
+        for chosen, other, difference in zip(
+            replaced["chosen"], replaced["replacement"], replaced["score_difference"], strict=True
+        )
+    }
+    pairs = {(each["chosen_index"], each["replacement_index"]): each for each in found}
+    assert {pair: each["score_difference"] for pair, each in pairs.items()} == wanted
+    assert all(each["chosen"] == f"name {each['chosen_index']}" for each in found)
+    assert all(each["replacement"] in (None, f"name {j}") for (_, j), each in pairs.items())
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_any_frame_will_do(proven, data, replaced, backend):
+    pytest.importorskip(backend)
+    X, y = data
+    frame = proven.substitutes(X, y, backend=backend)
+    wanted = with_substitutes(proven, data, replaced)["substitutes"]
+    assert with_substitutes(proven, data, frame)["substitutes"] == wanted
+
+
+def test_the_cheapest_replacement_is_in_the_box(proven, data, replaced):
+    content = with_substitutes(proven, data, replaced)
+    best = claims.best_replacements(content)
+    assert [each["chosen_index"] for each in best] == list(
+        dict.fromkeys(each["chosen_index"] for each in content["substitutes"])
+    )
+    differences = [each["score_difference"] for each in best]
+    assert differences == sorted(differences, reverse=True)
+    for one in best:
+        others = [
+            each["loss"]
+            for each in content["substitutes"]
+            if each["chosen"] == one["chosen"] and each["replacement"] is not None
+        ]
+        assert one["loss"] == min(others)
+    sentence = f"{best[0]['chosen']} can be replaced by {best[0]['replacement']} at "
+    assert f"{sentence}{signed(differences[0])} ROC AUC; hardest to replace is" in text_of(content)
+
+
+def test_features_without_a_replacement_have_their_row(data):
+    X, y = data
+    everything = AnnealingSelector(2, **QUICK).fit(X[:, :2], y)
+    frame = everything.substitutes(X[:, :2], y)
+    report = SelectionReport.from_estimator(everything, X[:, :2], y, substitutes=frame)
+    assert [each["replacement"] for each in report.to_dict()["substitutes"]] == [None, None]
+    assert "can be replaced" not in report.to_html()
+    assert "What could replace each feature?" in report.to_html()
+
+
+def test_what_must_be_in_can_not_be_left_out(data):
+    X, y = data
+    limits = Constraints(always_include=[0])
+    selector = AnnealingSelector(2, constraints=limits, **QUICK).fit(X, y)
+    report = SelectionReport.from_estimator(selector, X, y, substitutes=selector.substitutes(X, y))
+    assert "nothing (not allowed)" in report.to_html()
+
+
+def test_groups_are_replaced_as_groups(grouped):
+    search, _ = grouped
+    X, y = rows(8)
+    names = ["a", "b", "c = 1", "c = 2", "c = 3", "d", "e", "f"]
+    frame = search.substitutes(X, y, backend="dict")
+    content = SelectionReport.from_estimator(
+        search, X, y, feature_names=names, substitutes=frame
+    ).to_dict()
+    named = {each[side] for each in content["substitutes"] for side in ("chosen", "replacement")}
+    assert named <= {"pair", "b", "c", "d", "f", None}
+    assert "What could replace each feature?" in text_of(content)
+
+
+def test_other_frames_are_refused(proven, data, replaced):
+    with pytest.raises(ValueError, match="got a dict without a column 'allowed'"):
+        with_substitutes(proven, data, {"chosen": []})
+    wrong = {**replaced, "chosen": replaced["replacement"]}
+    with pytest.raises(ValueError, match="substitutes must be of the features that"):
+        with_substitutes(proven, data, wrong)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.00214, "+0.0021"), (-0.1, "−0.1000"), (-1e-9, "0.0000"), (None, "–")]
+)
+def test_changes_have_their_sign(value, text):
+    assert signed(value) == text

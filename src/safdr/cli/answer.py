@@ -15,6 +15,7 @@ from rich.text import Text
 
 from safdr.cli.words import duration, exponential, name_text, number, ratio, safe
 from safdr.report import claims
+from safdr.report.numbers import signed
 
 RULES = {
     "one_sd": "the fewest within one standard deviation of the best score",
@@ -27,6 +28,8 @@ BAR_CELLS = 10
 WIDEST = 120
 # Names in one list; result.json has them all.
 MOST_LISTED = 12
+# Features whose replacement is told; result.json has those of all.
+MOST_REPLACED = 3
 
 
 def print_answer(content: dict[str, Any], written: Sequence[Path]) -> None:
@@ -121,6 +124,7 @@ def _facts(content: dict[str, Any]) -> Table:
         ("Size", _sizes(content)),
         ("Proof", _proof(content)),
         ("Stability", _stability(content)),
+        ("Instead", _replacements(content)),
         ("Rows", _rows(content)),
         ("Coded", _coding(content)),
         ("Left out", _left_out(content["left_out"])),
@@ -189,6 +193,14 @@ def _stability(content: dict[str, Any]) -> Iterator[Text]:
     if instead := (claims.often_instead(content) if found["features"] else []):
         yield Text(f"not chosen, but often there: {_counts(instead)}")
     yield Text(claims.stability(content), style=DIM if found["features"] else "")
+
+
+def _replacements(content: dict[str, Any]) -> Iterator[Text]:
+    """The chosen features that are replaced at the least price."""
+    found = claims.best_replacements(content) if content["substitutes"] else []
+    for each in found[:MOST_REPLACED]:
+        pair = name_text(each["replacement"]), " for ", name_text(each["chosen"])
+        yield Text.assemble(*pair, (f"  {signed(each['score_difference'])} AUC", DIM))
 
 
 def _counts(features: Sequence[Mapping[str, Any]]) -> str:

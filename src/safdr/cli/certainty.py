@@ -27,6 +27,8 @@ class Certainty:
 
     near_ties: NearTies | None
     stability: Stability | None
+    # Columns, by name.
+    substitutes: dict[str, Any] | None
     # Parts of the report that were asked for, and can't be told.
     unknown: dict[str, Any]
 
@@ -65,14 +67,20 @@ def look_closer(
             again = _stability(estimator, prepared, search, search.stability)
         except ValueError as error:
             unknown["stability"] = no_stability(str(error))
-    return Certainty(near_ties=ties, stability=again, unknown=unknown)
+    instead = None
+    if search.prove is not None or search.stability is not None:
+        progress.say("Replacing each feature")
+        instead = estimator.substitutes(
+            prepared.train.X, prepared.train.y, n_jobs=search.jobs, backend="dict"
+        )
+    return Certainty(near_ties=ties, stability=again, substitutes=instead, unknown=unknown)
 
 
 def _near_ties(
     estimator: AnnealingSelectorCV, prepared: Prepared, search: SearchOptions, seconds: float
 ) -> NearTies:
-    """All sets that come near a proven best; else those that the search came by."""
-    if estimator.proof_ is None or not estimator.proof_.optimal:
+    """All sets that come near a proven best; else those that are known."""
+    if estimator.proof_ is None:
         return found_ties(estimator)
     names = ("constraints", "feature_cost", "cost_strength", "ridge")
     return near_ties(
@@ -80,7 +88,8 @@ def _near_ties(
         int(estimator.n_features_),
         within=WITHIN,
         at_most=MOST_SETS,
-        time_limit=seconds,
+        # Without a proof of the best there is none of what comes near: a list of swaps will do.
+        time_limit=seconds if estimator.proof_.optimal else 0.0,
         n_jobs=search.jobs,
         **{name: getattr(estimator, name) for name in names},
     )

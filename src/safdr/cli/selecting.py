@@ -230,6 +230,7 @@ def _report(
         seconds=seconds,
         near_ties=certainty.near_ties,
         stability=certainty.stability,
+        substitutes=certainty.substitutes,
     ).to_dict()
     content.update(certainty.unknown)
     # The selector knows 0 and 1; the table has names for them.

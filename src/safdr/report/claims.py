@@ -71,26 +71,18 @@ def near_ties(content: Mapping[str, Any]) -> str | None:
     if content["size"]["chosen"] == content["n_features"]:
         return None
     if found["within"] is None:
-        last = 100 * found["sets"][-1]["shortfall"]
-        best = "" if found["exact"] else ", of those that the search met"
-        return f"The best {counted(found['n_total'], 'set')} are within {last:.3g} %{best}."
+        last, known = 100 * found["sets"][-1]["shortfall"], "" if found["exact"] else " known"
+        return f"The best {counted(found['n_total'], 'set')}{known} are within {last:.3g} %."
     near, behind = f"within {100 * found['within']:.3g} %", found["chosen_shortfall"]
     if behind == 0 and found["n_total"] == 1:
-        return (
-            f"No other set comes {near}."
-            if found["exact"]
-            else f"The search met no other set {near}; there may be some."
-        )
+        some = "comes" if found["exact"] else "is known to come"
+        return f"No other set {some} {near}."
+    least = "" if found["exact"] else "At least "
     if behind == 0:
-        claim = f"{_come(found['n_total'] - 1, 'other set')} {near}"
-    else:
-        among = "the chosen one among them" if behind <= found["within"] else "not the chosen one"
-        claim = f"{_come(found['n_total'], 'set')} {near} of the best, {among}"
-    return (
-        f"{claim}."
-        if found["exact"]
-        else f"{claim}, of those that the search met; there may be more."
-    )
+        return f"{least}{_come(found['n_total'] - 1, 'other set')} {near}."
+    among = "the chosen one among them" if behind <= found["within"] else "not the chosen one"
+    best = "the best" if found["exact"] else "the best known"
+    return f"{least}{_come(found['n_total'], 'set')} {near} of {best}, {among}."
 
 
 def _come(number: int, noun: str) -> str:
@@ -124,6 +116,15 @@ def stability(content: Mapping[str, Any]) -> str:
         f"{words}: stability index {found['index']:.2f} (95 % interval {low} to {high}), where 1 "
         "is always the same features and 0 is chance."
     )
+
+
+def best_replacements(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The best replacement of each chosen feature by the loss, the cheapest in score first."""
+    best: dict[int, Mapping[str, Any]] = {}
+    for each in content["substitutes"]:
+        if each["replacement_index"] is not None and each["score_difference"] is not None:
+            best.setdefault(each["chosen_index"], each)
+    return list(best.values())
 
 
 def criterion(content: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from safdr.report.provenance import describe_provenance, fingerprint
 from safdr.report.scores import held_out_score, validation_score
 from safdr.report.sizes import describe_path, describe_selection, describe_size
 from safdr.report.stability import describe_stability
+from safdr.report.substitutes import describe_substitutes
 from safdr.result import FeatureGroups, NearTies, Stability
 
 SCHEMA_VERSION = 1
@@ -36,6 +37,7 @@ def describe(
     seconds: float | None,
     near_ties: NearTies | None,
     stability: Stability | None,
+    substitutes: Any,
 ) -> dict[str, Any]:
     """The content of the report, fit for JSON; see `SelectionReport.to_dict`."""
     _check_kind(estimator)
@@ -65,6 +67,7 @@ def describe(
         "proof": describe_proof(estimator, names),
         "near_ties": describe_near_ties(estimator, near_ties, names),
         "stability": describe_stability(stability, groups, names),
+        "substitutes": describe_substitutes(estimator, substitutes, groups, names),
         "chosen_by": _describe_choice(estimator),
         **{name: list(entries) for name, entries in preparation.items()},
         **describe_provenance(estimator),

@@ -21,6 +21,14 @@ def decimals(value: float | None, places: int = 3) -> str:
     return ABSENT if value is None else f"{value:.{places}f}".replace("-", "−")
 
 
+def signed(value: float | None, places: int = 4) -> str:
+    """Write a change with its sign; none has no sign."""
+    text = decimals(value, places)
+    if value is None or not text.strip("−0."):
+        return text.lstrip("−")
+    return text if value < 0 else f"+{text}"
+
+
 def percent(share: float | None, places: int = 0) -> str:
     """Write a share as a percentage."""
     return ABSENT if share is None else f"{decimals(100 * share, places)} %"

@@ -99,6 +99,7 @@ def _template() -> Template:
         decimals=numbers.decimals,
         percent=numbers.percent,
         excess=numbers.excess,
+        signed=numbers.signed,
         counted=numbers.counted,
         inline=words.inline,
         setting=words.setting,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import platform
 import sys
 from collections.abc import Mapping
@@ -62,6 +63,8 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, float) and math.isinf(value):
+        return "infinite"  # JSON has no number for it
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return getattr(value, "__name__", None) or repr(value)

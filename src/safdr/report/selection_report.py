@@ -66,6 +66,7 @@ class SelectionReport:
         seconds: float | None = None,
         near_ties: NearTies | None = None,
         stability: Stability | None = None,
+        substitutes: Any = None,
     ) -> Self:
         """Gather all that there is to say about a fitted selector.
 
@@ -106,6 +107,9 @@ class SelectionReport:
         stability : Stability, default=None
             What `safdr.stability` gives for the selector and these rows.
 
+        substitutes : DataFrame or dict, default=None
+            What `estimator.substitutes(X, y)` gives.
+
         Returns
         -------
         SelectionReport
@@ -128,6 +132,7 @@ class SelectionReport:
                 seconds=seconds,
                 near_ties=near_ties,
                 stability=stability,
+                substitutes=substitutes,
             )
         )
 

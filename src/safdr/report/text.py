@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 # They join emoji and shape Persian and Indic letters; all other invisible characters are dropped,
@@ -31,19 +31,26 @@ def quoted(label: Any) -> Any:
 
 def labels_of(content: Mapping[str, Any]) -> dict[int, str]:
     """From the index of a column to its label; equal names get their column number."""
-    names = dict(
-        zip(content["selection"]["indices"], content["selection"]["features"], strict=True)
-    )
+    names = dict(_features_of(content))
     near = (content["near_ties"] or {}).get("sets", [])
     proven = [content["proof"]] if content["proof"] and content["proof"]["reason"] is None else []
     for part in (*content["groups"], *content["alternatives"], *near, *proven):
         names.update(zip(part["indices"], part["features"], strict=True))
-    grouped = {j for group in content["groups"] for j in group["indices"]}
-    often = (content["stability"] or {}).get("features", [])
-    names.update((each["index"], each["name"]) for each in often if each["index"] not in grouped)
     names.update((feature["index"], feature["name"]) for feature in content["features"])
     lines = {index: one_line(name) for index, name in names.items()}
     return _told_apart(lines, lines)
+
+
+def _features_of(content: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
+    """Features that charts name; of a group, whose name is no column's, the columns come later."""
+    selection = content["selection"]
+    yield from zip(selection["indices"], selection["features"], strict=True)
+    for each in (content["stability"] or {}).get("features", []):
+        yield each["index"], each["name"]
+    for each in content["substitutes"] or []:
+        yield each["chosen_index"], each["chosen"]
+        if each["replacement_index"] is not None:
+            yield each["replacement_index"], each["replacement"]
 
 
 def feature_labels_of(content: Mapping[str, Any]) -> dict[int, str]:

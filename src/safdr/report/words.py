@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from safdr.report import claims
-from safdr.report.numbers import counted, decimals, percent, spelled
+from safdr.report.numbers import counted, decimals, percent, signed, spelled
 from safdr.report.text import features_in, fit, one_line
 
 # Names in running text: so many of them, each of about so many characters.
@@ -152,7 +152,29 @@ def certainty(content: Mapping[str, Any]) -> list[Markup | str]:
         found.append(claims.near_ties(content))
     if content["stability"] is not None:
         found += _chosen_again(content)
+    if content["substitutes"] is not None:
+        found.append(_replaced(content))
     return [sentence for sentence in found if sentence]
+
+
+def _replaced(content: Mapping[str, Any]) -> Markup | None:
+    """Say which chosen feature is replaced at the least price, and which at the highest."""
+    best = claims.best_replacements(content)
+    if not best:
+        return None
+    score = score_name(content["scores"]["scoring"])
+    easiest, hardest = best[0], best[-1]
+    text = Markup("{} can be replaced by {} at {} {}").format(
+        inline(easiest["chosen"]),
+        inline(easiest["replacement"]),
+        signed(easiest["score_difference"]),
+        score,
+    )
+    if len(best) > 1:
+        text += Markup("; hardest to replace is {}, at {}").format(
+            inline(hardest["chosen"]), signed(hardest["score_difference"])
+        )
+    return text + Markup(".")
 
 
 def _chosen_again(content: Mapping[str, Any]) -> list[Markup | str]:

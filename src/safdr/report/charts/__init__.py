@@ -5,6 +5,7 @@ from safdr.report.charts.coefficients import draw_coefficients
 from safdr.report.charts.path import draw_path
 from safdr.report.charts.selection import draw_selection
 from safdr.report.charts.stability import draw_stability
+from safdr.report.charts.substitutes import draw_substitutes
 from safdr.report.charts.trace import draw_trace
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     "draw_path",
     "draw_selection",
     "draw_stability",
+    "draw_substitutes",
     "draw_trace",
 ]

@@ -22,7 +22,7 @@ def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], wid
     subsets = content["alternatives"]
     narrow = width < NARROW_BELOW
     room = width if narrow else NAMES
-    differences = [_difference(differing(each, content), labels, room) for each in subsets]
+    differences = [difference(differing(each, content), labels, room) for each in subsets]
     names = column_width((short for short, _ in differences), room, FONT)
     row, left = (40, 0.0) if narrow else (24, names + GAP)
     sheet = Sheet(width, row * len(subsets) + 4, _spoken(subsets))
@@ -49,10 +49,10 @@ def differing(each: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[list
     return [i for i in own if i not in set(chosen)], [i for i in chosen if i not in set(own)]
 
 
-def _difference(
+def difference(
     difference: tuple[list[int], list[int]], labels: Mapping[int, str], room: float
 ) -> tuple[str, str]:
-    """The difference in a line, shortened fairly between the two sides, and in full."""
+    """Write a difference in a line, shortened fairly between the two sides, and in full."""
     gained, lost = difference
     if not gained:
         return "the chosen features", "the chosen features"
