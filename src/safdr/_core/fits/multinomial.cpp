@@ -34,8 +34,9 @@ constexpr int kFewProducts = 3;
 // So many steps that should be the last, and are not, are left to the plain path to judge.
 constexpr int kMaxUntold = 3;
 
-// On even columns in units of their spread: slopes that rounding of the values turns into 1e-8 of a logit.
-constexpr double kHugeSlope = 1e8;
+// On even columns in units of their spread: slopes that no optimum has. Rounding made them, or one long step that took
+// rows to infinity, where nothing is left of them to be seen.
+constexpr double kHugeSlope = 1e4;
 
 // With a penalty every fit arrives within so many steps, or rounding has stopped it, where it may have this share of the
 // loss without features left.
@@ -171,7 +172,8 @@ class Fit {
     solve_newton(strict ? kExactLast : kRoughLast);
     const SoftmaxLoss::StepSpread found = spread(f_, step_.data(), probability_.data());
     if (!solved_) return false;
-    // Columns that make up one another leave their slopes to rounding, which then fits the rows.
+    // Columns that make up one another leave their slopes to rounding, which then fits the rows; and rows that are gone
+    // tell nothing.
     const auto is_huge = [](double slope) { return std::abs(slope) > kHugeSlope; };
     if (!wild_ && !penalised() && std::any_of(theta_.data(), theta_.data() + n_, is_huge)) return false;
     if (found.range <= (strict ? kSteady : kNearby)) return !drifting_;
