@@ -32,8 +32,8 @@ START_RIDGE = 1e-6
 # A class without rows is taken to have this share.
 LEAST_SHARE = 1e-12
 
-# Coefficients, in units of the scale, that leave those of other classes ten digits after the point
-# where their mean is subtracted.
+# Coefficients, in units of the scale and of the smallest difference between two classes, that leave
+# this ten digits where their mean is subtracted.
 MOST_CENTRED = 1e5
 
 
@@ -166,12 +166,15 @@ def _less_what_classes_share(theta: FloatArray) -> FloatArray:
     those of one class are subtracted, which is chosen so that no difference of two loses many.
     """
     shared = theta.mean(axis=1, keepdims=True)
-    huge = np.abs(theta).max(axis=(1, 2)) > MOST_CENTRED
+    first, second = np.triu_indices(theta.shape[1], 1)
+    apart = np.abs(theta[:, first] - theta[:, second])
+    least_apart = np.where(apart > 0, apart, np.inf).min(axis=(1, 2))
+    largest = np.abs(theta).max(axis=(1, 2))
+    huge = (largest > MOST_CENTRED) & (largest > MOST_CENTRED * least_apart)
     if huge.any():
         some = theta[huge]
         rounding = np.finfo(float).eps * np.abs(some)
         away = np.maximum(np.abs(some[:, :, None] - some[:, None]), rounding[:, None])
-        first, second = np.triu_indices(some.shape[1], 1)
         with np.errstate(divide="ignore"):
             digits_lost = np.log(away[:, :, first] + away[:, :, second]).sum(axis=2)
         least = np.argmin(digits_lost, axis=1)
