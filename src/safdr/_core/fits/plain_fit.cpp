@@ -166,7 +166,9 @@ bool PlainFit::judge(const Gains& gain, bool stuck, Descent& way) {
   way.going = flat || outward;
   separated = quiet && (leaving ? (gain.all_gone && by_themselves) || way.waited > kPatience : flat);
   const bool still = gain.slowest == kInfinity || stuck;
-  converged = quiet && still && !leaving && !separated && (way.told || gain.live <= kSteady);
+  // A row of which anything is left, and that the others send far out, may have hidden what they have to gain.
+  const bool hidden = gain.v > kOthersPace;
+  converged = quiet && still && !leaving && !separated && !hidden && (way.told || gain.live <= kSteady);
   // At an optimum those that are gone stay where they are. If rounding moves them, it may hide that they go on.
   if (converged && gain.restless && directions_separate(rows_, now_, newton_.loose)) {
     separated = true;
