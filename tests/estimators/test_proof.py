@@ -120,6 +120,13 @@ def test_incumbents_that_do_not_fit_are_refused(moments, incumbent):
     assert caught.value.parameter == "incumbent"
 
 
+@pytest.mark.parametrize("ask", [prove, near_ties])
+def test_rows_in_place_of_moments_are_told_the_way(two_classes, ask):
+    X, _ = two_classes
+    with pytest.raises(ParameterError, match=r"moments must be Moments.*from_rows.*got ndarray\.$"):
+        ask(X, 3)
+
+
 def test_one_class_is_refused(two_classes):
     X, _ = two_classes
     with pytest.raises(ValueError, match="2 or more classes"):

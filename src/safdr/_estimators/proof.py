@@ -28,7 +28,7 @@ from safdr.result import NearTies, Proof
 MOST_LISTED = 10_000_000
 
 SHARED: dict[str, Any] = {
-    "moments": [Moments],
+    "moments": "no_validation",
     "size": [WholeNumber(1)],
     "constraints": SELECTOR_CONSTRAINTS["constraints"],
     "feature_cost": SELECTOR_CONSTRAINTS["feature_cost"],
@@ -110,6 +110,7 @@ def prove(
         "time_limit": time_limit,
         "n_jobs": n_jobs,
     }
+    _check_moments(moments)
     check_values("prove", values, SHARED)
     features, prover = _prover(values)
     return prover.prove(
@@ -204,6 +205,7 @@ def near_ties(
         "within": [None, Number(0, 1, closed="left")],
         "at_most": [WholeNumber(1, MOST_LISTED)],
     }
+    _check_moments(moments)
     check_values("near_ties", values, SHARED | allowed)
     _, prover = _prover(values)
     return prover.near_ties(
@@ -213,6 +215,16 @@ def near_ties(
         seconds=float(time_limit),
         n_threads=n_workers(n_jobs),
     )
+
+
+def _check_moments(moments: Any) -> None:
+    """Refuse rows, which say too little without their target."""
+    if not isinstance(moments, Moments):
+        raise ParameterError(
+            "moments",
+            "must be Moments, which Moments.from_rows(X, y) makes of rows; got {kind}.",
+            kind=type(moments).__name__,
+        )
 
 
 def _prover(values: dict[str, Any]) -> tuple[FeatureSpec, Prover]:

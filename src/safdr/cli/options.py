@@ -24,7 +24,8 @@ CONSTRAINTS = Group(
 RESULTS = Group("Results", sort_key=4)
 ANNEALING = Group(
     "Annealing",
-    help="What is not given has the default of safdr.Annealing, which explains each setting.",
+    help="What is not given has the default of safdr.Annealing and safdr.AnnealingSelector, which "
+    "explain each setting.",
     sort_key=5,
 )
 
