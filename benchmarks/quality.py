@@ -12,7 +12,7 @@ from benchmarks import greedy
 from benchmarks.peers import PEERS
 from benchmarks.problem import EIGHT, Fold, best_value, load_fold
 from benchmarks.rows import keep
-from experiments.models import fit_unpenalised
+from experiments.models import fit_models
 
 Subsets = dict[int, NDArray[np.int64]]
 
@@ -49,7 +49,7 @@ def rival_subsets(fold: Fold) -> dict[str, Subsets]:
 
 
 def _rows_of(fold: Fold, rival: str, subsets: Subsets) -> dict[int, dict[str, Any]]:
-    models = fit_unpenalised(fold.X, fold.y, subsets.values())
+    models = fit_models(fold.X, fold.y, subsets.values())
     return {
         size: {
             "data": fold.data,

@@ -23,6 +23,9 @@ ABOUT = {
     "ablation": "Run SA-FDR with other batch settings, and compare it with the defaults in pairs. "
     "The rows go where those of run go; the comparison to ablation.md and ablation.csv. The "
     "validation rows of the folds decide; the test part is shown for information only.",
+    "equal": "Compare subsets of equal size: SA-FDR as published (paper), with a ridge that sets "
+    "itself and penalised models (auto), and five other methods. All are refitted alike and scored "
+    "on test rows. Does the cells that are missing, then writes equal.md and equal.csv.",
 }
 
 
@@ -59,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         "figures": _add_figures,
         "data": _add_data,
         "ablation": _add_ablation,
+        "equal": _add_equal,
     }
     for name, add in add_options.items():
         about = ABOUT[name]
@@ -94,6 +98,23 @@ def _add_ablation(parser: argparse.ArgumentParser) -> None:
     _add_protocol(parser)
 
 
+def _add_equal(parser: argparse.ArgumentParser) -> None:
+    _add_names(parser, "--data", None, "names of data sets; else all that are there")
+    _add_names(
+        parser, "--method", None, "of auto, paper, rfe, lasso, abess, forward, anova; else all"
+    )
+    parser.add_argument(
+        "--repeats", type=_count, default=20, help="splits of each data set; else 20"
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="remove the rows of these data and methods first"
+    )
+    parser.add_argument("--table", action="store_true", help="no cells: only write the table")
+    parser.add_argument("--jobs", type=_count, default=1, help="cells done at the same time")
+    _add_out(parser, Path("paper/equal"))
+    _add_data_dir(parser)
+
+
 def _add_names(
     parser: argparse.ArgumentParser, option: str, default: str | None, about: str
 ) -> None:
@@ -119,10 +140,9 @@ def _add_protocol(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_out(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--out", type=Path, default=Path("paper"), help="folder of rows, tables and figures"
-    )
+def _add_out(parser: argparse.ArgumentParser, default: Path = Path("paper")) -> None:
+    about = f"folder of rows, tables and figures; else {default}"
+    parser.add_argument("--out", type=Path, default=default, help=about)
 
 
 def _add_data_dir(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.models import SubsetModel, fit_unpenalised, sizes_up_to
+from experiments.models import SubsetModel, fit_models, sizes_up_to
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class RFE:
         from sklearn.linear_model import LogisticRegression
 
         ranking = Elimination(LogisticRegression(), n_features_to_select=1).fit(X, y).ranking_
-        return fit_unpenalised(X, y, (np.flatnonzero(ranking <= size) for size in grid))
+        return fit_models(X, y, (np.flatnonzero(ranking <= size) for size in grid))
 
 
 @dataclass(frozen=True)
@@ -68,19 +68,21 @@ class Lasso:
         self, X: NDArray[np.float64], y: NDArray[np.int64], grid: Any, seed: int
     ) -> list[SubsetModel]:
         """The features with a slope at each value."""
-        return fit_unpenalised(X, y, (self._support(X, y, v / len(X), seed) for v in grid))
+        slopes = (self.slopes(X, y, value / len(X), seed) for value in grid)
+        return fit_models(X, y, map(np.flatnonzero, slopes))
 
     @staticmethod
-    def _support(
+    def slopes(
         X: NDArray[np.float64], y: NDArray[np.int64], C: float, seed: int
-    ) -> NDArray[np.int64]:
+    ) -> NDArray[np.float64]:
+        """Of all features, most of them 0 where C is small."""
         from sklearn.linear_model import LogisticRegression
 
         # liblinear penalises the intercept too; scaled by 100, it hardly matters.
         model = LogisticRegression(
             C=C, l1_ratio=1.0, solver="liblinear", intercept_scaling=100.0, random_state=seed
         )
-        return np.flatnonzero(model.fit(X, y).coef_[0])
+        return np.asarray(model.fit(X, y).coef_[0])
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class Abess:
         for size in grid:
             starts = [None, np.searchsorted(varying, models[-1].subset)] if models else [None]
             found = [varying[self._support(X[:, varying], y, size, start)] for start in starts]
-            models.append(min(fit_unpenalised(X, y, found), key=lambda m: m.cross_entropy))
+            models.append(min(fit_models(X, y, found), key=lambda m: m.cross_entropy))
         return models
 
     @staticmethod

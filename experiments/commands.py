@@ -12,12 +12,17 @@ from experiments import against
 from experiments import table as ours
 from experiments.datasets import DATASETS, SMALL, fetch, is_there, load
 from experiments.environment import mixed_engines
+from experiments.equal import table as equal_table
+from experiments.equal.methods import METHODS
+from experiments.equal.protocol import EQUAL, EqualSettings
+from experiments.equal.sets import PAPER_SETS
+from experiments.equal.sets import TITLES as SETS
 from experiments.errors import PaperError
 from experiments.listing import print_data_sets
 from experiments.methods import SA_FDR
 from experiments.progress import CellProgress
 from experiments.protocol import ProtocolSettings
-from experiments.run import make_plan, run_all
+from experiments.run import Plan, make_plan, run_all
 from experiments.store import Row, RowStore
 from experiments.whole_files import write_whole
 
@@ -79,20 +84,58 @@ def ablation(options: Namespace) -> None:
     print(markdown, end="")
 
 
+def equal(options: Namespace) -> None:
+    """Do the cells that are missing, and compare the methods at equal k."""
+    if not options.table:
+        _run_equal(options)
+    rows = _rows(options.out, "equal")
+    markdown = equal_table.to_markdown(rows)
+    _keep(options.out, {"equal.md": markdown, "equal.csv": equal_table.to_csv(rows)})
+    print(markdown, end="")
+
+
+def _run_equal(options: Namespace) -> None:
+    """Plan the cells of the comparison, and do them."""
+    data = [name.lower() for name in options.data] or _there(options.data_dir)
+    methods = options.method or list(METHODS)
+    if options.again:
+        RowStore(options.out).remove(data, methods)
+    plan = make_plan(
+        options.out,
+        data=data,
+        methods=methods,
+        repeats=options.repeats,
+        protocol=EqualSettings(),
+        data_dir=options.data_dir,
+        experiment=EQUAL,
+    )
+    _do(plan, options.jobs)
+
+
+def _there(data_dir: Path | None) -> list[str]:
+    """The sets of the comparison that need no download; the others are named."""
+    missing = [name for name in PAPER_SETS if not is_there(DATASETS[name], data_dir)]
+    _say_missing(missing)
+    return [name for name in SETS if name not in missing]
+
+
 def _small(data_dir: Path | None) -> list[str]:
     """The small data sets that need no download; the others are named."""
     there = [name for name in SMALL if is_there(DATASETS[name], data_dir)]
-    missing = [name for name in SMALL if name not in there]
-    if missing:
-        _say(
-            f"Left out, since they are not there: {', '.join(missing)}. "
-            "To get them: python -m experiments data"
-        )
+    _say_missing([name for name in SMALL if name not in there])
     return there
 
 
+def _say_missing(names: Sequence[str]) -> None:
+    if names:
+        _say(
+            f"Left out, since they are not there: {', '.join(names)}. "
+            "To get them: python -m experiments data"
+        )
+
+
 def _run(names: Sequence[str], methods: Sequence[str], options: Namespace) -> None:
-    """Plan, do, and say what failed."""
+    """Plan the paper's cells, and do them."""
     plan = make_plan(
         options.out,
         data=names,
@@ -101,10 +144,15 @@ def _run(names: Sequence[str], methods: Sequence[str], options: Namespace) -> No
         protocol=ProtocolSettings(max_features=options.max_features, scale_by=options.scale_by),
         data_dir=options.data_dir,
     )
+    _do(plan, options.jobs)
+
+
+def _do(plan: Plan, jobs: int) -> None:
+    """Do what is missing, and say what failed."""
     for problem in plan.problems:
         _say(problem)
     with CellProgress(plan.n_done, len(plan.tasks)) as progress:
-        failed = run_all(plan, options.jobs, progress.report)
+        failed = run_all(plan, jobs, progress.report)
     _say(f"{plan.n_done} cells were there, {len(plan.tasks) - len(failed)} done now.")
     for outcome in failed:
         _say(f"Failed: {outcome.cell}\n{outcome.error}")
@@ -112,14 +160,14 @@ def _run(names: Sequence[str], methods: Sequence[str], options: Namespace) -> No
         sys.exit(1)
 
 
-def _rows(out: Path) -> list[Row]:
+def _rows(out: Path, command: str = "run") -> list[Row]:
     """All rows that can be read; the others are named."""
     rows, problems = RowStore(out).read_all()
     for problem in problems:
         _say(f"Left out: {problem}")
     if not rows:
         raise PaperError(
-            f"{out} holds no rows. Make some with: python -m experiments run --out {out}"
+            f"{out} holds no rows. Make some with: python -m experiments {command} --out {out}"
         )
     return rows
 

@@ -49,12 +49,12 @@ def _engine() -> str:
     return digest.hexdigest()[:12]
 
 
-def mixed_engines(rows: Iterable[Row]) -> str | None:
+def mixed_engines(rows: Iterable[Row], method: str = "sa-fdr") -> str | None:
     """Say which versions of the engine made the rows of SA-FDR, if it was more than one.
 
     The other methods owe it their unpenalised refits alone.
     """
-    made_with = [row.get("environment", {}) for row in rows if row["method"].startswith("sa-fdr")]
+    made_with = [row.get("environment", {}) for row in rows if row["method"].startswith(method)]
     names = [
         f"{e.get('safdr', 'unknown')} (engine {e.get('engine', 'unknown')})" for e in made_with
     ]

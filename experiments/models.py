@@ -1,4 +1,4 @@
-"""A subset with its unpenalised logistic model: what every method hands to the protocol."""
+"""A subset with its logistic model: what every method hands to the protocol."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from safdr import evaluate_subsets
 
 @dataclass(frozen=True, eq=False)
 class SubsetModel:
-    """A logistic model on some of the columns; the cross-entropy is that of the training rows."""
+    """A logistic model on some of the columns; the cross-entropy is that of the training rows.
+
+    With a penalty it includes it, as a share of the rows.
+    """
 
     subset: NDArray[np.int64]
     coefficients: NDArray[np.float64]
@@ -57,10 +60,13 @@ def sizes_up_to(max_features: int, n_features: int) -> list[int]:
     return list(range(1, min(max_features, n_features) + 1))
 
 
-def fit_unpenalised(
-    X: NDArray[np.float64], y: NDArray[np.int64], subsets: Iterable[NDArray[np.int64]]
+def fit_models(
+    X: NDArray[np.float64],
+    y: NDArray[np.int64],
+    subsets: Iterable[NDArray[np.int64]],
+    C: float = np.inf,
 ) -> list[SubsetModel]:
-    """The unpenalised logistic model of each subset, each different subset fitted once.
+    """The logistic model of each subset, unpenalised unless told; equal subsets are fitted once.
 
     All methods are refitted here, so that they differ in the subsets alone. An empty subset gives
     the model that knows the class share only.
@@ -70,18 +76,20 @@ def fit_unpenalised(
     for subset in subsets:
         key = tuple(int(j) for j in subset)
         if key not in known:
-            known[key] = _fit(X, y, np.array(key, dtype=np.int64))
+            known[key] = _fit(X, y, np.array(key, dtype=np.int64), C)
         models.append(known[key])
     return models
 
 
-def _fit(X: NDArray[np.float64], y: NDArray[np.int64], subset: NDArray[np.int64]) -> SubsetModel:
+def _fit(
+    X: NDArray[np.float64], y: NDArray[np.int64], subset: NDArray[np.int64], C: float
+) -> SubsetModel:
     if len(subset) == 0 or np.all(X[0, subset] == X[:, subset]):
         share = y.mean()
         entropy = -(share * np.log(share) + (1 - share) * np.log(1 - share))
         return SubsetModel(subset, np.zeros(len(subset)), np.log(share / (1 - share)), entropy)
     # The columns alone: the moments of all the others would be computed for nothing.
-    fits = evaluate_subsets(X[:, subset], y, [range(len(subset))]).fits
+    fits = evaluate_subsets(X[:, subset], y, [range(len(subset))], C=C).fits
     return SubsetModel(
         subset, fits.coefficients[0], float(fits.intercepts[0]), float(fits.losses[0])
     )

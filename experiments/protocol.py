@@ -93,7 +93,7 @@ def run_cell(
     from threadpoolctl import threadpool_limits
 
     split = make_split(data, repeat, settings)
-    with threadpool_limits(limits=1), _counted_warnings() as unconverged:
+    with threadpool_limits(limits=1), counted_warnings() as unconverged:
         scaled = _standardised(data, split.train, split.test, settings)
         grid = method.grid(scaled[split.train], data.y[split.train], settings.max_features)
         scans = []
@@ -213,7 +213,7 @@ def _refit_in_numbers(refit: Scan) -> dict[str, Any]:
 
 
 @contextmanager
-def _counted_warnings() -> Iterator[list[int]]:
+def counted_warnings() -> Iterator[list[int]]:
     """Count solvers that gave up instead of printing it each time; pass other warnings on.
 
     The fits inside RFE and the Lasso stop at scikit-learn's default number of steps, as the

@@ -19,7 +19,7 @@ from experiments.datasets import get_dataset, load
 from experiments.environment import environment
 from experiments.errors import CorruptRowError, WorkerError
 from experiments.methods import get_method
-from experiments.protocol import ProtocolSettings, run_cell, settings_of
+from experiments.protocol import run_cell, settings_of
 from experiments.store import Cell, RowStore, check_same_settings
 from experiments.two_class_data import TwoClassData
 
@@ -28,12 +28,31 @@ WATCH_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
+class Experiment:
+    """What cells are made of: data sets, methods, and what is done with one and the other."""
+
+    load: Callable[[str, Path | None], TwoClassData]
+    is_made_up: Callable[[str], bool]
+    get_method: Callable[[str], Any]
+    # Of the data, the method, the repeat and the protocol.
+    run_cell: Callable[[TwoClassData, Any, int, Any], dict[str, Any]]
+
+
+def _is_made_up(name: str) -> bool:
+    return get_dataset(name).file is None
+
+
+PAPER = Experiment(load, _is_made_up, get_method, run_cell)
+
+
+@dataclass(frozen=True)
 class Task:
     """A cell that is to be done, with all that a worker needs for it."""
 
+    experiment: Experiment
     cell: Cell
     settings: dict[str, Any]
-    protocol: ProtocolSettings
+    protocol: Any
     data_dir: Path | None
     out: Path
     parent: int = field(default_factory=os.getpid)
@@ -64,8 +83,9 @@ def make_plan(
     data: Sequence[str],
     methods: Sequence[str],
     repeats: int,
-    protocol: ProtocolSettings,
+    protocol: Any,
     data_dir: Path | None = None,
+    experiment: Experiment = PAPER,
 ) -> Plan:
     """Look at the rows that are there; name the cells that are missing.
 
@@ -73,23 +93,22 @@ def make_plan(
     """
     store = RowStore(out)
     plan = Plan()
-    chosen = {method.name: method for method in map(get_method, methods)}
+    chosen = {method.name: method for method in map(experiment.get_method, methods)}
     for name in data:
-        checksum = _checksum(name, data_dir)
+        checksum = _checksum(experiment, name, data_dir)
         for repeat in range(repeats):
             for method in chosen.values():
                 settings = settings_of(checksum, method, protocol)
-                task = Task(Cell(name, method.name, repeat), settings, protocol, data_dir, out)
-                _take_in(task, store, plan)
+                cell = Cell(name, method.name, repeat)
+                _take_in(Task(experiment, cell, settings, protocol, data_dir, out), store, plan)
     return plan
 
 
-def _checksum(name: str, data_dir: Path | None) -> str:
+def _checksum(experiment: Experiment, name: str, data_dir: Path | None) -> str:
     """Of the values; of the recipe where they are made up, since BLAS decides their last digits."""
-    data = get_dataset(name)
-    if data.file is None:
+    if experiment.is_made_up(name):
         return f"generated as {name}, version 1"
-    return _load(name, data_dir).sha256()
+    return _load(experiment, name, data_dir).sha256()
 
 
 def _take_in(task: Task, store: RowStore, plan: Plan) -> None:
@@ -148,9 +167,9 @@ def _do(task: Task) -> Outcome:
     _end_with(task.parent)
     start = time.perf_counter()
     try:
-        data = _load(task.cell.data, task.data_dir)
-        method = get_method(task.cell.method)
-        content = run_cell(data, method, task.cell.repeat, task.protocol)
+        data = _load(task.experiment, task.cell.data, task.data_dir)
+        method = task.experiment.get_method(task.cell.method)
+        content = task.experiment.run_cell(data, method, task.cell.repeat, task.protocol)
         seconds = round(time.perf_counter() - start, 3)
         about = {"seconds": seconds, "environment": environment()}
         RowStore(task.out).write(task.cell, task.settings, {**content, **about})
@@ -160,9 +179,9 @@ def _do(task: Task) -> Outcome:
 
 
 @lru_cache(maxsize=1)
-def _load(name: str, data_dir: Path | None) -> TwoClassData:
+def _load(experiment: Experiment, name: str, data_dir: Path | None) -> TwoClassData:
     """The data of the cell at hand; cells come data set by data set."""
-    return load(name, data_dir)
+    return experiment.load(name, data_dir)
 
 
 def seconds_left(

@@ -8,6 +8,7 @@ of its row, so that a damaged one is seen even where it still parses.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -49,6 +50,12 @@ class RowStore:
     def clean_up(self) -> None:
         """Remove the halves of rows that killed runs left behind."""
         remove_stale(self._rows, ".json")
+
+    def remove(self, data: Iterable[str], methods: Iterable[str]) -> None:
+        """Forget all rows of these methods on these data sets, so that they are made anew."""
+        for name, method in itertools.product(data, methods):
+            for path in (self._rows / name / method).glob("*.json"):
+                path.unlink()
 
     def write(self, cell: Cell, settings: Mapping[str, Any], content: Mapping[str, Any]) -> None:
         """Keep a row; what a damaged file held is replaced."""

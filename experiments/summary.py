@@ -19,10 +19,15 @@ class Mean:
     n: int
 
     @classmethod
-    def of(cls, values: Iterable[float]) -> Mean:
-        """Over independent repeats."""
+    def of(cls, values: Iterable[float], overlap: float = 0.0) -> Mean:
+        """Over repeats: independent ones, or splits whose test parts overlap.
+
+        The overlap is the share of test rows over that of the others, by which Nadeau and Bengio
+        (2003) correct the variance of a mean over splits of the same rows.
+        """
         sample = np.fromiter(values, dtype=np.float64)
-        error = sample.std(ddof=1) / np.sqrt(len(sample)) if len(sample) > 1 else np.nan
+        n = len(sample)
+        error = sample.std(ddof=1) * np.sqrt(1 / n + overlap) if n > 1 else np.nan
         return cls(float(sample.mean()), float(error), len(sample))
 
 

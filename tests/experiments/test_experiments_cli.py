@@ -61,7 +61,7 @@ def test_help_loads_nothing_heavy():
         "heavy = {'numpy', 'sklearn', 'matplotlib', 'pyarrow', 'joblib'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
-    for command in ([], ["run"], ["table"], ["figures"], ["data"], ["ablation"]):
+    for command in ([], ["run"], ["table"], ["figures"], ["data"], ["ablation"], ["equal"]):
         done = subprocess.run(
             [sys.executable, "-c", script, *command, "--help"],
             capture_output=True,
@@ -146,6 +146,8 @@ def test_a_damaged_row_is_named_and_left_out_of_the_table(out, tmp_path):
 def test_a_folder_without_rows_says_how_to_make_them(tmp_path):
     done = run("table", "--out", tmp_path, code=1)
     assert "python -m experiments run --out" in done.stderr
+    done = run("equal", "--table", "--out", tmp_path, code=1)
+    assert "python -m experiments equal --out" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -179,6 +181,70 @@ def test_figures_of_nothing_are_a_clear_error(out, name, message):
     done = run("figures", "--out", out, "--data", name, code=code)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+EQUAL = ["--data", "Wine_1", "--repeats", "2"]
+
+
+@pytest.fixture
+def equal(tmp_path):
+    run("equal", *EQUAL, "--method", "auto,anova", "--out", tmp_path)
+    return tmp_path
+
+
+def rows_in(folder):
+    return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*.json")}
+
+
+def test_equal_keeps_rows_goes_on_and_writes_its_page(equal):
+    before = rows_in(equal)
+    assert len(before) == 4
+    done = run("equal", *EQUAL, "--method", "auto,anova,forward", "--out", equal)
+    assert "4 cells were there, 2 done now." in done.stderr
+    assert before.items() <= rows_in(equal).items()
+    assert done.stdout == (equal / "equal.md").read_text()
+    assert done.stdout.startswith("# Methods at equal k")
+    assert len((equal / "equal.csv").read_text().splitlines()) == 1 + 2 * 3 * 6 * 2
+
+
+def test_equal_makes_a_method_anew_and_leaves_the_others(equal):
+    before = rows_in(equal)
+    done = run("equal", *EQUAL, "--method", "auto", "--again", "--out", equal)
+    assert "0 cells were there, 2 done now." in done.stderr
+    changed = {path for path, content in rows_in(equal).items() if content != before[path]}
+    # The seconds, at least.
+    assert {path.parts[-2] for path in changed} == {"auto"}
+
+
+def test_the_page_of_equal_comes_from_the_rows_alone(equal):
+    page = (equal / "equal.md").read_text()
+    (equal / "equal.md").unlink()
+    before = rows_in(equal)
+    done = run("equal", "--table", "--out", equal)
+    assert (done.stdout, done.stderr) == (page, "")
+    assert rows_in(equal) == before
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--data", "hart", "No data set is called 'hart'. There are: heart, cancer"),
+        ("--method", "sa-fdr", "No method is called 'sa-fdr'. There are: auto, paper"),
+    ],
+)
+def test_a_wrong_name_in_equal_says_what_there_is(tmp_path, option, value, message):
+    words = {"--data": "wine_1", "--method": "auto", "--out": str(tmp_path), option: value}
+    done = run("equal", *(word for pair in words.items() for word in pair), code=2)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_equal_without_files_leaves_the_sets_that_need_them_out(tmp_path):
+    from experiments import commands
+
+    names = commands._there(tmp_path)
+    assert "heart" not in names
+    assert {"cancer", "wine_1", "wide_70x1000"} <= set(names)
 
 
 def test_data_lists_what_is_there_and_how_to_get_the_rest(tmp_path):

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from experiments.baselines import RFE, Abess, Lasso
 from experiments.errors import MethodError
 from experiments.methods import get_method
-from experiments.models import fit_unpenalised
+from experiments.models import fit_models
 from safdr import Annealing, AnnealingSelector
 
 
@@ -100,7 +100,7 @@ def test_the_lasso_penalises_alike_whatever_the_number_of_rows(scaled):
 
 def test_an_empty_subset_knows_the_class_share_only(scaled):
     X, y = scaled
-    model = fit_unpenalised(X, y, [np.array([], dtype=np.int64)])[0]
+    model = fit_models(X, y, [np.array([], dtype=np.int64)])[0]
     share = y.mean()
     assert 1 / (1 + np.exp(-model.decide(X)[0])) == pytest.approx(share)
     assert model.cross_entropy == pytest.approx(
@@ -110,7 +110,7 @@ def test_an_empty_subset_knows_the_class_share_only(scaled):
 
 def test_equal_subsets_are_fitted_once(scaled):
     X, y = scaled
-    one, other, same = fit_unpenalised(X, y, [np.array([2]), np.array([5]), np.array([2])])
+    one, other, same = fit_models(X, y, [np.array([2]), np.array([5]), np.array([2])])
     assert one is same
     assert one is not other
 
@@ -131,7 +131,7 @@ def test_abess_keeps_the_better_of_two_starts():
     X = rng.normal(size=(150, 40)) + 2 * rng.normal(size=(150, 1))
     y = (X[:, :12] @ rng.normal(size=12) + 2 * rng.logistic(size=150) > 0).astype(np.int64)
     sizes = list(range(1, 16))
-    cold = fit_unpenalised(
+    cold = fit_models(
         X,
         y,
         [np.flatnonzero(abess.LogisticRegression(support_size=[k]).fit(X, y).coef_) for k in sizes],

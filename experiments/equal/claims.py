@@ -1,0 +1,96 @@
+"""What must hold of `auto`, and whether it does on these rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from experiments.equal.contrasts import METRICS, Comparison, Contrast, Model, Score
+from experiments.equal.methods import METHODS
+from experiments.equal.sets import PAPER_SETS, TITLES
+
+AUTO, PAPER = Model("auto", "1"), Model("paper", "1")
+AUTO_UNPENALISED, AS_PUBLISHED = Model("auto", "inf"), Model("paper", "inf")
+PEERS = tuple(name for name in METHODS if name not in ("auto", "paper"))
+KINDS = {"all sets": ("wide", "few", "many"), "few rows": ("few",), "wide": ("wide",)}
+# Where penalised models must have the smaller log-loss, and how far they may be behind elsewhere.
+PENALTY_HELPS = ("heart", "cancer", "bankruptcy")
+PENALTY_COSTS = 0.002
+
+
+def to_lines(rows: Comparison) -> list[str]:
+    """One line a claim; what breaks it is named."""
+    by_kind = [(metric, kind) for metric in METRICS for kind in KINDS]
+    broken = {
+        "AUC of `auto` with C = 1 behind `paper` unpenalised, as published, by no more than the "
+        "standard error": _behind(rows, AS_PUBLISHED),
+        "the same, both with C = 1": _behind(rows, PAPER),
+        "ahead of `paper` by more than two standard errors on Spambase (AUC, C = 1)": _not_ahead(
+            rows, "spambase"
+        ),
+        **{
+            f"more cells won than lost against each peer ({metric}, C = 1, {kind})": _lost(
+                rows, metric, KINDS[kind]
+            )
+            for metric, kind in by_kind
+        },
+        "log-loss of `auto` with C = 1 below the unpenalised one on Heart, Cancer and Bankruptcy, "
+        f"and no more than {PENALTY_COSTS} above it elsewhere": _penalty(rows),
+        "mean log-loss of `auto` with C = 1 below the constant model's on the paper's sets": (
+            _above_constant(rows)
+        ),
+    }
+    return [f"- {claim}: {_verdict(list(found))}" for claim, found in broken.items()]
+
+
+def _verdict(broken: list[str]) -> str:
+    return f"**no**: {'; '.join(broken)}" if broken else "yes"
+
+
+def score(rows: Comparison, one: Model, other: Model, metric: str, kinds: Iterable[str]) -> Score:
+    """Cells won and lost on all sets of some kinds."""
+    found = [
+        rows.contrast(data, one, other, metric) for data in rows.data if rows.kind(data) in kinds
+    ]
+    return sum((each.score for each in found if each is not None), Score())
+
+
+def _behind(rows: Comparison, other: Model) -> Iterable[str]:
+    for data in rows.data:
+        found = rows.contrast(data, AUTO, other, "auc")
+        if found is not None and -found.ahead > found.mean.error:
+            yield f"{TITLES[data]} {_difference(found)}"
+
+
+def _not_ahead(rows: Comparison, data: str) -> Iterable[str]:
+    found = rows.contrast(data, AUTO, PAPER, "auc")
+    if found is None:
+        yield "there are no rows"
+    elif found.ahead <= 2 * found.mean.error:
+        yield _difference(found)
+
+
+def _lost(rows: Comparison, metric: str, kinds: Iterable[str]) -> Iterable[str]:
+    for peer in PEERS:
+        found = score(rows, AUTO, Model(peer, AUTO.penalty), metric, kinds)
+        if found.wins <= found.losses:
+            yield f"{METHODS[peer].title} {found}"
+
+
+def _penalty(rows: Comparison) -> Iterable[str]:
+    for data in rows.data:
+        found = rows.contrast(data, AUTO, AUTO_UNPENALISED, "log_loss")
+        limit = 0.0 if data in PENALTY_HELPS else PENALTY_COSTS
+        if found is not None and found.mean.value > limit:
+            yield f"{TITLES[data]} {_difference(found)}"
+
+
+def _above_constant(rows: Comparison) -> Iterable[str]:
+    for data in PAPER_SETS:
+        if rows.has(data, AUTO.method):
+            mean = float(rows.losses(data, AUTO).mean())
+            if mean > rows.constant(data):
+                yield f"{TITLES[data]} {mean:.4g} > {rows.constant(data):.4g}"
+
+
+def _difference(contrast: Contrast) -> str:
+    return f"{contrast.mean.value:+.4f} ± {contrast.mean.error:.4f}"
