@@ -106,6 +106,8 @@ def _add_equal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeats", type=_count, default=20, help="splits of each data set; else 20"
     )
+    about = "number of the first split; else 0. What is decided on some splits is proved on others"
+    parser.add_argument("--first", type=_position, default=0, help=about)
     parser.add_argument(
         "--again", action="store_true", help="remove the rows of these data and methods first"
     )
@@ -162,12 +164,20 @@ def _names(text: str) -> list[str]:
 
 
 def _count(text: str) -> int:
+    return _whole_number(text, 1)
+
+
+def _position(text: str) -> int:
+    return _whole_number(text, 0)
+
+
+def _whole_number(text: str, least: int) -> int:
     try:
         value = int(text)
     except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1; got {text}")
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}; got {text}")
     return value
 
 

@@ -105,6 +105,7 @@ def _run_equal(options: Namespace) -> None:
         data=data,
         methods=methods,
         repeats=options.repeats,
+        first=options.first,
         protocol=EqualSettings(),
         data_dir=options.data_dir,
         experiment=EQUAL,

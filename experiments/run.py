@@ -83,6 +83,7 @@ def make_plan(
     data: Sequence[str],
     methods: Sequence[str],
     repeats: int,
+    first: int = 0,
     protocol: Any,
     data_dir: Path | None = None,
     experiment: Experiment = PAPER,
@@ -96,7 +97,7 @@ def make_plan(
     chosen = {method.name: method for method in map(experiment.get_method, methods)}
     for name in data:
         checksum = _checksum(experiment, name, data_dir)
-        for repeat in range(repeats):
+        for repeat in range(first, first + repeats):
             for method in chosen.values():
                 settings = settings_of(checksum, method, protocol)
                 cell = Cell(name, method.name, repeat)

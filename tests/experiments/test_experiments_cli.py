@@ -230,6 +230,7 @@ def test_the_page_of_equal_comes_from_the_rows_alone(equal):
     [
         ("--data", "hart", "No data set is called 'hart'. There are: heart, cancer"),
         ("--method", "sa-fdr", "No method is called 'sa-fdr'. There are: auto, paper"),
+        ("--first", "-1", "--first: must be a whole number of at least 0; got -1"),
     ],
 )
 def test_a_wrong_name_in_equal_says_what_there_is(tmp_path, option, value, message):

@@ -57,6 +57,12 @@ def test_every_cell_gets_a_row(finished):
     assert cells == {("cancer", method, repeat) for method in METHODS for repeat in range(2)}
 
 
+def test_a_run_can_start_at_a_later_repeat(tmp_path):
+    protocol = {"methods": ["rfe"], "protocol": PROTOCOL}
+    plan = make_plan(tmp_path, data=["cancer"], repeats=2, first=3, **protocol)
+    assert [task.cell.repeat for task in plan.tasks] == [3, 4]
+
+
 def test_what_is_done_is_not_done_again(finished):
     before = contents(finished)
     plan = plan_in(finished)
