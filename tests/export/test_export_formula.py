@@ -66,7 +66,12 @@ def make_formula(table, fill=None):
     ]
     features += [Feature("level", "te'x\"t", "level", level, fill and 0.0) for level in LEVELS[:-1]]
     features.append(Feature("yes?", "yes?", "boolean", fill=fill and 1.0))
-    terms = tuple(Term(feature, float(rng.normal())) for feature in features)
+    # Half of the numbers count between limits that many rows lie beyond.
+    limits = [(-0.8, 0.7) if f.kind == "number" and i % 2 else () for i, f in enumerate(features)]
+    terms = tuple(
+        Term(feature, float(rng.normal()), *ends)
+        for feature, ends in zip(features, limits, strict=True)
+    )
     target, negative, positive = 'tar"get\n', "no'", '"""yes\n'
     return Formula(terms, 0.1, target, negative, positive, 'lo"ans; --')
 
@@ -259,6 +264,23 @@ def test_the_query_runs_in_duckdb(case):
         database.execute('CREATE TABLE "lo""ans; --" AS SELECT * FROM given')
         found = np.array([row[-2:] for row in database.execute(query).fetchall()])
     check(found, wanted)
+
+
+@pytest.mark.parametrize("fill", [None, 5.0])
+@pytest.mark.parametrize("ending", ["py", "sql", "onnx"])
+def test_a_number_beyond_the_limits_counts_as_the_nearest(ending, fill):
+    if ending == "onnx":
+        pytest.importorskip("onnx")
+    term = Term(Feature("a", "a", "number", fill=fill), 2.0, -1.0, 3.0)
+    formula = Formula((term,), 0.5, "t", "0", "1", "rows")
+    table = pa.table({"a": [-1e9, -1.0, 0.0, 2.5, 3.0, 1e300]})
+    wanted = 0.5 + 2.0 * np.array([-1.0, -1.0, 0.0, 2.5, 3.0, 3.0])
+    # It runs what it made, and compares.
+    assert export(Path(f"m.{ending}"), formula, table, wanted)
+    if fill is not None:
+        # What stands in for a gap is the fill as it is.
+        gaps = pa.table({"a": [None, np.nan, np.inf, 0.0]})
+        assert export(Path(f"m.{ending}"), formula, gaps, np.array([10.5, 10.5, 10.5, 0.5]))
 
 
 def test_a_query_on_an_unknown_value_gives_none():

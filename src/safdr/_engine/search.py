@@ -20,7 +20,7 @@ from safdr._engine.annealing.function_chains import (
 from safdr._engine.annealing.group_chains import GroupChains, all_count_the_same
 from safdr._engine.annealing.loop import AnnealingSettings, anneal
 from safdr._engine.annealing.quadratic_function import QuadraticFunction
-from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
+from safdr._engine.annealing.swap_chains import SwapChains, random_subsets, subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.batches import Noise, batch_criteria, batch_share
 from safdr._engine.constraints import AllowedSubsets
@@ -54,11 +54,14 @@ class Search:
         constraints: AllowedSubsets | None = None,
         cost: FloatArray | None = None,
         function: Evaluate | None = None,
+        also: Search | None = None,
     ) -> None:
         self.settings = settings
         self.seed = seed
         self.cost = cost
         self.function = function
+        # One by another criterion, whose candidates join those of this one.
+        self.also = also
         self.fitter = fitter
         self.noise = noise
         self.criterion: Any = criterion
@@ -75,26 +78,12 @@ class Search:
 
     def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
         """Search for the best subset of `size` features, and prove it for so many seconds."""
-        # As SeedSequence([seed, size]).spawn(3) makes them, in half the time.
-        for_start, for_batches, for_chains = (
-            np.random.SeedSequence([self.seed, size], spawn_key=(i,)) for i in range(3)
-        )
-        rng = np.random.default_rng(for_start)
-        chains = self._chains(size, rng, for_chains, n_threads)
-        start = chains.subsets
-        # One replica has no spread.
-        alone = self.settings.n_replicas == 1
-        trace = anneal(
-            chains,
-            self.settings,
-            np.random.default_rng(for_batches),
-            chains.sample(MIN_SPREAD_SAMPLE, rng) if alone else None,
-            origin=0.0 if self.function is None else None,
-        )
-        _check_finite(chains.values)
-        more, their_values = self._more_candidates(chains)
-        subsets = _stacked(chains.subsets, more)
-        values = np.concatenate([chains.values, their_values])
+        chains, start, trace = self._anneal(size, n_threads)
+        subsets, values = self._candidates(chains)
+        if self.also is not None:
+            theirs = self.also.candidates(size, n_threads=n_threads)
+            subsets = _stacked(subsets, theirs)
+            values = np.concatenate([values, self._values(theirs)])
         proof = None
         if prove is not None:
             proof = self._prove(size, subsets, values, prove, n_threads)
@@ -119,11 +108,39 @@ class Search:
             proof=proof,
         )
 
+    def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
+        """Where the replicas end, and the best that they climb to."""
+        chains, _, _ = self._anneal(size, n_threads)
+        return self._candidates(chains)[0]
+
+    def _anneal(self, size: int, n_threads: int) -> tuple[SearchChains, IntArray, Trace]:
+        """Replicas at the end of annealing, the subsets that they began with, and what happened."""
+        # As SeedSequence([seed, size]).spawn(3) makes them, in half the time.
+        for_start, for_batches, for_chains = (
+            np.random.SeedSequence([self.seed, size], spawn_key=(i,)) for i in range(3)
+        )
+        rng = np.random.default_rng(for_start)
+        chains = self._chains(size, rng, for_chains, n_threads)
+        start = chains.subsets
+        # One replica has no spread.
+        alone = self.settings.n_replicas == 1
+        trace = anneal(
+            chains,
+            self.settings,
+            np.random.default_rng(for_batches),
+            chains.sample(MIN_SPREAD_SAMPLE, rng) if alone else None,
+            origin=0.0 if self.function is None else None,
+        )
+        _check_finite(chains.values)
+        return chains, start, trace
+
     def prepare(self, size: int) -> Search:
         """Compute ahead what a search at this size shares with others, and return itself."""
         if self.function is None:
             allowed = self._constraints_for(size)
             self._complement_for(allowed, self._batches_for(allowed.max_columns(size)), size)
+        if self.also is not None:
+            self.also.prepare(size)
         return self
 
     def _chains(
@@ -195,19 +212,31 @@ class Search:
         self.constraints.check_size(size)
         return self.constraints
 
-    def _more_candidates(self, chains: SearchChains) -> tuple[IntArray, FloatArray]:
-        """Subsets that join those of the replicas, and their values.
+    def _candidates(self, chains: SearchChains) -> tuple[IntArray, FloatArray]:
+        """Subsets that may win, and their values.
 
         The replicas end where the last batches left them, which is worth something (they differ),
         but the largest value of all is rarely among them: so the best that climbing reaches. Where
         there are no more subsets than replicas, it is all of them.
         """
-        every = chains.every(self.settings.n_replicas)
-        if every is not None:
-            return every
-        climbed, values = chains.climbed()
-        best = np.argmax(values)
-        return climbed[best : best + 1], values[best : best + 1]
+        more = chains.every(self.settings.n_replicas)
+        if more is None:
+            climbed, values = chains.climbed()
+            best = [int(np.argmax(values))]
+            more = climbed[best], values[best]
+        subsets, values = more
+        return _stacked(chains.subsets, subsets), np.concatenate([chains.values, values])
+
+    def _values(self, subsets: IntArray) -> FloatArray:
+        """Criterion values of subsets, less the cost; rows may be filled up with -1."""
+        values = np.empty(len(subsets))
+        lengths = np.sum(subsets >= 0, axis=1)
+        for length in np.unique(lengths):
+            same = lengths == length
+            values[same] = subset_values(self.criterion, subsets[same, :length])
+        if self.cost is not None:
+            values -= np.append(self.cost, 0.0)[subsets].sum(axis=1)
+        return values
 
     def _prove(
         self, size: int, subsets: IntArray, values: FloatArray, seconds: float, n_threads: int

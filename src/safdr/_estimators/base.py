@@ -106,6 +106,8 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         seconds = None if plan.prove is None else as_float(plan.prove)
         result = search.run(size, n_threads=n_jobs, prove=seconds)
         self.n_features_ = size
+        self.criterion_ = data.criteria[0] if plan.criterion is None else plan.criterion
+        self.C_ = as_float(plan.C)
         self.result_ = result
         self.proof_ = result.proof
         self.ridge_ = None if search.criterion is None else search.criterion.ridge
@@ -212,7 +214,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             Loss of the linear model on each.
         """
         check_is_fitted(self)
-        plan = SearchPlan.of(self)
+        plan = SearchPlan.of_fitted(self)
         # The check of rows tells what it saw, which must not change a fitted selector.
         data = self._task.validate(SeenColumns(), X, y, sample_weight).usable(plan.class_weight)
         return measure_subsets(plan, self, data, subsets, n_jobs)

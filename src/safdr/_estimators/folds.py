@@ -26,11 +26,10 @@ NO_SUCH_METHOD = 'Choose a scoring that the estimator can serve, for example sco
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Training rows ready to be searched, and test rows."""
+    """Training rows and test rows."""
 
     number: int
     train: TrainingData
-    search: Search
     X_test: Any
     y_test: NDArray[Any]
     # What the scorer gets besides, for test and for train rows, by those names.
@@ -69,10 +68,9 @@ def make_folds(
     data: TrainingData,
     splits: list[tuple[IntArray, IntArray]],
     class_weight: Any,
-    search_of: Callable[[TrainingData], Search],
     scorer_params: dict[str, Any],
 ) -> list[Fold]:
-    """The folds, each with its search; an error names the fold."""
+    """The folds; an error names the one that can't be searched."""
     folds = []
     for number, (train, test) in enumerate(splits):
         try:
@@ -85,13 +83,13 @@ def make_folds(
             "test": _check_method_params(data.X, scorer_params, indices=test),
             "train": _check_method_params(data.X, scorer_params, indices=train),
         }
-        search = search_of(usable)
-        folds.append(Fold(number, usable, search, data.X[test], data.y[test], score_params))
+        folds.append(Fold(number, usable, data.X[test], data.y[test], score_params))
     return folds
 
 
 def score_size(
     fold: Fold,
+    search: Search,
     size: int,
     plan: SearchPlan,
     scorer: Callable[..., float],
@@ -99,8 +97,8 @@ def score_size(
 ) -> FoldScore:
     """Search one fold at one size, and score the model on what was found."""
     with cancellation.task():
-        result = fold.search.run(size)
-        model, separated = plan.final_model(fold.train, fold.search, result)
+        result = search.run(size)
+        model, separated = plan.final_model(fold.train, search, result)
 
         def score(X: Any, y: NDArray[Any], which: str) -> float:
             try:

@@ -40,6 +40,8 @@ LARGEST_COST = 1e12
 LARGEST_RIDGE = 1e6
 # A penalty this strong leaves no slope to speak of on ten million rows.
 SMALLEST_C = 1e-9
+# What is left to the data.
+AUTO = "auto"
 
 
 def is_bool(value: Any) -> bool:
@@ -250,14 +252,19 @@ PARAMETER_OBJECTS: dict[str, type[BaseEstimator]] = {
 SELECTOR_CONSTRAINTS: dict[str, Any] = {
     "annealing": [None, Annealing],
     "constraints": [None, Constraints],
-    "criterion": [None, StrOptions({"fisher", "logistic"}), HasMethods(["fit"]), callable],
+    "criterion": [
+        None,
+        StrOptions({"fisher", "logistic", "both", AUTO}),
+        HasMethods(["fit"]),
+        callable,
+    ],
     "estimator": [None, HasMethods(["fit"])],
     "pick": [StrOptions({"auto", "linear", "criterion"})],
     "feature_cost": "no_validation",
     "cost_strength": [Number(0, None, closed="left")],
     "class_weight": [None, dict, StrOptions({"balanced"})],
-    "ridge": [Number(1e-12, LARGEST_RIDGE, closed="both"), StrOptions({"auto"})],
-    "C": [Number(SMALLEST_C, None, closed="both")],
+    "ridge": [Number(1e-12, LARGEST_RIDGE, closed="both"), StrOptions({AUTO})],
+    "C": [Number(SMALLEST_C, None, closed="both"), StrOptions({AUTO})],
     "prove": [None, Number(0, None, closed="left")],
     "n_jobs": [None, WholeNumber(-MOST_JOBS, -1), WholeNumber(1, MOST_JOBS)],
     "random_state": [None, WholeNumber(0, 2**32 - 1), np.random.RandomState],
@@ -266,7 +273,7 @@ SELECTOR_CONSTRAINTS: dict[str, Any] = {
 # Of those whose target has no classes.
 REGRESSOR_CONSTRAINTS = {
     **{k: v for k, v in SELECTOR_CONSTRAINTS.items() if k != "class_weight"},
-    "criterion": [None, StrOptions({"r2"}), HasMethods(["fit"]), callable],
+    "criterion": [None, StrOptions({"r2", AUTO}), HasMethods(["fit"]), callable],
 }
 
 # The engine's settings, whatever types of numbers were given: a small NumPy int would overflow,

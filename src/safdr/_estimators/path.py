@@ -20,6 +20,7 @@ from safdr._estimators.parameters import (
     seed_from,
 )
 from safdr._estimators.plan import SearchPlan
+from safdr._estimators.styles import compare_on_default_splits
 from safdr._estimators.training_data import check_task
 from safdr._estimators.validation import SeenColumns
 from safdr._estimators.workers import Cancellation
@@ -43,7 +44,7 @@ def anneal_path(
     cost_strength: float = 1.0,
     class_weight: Any = None,
     ridge: float | str = 1e-6,
-    C: float = np.inf,
+    C: float | str = np.inf,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> list[AnnealingResult]:
@@ -119,7 +120,13 @@ def anneal_path(
     data = kind.validate(seen, X, y, sample_weight).usable(class_weight)
     allowed = plan.allowed(seen)
     wanted = _check_sizes(sizes, plan, allowed)
-    search = plan.search(data, allowed, plan.cost(seen), seed_from(random_state))
+    cost, seed = plan.cost(seen), seed_from(random_state)
+    if plan.is_open and wanted:
+        comparison = compare_on_default_splits(
+            plan, data, allowed, cost, sorted(set(wanted)), seed, n_jobs
+        )
+        plan = comparison.best
+    search = plan.search(data, allowed, cost, seed)
     if wanted:
         # Else threads that start together would each compute what all of them share.
         search.prepare(max(wanted))

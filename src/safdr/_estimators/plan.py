@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,12 +11,20 @@ import numpy as np
 from safdr._engine.annealing.cached_function import CachedFunction
 from safdr._engine.annealing.function_chains import Evaluate
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.batches import Noise
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.fits.fits import Fitter, fit_padded, padded
 from safdr._engine.proof.prover import check_provable
 from safdr._engine.search import Search
 from safdr._estimators.feature_names import FeatureSpec
-from safdr._estimators.parameters import LARGEST_COST, Annealing, Constraints, as_ridge, settings_of
+from safdr._estimators.parameters import (
+    AUTO,
+    LARGEST_COST,
+    Annealing,
+    Constraints,
+    as_ridge,
+    settings_of,
+)
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.user_criterion import (
     CrossValidatedScore,
@@ -46,7 +54,7 @@ class SearchPlan:
     cost_strength: float = 1.0
     class_weight: Any = None
     ridge: float | str = 1e-6
-    C: float = np.inf
+    C: float | str = np.inf
     prove: float | None = None
 
     @classmethod
@@ -54,6 +62,17 @@ class SearchPlan:
         """That of a selector; those of regressors have no class weights."""
         given = selector.get_params(deep=False)
         return cls(**{field.name: given.get(field.name) for field in fields(cls)})
+
+    @classmethod
+    def of_fitted(cls, selector: Any) -> Self:
+        """That of a fitted selector, which has chosen what it left open."""
+        plan = cls.of(selector)
+        return replace(plan, criterion=selector.criterion_, C=selector.C_) if plan.is_open else plan
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is left to be chosen by held-out rows before the search."""
+        return AUTO in (self.C, self.criterion if isinstance(self.criterion, str) else None)
 
     @property
     def own_criterion(self) -> Any:
@@ -161,23 +180,29 @@ class SearchPlan:
         n_jobs: int = 1,
     ) -> Search:
         """The search on usable training data."""
+        how: dict[str, Any] = {"seed": seed, "constraints": allowed, "cost": cost}
+        settings = settings_of(self.annealing)
         function = self._function(data, seed, n_jobs)
-        criterion: Any = None
-        noise = None
-        if function is None:
-            rows = self.searched(data)
-            criterion = rows.criterion(as_ridge(self.ridge), allowed.rank(cost))
-            noise = rows.noise(criterion)
-        return Search(
-            criterion,
-            settings=settings_of(self.annealing),
-            seed=seed,
-            fitter=self._fitter(data, self._of_rows(criterion), seed),
-            noise=noise,
-            constraints=allowed,
-            cost=cost,
-            function=function,
-        )
+        if function is not None:
+            fitter = self._fitter(data, None, seed)
+            return Search(None, settings=settings, fitter=fitter, function=function, **how)
+        if self.criterion == "both":
+            # Half of the replicas for each, so that it takes no longer.
+            half = settings.n_replicas // 2
+            settings = replace(settings, n_replicas=settings.n_replicas - half)
+            other = replace(settings, n_replicas=max(1, half))
+            criterion, noise = self._criterion(data.linearised(), allowed, cost)
+            how["also"] = Search(criterion, settings=other, noise=noise, **how)
+        criterion, noise = self._criterion(self.searched(data), allowed, cost)
+        fitter = self._fitter(data, self._of_rows(criterion), seed)
+        return Search(criterion, settings=settings, fitter=fitter, noise=noise, **how)
+
+    def _criterion(
+        self, rows: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None
+    ) -> tuple[Any, Noise]:
+        """What is maximised on some rows, and batches of them."""
+        criterion = rows.criterion(as_ridge(self.ridge), allowed.rank(cost))
+        return criterion, rows.noise(criterion)
 
     def searched(self, data: TrainingData) -> TrainingData:
         """The rows that replicas climb on: as they are, or with the log-loss made quadratic."""
@@ -231,6 +256,7 @@ class SearchPlan:
             best, fits = 0, fitter.fit(result.subset[None])
         size = len(result.subset)
         linear = data.linear_model(
+            result.subset,
             fits.coefficients[best, ..., :size],
             fits.intercepts[best],
             int(fits.n_iter[best]),
@@ -246,10 +272,16 @@ class SearchPlan:
                 model = seeded(self.model, search.seed)
                 yield fit_weighted(model, data.X[:, subset], data.y, data.sample_weight)
             return
+        yield from self.linear_models(data, search, subsets)
+
+    def linear_models(
+        self, data: TrainingData, search: Search, subsets: list[IntArray]
+    ) -> Iterator[Any]:
+        """The linear model on each of several subsets, whatever the final model is."""
         fitter = data.linear_fitter(
             as_ridge(self.ridge), float(self.C), self._of_rows(search.criterion)
         )
         fits = fit_padded(fitter, padded(subsets), best_only=False, n_threads=1)
         for i, subset in enumerate(subsets):
             slopes, intercepts = fits.coefficients[i, ..., : len(subset)], fits.intercepts[i]
-            yield data.linear_model(slopes, intercepts, int(fits.n_iter[i]), float(self.C))
+            yield data.linear_model(subset, slopes, intercepts, int(fits.n_iter[i]), float(self.C))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from safdr._engine.arrays import FloatArray
+from safdr._estimators.clipped_model import ClippedLogisticRegression
 
 # What people call the scorers that stand for None.
 SCORER_NAMES = {
@@ -48,6 +49,8 @@ def score_by_roc_auc(model: Any, X: Any, y: NDArray[Any]) -> float:
     a size takes in all, and keep other threads waiting meanwhile.
     """
     slopes = model.coef_[0]
+    if isinstance(model, ClippedLogisticRegression):
+        X = model.clipped(X)
     # Not by BLAS: its threads would spin beside those that search.
     scores = X @ slopes if issparse(X) else np.einsum("ij,j->i", X, slopes)
     return roc_auc(scores + model.intercept_[0], y == model.classes_[1])

@@ -27,6 +27,7 @@ from safdr._estimators.parameters import (
     seed_from,
 )
 from safdr._estimators.plan import SearchPlan
+from safdr._estimators.styles import compare_on_default_splits
 from safdr.errors import ParameterError
 
 SIZE_CONSTRAINT = {
@@ -67,8 +68,13 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         data = self._task.validate(self, X, y, sample_weight).usable(plan.class_weight)
         allowed = plan.allowed(self)
         plan.check_proof(allowed)
-        size = self._size(plan, allowed)
-        self._search(plan, data, allowed, size, seed_from(self.random_state))
+        size, seed = self._size(plan, allowed), seed_from(self.random_state)
+        if plan.is_open:
+            comparison = compare_on_default_splits(
+                plan, data, allowed, plan.cost(self), [size], seed, self.n_jobs
+            )
+            plan, self.style_results_ = comparison.best, comparison.results()
+        self._search(plan, data, allowed, size, seed)
         return self
 
     def _size(self, plan: SearchPlan, allowed: AllowedSubsets) -> int:
@@ -147,11 +153,14 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     constraints : Constraints, default=None
         Which subsets are allowed, such as ``Constraints(always_include="age")``; None allows all.
 
-    criterion : {"fisher", "logistic"}, callable or estimator, default=None
+    criterion : {"fisher", "logistic", "both", "auto"}, callable or estimator, default=None
         What the replicas maximise. None and "fisher" are the Fisher ratio. "logistic", for two
         classes, is the log-loss made quadratic near the model of all features (fitted with C = 1):
         the share of it that a subset explains. It takes one more pass over the rows, and is the
-        better guide where the classes are far from normal. A callable ``f(X_subset, y)`` returns
+        better guide where the classes are far from normal. "both" lets half of the replicas climb
+        on each, and the loss of the models choose among all of them. "auto" compares "fisher" and
+        "both" on held-out rows and takes the better one; `criterion_` says which. With more than
+        two classes that is "fisher". A callable ``f(X_subset, y)`` returns
         a number to be maximised, and takes a keyword `sample_weight` if rows have weights. An
         estimator is scored by cross-validation on the columns of each subset that is visited, as
         `CrossValidatedScore` does. Either is computed once a subset, on all rows: there are no
@@ -192,12 +201,15 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         many; `ridge_` says how much. It keeps the criterion from rewarding chance where a few
         hundred rows or fewer are to tell many features apart.
 
-    C : float, default=inf
+    C : float or "auto", default=inf
         Inverse strength of the penalty on the squared slopes of the linear model, in units of
         standardised features: as in `sklearn.linear_model.LogisticRegression` after a
         `StandardScaler`. It serves the choice among the candidates, whose loss includes it, and the
-        final model. inf is no penalty, the method as published. ``C=1`` is a mild one: predicted
-        probabilities stay finite whatever the rows, and no features separate the classes.
+        final model. inf is no penalty, the method as published. ``C=1`` is a mild one, with which
+        no features separate the classes. To a model with a penalty a value beyond all that it was
+        fitted to counts as the nearest of them, so that no single row gets an absurd probability.
+        "auto" chooses C among 0.1, 1, 10 and 100 by the loss on held-out rows: five splits, the
+        features chosen anew in each; `C_` says which.
 
     prove : float, default=None
         Seconds in which to prove, after annealing, that no subset of this size has a larger
@@ -241,6 +253,17 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
 
     result_ : AnnealingResult
         All replicas: their subsets, criterion values and losses, and how the annealing went.
+
+    criterion_ : str, callable or estimator
+        The criterion that was maximised.
+
+    C_ : float
+        The penalty that was used.
+
+    style_results_ : dict of ndarray
+        What was compared, where `criterion` or `C` is "auto": `criterion`, `C`, `n_features`, and
+        `mean_test_loss`, `std_test_loss`, `split{i}_test_loss` on held-out rows. The least mean
+        over all of a pair won.
 
     ridge_ : float or None
         The ridge, where `ridge` is "auto" as it came out; None for a `criterion` of your own.
@@ -304,7 +327,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         cost_strength: float = 1.0,
         class_weight: Any = None,
         ridge: float | str = 1e-6,
-        C: float = np.inf,
+        C: float | str = np.inf,
         prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -338,8 +361,8 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         Number of features to choose: an int is that number, a float between 0 and 1 the share of
         all features, None half of them.
 
-    criterion : callable or estimator, default=None
-        What the replicas maximise; None is R². Else as in `AnnealingSelector`.
+    criterion : {"r2", "auto"}, callable or estimator, default=None
+        What the replicas maximise; None, "r2" and "auto" are R². Else as in `AnnealingSelector`.
 
     estimator : regressor, default=None
         The model that judges the candidates by its own loss on held-out rows, and is then fitted to
@@ -366,7 +389,8 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
     estimator_ : regressor
         The model on the chosen features, in the order of `subset_`.
 
-    support_, subset_, n_features_, result_, proof_, n_features_in_, feature_names_in_
+    support_, subset_, n_features_, result_, criterion_, C_, ridge_, style_results_, proof_, \
+n_features_in_, feature_names_in_
         As in `AnnealingSelector`.
 
     See Also
@@ -400,7 +424,7 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         feature_cost: Any = None,
         cost_strength: float = 1.0,
         ridge: float | str = 1e-6,
-        C: float = np.inf,
+        C: float | str = np.inf,
         prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,

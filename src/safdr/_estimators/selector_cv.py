@@ -46,6 +46,7 @@ from safdr._estimators.plan import SearchPlan
 from safdr._estimators.progress import CallbackSupportMixin, with_callbacks
 from safdr._estimators.rules import RULES, choose_size, one_sd_threshold, own_choice
 from safdr._estimators.scoring import scorer_name
+from safdr._estimators.styles import compare_styles, n_comparisons
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.workers import Cancellation
 from safdr.errors import ParameterError
@@ -108,14 +109,26 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         seed = seed_from(self.random_state)
         sizes = self._sizes(plan, allowed)
         splits = splits_of_data(self.cv, data, seed, splitter_params)
-        progress = self._init_callback_context(max_subtasks=len(splits) * len(sizes) + 1)
+        n_tasks = n_comparisons(plan, data, len(splits), sizes) + len(splits) * len(sizes) + 1
+        progress = self._init_callback_context(max_subtasks=n_tasks)
         progress.call_on_fit_task_begin(estimator=self)
 
-        def search_of(train: TrainingData) -> Search:
+        def search_of(plan: SearchPlan, train: TrainingData) -> Search:
             return plan.search(train, allowed, cost, seed).prepare(sizes[-1])
 
-        folds = make_folds(data, splits, plan.class_weight, search_of, scorer_params)
-        scores = self._scores(plan, folds, sizes, progress)
+        def tell(task: str) -> None:
+            # Told here and not by the workers, which may be anywhere.
+            step = progress.subcontext(task_name=task)
+            step.call_on_fit_task_begin(estimator=self)
+            step.call_on_fit_task_end(estimator=self)
+
+        folds = make_folds(data, splits, plan.class_weight, scorer_params)
+        if plan.is_open:
+            how: dict[str, Any] = {"n_jobs": self.n_jobs, "tell": tell}
+            comparison = compare_styles(plan, folds, sizes, search_of, **how)
+            self.style_results_, plan = comparison.results(), comparison.best
+        searches = [search_of(plan, fold.train) for fold in folds]
+        scores = self._scores(plan, list(zip(folds, searches, strict=True)), sizes, tell)
         self.n_splits_ = len(splits)
         self.scorer_name_ = scorer_name(self.scoring or self._default_scoring())
         self.cv_results_ = cv_results(sizes, scores, data.X.shape[1])
@@ -218,7 +231,11 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         return sizes
 
     def _scores(
-        self, plan: SearchPlan, folds: list[Fold], sizes: list[int], progress: Any
+        self,
+        plan: SearchPlan,
+        folds: list[tuple[Fold, Search]],
+        sizes: list[int],
+        tell: Callable[[str], None],
     ) -> list[list[FoldScore]]:
         """Score every size on every fold, in parallel."""
         scorer = self._fold_scorer()
@@ -229,16 +246,13 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             # A fold that can't be scored is an error, and says so.
             warnings.simplefilter("ignore", UndefinedMetricWarning)
             tasks = (
-                delayed(score_size)(fold, size, plan, scorer, cancellation)
-                for fold in folds
+                delayed(score_size)(fold, search, size, plan, scorer, cancellation)
+                for fold, search in folds
                 for size in sizes
             )
             for number, score in enumerate(as_they_come(tasks, self.n_jobs, threads=own)):
                 fold, position = divmod(number, len(sizes))
-                # Told here and not by the workers, which may be anywhere.
-                step = progress.subcontext(task_name=f"fold {fold}, {sizes[position]} features")
-                step.call_on_fit_task_begin(estimator=self)
-                step.call_on_fit_task_end(estimator=self)
+                tell(f"fold {fold}, {sizes[position]} features")
                 scores[fold].append(score)
         return scores
 
@@ -293,7 +307,8 @@ class AnnealingSelectorCV(_CrossValidatedSelector, ClassSelectorBase):
     annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, \
 class_weight, ridge, C, prove
         As in `AnnealingSelector`. "balanced" weights are those of the training rows of each fold;
-        what is proven is the search on all rows.
+        what is proven is the search on all rows. What is "auto" is compared on these splits, at
+        three of the sizes, and is the same for all sizes and folds.
 
     n_jobs : int, default=None
         How many pairs of fold and size are searched at the same time, through joblib: in threads
@@ -328,8 +343,8 @@ class_weight, ridge, C, prove
     scorer_name_ : str
         What the scores are, for labels: "ROC AUC" by default.
 
-    support_, subset_, criterion_value_, loss_, cross_entropy_, estimator_, result_, proof_, \
-classes_, n_features_in_, feature_names_in_
+    support_, subset_, criterion_, C_, ridge_, style_results_, criterion_value_, loss_, \
+cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, feature_names_in_
         Of the search on all rows, as in `AnnealingSelector`.
 
     See Also
@@ -369,7 +384,7 @@ classes_, n_features_in_, feature_names_in_
         cost_strength: float = 1.0,
         class_weight: Any = None,
         ridge: float | str = 1e-6,
-        C: float = np.inf,
+        C: float | str = np.inf,
         prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -463,7 +478,7 @@ feature_names_in_
         feature_cost: Any = None,
         cost_strength: float = 1.0,
         ridge: float | str = 1e-6,
-        C: float = np.inf,
+        C: float | str = np.inf,
         prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,

@@ -274,7 +274,7 @@ class _GivenSize:
 
     @classmethod
     def of(cls, fitted: Any) -> _GivenSize:
-        plan = SearchPlan.of(fitted)
+        plan = SearchPlan.of_fitted(fitted)
         return cls(plan, plan.allowed(fitted), plan.cost(fitted), int(fitted.n_features_))
 
     def search(self, data: TrainingData, rows: IntArray, seed: int) -> tuple[IntArray, int]:
@@ -347,7 +347,7 @@ def _search(
 
 def _summary(fitted: Any, resample: str, found: list[tuple[IntArray, int]]) -> Stability:
     """Frequencies, index and stand-ins of the features, whole groups of columns each as one."""
-    plan, features = SearchPlan.of(fitted), fitted.feature_groups_
+    plan, features = SearchPlan.of_fitted(fitted), fitted.feature_groups_
     names = tuple(features.names(names_of(fitted)))
     subsets = tuple(subset for subset, _ in found)
     chosen = np.zeros((len(subsets), len(names)), dtype=bool)

@@ -73,7 +73,7 @@ def substitutes(
     params = {} if groups is None else {"groups": groups}
     splitter_params, scorer_params = selector._route(sample_weight, params)
     plan, seed, n_threads = (
-        SearchPlan.of(selector),
+        SearchPlan.of_fitted(selector),
         seed_from(selector.random_state),
         n_workers(n_jobs),
     )
@@ -86,12 +86,12 @@ def substitutes(
     search = search_of(data.usable(plan.class_weight), n_threads)
     some = list(variants(search, selector.subset_, int(n_best), n_threads))
     splits = splits_of_data(getattr(selector, "cv", None), data, seed, splitter_params)
-    folds = make_folds(data, splits, plan.class_weight, search_of, scorer_params)
+    folds = make_folds(data, splits, plan.class_weight, scorer_params)
     scorers = (selector._fold_scorer(), selector._scorer())
     columns = columns_of(
         some,
         losses_of(search, some, n_threads),
-        scores_of(plan, folds, some, scorers, n_jobs),
+        scores_of(plan, [(fold, search_of(fold.train)) for fold in folds], some, scorers, n_jobs),
         selector.feature_groups_.names(names_of(selector)),
     )
     if backend == "dict":
@@ -186,7 +186,7 @@ def losses_of(search: Search, some: list[Variant], n_threads: int) -> FloatArray
 
 def scores_of(
     plan: SearchPlan,
-    folds: list[Fold],
+    folds: list[tuple[Fold, Search]],
     some: list[Variant],
     scorers: tuple[Callable[..., float], Callable[..., float]],
     n_jobs: Any,
@@ -196,7 +196,8 @@ def scores_of(
     subsets = [each.columns for each in some]
     with Cancellation() as cancellation:
         tasks = (
-            delayed(_fold_scores)(plan, fold, subsets, scorers, cancellation) for fold in folds
+            delayed(_fold_scores)(plan, fold, search, subsets, scorers, cancellation)
+            for fold, search in folds
         )
         return np.array(list(as_they_come(tasks, n_jobs, threads=own)))
 
@@ -204,6 +205,7 @@ def scores_of(
 def _fold_scores(
     plan: SearchPlan,
     fold: Fold,
+    search: Search,
     subsets: list[IntArray],
     scorers: tuple[Callable[..., float], Callable[..., float]],
     cancellation: Cancellation,
@@ -212,7 +214,7 @@ def _fold_scores(
     of_models, of_any = scorers
     params = fold.score_params["test"]
     with cancellation.task():
-        models = plan.models(fold.train, fold.search, [some for some in subsets if len(some)])
+        models = plan.models(fold.train, search, [some for some in subsets if len(some)])
         scores = []
         for subset in subsets:
             look_up()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Number
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.linear_model import Ridge as RidgeRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -32,7 +34,8 @@ from safdr._engine.fits.working_response import working_response
 from safdr._engine.moments import joint_moments, within_moments
 from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._estimators.class_weights import check_weights_of_classes, weighted_rows
-from safdr._estimators.parameters import as_float
+from safdr._estimators.clipped_model import ClippedLogisticRegression
+from safdr._estimators.parameters import AUTO, as_float
 from safdr._estimators.validation import (
     ALL_ZERO,
     LARGEST,
@@ -125,17 +128,39 @@ class TrainingData:
         """`fitter`, made once: final models of all sizes share it. No criterion: one is made."""
         if not self._fitters:
             self._fitters.append(self.fitter(criterion or self.criterion(ridge), C))
-        return self._fitters[0]
+        # Other penalties work on the same columns.
+        fitter: Any = copy(self._fitters[0])
+        fitter.penalty = self._penalty(C)
+        return fitter
 
     @cached_property
     def _fitters(self) -> list[Fitter]:
         return []
 
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """What criterion="auto" chooses from."""
+        raise NotImplementedError
+
+    def held_out_loss(self, model: Any, X: Any, y: NDArray[Any]) -> float:
+        """Loss of a model on rows that it has not seen."""
+        raise NotImplementedError
+
     def linear_model(
-        self, coefficients: FloatArray, intercepts: FloatArray, n_iter: int, C: float
+        self,
+        subset: IntArray,
+        coefficients: FloatArray,
+        intercepts: FloatArray,
+        n_iter: int,
+        C: float,
     ) -> Any:
         """The winning fit as scikit-learn's own model, which every tool around it can read."""
         raise NotImplementedError
+
+    @cached_property
+    def _extremes(self) -> tuple[FloatArray, FloatArray]:
+        """Smallest and largest value of each column."""
+        return extremes(self.X)
 
     @cached_property
     def _relative_weight(self) -> FloatArray | None:
@@ -164,7 +189,7 @@ class ClassData(TrainingData):
 
     model_word, wrong_model_word = "classifier", "regressor"
     target_word = "labels"
-    criteria = ("fisher", "logistic")
+    criteria = ("fisher", "logistic", "both", AUTO)
     fold_hint = (
         "Use a cv that keeps all classes in every fold, such as StratifiedKFold, or fewer splits."
     )
@@ -248,11 +273,29 @@ class ClassData(TrainingData):
         kind = LogisticFitter if len(self.classes) == 2 else MultinomialFitter
         return kind(self.X, self.codes, self._relative_weight, criterion, self._penalty(C))
 
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """With more than two classes there is but one."""
+        return ("fisher", "both") if len(self.classes) == 2 else ("fisher",)
+
+    def held_out_loss(self, model: Any, X: Any, y: NDArray[Any]) -> float:
+        """Cross-entropy."""
+        return float(log_loss(y, model.predict_proba(X), labels=self.classes))
+
     def linear_model(
-        self, coefficients: FloatArray, intercepts: FloatArray, n_iter: int, C: float
+        self,
+        subset: IntArray,
+        coefficients: FloatArray,
+        intercepts: FloatArray,
+        n_iter: int,
+        C: float,
     ) -> LogisticRegression:
-        """A logistic regression."""
+        """A logistic regression; a penalised one does not extrapolate."""
         model = LogisticRegression(C=C)
+        if np.isfinite(C):
+            model = ClippedLogisticRegression(C=C)
+            low, high = self._extremes
+            model.data_min_, model.data_max_ = low[subset], high[subset]
         model.classes_ = self.classes
         model.coef_ = np.atleast_2d(coefficients)
         model.intercept_ = np.atleast_1d(intercepts)
@@ -267,7 +310,7 @@ class MeasuredData(TrainingData):
 
     model_word, wrong_model_word = "regressor", "classifier"
     target_word = "measured outputs"
-    criteria = ("r2",)
+    criteria = ("r2", AUTO)
     fold_hint = "Use a cv with fewer splits, or one that shuffles the rows."
     is_wrong_model = staticmethod(is_classifier)
 
@@ -329,8 +372,23 @@ class MeasuredData(TrainingData):
         """Least-squares models."""
         return LeastSquaresFitter(criterion, self._penalty(C))
 
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """There is but one."""
+        return ("r2",)
+
+    def held_out_loss(self, model: Any, X: Any, y: NDArray[Any]) -> float:
+        """Squared error, of each output in units of its variance."""
+        errors = (np.asarray(model.predict(X)) - y).reshape(len(y), -1)
+        return float(np.mean(errors**2 / self._outputs.var(axis=0)))
+
     def linear_model(
-        self, coefficients: FloatArray, intercepts: FloatArray, n_iter: int, C: float
+        self,
+        subset: IntArray,
+        coefficients: FloatArray,
+        intercepts: FloatArray,
+        n_iter: int,
+        C: float,
     ) -> LinearRegression | RidgeRegression:
         """A linear regression, or a ridge regression."""
         model = RidgeRegression(alpha=1.0 / C) if np.isfinite(C) else LinearRegression()

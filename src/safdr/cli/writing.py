@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from safdr._atomic import write_all_atomically
 from safdr.cli.options import ResultOptions
@@ -49,8 +50,10 @@ def _export(
     features = prepared.recipe.features
     formula = Formula(
         terms=tuple(
-            Term(features[j], float(coefficient))
-            for j, coefficient in zip(estimator.subset_, model.coef_[0], strict=True)
+            Term(features[j], float(coefficient), *limits)
+            for j, coefficient, limits in zip(
+                estimator.subset_, model.coef_[0], _limits(model), strict=True
+            )
         ),
         intercept=float(model.intercept_[0]),
         target=prepared.target.name,
@@ -61,6 +64,13 @@ def _export(
     return export(
         path, formula, prepared.train.table, estimator.decision_function(prepared.train.X)
     )
+
+
+def _limits(model: Any) -> list[tuple[float, float]]:
+    """Between what the values of each feature count."""
+    if not hasattr(model, "data_min_"):
+        return [(-inf, inf)] * len(model.coef_[0])
+    return [*zip(model.data_min_.tolist(), model.data_max_.tolist(), strict=True)]
 
 
 def to_json(report: SelectionReport) -> str:

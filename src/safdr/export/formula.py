@@ -17,10 +17,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Term:
-    """A feature and its coefficient."""
+    """A feature, its coefficient, and between what its values count."""
 
     feature: Feature
     coefficient: float
+    low: float = -np.inf
+    high: float = np.inf
+
+    @property
+    def is_clipped(self) -> bool:
+        """Whether a value can lie beyond; a level is 0 or 1, and both were seen."""
+        return self.feature.kind == "number" and bool(np.isfinite([self.low, self.high]).all())
+
+    def values(self, table: pa.Table) -> FloatArray:
+        """What the coefficient is multiplied with, of each row of a table."""
+        return np.clip(self.feature.values(table), self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -60,14 +71,14 @@ class Formula:
         """The log-odds of each row of a table."""
         total = np.full(table.num_rows, self.intercept)
         for term in self.terms:
-            total += term.coefficient * term.feature.values(table)
+            total += term.coefficient * term.values(table)
         return total
 
     def magnitude(self, table: pa.Table) -> FloatArray:
         """The sum of the sizes of all terms of each row, which says how far its sum is rounded."""
         total = np.full(table.num_rows, abs(self.intercept))
         for term in self.terms:
-            total += np.abs(term.coefficient * term.feature.values(table))
+            total += np.abs(term.coefficient * term.values(table))
         return total
 
     def probability(self, table: pa.Table) -> FloatArray:

@@ -154,7 +154,11 @@ class _Graph:
         largest = self._constant(np.array([[sys.float_info.max]]))
         known = self._node("LessOrEqual", [size, largest])
         filling = self._constant(np.array([[np.nan if feature.fill is None else feature.fill]]))
-        return self._node("Where", [known, feature.column, filling])
+        value = feature.column
+        if term.is_clipped:
+            ends = [self._constant(np.array(end)) for end in (term.low, term.high)]
+            value = self._node("Clip", [value, *ends])
+        return self._node("Where", [known, value, filling])
 
     def _constant(self, values: Any) -> str:
         name = self._name()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from safdr.export.formula import Formula
+from safdr.export.formula import Formula, Term
 from safdr.table.recipe import Feature, FloatArray
 from safdr.table.text import MISSING_TEXTS
 
@@ -42,8 +42,9 @@ import sys
 TARGET = {target}
 CLASSES = ({negative}, {positive})  # the probability is that of the second
 INTERCEPT = {intercept}
-# Column, coefficient, level of a text column (None: the number itself; True: 1 for true), and what
-# the feature is where the value is missing (None: it must be there).
+# Column, coefficient, level of a text column (None: the number itself; True: 1 for true), what the
+# feature is where the value is missing (None: it must be there), and the least and the largest that
+# the model was fitted to: what lies beyond counts as that.
 TERMS = [
 {terms}
 ]
@@ -56,7 +57,7 @@ TRUTHS = {{"true": 1, "True": 1, "TRUE": 1, "false": 0, "False": 0, "FALSE": 0}}
 
 def log_odds(row):
     """Log-odds of CLASSES[1] for a row, a mapping from column to value."""
-    terms = [c * _feature(row, column, level, fill) for column, c, level, fill in TERMS]
+    terms = [c * _feature(row, column, *rest) for column, c, *rest in TERMS]
     try:
         return math.fsum([INTERCEPT, *terms])
     except (OverflowError, ValueError):  # beyond the largest number
@@ -72,7 +73,7 @@ def _logistic(z):
     return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
 
 
-def _feature(row, column, level, fill):
+def _feature(row, column, level, fill, ends):
     value = _value(row, column)
     if isinstance(value, str) and level is True:
         value = TRUTHS.get(value, value)
@@ -84,7 +85,7 @@ def _feature(row, column, level, fill):
         return fill
     if level is True and value not in (0, 1):
         raise ValueError(f"{{column!r}} must be true or false; got {{row[column]!r}}")
-    return value
+    return value if ends is None else min(max(value, ends[0]), ends[1])
 
 
 def _value(row, column):
@@ -192,7 +193,7 @@ def _rows(text, delimiter, n_columns):
 
 
 def _has_decimal_commas(names, rows):
-    places = [names.index(column) for column, _, level, _ in TERMS if not isinstance(level, str)]
+    places = [names.index(column) for column, _, level, *_ in TERMS if not isinstance(level, str)]
     values = [row[place] for row in rows for place in places]
     return any("," in value for value in values) and not any("." in value for value in values)
 
@@ -201,7 +202,7 @@ def _mapping(names, row, mark):
     """The columns of TERMS: values that say "missing" are None, decimal commas are points."""
     found = dict(zip(names, row))
     mapping = {{}}
-    for column, _, level, _ in TERMS:
+    for column, _, level, *_ in TERMS:
         value = None if found[column] in MISSING else found[column]
         is_number = value is not None and not isinstance(level, str)
         mapping[column] = value.replace(mark, ".") if is_number else value
@@ -241,7 +242,7 @@ def to_python(formula: Formula, module: str = "model") -> str:
     """Write the formula down as a Python file."""
     terms = [
         f"    ({term.feature.column!a}, {term.coefficient!r}, {_level(term.feature)}, "
-        f"{term.feature.fill!r}),"
+        f"{term.feature.fill!r}, {_ends(term)}),"
         for term in formula.terms
     ]
     return TEMPLATE.format(
@@ -258,6 +259,11 @@ def to_python(formula: Formula, module: str = "model") -> str:
 def _level(feature: Feature) -> str:
     """What the value is compared with, as code."""
     return "True" if feature.kind == "boolean" else ascii(feature.level)
+
+
+def _ends(term: Term) -> str:
+    """The least and the largest value that count, as code."""
+    return repr((term.low, term.high)) if term.is_clipped else "None"
 
 
 def _missing_lines() -> str:

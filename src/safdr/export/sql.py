@@ -12,7 +12,7 @@ import numpy as np
 
 from safdr.export.errors import ExportError
 from safdr.export.formula import Formula, Term, unused_name, whole_text
-from safdr.table.recipe import Feature, FloatArray
+from safdr.table.recipe import FloatArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,11 +31,12 @@ ESCAPED_QUOTE = re.compile(r'(?<!\\)(\\\\)*\\("|\Z)')
 BACKSLASH = "SUBSTR('\\\\', 1, 1)"
 # One that the text does not have stands for a backslash in it.
 STAND_INS = "/|~#^" + "".join(map(chr, range(0xE000, 0xF8FF)))
+ABOUT_ENDS = "-- A number beyond all that the model was fitted to counts as the nearest of them.\n"
 ABOUT_TEXT = "-- Text that the model never saw counts as the commonest value.\n"
 TEMPLATE = """\
 -- Log-odds and probability that {target} is {positive} and not {negative}.
 -- Query: all columns of {name} plus {added}; change the table name in FROM.
-{about_text}SELECT
+{about_ends}{about_text}SELECT
   scored.*,
   CASE
     WHEN scored.{log_odds} BETWEEN -{limit} AND {limit}
@@ -67,6 +68,7 @@ def to_sql(formula: Formula, columns: set[str]) -> str:
         target=json.dumps(formula.target),
         name=json.dumps(formula.table),
         added=" and ".join(added),
+        about_ends=ABOUT_ENDS if any(term.is_clipped for term in formula.terms) else "",
         about_text=ABOUT_TEXT if has_text else "",
         log_odds=_identifier(added[0]),
         probability=_identifier(added[1]),
@@ -108,19 +110,26 @@ def _affinity(table: pa.Table, column: str) -> str:
 
 
 def _term(term: Term) -> str:
-    return f"{_number(term.coefficient)} * {_value(term.feature)}"
+    return f"{_number(term.coefficient)} * {_value(term)}"
 
 
-def _value(feature: Feature) -> str:
+def _value(term: Term) -> str:
     """The feature of a row; unknown where the column is, unless there is something to fill in."""
+    feature = term.feature
     # Without the table SQLite takes the name of a column that is not there for a text.
     column = f"rows_to_score.{_identifier(feature.column)}"
     if feature.kind == "number":
         number = f"CAST({column} AS DOUBLE PRECISION)"
-        if feature.fill is None:
+        if feature.fill is None and not term.is_clipped:
             return number
+        missing = "NULL" if feature.fill is None else _number(feature.fill)
+        if not term.is_clipped:
+            return f"CASE WHEN ABS({number}) <= {LARGEST} THEN {number} ELSE {missing} END"
+        low, high = _number(term.low), _number(term.high)
         return (
-            f"CASE WHEN ABS({number}) <= {LARGEST} THEN {number} ELSE {_number(feature.fill)} END"
+            f"CASE WHEN {number} BETWEEN {low} AND {high} THEN {number}"
+            f" WHEN {number} BETWEEN -{LARGEST} AND {low} THEN {low}"
+            f" WHEN {number} BETWEEN {high} AND {LARGEST} THEN {high} ELSE {missing} END"
         )
     unknown = "NULL" if feature.fill is None else _number(feature.fill)
     test = column if feature.level is None else f"{column} = {_string(feature.level)}"

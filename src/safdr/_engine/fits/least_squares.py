@@ -28,7 +28,7 @@ class LeastSquaresFitter:
     loss_name = "squared_error"
 
     def __init__(self, criterion: R2Criterion, penalty: float = 0.0) -> None:
-        self._penalty = penalty
+        self.penalty = penalty
         self._moments = criterion.marginals
         self._covariances = criterion.covariances
 
@@ -65,7 +65,7 @@ class LeastSquaresFitter:
         target = self._moments.cross[subsets] / scale[:, :, None]
         variances, directions = np.linalg.eigh(correlation)
         solid = variances > SMALLEST_VARIANCE * subsets.shape[1]
-        inverse = np.where(solid, 1.0 / np.where(solid, variances + self._penalty, 1.0), 0.0)
+        inverse = np.where(solid, 1.0 / np.where(solid, variances + self.penalty, 1.0), 0.0)
         along = directions.transpose(0, 2, 1) @ target
         slopes = directions @ (inverse[:, :, None] * along)
         return slopes / scale[:, :, None], np.sum(inverse[:, :, None] * along**2, axis=1)

@@ -64,7 +64,7 @@ class LogisticFitter:
         criterion: FisherCriterion,
         penalty: float = 0.0,
     ) -> None:
-        self._penalty = penalty
+        self.penalty = penalty
         self._y = (codes == 1).astype(np.float64)
         self._weight = sample_weight
         self._rows = Standardiser(X, criterion.marginals)
@@ -155,7 +155,7 @@ class LogisticFitter:
             self._weight,
             columns.astype(np.int32),
             coefficients,
-            self._penalty,
+            self.penalty,
         )
         return LocalModel(coefficients, gradient, hessian, places)
 
@@ -165,7 +165,7 @@ class LogisticFitter:
         # The mean of the two covariances, in units of the scale.
         scale = self._rows.scale[subsets]
         pooled = self._covariances(subsets) / (2.0 * scale[:, :, None] * scale[:, None, :])
-        pooled[:, np.arange(size), np.arange(size)] += 1e-8 + self._penalty
+        pooled[:, np.arange(size), np.arange(size)] += 1e-8 + self.penalty
         negative, positive = self._rows.class_means[0][subsets], self._rows.class_means[1][subsets]
         slopes = np.linalg.solve(pooled, (positive - negative)[..., None])[..., 0]
         intercepts = self._log_odds - 0.5 * np.sum((positive + negative) * slopes, axis=1)
@@ -199,7 +199,7 @@ class LogisticFitter:
                 model=model,
                 max_iter=MAX_ITER,
                 tol=TOL if exact else ROUGH_TOL,
-                penalty=self._penalty,
+                penalty=self.penalty,
                 exact=exact,
                 incumbent=incumbent,
                 best_only=best_only,

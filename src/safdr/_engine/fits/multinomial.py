@@ -55,7 +55,7 @@ class MultinomialFitter:
         criterion: FisherCriterion,
         penalty: float = 0.0,
     ) -> None:
-        self._penalty = penalty
+        self.penalty = penalty
         self._codes = np.ascontiguousarray(codes, dtype=np.int32)
         self._weight = sample_weight
         self._rows = Standardiser(X, criterion.marginals)
@@ -130,7 +130,7 @@ class MultinomialFitter:
                 start,
                 max_iter=MAX_ITER,
                 tol=TOL if exact else ROUGH_TOL,
-                penalty=self._penalty,
+                penalty=self.penalty,
                 exact=exact,
                 best_only=best_only,
                 n_threads=n_threads,
@@ -144,7 +144,7 @@ class MultinomialFitter:
         scale = self._rows.scale[subsets]
         pooled = self._covariances(subsets) / (n_classes * scale[:, :, None] * scale[:, None, :])
         means = self._rows.class_means.T[subsets]  # subsets, size, classes
-        slopes = np.linalg.solve(pooled + (START_RIDGE + self._penalty) * np.eye(size), means)
+        slopes = np.linalg.solve(pooled + (START_RIDGE + self.penalty) * np.eye(size), means)
         intercepts = -0.5 * np.sum(means * slopes, axis=1, keepdims=True)
         theta = CAUTION * np.concatenate([slopes, intercepts], axis=1).transpose(0, 2, 1)
         theta[:, :, -1] += np.log(np.maximum(self._class_share, LEAST_SHARE))

@@ -1,0 +1,136 @@
+"""Criterion and penalty chosen once a data set, by the loss on rows held out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.parallel import delayed
+
+from safdr._engine.arrays import FloatArray
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.search import Search
+from safdr._estimators.folds import Fold, as_they_come, make_folds, splits_of_data
+from safdr._estimators.parameters import AUTO
+from safdr._estimators.plan import SearchPlan
+from safdr._estimators.rules import deviation
+from safdr._estimators.training_data import TrainingData
+from safdr._estimators.workers import Cancellation
+
+# What C="auto" chooses from. Weaker ones differ from none in nothing but separated classes.
+PENALTIES = (0.1, 1.0, 10.0, 100.0)
+# The one that candidates are compared with until it is known: nowhere far from the best.
+MIDDLE = 1.0
+# So many sizes tell which style is better: the choice is one for all.
+N_SIZES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Styles and penalties that were compared, and their losses."""
+
+    plans: list[SearchPlan]
+    sizes: list[int]
+    # By plan, fold and size.
+    losses: FloatArray
+
+    @property
+    def best(self) -> SearchPlan:
+        """The plan of the least loss, its mean over folds and sizes; of equal ones the first."""
+        return self.plans[int(self.losses.mean(axis=(1, 2)).argmin())]
+
+    def results(self) -> dict[str, NDArray[Any]]:
+        """A row for each plan and size, in the columns of `cv_results_`."""
+        n_sizes = len(self.sizes)
+        results: dict[str, NDArray[Any]] = {
+            name: np.repeat(np.array([getattr(plan, name) for plan in self.plans], object), n_sizes)
+            for name in ("criterion", "C")
+        }
+        results["n_features"] = np.tile(self.sizes, len(self.plans))
+        by_fold = self.losses.swapaxes(0, 1).reshape(self.losses.shape[1], -1)
+        results["mean_test_loss"], results["std_test_loss"] = by_fold.mean(0), deviation(by_fold)
+        results.update({f"split{i}_test_loss": row for i, row in enumerate(by_fold)})
+        return results
+
+
+def n_comparisons(plan: SearchPlan, data: TrainingData, n_folds: int, sizes: list[int]) -> int:
+    """How many searches it takes."""
+    return len(_styles(plan, data)) * n_folds * len(_few(sizes)) if plan.is_open else 0
+
+
+def compare_styles(
+    plan: SearchPlan,
+    folds: list[Fold],
+    sizes: list[int],
+    search_of: Callable[[SearchPlan, TrainingData], Search],
+    n_jobs: Any,
+    tell: Callable[[str], None] = lambda task: None,
+) -> Comparison:
+    """Compare what a plan leaves open, on a few of the sizes."""
+    styles, few = _styles(plan, folds[0].train), _few(sizes)
+    penalties = PENALTIES if plan.C == AUTO else (float(plan.C),)
+    plans = [[replace(style, C=C) for C in penalties] for style in styles]
+    with Cancellation() as cancellation:
+        tasks = (
+            delayed(_losses)(fold, search, size, with_penalties, cancellation)
+            for style, with_penalties in zip(styles, plans, strict=True)
+            for fold in folds
+            for search in [search_of(style, fold.train)]
+            for size in few
+        )
+        losses = []
+        for some in as_they_come(tasks, n_jobs, threads=plan.own_criterion is None):
+            tell("styles")
+            losses.append(some)
+    shape = (len(styles), len(folds), len(few), len(penalties))
+    return Comparison(
+        plans=[each for some in plans for each in some],
+        sizes=few,
+        losses=np.moveaxis(np.reshape(losses, shape), 3, 1).reshape(-1, *shape[1:3]),
+    )
+
+
+def compare_on_default_splits(
+    plan: SearchPlan,
+    data: TrainingData,
+    allowed: AllowedSubsets,
+    cost: FloatArray | None,
+    sizes: list[int],
+    seed: int,
+    n_jobs: Any,
+) -> Comparison:
+    """The same where there are no folds yet."""
+    # The weights of usable rows are those of rows and classes together.
+    folds = make_folds(data, splits_of_data(None, data, seed, {}), None, {})
+
+    def search_of(style: SearchPlan, train: TrainingData) -> Search:
+        return style.search(train, allowed, cost, seed)
+
+    return compare_styles(plan, folds, sizes, search_of, n_jobs)
+
+
+def _styles(plan: SearchPlan, data: TrainingData) -> list[SearchPlan]:
+    """Plans that leave nothing open but the penalty."""
+    criteria = data.compared if plan.criterion == AUTO else [plan.criterion]
+    C = MIDDLE if plan.C == AUTO else plan.C
+    return [replace(plan, criterion=criterion, C=C) for criterion in criteria]
+
+
+def _few(sizes: list[int]) -> list[int]:
+    """Sizes that stand for all of them: the largest, and others in equal ratios."""
+    wanted = np.geomspace(sizes[0], sizes[-1], N_SIZES + 1)[1:]
+    return sorted({min(sizes, key=lambda size: abs(size - each)) for each in wanted})
+
+
+def _losses(
+    fold: Fold, search: Search, size: int, plans: list[SearchPlan], cancellation: Cancellation
+) -> list[float]:
+    """Loss on the test rows of each plan's linear model, on the subset found."""
+    with cancellation.task():
+        subset = search.run(size).subset
+        X_test = fold.X_test[:, subset]
+        models = (next(plan.linear_models(fold.train, search, [subset])) for plan in plans)
+        return [fold.train.held_out_loss(model, X_test, fold.y_test) for model in models]

@@ -1,0 +1,200 @@
+"""What is left open is chosen on held-out rows: criterion and penalty."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedShuffleSplit
+
+from safdr import (
+    Annealing,
+    AnnealingRegressorSelector,
+    AnnealingRegressorSelectorCV,
+    AnnealingSelector,
+    AnnealingSelectorCV,
+    Constraints,
+    ParameterError,
+    anneal_path,
+    evaluate_subsets,
+    stability,
+)
+
+QUICK = Annealing(n_replicas=10, max_steps=20)
+OPEN = {"criterion": "auto", "C": "auto", "ridge": "auto", "annealing": QUICK, "random_state": 0}
+
+
+@pytest.fixture
+def skewed(rng):
+    """Classes far from normal: counts of which most are zero."""
+    y = np.arange(240) % 2
+    X = rng.poisson(0.3 + 0.5 * np.outer(y, rng.random(12) < 0.5), size=(240, 12)) ** 2.0
+    return X + 1e-3 * rng.normal(size=X.shape), y
+
+
+def test_the_least_held_out_loss_wins(skewed):
+    search = AnnealingSelectorCV(max_features=9, **OPEN).fit(*skewed)
+    results = search.style_results_
+    means = {}
+    for criterion, C, loss in zip(
+        results["criterion"], results["C"], results["mean_test_loss"], strict=True
+    ):
+        means.setdefault((criterion, C), []).append(loss)
+    assert {criterion for criterion, _ in means} == {"fisher", "both"}
+    assert {len(losses) for losses in means.values()} == {3}
+    best = min(means, key=lambda pair: np.mean(means[pair]))
+    assert (search.criterion_, search.C_) == best
+    assert search.estimator_.C == search.C_
+    splits = np.array([results[f"split{i}_test_loss"] for i in range(search.n_splits_)])
+    assert results["mean_test_loss"] == pytest.approx(splits.mean(axis=0))
+
+
+def test_held_out_losses_are_those_of_models_that_never_saw_the_rows(skewed):
+    X, y = skewed
+    how = {"annealing": QUICK, "random_state": 0, "ridge": "auto"}
+    selector = AnnealingSelector(3, C="auto", **how).fit(X, y)
+    seed = np.random.RandomState(0).randint(np.iinfo(np.int32).max)
+    splitter = StratifiedShuffleSplit(5, test_size=0.25, random_state=seed)
+    expected = []
+    for train, test in splitter.split(X, y):
+        # The features are chosen with C = 1, whatever C comes out.
+        fitted = AnnealingSelector(3, C=1.0, **how).fit(X[train], y[train])
+        fits = evaluate_subsets(X[train], y[train], [fitted.subset_], C=10.0).fits
+        fitted.estimator_.coef_, fitted.estimator_.intercept_ = fits.coefficients, fits.intercepts
+        expected.append(log_loss(y[test], fitted.predict_proba(X[test])))
+    row = int(np.flatnonzero(selector.style_results_["C"] == 10.0)[0])
+    found = [selector.style_results_[f"split{i}_test_loss"][row] for i in range(5)]
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_what_was_chosen_is_what_is_fitted(skewed):
+    X, y = skewed
+    search = AnnealingSelectorCV(max_features=6, **OPEN).fit(X, y)
+    told = {**OPEN, "criterion": search.criterion_, "C": search.C_}
+    again = AnnealingSelectorCV(max_features=6, **told).fit(X, y)
+    assert again.n_features_ == search.n_features_
+    assert again.subset_.tolist() == search.subset_.tolist()
+    assert again.loss_ == pytest.approx(search.loss_, rel=1e-9)
+    assert not hasattr(again, "style_results_")
+    path = anneal_path(X, y, [search.n_features_], **told)
+    assert path[0].subset.tolist() == search.subset_.tolist()
+
+
+def test_an_answer_does_not_depend_on_the_number_of_threads(skewed):
+    one, two = (
+        AnnealingSelectorCV(max_features=5, n_jobs=n_jobs, **OPEN).fit(*skewed) for n_jobs in (1, 2)
+    )
+    for name, values in one.style_results_.items():
+        assert values.tolist() == two.style_results_[name].tolist()
+    assert one.subset_.tolist() == two.subset_.tolist()
+
+
+def test_readers_of_a_fitted_selector_know_what_was_chosen(skewed):
+    X, y = skewed
+    search = AnnealingSelectorCV(max_features=4, **OPEN).fit(X, y)
+    told = AnnealingSelector(
+        search.n_features_, **{**OPEN, "criterion": search.criterion_, "C": search.C_}
+    ).fit(X, y)
+    mine, theirs = (s.measure_subsets(X, y, [s.subset_]) for s in (search, told))
+    assert mine[0] == pytest.approx(theirs[0])
+    assert mine[1] == pytest.approx(theirs[1])
+    # By the criterion that stands-in are ranked by; the splits are the same.
+    frames = [s.substitutes(X, y, n_best=1, backend="dict") for s in (search, told)]
+    assert frames[0]["replacement"] == frames[1]["replacement"]
+    assert stability(search, X, y, n_resamples=4, random_state=0).frequencies.max() <= 1
+
+
+@pytest.mark.parametrize("selector", [AnnealingSelector, AnnealingSelectorCV])
+def test_more_classes_have_one_criterion_but_several_penalties(rng, selector):
+    y = np.arange(150) % 3
+    X = rng.normal(size=(150, 6)) + np.outer(y, [1, 0, 0.5, 0, 0, 0])
+    size = {"max_features": 3} if selector is AnnealingSelectorCV else {"n_features_to_select": 2}
+    fitted = selector(**size, **OPEN).fit(X, y)
+    assert fitted.criterion_ == "fisher"
+    assert set(fitted.style_results_["C"]) == {0.1, 1.0, 10.0, 100.0}
+
+
+@pytest.mark.parametrize("selector", [AnnealingRegressorSelector, AnnealingRegressorSelectorCV])
+def test_regression_chooses_its_penalty(rng, selector):
+    X = rng.normal(size=(60, 8))
+    y = X[:, 0] + 3 * rng.normal(size=60)
+    size = {"n_features_to_select": 5}
+    if selector is AnnealingRegressorSelectorCV:
+        size = {"min_features": 5, "max_features": 5}
+    fitted = selector(**size, **OPEN).fit(X, y)
+    assert fitted.criterion_ == "r2"
+    # Nearly all is noise, so slopes should be small.
+    assert fitted.C_ == 0.1
+    assert fitted.estimator_.alpha == 10.0
+
+
+def test_own_criteria_leave_the_penalty_open(skewed):
+    X, y = skewed
+
+    def by_means(X, y):
+        return float(np.abs(X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)).sum())
+
+    selector = AnnealingSelector(
+        2, criterion=by_means, C="auto", annealing=QUICK, random_state=0
+    ).fit(X, y)
+    assert selector.criterion_ is by_means
+    assert selector.C_ in (0.1, 1.0, 10.0, 100.0)
+
+
+# ---- Both criteria ------------------------------------------------------------------------------
+
+
+def test_both_criteria_share_the_replicas_and_their_candidates_meet(skewed):
+    X, y = skewed
+    how = {"C": 1.0, "ridge": "auto", "random_state": 0}
+    half = Annealing(n_replicas=5, max_steps=20)
+    both = AnnealingSelector(4, criterion="both", annealing=QUICK, **how).fit(X, y)
+    alone = [
+        AnnealingSelector(4, criterion=criterion, annealing=half, **how).fit(X, y)
+        for criterion in ("fisher", "logistic")
+    ]
+    assert both.loss_ == pytest.approx(min(each.loss_ for each in alone), rel=1e-9)
+    known = {tuple(subset) for each in alone for subset in each.result_.subsets}
+    assert {tuple(subset) for subset in both.result_.subsets} == known
+    values, _ = alone[0].measure_subsets(X, y, both.result_.subsets)
+    assert both.result_.criterion_values == pytest.approx(values)
+
+
+def test_both_criteria_keep_constraints_and_costs(skewed):
+    X, y = skewed
+    constraints = Constraints(groups=[[0, 1], [2, 3, 4]], always_include=[0], never_include=[7])
+    how = {"criterion": "both", "annealing": QUICK, "random_state": 0, "C": 1.0}
+    selector = AnnealingSelector(3, constraints=constraints, feature_cost={5: 100.0}, **how).fit(
+        X, y
+    )
+    for subset in selector.result_.subsets:
+        chosen = set(subset[subset >= 0])
+        assert {0, 1} <= chosen
+        assert 7 not in chosen
+        assert len(chosen & {2, 3, 4}) in (0, 3)
+    assert 5 not in selector.subset_
+    values, _ = selector.measure_subsets(X, y, [selector.subset_])
+    assert selector.criterion_value_ == pytest.approx(values[0])
+
+
+def test_one_replica_serves_both(skewed):
+    one = Annealing(n_replicas=1, max_steps=5)
+    selector = AnnealingSelector(2, criterion="both", annealing=one, random_state=0).fit(*skewed)
+    assert len(selector.subset_) == 2
+
+
+# ---- Where it can't be --------------------------------------------------------------------------
+
+
+def test_more_classes_refuse_both(rng):
+    with pytest.raises(ParameterError, match="two"):
+        AnnealingSelector(2, criterion="both").fit(rng.normal(size=(30, 4)), np.arange(30) % 3)
+
+
+def test_subsets_are_evaluated_with_a_penalty_that_is_known(skewed):
+    with pytest.raises(ParameterError, match="'C'"):
+        evaluate_subsets(*skewed, [[0, 1]], C="auto")
+
+
+def test_too_few_rows_for_splits_say_so(rng):
+    X, y = rng.normal(size=(6, 3)), np.arange(6) % 2
+    with pytest.raises(ValueError, match="at least 8 rows"):
+        AnnealingSelector(1, C="auto").fit(X, y)
