@@ -34,14 +34,14 @@ def test_the_least_held_out_loss_wins(skewed):
     search = AnnealingSelectorCV(max_features=9, **OPEN).fit(*skewed)
     results = search.style_results_
     means = {}
-    for criterion, C, loss in zip(
-        results["criterion"], results["C"], results["mean_test_loss"], strict=True
-    ):
-        means.setdefault((criterion, C), []).append(loss)
-    assert {criterion for criterion, _ in means} == {"fisher", "both"}
+    styles = zip(results["criterion"], results["ridge"], results["C"], strict=True)
+    for style, loss in zip(styles, results["mean_test_loss"], strict=True):
+        means.setdefault(style, []).append(loss)
+    assert {style[:2] for style in means} == {("fisher", "auto"), ("both", "auto"), ("both", 1e-6)}
     assert {len(losses) for losses in means.values()} == {3}
-    best = min(means, key=lambda pair: np.mean(means[pair]))
-    assert (search.criterion_, search.C_) == best
+    best = min(means, key=lambda style: np.mean(means[style]))
+    assert (search.criterion_, search.C_) == best[::2]
+    assert (search.ridge_ == 1e-6) == (best[1] == 1e-6)
     assert search.estimator_.C == search.C_
     splits = np.array([results[f"split{i}_test_loss"] for i in range(search.n_splits_)])
     assert results["mean_test_loss"] == pytest.approx(splits.mean(axis=0))
@@ -69,6 +69,8 @@ def test_what_was_chosen_is_what_is_fitted(skewed):
     X, y = skewed
     search = AnnealingSelectorCV(max_features=6, **OPEN).fit(X, y)
     told = {**OPEN, "criterion": search.criterion_, "C": search.C_}
+    if search.ridge_ == 1e-6:
+        told["ridge"] = 1e-6
     again = AnnealingSelectorCV(max_features=6, **told).fit(X, y)
     assert again.n_features_ == search.n_features_
     assert again.subset_.tolist() == search.subset_.tolist()
@@ -90,9 +92,10 @@ def test_an_answer_does_not_depend_on_the_number_of_threads(skewed):
 def test_readers_of_a_fitted_selector_know_what_was_chosen(skewed):
     X, y = skewed
     search = AnnealingSelectorCV(max_features=4, **OPEN).fit(X, y)
-    told = AnnealingSelector(
-        search.n_features_, **{**OPEN, "criterion": search.criterion_, "C": search.C_}
-    ).fit(X, y)
+    told = {**OPEN, "criterion": search.criterion_, "C": search.C_}
+    if search.ridge_ == 1e-6:
+        told["ridge"] = 1e-6
+    told = AnnealingSelector(search.n_features_, **told).fit(X, y)
     mine, theirs = (s.measure_subsets(X, y, [s.subset_]) for s in (search, told))
     assert mine[0] == pytest.approx(theirs[0])
     assert mine[1] == pytest.approx(theirs[1])

@@ -16,6 +16,7 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.fits.fits import Fitter, fit_padded, padded
 from safdr._engine.proof.prover import check_provable
 from safdr._engine.search import Search
+from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._estimators.feature_names import FeatureSpec
 from safdr._estimators.parameters import (
     AUTO,
@@ -67,7 +68,11 @@ class SearchPlan:
     def of_fitted(cls, selector: Any) -> Self:
         """That of a fitted selector, which has chosen what it left open."""
         plan = cls.of(selector)
-        return replace(plan, criterion=selector.criterion_, C=selector.C_) if plan.is_open else plan
+        if not plan.is_open:
+            return plan
+        # What was chosen may be to do without shrinkage.
+        ridge = plan.ridge if selector.ridge_ != SMALLEST_AUTO else SMALLEST_AUTO
+        return replace(plan, criterion=selector.criterion_, C=selector.C_, ridge=ridge)
 
     @property
     def is_open(self) -> bool:
