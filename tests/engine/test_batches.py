@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from safdr._engine.batches import (
+from safdr._engine.criterion import (
     BATCH_BYTES,
     MIN_CLASS_ROWS,
     ROWS_PER_FEATURE,

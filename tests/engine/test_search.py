@@ -181,7 +181,7 @@ def test_batches_of_all_rows_are_no_noise(two_classes, n_batches, fraction, nois
 
 
 def test_the_number_of_batches_falls_where_they_would_not_fit(two_classes, monkeypatch):
-    monkeypatch.setattr("safdr._engine.batches.BATCH_BYTES", 3 * 8 * 12**2)
+    monkeypatch.setattr("safdr._engine.criterion.BATCH_BYTES", 3 * 8 * 12**2)
     search = class_search(*two_classes, settings=AnnealingSettings(), seed=0).prepare(3)
     assert search._batches is not None
     assert len(search._batches[1][0]) == 3

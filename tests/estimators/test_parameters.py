@@ -1,6 +1,7 @@
 """Odd values of parameters: each works as the plain Python value does, or is named in an error."""
 
 import re
+from dataclasses import asdict
 from decimal import Decimal
 from fractions import Fraction
 
@@ -24,6 +25,7 @@ from safdr import (
     anneal_path,
     evaluate_subsets,
 )
+from safdr._engine.annealing.loop import AnnealingSettings
 
 
 def shown(value):
@@ -420,6 +422,10 @@ def test_a_grid_search_names_their_parameters(two_classes):
     search = GridSearchCV(selector, grid, cv=2).fit(*two_classes)
     assert search.best_estimator_.result_.n_replicas in grid["annealing__n_replicas"]
     assert selector.annealing is selector.constraints is None
+
+
+def test_the_engine_has_the_same_defaults():
+    assert Annealing().get_params() == asdict(AnnealingSettings())
 
 
 def test_no_object_is_the_default_one(two_classes):

@@ -4,7 +4,7 @@ import pytest
 
 from fitting import nested
 from safdr import Annealing, AnnealingResult, AnnealingSelector, anneal_path
-from safdr._engine.batches import batch_criteria
+from safdr._engine.criterion import batch_criteria
 from safdr._engine.search import Search
 
 QUICK = {"annealing": Annealing(n_replicas=12, max_steps=15)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -22,10 +23,15 @@ from safdr._engine.annealing.loop import AnnealingSettings, anneal
 from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.annealing.swap_chains import SwapChains, random_subsets, subset_values
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.batches import Noise, batch_criteria, batch_share
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.criterion import Criterion, CriterionStack
-from safdr._engine.fits.fits import Fits, Fitter, fit_padded
+from safdr._engine.criterion import (
+    Criterion,
+    CriterionStack,
+    Noise,
+    batch_criteria,
+    batch_share,
+)
+from safdr._engine.fits.fits import Fits, Fitter, joined
 from safdr._engine.proof.prover import SAME, Prover
 from safdr.result import AnnealingResult, Proof, Trace
 
@@ -91,6 +97,9 @@ class Search:
                 subsets = _stacked(subsets, proof.subset[None])
                 values = np.append(values, proof.value)
         fits = self._fits(subsets, values, n_threads)
+        penalties = np.zeros(len(values))
+        if self.cost is not None and self.fitter is not None:
+            penalties = self._penalties(subsets, values, fits.losses, trace)
         return AnnealingResult(
             subsets=subsets,
             criterion_values=values,
@@ -101,7 +110,7 @@ class Search:
             coefficients=fits.coefficients,
             intercepts=fits.intercepts,
             n_iter=fits.n_iter,
-            penalties=self._penalties(subsets, values, fits.losses, trace),
+            penalties=penalties,
             start_subsets=start,
             trace=trace,
             drift=chains.drift,
@@ -267,8 +276,8 @@ class Search:
         against that without features, over what its criterion value is above that of no features
         (0, or where a criterion of one's own started).
         """
-        if self.cost is None or self.fitter is None:
-            return np.zeros(len(losses))
+        assert self.cost is not None
+        assert self.fitter is not None
         cost = np.append(self.cost, 0.0)[subsets].sum(axis=1)
         best = int(np.argmin(losses))
         gained = max(0.0, self.fitter.baseline() - float(losses[best]))
@@ -344,3 +353,34 @@ def _stacked(first: IntArray, second: IntArray) -> IntArray:
             for rows in (first, second)
         ]
     )
+
+
+def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads: int) -> Fits:
+    """Fit a model to each subset, where rows may be filled up with -1."""
+    lengths, longest = np.sum(subsets >= 0, axis=1), subsets.shape[1]
+    if lengths.min() == longest:
+        return fitter.fit(subsets, best_only=best_only, n_threads=n_threads)
+    rows, parts = [], []
+    for length in np.unique(lengths):
+        rows.append(np.flatnonzero(lengths == length))
+        some = subsets[rows[-1], :length]
+        fits = fitter.fit(some, best_only=best_only, n_threads=n_threads)
+        parts.append(_padded(fits, longest))
+    return joined(parts).take(np.argsort(np.concatenate(rows)))
+
+
+def padded(subsets: Sequence[IntArray]) -> IntArray:
+    """Subsets as rows, filled up with -1 to the same length."""
+    rows = np.full((len(subsets), max(map(len, subsets))), -1, dtype=np.int64)
+    for row, subset in zip(rows, subsets, strict=True):
+        row[: len(subset)] = subset
+    return rows
+
+
+def _padded(fits: Fits, longest: int) -> Fits:
+    """Coefficients filled up with zeros."""
+    if fits.coefficients is None:
+        return fits
+    slopes = fits.coefficients
+    width = [(0, 0)] * (slopes.ndim - 1) + [(0, longest - slopes.shape[-1])]
+    return fits._replace(coefficients=np.pad(slopes, width))

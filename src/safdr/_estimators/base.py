@@ -22,13 +22,12 @@ from safdr._estimators.parameters import (
     Constraints,
     as_float,
     check_values,
-    n_workers,
 )
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.scoring import score_by_roc_auc
 from safdr._estimators.substitutes import substitutes
 from safdr._estimators.training_data import ClassData, MeasuredData, TrainingData
-from safdr._estimators.validation import SeenColumns, warn_if_separated
+from safdr._estimators.validation import SeenColumns, warn_separated
 from safdr.result import FeatureGroups
 
 
@@ -98,10 +97,15 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     # ---- What a fit leaves behind -----------------------------------------------------------
 
     def _search(
-        self, plan: SearchPlan, data: TrainingData, allowed: AllowedSubsets, size: int, seed: int
+        self,
+        plan: SearchPlan,
+        data: TrainingData,
+        allowed: AllowedSubsets,
+        size: int,
+        seed: int,
+        n_jobs: int,
     ) -> None:
         """Search usable rows at the chosen size, and fit the final model to what was found."""
-        n_jobs = n_workers(self.n_jobs)
         search = plan.search(data, allowed, plan.cost(self), seed, n_jobs)
         seconds = None if plan.prove is None else as_float(plan.prove)
         result = search.run(size, n_threads=n_jobs, prove=seconds)
@@ -120,7 +124,8 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if result.loss_name == "cross_entropy":
             self.cross_entropy_ = result.loss
         self.estimator_, separated = plan.final_model(data, search, result)
-        warn_if_separated(separated and plan.model is None, len(self.subset_))
+        if separated and plan.model is None:
+            warn_separated(len(self.subset_))
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

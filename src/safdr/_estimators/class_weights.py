@@ -41,11 +41,9 @@ def weighted_rows(class_weight: Any, data: LabelledRows) -> FloatArray:
     return by_class if data.sample_weight is None else _product(by_class, data.sample_weight)
 
 
-def check_weights_of_classes(data: LabelledRows) -> None:
+def check_weights_of_classes(data: LabelledRows, weight: FloatArray) -> None:
     """Refuse weights that leave rows or a class too little to be seen beside the others."""
-    if data.sample_weight is None:
-        return
-    check_ratio_of_weights(data.sample_weight, "sample_weight times class_weight")
+    check_ratio_of_weights(weight, "sample_weight times class_weight")
     share = _weight_by_class(data)
     share /= share.sum()
     least = LEAST_SHARE_OF_TWO if len(share) == 2 else LEAST_SHARE_OF_MORE

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from safdr._engine.annealing.swap_chains import subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import Ridge
-from safdr._estimators.parameters import SELECTOR_CONSTRAINTS, as_ridge, check_values, n_workers
+from safdr._estimators.parameters import SELECTOR_CONSTRAINTS, check_values, n_workers
 from safdr._estimators.training_data import TrainingData, check_task
 from safdr._estimators.validation import SeenColumns
 
@@ -118,7 +118,7 @@ def evaluate_subsets(
     check_values("evaluate_subsets", {"C": C}, {"C": SELECTOR_CONSTRAINTS["C"][:1]})
     data = kind.validate(SeenColumns(), X, y, sample_weight).usable()
     wanted = check_subsets(subsets, data.X.shape[1])
-    return evaluate(data, wanted, as_ridge(ridge), float(C), n_jobs)
+    return evaluate(data, wanted, ridge, float(C), n_jobs)
 
 
 def evaluate(

@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._estimators.evaluate import check_subsets, evaluate
-from safdr._estimators.parameters import as_ridge
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.training_data import TrainingData
 from safdr.result import FeatureGroups
@@ -55,7 +54,7 @@ def measure_subsets(
     for length in np.unique(lengths):
         same = np.flatnonzero(lengths == length).tolist()
         some = check_subsets(np.array([subsets[i] for i in same]), data.X.shape[1])
-        measured = evaluate(data, some, as_ridge(plan.ridge), float(plan.C), n_jobs, searched)
+        measured = evaluate(data, some, plan.ridge, float(plan.C), n_jobs, searched)
         values[same], losses[same] = measured.criterion_values, measured.losses
     cost = plan.cost(seen)
     if cost is not None:

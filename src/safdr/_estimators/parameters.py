@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -19,8 +18,6 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-from safdr._engine.annealing.loop import AnnealingSettings
-from safdr._engine.criterion import Ridge
 from safdr.errors import ParameterError
 
 # Bounds against slips of the pen (a seed in the place of a number): what lies beyond takes days or
@@ -276,21 +273,6 @@ REGRESSOR_CONSTRAINTS = {
     "criterion": [None, StrOptions({"r2", AUTO}), HasMethods(["fit"]), callable],
 }
 
-# The engine's settings, whatever types of numbers were given: a small NumPy int would overflow,
-# and a half-precision float spoil what it is multiplied with.
-PLAIN: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str}
-
-
-def settings_of(annealing: Annealing | None) -> AnnealingSettings:
-    """The engine's settings."""
-    given = Annealing() if annealing is None else annealing
-    return AnnealingSettings(
-        **{
-            field.name: PLAIN[str(field.type)](getattr(given, field.name))
-            for field in fields(AnnealingSettings)
-        }
-    )
-
 
 class WrongValueError(ParameterError, InvalidParameterError):
     """A value out of range, told as scikit-learn does, whose checks ask for that."""
@@ -312,11 +294,6 @@ def check_values(
         if isinstance(value, Annealing | Constraints):
             within = value.get_params(deep=False)
             check_values(type(value).__name__, within, value._parameter_constraints)
-
-
-def as_ridge(ridge: Any) -> Ridge:
-    """What was given, as the engine takes it."""
-    return "auto" if isinstance(ridge, str) else float(ridge)
 
 
 def n_workers(n_jobs: Any) -> int:

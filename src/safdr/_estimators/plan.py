@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -10,22 +10,16 @@ import numpy as np
 
 from safdr._engine.annealing.cached_function import CachedFunction
 from safdr._engine.annealing.function_chains import Evaluate
+from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.batches import Noise
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.fits.fits import Fitter, fit_padded, padded
+from safdr._engine.criterion import Noise
+from safdr._engine.fits.fits import Fitter
 from safdr._engine.proof.prover import check_provable
-from safdr._engine.search import Search
+from safdr._engine.search import Search, fit_padded, padded
 from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._estimators.feature_names import FeatureSpec
-from safdr._estimators.parameters import (
-    AUTO,
-    LARGEST_COST,
-    Annealing,
-    Constraints,
-    as_ridge,
-    settings_of,
-)
+from safdr._estimators.parameters import AUTO, LARGEST_COST, Annealing, Constraints
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.user_criterion import (
     CrossValidatedScore,
@@ -36,10 +30,14 @@ from safdr._estimators.user_criterion import (
     seeded,
 )
 from safdr._estimators.user_model import ModelPick
-from safdr._estimators.validation import warn_if_unfinished
+from safdr._estimators.validation import warn_unfinished
 from safdr._estimators.workers import Workers
 from safdr.errors import Columns, ParameterError
 from safdr.result import AnnealingResult
+
+# The engine's settings, whatever types of numbers were given: a small NumPy int would overflow,
+# and a half-precision float spoil what it is multiplied with.
+PLAIN: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,8 +161,6 @@ class SearchPlan:
 
     def check_proof(self, allowed: AllowedSubsets) -> None:
         """Refuse a proof where there are no bounds, before any search."""
-        if self.prove is None:
-            return
         if self.own_criterion is not None:
             raise ParameterError(
                 "prove",
@@ -186,7 +182,7 @@ class SearchPlan:
     ) -> Search:
         """The search on usable training data."""
         how: dict[str, Any] = {"seed": seed, "constraints": allowed, "cost": cost}
-        settings = settings_of(self.annealing)
+        settings = self._settings()
         function = self._function(data, seed, n_jobs)
         if function is not None:
             fitter = self._fitter(data, None, seed)
@@ -206,8 +202,16 @@ class SearchPlan:
         self, rows: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None
     ) -> tuple[Any, Noise]:
         """What is maximised on some rows, and batches of them."""
-        criterion = rows.criterion(as_ridge(self.ridge), allowed.rank(cost))
+        criterion = rows.criterion(self.ridge, allowed.rank(cost))
         return criterion, rows.noise(criterion)
+
+    def _settings(self) -> AnnealingSettings:
+        """How to anneal, in plain numbers."""
+        if self.annealing is None:
+            return AnnealingSettings()
+        given = self.annealing.get_params()
+        kinds = {field.name: PLAIN[str(field.type)] for field in fields(AnnealingSettings)}
+        return AnnealingSettings(**{name: kind(given[name]) for name, kind in kinds.items()})
 
     def searched(self, data: TrainingData) -> TrainingData:
         """The rows that replicas climb on: as they are, or with the log-loss made quadratic."""
@@ -231,7 +235,7 @@ class SearchPlan:
             return ModelPick(self.estimator, data, seed)
         if self.pick == "auto" and self.own_criterion is not None:
             return None
-        return data.linear_fitter(as_ridge(self.ridge), float(self.C), criterion)
+        return data.linear_fitter(self.ridge, float(self.C), criterion)
 
     # ---- The model on what was found --------------------------------------------------------
 
@@ -255,9 +259,7 @@ class SearchPlan:
         best: int = result.best
         fits: Any = result
         if result.coefficients is None:
-            fitter = data.linear_fitter(
-                as_ridge(self.ridge), float(self.C), self._of_rows(search.criterion)
-            )
+            fitter = data.linear_fitter(self.ridge, float(self.C), self._of_rows(search.criterion))
             best, fits = 0, fitter.fit(result.subset[None])
         size = len(result.subset)
         linear = data.linear_model(
@@ -267,8 +269,10 @@ class SearchPlan:
             int(fits.n_iter[best]),
             float(self.C),
         )
-        warn_if_unfinished(bool(fits.converged[best] or fits.separated[best]), size)
-        return linear, bool(fits.separated[best])
+        separated = bool(fits.separated[best])
+        if not separated and not fits.converged[best]:
+            warn_unfinished(size)
+        return linear, separated
 
     def models(self, data: TrainingData, search: Search, subsets: list[IntArray]) -> Iterator[Any]:
         """The model on each of several subsets, fitted to the same rows."""
@@ -283,9 +287,7 @@ class SearchPlan:
         self, data: TrainingData, search: Search, subsets: list[IntArray]
     ) -> Iterator[Any]:
         """The linear model on each of several subsets, whatever the final model is."""
-        fitter = data.linear_fitter(
-            as_ridge(self.ridge), float(self.C), self._of_rows(search.criterion)
-        )
+        fitter = data.linear_fitter(self.ridge, float(self.C), self._of_rows(search.criterion))
         fits = fit_padded(fitter, padded(subsets), best_only=False, n_threads=1)
         for i, subset in enumerate(subsets):
             slopes, intercepts = fits.coefficients[i, ..., : len(subset)], fits.intercepts[i]

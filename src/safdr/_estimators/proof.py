@@ -16,7 +16,6 @@ from safdr._estimators.parameters import (
     Constraints,
     Number,
     WholeNumber,
-    as_ridge,
     check_values,
     n_workers,
 )
@@ -241,7 +240,7 @@ def _prover(values: dict[str, Any]) -> tuple[FeatureSpec, Prover]:
             most=moments.n_features,
             size=values["size"],
         )
-    criterion = moments._criterion(as_ridge(plan.ridge), allowed.rank(cost))
+    criterion = moments._criterion(plan.ridge, allowed.rank(cost))
     return plan.features(seen), Prover(criterion, allowed, cost)
 
 

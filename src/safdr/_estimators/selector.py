@@ -24,6 +24,7 @@ from safdr._estimators.parameters import (
     Constraints,
     Number,
     WholeNumber,
+    n_workers,
     seed_from,
 )
 from safdr._estimators.plan import SearchPlan
@@ -67,14 +68,16 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         plan.check_models(self._task)
         data = self._task.validate(self, X, y, sample_weight).usable(plan.class_weight)
         allowed = plan.allowed(self)
-        plan.check_proof(allowed)
-        size, seed = self._size(plan, allowed), seed_from(self.random_state)
+        if plan.prove is not None:
+            plan.check_proof(allowed)
+        size = self._size(plan, allowed)
+        seed, n_jobs = seed_from(self.random_state), n_workers(self.n_jobs)
         if plan.is_open:
             comparison = compare_on_default_splits(
                 plan, data, allowed, plan.cost(self), [size], seed, self.n_jobs
             )
             plan, self.style_results_ = comparison.best, comparison.results()
-        self._search(plan, data, allowed, size, seed)
+        self._search(plan, data, allowed, size, seed, n_jobs)
         return self
 
     def _size(self, plan: SearchPlan, allowed: AllowedSubsets) -> int:

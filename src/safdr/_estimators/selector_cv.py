@@ -40,6 +40,7 @@ from safdr._estimators.parameters import (
     Annealing,
     Constraints,
     WholeNumber,
+    n_workers,
     seed_from,
 )
 from safdr._estimators.plan import SearchPlan
@@ -105,7 +106,8 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         data = self._task.validate(self, X, y, sample_weight)
         usable = data.usable(plan.class_weight)
         allowed, cost = plan.allowed(self), plan.cost(self)
-        plan.check_proof(allowed)
+        if plan.prove is not None:
+            plan.check_proof(allowed)
         seed = seed_from(self.random_state)
         sizes = self._sizes(plan, allowed)
         splits = splits_of_data(self.cv, data, seed, splitter_params)
@@ -136,7 +138,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
 
         step = progress.subcontext(task_name="refit")
         step.call_on_fit_task_begin(estimator=self)
-        self._search(plan, usable, allowed, self.n_features_, seed)
+        self._search(plan, usable, allowed, self.n_features_, seed, n_workers(self.n_jobs))
         step.call_on_fit_task_end(estimator=self)
         progress.call_on_fit_task_end(estimator=self)
         return self

@@ -15,7 +15,7 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.search import Search
 from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._estimators.folds import Fold, as_they_come, make_folds, splits_of_data
-from safdr._estimators.parameters import AUTO, as_ridge
+from safdr._estimators.parameters import AUTO
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.rules import deviation
 from safdr._estimators.training_data import TrainingData
@@ -119,7 +119,7 @@ def _styles(plan: SearchPlan, data: TrainingData) -> list[SearchPlan]:
     if plan.criterion != AUTO:
         return [plan]
     styles = [replace(plan, criterion=criterion) for criterion in data.compared]
-    if len(styles) > 1 and as_ridge(plan.ridge) == AUTO:
+    if len(styles) > 1 and plan.ridge == AUTO:
         # Where rows are many, the log-loss itself may be the better guide, and needs no shrinkage.
         styles.append(replace(styles[-1], ridge=SMALLEST_AUTO))
     return styles

@@ -17,9 +17,8 @@ from safdr._engine.annealing.function_chains import less_cost
 from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.fits.fits import fit_padded, padded
 from safdr._engine.interrupt import look_up
-from safdr._engine.search import Search
+from safdr._engine.search import Search, fit_padded, padded
 from safdr._estimators.feature_names import names_of
 from safdr._estimators.folds import Fold, as_they_come, make_folds, splits_of_data
 from safdr._estimators.parameters import (

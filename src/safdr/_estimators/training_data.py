@@ -18,9 +18,11 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils.multiclass import check_classification_targets
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.batches import ClassNoise, Noise, OutputNoise
 from safdr._engine.criterion import (
+    ClassNoise,
     FisherCriterion,
+    Noise,
+    OutputNoise,
     R2Criterion,
     Ridge,
     fisher_criterion,
@@ -234,7 +236,8 @@ class ClassData(TrainingData):
         if class_weight is not None:
             data = data._weighted(class_weight).with_weight()
             _check_classes(data)
-        check_weights_of_classes(data)
+        if data.sample_weight is not None:
+            check_weights_of_classes(data, data.sample_weight)
         _check_not_constant(data.X)
         return data
 
@@ -244,9 +247,9 @@ class ClassData(TrainingData):
 
     def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> FisherCriterion:
         """Fisher's ratio."""
-        moments = within_moments(self.X, self.codes, len(self.classes), self._relative_weight)
         # Of many features, one matrix must do for the criterion and the start of the fits.
         how: dict[str, Any] = {"overwrite": True, "rows_a_weight": self._rows_a_weight}
+        moments = within_moments(self.X, self.codes, len(self.classes), self._relative_weight)
         return fisher_criterion(moments, ridge=ridge, rank=rank, **how)
 
     def noise(self, criterion: FisherCriterion) -> ClassNoise:
@@ -360,8 +363,8 @@ class MeasuredData(TrainingData):
 
     def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> R2Criterion:
         """R²; no output is a feature by another name, so ranks don't count."""
-        moments = joint_moments(self.X, self._outputs, self._relative_weight)
         how: dict[str, Any] = {"overwrite": True, "rows_a_weight": self._rows_a_weight}
+        moments = joint_moments(self.X, self._outputs, self._relative_weight)
         return r2_criterion(moments, ridge=ridge, **how)
 
     def noise(self, criterion: R2Criterion) -> OutputNoise:

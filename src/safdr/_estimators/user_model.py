@@ -22,8 +22,7 @@ from sklearn.metrics import (
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.fits.columns import distinct_rows
-from safdr._engine.fits.fits import Fits
+from safdr._engine.fits.fits import Fits, distinct_rows
 from safdr._engine.interrupt import look_up
 from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.user_criterion import fit_weighted, seeded

@@ -157,31 +157,29 @@ def shown(label: Any) -> str:
     return repr(label.item() if isinstance(label, np.generic) else label)
 
 
-def warn_if_separated(separated: bool, size: int) -> None:
+def warn_separated(size: int) -> None:
     """Say once that the unpenalised model has no finite optimum."""
-    if separated:
-        warnings.warn(
-            f"The chosen {size} feature(s) separate the classes, completely or in part: the "
-            "coefficients of an unpenalised logistic model grow without bound, and the values "
-            "returned are where the fit stopped. Choose fewer features if there are several, or "
-            "penalise the model: C=1. Where another model predicts in the end, this does not "
-            "matter.",
-            SeparationWarning,
-            stacklevel=_callers_level(),
-        )
+    warnings.warn(
+        f"The chosen {size} feature(s) separate the classes, completely or in part: the "
+        "coefficients of an unpenalised logistic model grow without bound, and the values "
+        "returned are where the fit stopped. Choose fewer features if there are several, or "
+        "penalise the model: C=1. Where another model predicts in the end, this does not "
+        "matter.",
+        SeparationWarning,
+        stacklevel=_callers_level(),
+    )
 
 
-def warn_if_unfinished(finished: bool, size: int) -> None:
+def warn_unfinished(size: int) -> None:
     """Say once that the unpenalised model may not be the best on its features."""
-    if not finished:
-        warnings.warn(
-            f"The fit on the chosen {size} feature(s) stopped where rounding hides the way to its "
-            "optimum: its loss, and what was chosen by it, may be off. Values of a column that "
-            "differ by many orders of magnitude, or columns that are nearly equal, are the usual "
-            "reason: clip or transform them (logarithms, ranks), or leave one out.",
-            ConvergenceWarning,
-            stacklevel=_callers_level(),
-        )
+    warnings.warn(
+        f"The fit on the chosen {size} feature(s) stopped where rounding hides the way to its "
+        "optimum: its loss, and what was chosen by it, may be off. Values of a column that "
+        "differ by many orders of magnitude, or columns that are nearly equal, are the usual "
+        "reason: clip or transform them (logarithms, ranks), or leave one out.",
+        ConvergenceWarning,
+        stacklevel=_callers_level(),
+    )
 
 
 def _callers_level() -> int:

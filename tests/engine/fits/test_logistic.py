@@ -7,7 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from fitting import criterion_of
-from safdr._engine.fits.columns import distinct_rows, renumbered
+from safdr._engine.fits.columns import renumbered
+from safdr._engine.fits.fits import distinct_rows
 from safdr._engine.fits.logistic import MAX_ITER, LogisticFitter
 
 N_FEATURES = 7

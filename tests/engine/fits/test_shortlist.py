@@ -15,10 +15,14 @@ from safdr import (
     _core,
     evaluate_subsets,
 )
-from safdr._engine.fits.fits import forget_after_separation, from_core, in_turn
+from safdr._engine.fits.fits import (
+    fit_contenders,
+    forget_after_separation,
+    from_core,
+    in_turn,
+)
 from safdr._engine.fits.logistic import LogisticFitter
 from safdr._engine.fits.multinomial import MultinomialFitter
-from safdr._engine.fits.shortlist import fit_contenders
 
 # Columns 0 and 1 separate the classes together, columns 2 and 3 as well.
 SUBSETS = np.array([[4, 5], [0, 4], [5, 6], [0, 1], [2, 3], [4, 5], [0, 1], [2, 6]])

@@ -174,15 +174,3 @@ def test_the_rows_are_not_changed(rng):
     before = X.copy()
     class_moments(X, np.arange(50) % 2, 2, rng.uniform(1, 2, 50))
     np.testing.assert_array_equal(X, before)
-
-
-def test_total_variance_is_that_of_all_rows(rng):
-    X = rng.normal(size=(80, 4)) * [1, 10, 100, 0.1] + 3
-    X[:30] += 2
-    weight = rng.uniform(0.5, 2, 80)
-    mean, variance = (
-        class_moments(X, np.repeat([0, 1], [30, 50]), 2, weight).within().total_variance()
-    )
-    np.testing.assert_allclose(mean, np.average(X, axis=0, weights=weight), rtol=1e-12)
-    expected = np.average((X - np.average(X, axis=0, weights=weight)) ** 2, axis=0, weights=weight)
-    np.testing.assert_allclose(variance, expected, rtol=1e-12)

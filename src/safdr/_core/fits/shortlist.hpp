@@ -1,5 +1,5 @@
 // Who need not be fitted to the end, where only the best subset is wanted. Python keeps the shortlist
-// (_engine/fits/shortlist.py): the first candidate, the incumbent, is fitted roughly, then the others, then to the end
+// (_engine/fits/fits.py): the first candidate, the incumbent, is fitted roughly, then the others, then to the end
 // those that may still be the best. Two rules can only be followed within the fits, and stand here: a candidate that
 // can't reach the incumbent is given up, and those after the first that separates the classes are not fitted.
 #pragma once

@@ -77,7 +77,8 @@ class GroupChains:
         work = len(selections) * n_proposals * self.width**2
         self.n_threads = n_threads if work > WORTH_A_THREAD else 1
         self.sweeps_at_once = SWEEPS_AT_ONCE if work < LONG_SWEEP else 1
-        self._values: FloatArray | None = None
+        # Of each replica on all rows, from scratch.
+        self.values = self._values_of(self._order)
         self._criterion, self._feature_cost, self._refuse = criterion, cost, refuse_collinear
 
     @property
@@ -107,13 +108,6 @@ class GroupChains:
         """Sorted columns of each replica, filled up with -1 at the end."""
         return self._subsets_of(self._order)
 
-    @property
-    def values(self) -> FloatArray:
-        """Criterion value of each replica on all rows, from scratch."""
-        if self._values is None:
-            self._values = self._values_of(self._order)
-        return self._values
-
     def sweep(
         self, beta: FloatArray, which: IntArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
@@ -136,7 +130,7 @@ class GroupChains:
             n_proposals=self.n_proposals,
             **self._limits(),
         )
-        self._values = values[-1]
+        self.values = values[-1]
         return values, accepted / self.n_proposals
 
     def climbed(self) -> tuple[IntArray, FloatArray]:
@@ -179,7 +173,7 @@ class GroupChains:
                 f"There are random streams for {len(self._streams)} replicas; got {len(indices)}."
             )
         self._order = np.ascontiguousarray(self._order[indices])
-        self._values = None
+        self.values = self.values[indices]
 
     # ---- What the core takes and gives ----------------------------------------------------------
 

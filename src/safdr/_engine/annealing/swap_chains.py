@@ -61,7 +61,8 @@ class SwapChains:
         self.n_threads = n_threads if work > WORTH_A_THREAD else 1
         self.sweeps_at_once = SWEEPS_AT_ONCE if work < LONG_SWEEP else 1
         self.drift = 0.0
-        self._values: FloatArray | None = None
+        # Of each replica on all rows, from scratch.
+        self.values = self._values_of(self._order[:, : self.size])
 
     @property
     def can_move(self) -> bool:
@@ -72,13 +73,6 @@ class SwapChains:
     def subsets(self) -> IntArray:
         """Sorted features of each replica."""
         return np.sort(self._order[:, : self.size], axis=1).astype(np.int64)
-
-    @property
-    def values(self) -> FloatArray:
-        """Criterion value of each replica on all rows, from scratch."""
-        if self._values is None:
-            self._values = self._values_of(self._order[:, : self.size])
-        return self._values
 
     def sweep(
         self, beta: FloatArray, which: IntArray | None = None
@@ -105,7 +99,7 @@ class SwapChains:
             conflicts=self._conflicts,
             cost=self._cost,
         )
-        self._values = values[-1]
+        self.values = values[-1]
         self.drift = max(self.drift, float(drift.max()))
         return values, accepted / self.n_proposals
 
@@ -143,7 +137,7 @@ class SwapChains:
                 f"There are random streams for {len(self._streams)} replicas; got {len(indices)}."
             )
         self._order = np.ascontiguousarray(self._order[indices])
-        self._values = None
+        self.values = self.values[indices]
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Values of random subsets on all rows."""

@@ -1,4 +1,4 @@
-"""Subsets to fit, each once, and their columns, laid out as the compiled fits take them."""
+"""The columns of subsets to fit, laid out as the compiled fits take them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 from safdr import _core
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.moments import ClassMarginals
+from safdr._engine.moments.blocks import joined_mean
 
 # Standardised columns are kept for the fits at hand: at most so many numbers at a time (0.5 GB).
 NUMBERS_AT_ONCE = 64_000_000
@@ -35,19 +36,6 @@ SMALLEST_TYPICAL = 1e-3
 
 # Sparse rows are made dense a few columns at a time.
 SPARSE_COLUMNS_AT_ONCE = 64
-
-
-def distinct_rows(subsets: IntArray) -> tuple[IntArray, IntArray]:
-    """Like np.unique of rows, which takes several times as long for some dozens of them."""
-    n_subsets, size = subsets.shape
-    whole = np.dtype((np.void, size * subsets.itemsize))
-    rows = np.ascontiguousarray(subsets).view(whole).ravel().tolist()
-    places = {row: i for i, row in enumerate(dict.fromkeys(rows))}
-    inverse = np.array([places[row] for row in rows])
-    first = np.empty(len(places), dtype=np.intp)
-    # The last one written stays.
-    first[inverse[::-1]] = np.arange(n_subsets - 1, -1, -1)
-    return subsets[first], inverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +71,23 @@ class Portion(NamedTuple):
     columns: StandardisedColumns
     numbered: NDArray[np.int32]  # the subsets by the places of their members among the columns
 
+    def together(self) -> tuple[IntArray, NDArray[np.int32]] | None:
+        """The columns that occur, and the subsets by their places among these.
+
+        None where one Hessian of all of them is not cheaper than one of its own for each subset.
+        """
+        columns, places = renumbered(self.numbered, self.columns.Z.shape[1])
+        n_subsets, size = self.subsets.shape
+        pays = n_subsets > 1 and len(columns) ** 2 < n_subsets * size**2
+        return (columns, places) if pays else None
+
+
+def total_variance(moments: ClassMarginals) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance of each feature over all classes together."""
+    within = moments.squares.sum(axis=0) / moments.weight.sum()
+    mean, between = joined_mean(moments.weight, moments.mean)
+    return mean, within + np.sum(between**2, axis=0) / moments.weight.sum()
+
 
 def middle(X: RowArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
     """About the median of each column, which is where most of its values are.
@@ -100,7 +105,7 @@ class Standardiser:
 
     def __init__(self, X: RowArray, moments: ClassMarginals) -> None:
         self._X = X
-        self._mean, variance = moments.total_variance()
+        self._mean, variance = total_variance(moments)
         scale = np.sqrt(variance)
         self.scale = np.where(scale > 0, scale, 1.0)
         self._class_means = moments.mean

@@ -1,9 +1,9 @@
-"""The record of fitted models, and the contract of what fits them to candidates."""
+"""Models on candidates: their record, what fits them, and who is fitted to the end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,26 +71,17 @@ def theta_of(fits: Fits, which: IntArray) -> FloatArray:
     return np.concatenate([some.coefficients, some.intercepts[..., None]], axis=-1)
 
 
-def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads: int) -> Fits:
-    """Fit a model to each subset, where rows may be filled up with -1."""
-    lengths, longest = np.sum(subsets >= 0, axis=1), subsets.shape[1]
-    if lengths.min() == longest:
-        return fitter.fit(subsets, best_only=best_only, n_threads=n_threads)
-    rows, parts = [], []
-    for length in np.unique(lengths):
-        rows.append(np.flatnonzero(lengths == length))
-        some = subsets[rows[-1], :length]
-        fits = fitter.fit(some, best_only=best_only, n_threads=n_threads)
-        parts.append(_padded(fits, longest))
-    return joined(parts).take(np.argsort(np.concatenate(rows)))
-
-
-def padded(subsets: Sequence[IntArray]) -> IntArray:
-    """Subsets as rows, filled up with -1 to the same length."""
-    rows = np.full((len(subsets), max(map(len, subsets))), -1, dtype=np.int64)
-    for row, subset in zip(rows, subsets, strict=True):
-        row[: len(subset)] = subset
-    return rows
+def distinct_rows(subsets: IntArray) -> tuple[IntArray, IntArray]:
+    """Like np.unique of rows, which takes several times as long for some dozens of them."""
+    n_subsets, size = subsets.shape
+    whole = np.dtype((np.void, size * subsets.itemsize))
+    rows = np.ascontiguousarray(subsets).view(whole).ravel().tolist()
+    places = {row: i for i, row in enumerate(dict.fromkeys(rows))}
+    inverse = np.array([places[row] for row in rows])
+    first = np.empty(len(places), dtype=np.intp)
+    # The last one written stays.
+    first[inverse[::-1]] = np.arange(n_subsets - 1, -1, -1)
+    return subsets[first], inverse
 
 
 def in_turn(parts: Iterable[Fits], n_subsets: int, *, best_only: bool) -> Fits:
@@ -119,15 +110,6 @@ def joined(parts: list[Fits]) -> Fits:
     return Fits(*arrays)
 
 
-def _padded(fits: Fits, longest: int) -> Fits:
-    """Coefficients filled up with zeros."""
-    if fits.coefficients is None:
-        return fits
-    slopes = fits.coefficients
-    width = [(0, 0)] * (slopes.ndim - 1) + [(0, longest - slopes.shape[-1])]
-    return fits._replace(coefficients=np.pad(slopes, width))
-
-
 def forget_after_separation(fits: Fits) -> None:
     """Leave no trace of fits after the first that separates the classes completely.
 
@@ -139,3 +121,67 @@ def forget_after_separation(fits: Fits) -> None:
     rest = int(np.argmin(fits.losses != 0.0)) + 1
     for some in fits:
         some[rest:] = np.nan if some.dtype.kind == "f" else 0
+
+
+# ---- Who is fitted to the end, where only the best subset is wanted ----------------------------
+#
+# 1. The candidate that is preferred, the incumbent, is fitted roughly.
+# 2. So are the others; the core gives up those that can't reach it (_core/fits/shortlist.hpp).
+# 3. Those that may still be the best are fitted to the end, until the best is one that was.
+#
+# The first one that separates the classes completely has won: those after it are not fitted.
+
+# A fit may be the best whose distance to it is less than so many times what it has left.
+CONTENDER = 10.0
+
+# Fits to the end: subsets by their numbers, and where each goes on from.
+Finish: TypeAlias = Callable[[IntArray, FloatArray], Fits]
+
+
+def fit_shortlist(
+    n_subsets: int,
+    rough: Callable[[slice, Fits | None], Fits],
+    finish: Finish,
+    rounding: float = 0.0,
+) -> Fits:
+    """Fit subsets, in order of preference, as far as it takes to know the best.
+
+    `rough` gets the numbers of some subsets, and the incumbent's fit once it is there. Losses of
+    rough fits may be off by `rounding`, apart from what is left.
+    """
+
+    def parts() -> Iterator[Fits]:
+        incumbent = rough(slice(0, 1), None)
+        yield incumbent
+        if n_subsets > 1:
+            yield rough(slice(1, None), incumbent)
+
+    fits = in_turn(parts(), n_subsets, best_only=True)
+    fit_contenders(fits, finish, rounding)
+    return fits
+
+
+def fit_contenders(fits: Fits, finish: Finish, rounding: float = 0.0) -> None:
+    """Fit to the end those that may be the best, until the best is one that was."""
+    losses = fits.losses
+    finished = fits.separated | fits.converged
+    while True:
+        least = losses - np.where(finished, 0.0, CONTENDER * fits.left + rounding)
+        # Where the classes are separated completely nothing is left to do.
+        hopeful = (least <= np.fmin.reduce(losses)) & (losses > 0)
+        contenders = np.flatnonzero(hopeful & ~finished)
+        if not len(contenders):
+            return
+        carry_on(fits, contenders, finish)
+        finished[contenders] = True
+        forget_after_separation(fits)
+
+
+def carry_on(fits: Fits, numbers: IntArray, finish: Finish) -> None:
+    """Fit some of the subsets to the end, and write what is known then."""
+    if not len(numbers):
+        return
+    final = finish(numbers, theta_of(fits, numbers))
+    final = final._replace(n_iter=final.n_iter + fits.n_iter[numbers])
+    for all_of_them, some in zip(fits, final, strict=True):
+        all_of_them[numbers] = some

@@ -11,15 +11,8 @@ from numpy.typing import NDArray
 from safdr import _core
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.criterion import FisherCriterion
-from safdr._engine.fits.columns import (
-    Portion,
-    StandardisedColumns,
-    Standardiser,
-    distinct_rows,
-    renumbered,
-)
-from safdr._engine.fits.fits import Fits, from_core, in_turn
-from safdr._engine.fits.shortlist import fit_shortlist
+from safdr._engine.fits.columns import Portion, StandardisedColumns, Standardiser
+from safdr._engine.fits.fits import Fits, distinct_rows, fit_shortlist, from_core, in_turn
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
 # that without features). The step that follows leaves next to nothing.
@@ -98,38 +91,35 @@ class LogisticFitter:
 
     def _fit_all(self, portion: Portion, n_threads: int) -> Fits:
         """Fit each subset to the end."""
-        subsets, standard, numbered = portion
         fit = partial(self._fit, portion, n_threads=n_threads)
-        columns, places = renumbered(numbered, standard.Z.shape[1])
-        if not _pays(len(columns), subsets.shape):
-            return fit(start=self._discriminant_start(subsets))
+        together = portion.together()
+        if together is None:
+            return fit()
+        columns, places = together
         # The one with the most members in common with the others.
         central = int(np.argmax(np.bincount(places.ravel())[places].sum(axis=1)))
-        at = slice(central, central + 1)
-        optimum = fit(at, start=self._discriminant_start(subsets[at]), exact=False)
-        return fit(model=self._local_model(standard, columns, places, central, optimum))
+        optimum = fit(slice(central, central + 1), exact=False)
+        return fit(model=self._local_model(portion.columns, columns, places, central, optimum))
 
     def _fit_best(self, portion: Portion, n_threads: int) -> Fits:
         """Fit several subsets as far as it takes to know the best.
 
         The others start from the first one.
         """
-        subsets, standard, numbered = portion
         fit = partial(self._fit, portion, best_only=True, n_threads=n_threads)
         model = None
 
         def rough(some: slice, incumbent: Fits | None) -> Fits:
             nonlocal model
             if incumbent is None:
-                return fit(some, start=self._discriminant_start(subsets[some]), exact=False)
-            columns, places = renumbered(numbered, standard.Z.shape[1])
-            if _pays(len(columns), subsets.shape):
-                model = self._local_model(standard, columns, places, 0, incumbent)
-            start = self._discriminant_start(subsets[some]) if model is None else None
-            return fit(some, start=start, model=model, exact=False, incumbent=incumbent.losses[0])
+                return fit(some, exact=False)
+            together = portion.together()
+            if together is not None:
+                model = self._local_model(portion.columns, *together, 0, incumbent)
+            return fit(some, model=model, exact=False, incumbent=incumbent.losses[0])
 
         return fit_shortlist(
-            len(subsets),
+            len(portion.subsets),
             rough,
             lambda some, start: fit(some, start=start, model=model),
             rounding=ROUNDING * self._null_loss + LEAST_ROUNDING,
@@ -183,10 +173,12 @@ class LogisticFitter:
         best_only: bool = False,
         n_threads: int,
     ) -> Fits:
-        """Newton's method on some of the subsets."""
+        """Newton's method on some of the subsets, from the discriminant unless told."""
         subsets, standard = portion.numbered[which], portion.columns
         if model is not None:
             model = model._replace(places=model.places[which])
+        elif start is None:
+            start = self._discriminant_start(portion.subsets[which])
         fits = from_core(
             *_core.fit_logistic(
                 standard.Z,
@@ -207,9 +199,3 @@ class LogisticFitter:
             )
         )
         return in_turn([fits], len(subsets), best_only=best_only)
-
-
-def _pays(n_columns: int, shape: tuple[int, ...]) -> bool:
-    """Whether one Hessian of all columns is cheaper than one of its own for each subset."""
-    n_subsets, size = shape
-    return n_subsets > 1 and n_columns**2 < n_subsets * size**2

@@ -10,9 +10,16 @@ from numpy.typing import NDArray
 from safdr import _core
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.criterion import FisherCriterion
-from safdr._engine.fits.columns import Portion, StandardisedColumns, Standardiser, distinct_rows
-from safdr._engine.fits.fits import Fits, from_core, in_turn, theta_of
-from safdr._engine.fits.shortlist import carry_on, fit_shortlist
+from safdr._engine.fits.columns import Portion, StandardisedColumns, Standardiser
+from safdr._engine.fits.fits import (
+    Fits,
+    carry_on,
+    distinct_rows,
+    fit_shortlist,
+    from_core,
+    in_turn,
+    theta_of,
+)
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
 # that without features). The step that follows leaves next to nothing.

@@ -55,12 +55,6 @@ class JointMoments(JointMarginals):
             joined(self.covariance, other.covariance, np.outer(features, features)),
         )
 
-    def marginals(self) -> JointMarginals:
-        """What is left without the covariances of the features."""
-        return JointMarginals(
-            self.weight, self.mean, self.output_mean, self.output_variance, self.cross
-        )
-
 
 def joint_moments(
     X: RowArray,

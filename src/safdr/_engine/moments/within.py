@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
-from safdr._engine.moments.blocks import ScatterSum, joined_mean, mostly_zero
+from safdr._engine.moments.blocks import ScatterSum, mostly_zero
 from safdr._engine.moments.sparse import SparseScatterSum
 
 
@@ -19,22 +19,12 @@ class ClassMarginals:
     mean: FloatArray  # (n_classes, n_features)
     squares: FloatArray  # around the mean of the class, summed: (n_classes, n_features)
 
-    def total_variance(self) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of each feature over all classes together."""
-        within = self.squares.sum(axis=0) / self.weight.sum()
-        mean, between = joined_mean(self.weight, self.mean)
-        return mean, within + np.sum(between**2, axis=0) / self.weight.sum()
-
 
 @dataclass(frozen=True, eq=False)
 class WithinMoments(ClassMarginals):
     """Moments of each class, with one covariance for all: the sum of theirs."""
 
     within: FloatArray
-
-    def marginals(self) -> ClassMarginals:
-        """What is left without the covariances."""
-        return ClassMarginals(self.weight, self.mean, self.squares)
 
 
 def within_moments(
