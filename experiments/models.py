@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,17 +16,21 @@ from safdr import evaluate_subsets
 class SubsetModel:
     """A logistic model on some of the columns; the cross-entropy is that of the training rows.
 
-    With a penalty it includes it, as a share of the rows.
+    With a penalty it includes it, as a share of the rows, and a value beyond all that the model was
+    fitted to counts as the nearest of them, as in the selectors.
     """
 
     subset: NDArray[np.int64]
     coefficients: NDArray[np.float64]
     intercept: float
     cross_entropy: float
+    low: NDArray[np.float64] | float = -np.inf
+    high: NDArray[np.float64] | float = np.inf
 
     def decide(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Log-odds of class 1."""
-        return np.asarray(X[:, self.subset] @ self.coefficients + self.intercept)
+        values = np.clip(X[:, self.subset], self.low, self.high)
+        return np.asarray(values @ self.coefficients + self.intercept)
 
 
 class Method(Protocol):
@@ -89,7 +93,11 @@ def _fit(
         entropy = -(share * np.log(share) + (1 - share) * np.log(1 - share))
         return SubsetModel(subset, np.zeros(len(subset)), np.log(share / (1 - share)), entropy)
     # The columns alone: the moments of all the others would be computed for nothing.
-    fits = evaluate_subsets(X[:, subset], y, [range(len(subset))], C=C).fits
-    return SubsetModel(
+    columns = X[:, subset]
+    fits = evaluate_subsets(columns, y, [range(len(subset))], C=C).fits
+    model = SubsetModel(
         subset, fits.coefficients[0], float(fits.intercepts[0]), float(fits.losses[0])
     )
+    if np.isinf(C):
+        return model
+    return replace(model, low=columns.min(axis=0), high=columns.max(axis=0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -42,6 +42,16 @@ MIN_SPREAD_SAMPLE = 50
 OWN_LOSS = "negative_criterion"
 
 
+class CandidateSource(Protocol):
+    """Another way to find subsets of a size, such as a search by another criterion."""
+
+    def prepare(self, size: int) -> Any:
+        """Compute ahead what sizes up to this share."""
+
+    def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
+        """Subsets, one a row, filled up with -1 to the same length."""
+
+
 class Search:
     """A criterion, ready to be searched at any size.
 
@@ -60,13 +70,13 @@ class Search:
         constraints: AllowedSubsets | None = None,
         cost: FloatArray | None = None,
         function: Evaluate | None = None,
-        also: Search | None = None,
+        also: Sequence[CandidateSource] = (),
     ) -> None:
         self.settings = settings
         self.seed = seed
         self.cost = cost
         self.function = function
-        # One by another criterion, whose candidates join those of this one.
+        # Their candidates join those of the replicas.
         self.also = also
         self.fitter = fitter
         self.noise = noise
@@ -86,8 +96,8 @@ class Search:
         """Search for the best subset of `size` features, and prove it for so many seconds."""
         chains, start, trace = self._anneal(size, n_threads)
         subsets, values = self._candidates(chains)
-        if self.also is not None:
-            theirs = self.also.candidates(size, n_threads=n_threads)
+        for source in self.also:
+            theirs = source.candidates(size, n_threads=n_threads)
             subsets = _stacked(subsets, theirs)
             values = np.concatenate([values, self._values(theirs)])
         proof = None
@@ -148,8 +158,8 @@ class Search:
         if self.function is None:
             allowed = self._constraints_for(size)
             self._complement_for(allowed, self._batches_for(allowed.max_columns(size)), size)
-        if self.also is not None:
-            self.also.prepare(size)
+        for source in self.also:
+            source.prepare(size)
         return self
 
     def _chains(

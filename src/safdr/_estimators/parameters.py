@@ -251,7 +251,7 @@ SELECTOR_CONSTRAINTS: dict[str, Any] = {
     "constraints": [None, Constraints],
     "criterion": [
         None,
-        StrOptions({"fisher", "logistic", "both", AUTO}),
+        StrOptions({"fisher", "logistic", "mixed", AUTO}),
         HasMethods(["fit"]),
         callable,
     ],

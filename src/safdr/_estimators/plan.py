@@ -17,7 +17,6 @@ from safdr._engine.criterion import Noise
 from safdr._engine.fits.fits import Fitter
 from safdr._engine.proof.prover import check_provable
 from safdr._engine.search import Search, fit_padded, padded
-from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._estimators.feature_names import FeatureSpec
 from safdr._estimators.parameters import AUTO, LARGEST_COST, Annealing, Constraints
 from safdr._estimators.training_data import TrainingData
@@ -66,11 +65,7 @@ class SearchPlan:
     def of_fitted(cls, selector: Any) -> Self:
         """That of a fitted selector, which has chosen what it left open."""
         plan = cls.of(selector)
-        if not plan.is_open:
-            return plan
-        # What was chosen may be to do without shrinkage.
-        ridge = plan.ridge if selector.ridge_ != SMALLEST_AUTO else SMALLEST_AUTO
-        return replace(plan, criterion=selector.criterion_, C=selector.C_, ridge=ridge)
+        return replace(plan, criterion=selector.criterion_, C=selector.C_) if plan.is_open else plan
 
     @property
     def is_open(self) -> bool:
@@ -187,16 +182,21 @@ class SearchPlan:
         if function is not None:
             fitter = self._fitter(data, None, seed)
             return Search(None, settings=settings, fitter=fitter, function=function, **how)
-        if self.criterion == "both":
-            # Half of the replicas for each, so that it takes no longer.
-            half = settings.n_replicas // 2
-            settings = replace(settings, n_replicas=settings.n_replicas - half)
-            other = replace(settings, n_replicas=max(1, half))
-            criterion, noise = self._criterion(data.linearised(), allowed, cost)
-            how["also"] = Search(criterion, settings=other, noise=noise, **how)
-        criterion, noise = self._criterion(self.searched(data), allowed, cost)
-        fitter = self._fitter(data, self._of_rows(criterion), seed)
-        return Search(criterion, settings=settings, fitter=fitter, noise=noise, **how)
+        if self.criterion != "mixed":
+            criterion, noise = self._criterion(self.searched(data), allowed, cost)
+            fitter = self._fitter(data, self._of_rows(criterion), seed)
+            return Search(criterion, settings=settings, fitter=fitter, noise=noise, **how)
+        # Half of the replicas for each criterion, so that it takes no longer.
+        half = settings.n_replicas // 2
+        first = replace(settings, n_replicas=settings.n_replicas - half)
+        second = replace(settings, n_replicas=max(1, half))
+        criterion, noise = self._criterion(data.linearised(), allowed, cost)
+        logistic = Search(criterion, settings=second, noise=noise, **how)
+        criterion, noise = self._criterion(data, allowed, cost)
+        forward = data.forward(self.ridge, float(self.C), allowed, criterion)
+        fitter = self._fitter(data, criterion, seed)
+        how["also"] = [logistic, *forward]
+        return Search(criterion, settings=first, fitter=fitter, noise=noise, **how)
 
     def _criterion(
         self, rows: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None

@@ -156,14 +156,15 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     constraints : Constraints, default=None
         Which subsets are allowed, such as ``Constraints(always_include="age")``; None allows all.
 
-    criterion : {"fisher", "logistic", "both", "auto"}, callable or estimator, default=None
+    criterion : {"fisher", "logistic", "mixed", "auto"}, callable or estimator, default=None
         What the replicas maximise. None and "fisher" are the Fisher ratio. "logistic", for two
         classes, is the log-loss made quadratic near the model of all features (fitted with C = 1):
         the share of it that a subset explains. It takes one more pass over the rows, and is the
-        better guide where the classes are far from normal. "both" lets half of the replicas climb
-        on each, and the loss of the models choose among all of them. "auto" compares "fisher" and
-        "both" on held-out rows (``ridge="auto"`` also against none, with "both") and takes the
-        better one; `criterion_` says which. With more than two classes that is "fisher". A callable
+        better guide where the classes are far from normal. "mixed" lets half of the replicas climb
+        on each, adds what forward selection on the log-loss finds, and lets the loss of the models
+        choose among all of them; `criterion_value_` is then the Fisher ratio. "auto" compares
+        "fisher" and "mixed" on held-out rows and takes the better one; `criterion_` says which.
+        With more than two classes that is "fisher". A callable
         ``f(X_subset, y)`` returns
         a number to be maximised, and takes a keyword `sample_weight` if rows have weights. An
         estimator is scored by cross-validation on the columns of each subset that is visited, as
@@ -265,9 +266,9 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         The penalty that was used.
 
     style_results_ : dict of ndarray
-        What was compared, where `criterion` or `C` is "auto": `criterion`, `ridge`, `C`,
-        `n_features`, and `mean_test_loss`, `std_test_loss`, `split{i}_test_loss` on held-out rows.
-        The style with the least mean over all sizes won.
+        What was compared, where `criterion` or `C` is "auto": `criterion`, `C`, `n_features`, and
+        `mean_test_loss`, `std_test_loss`, `split{i}_test_loss` on held-out rows. The pair with the
+        least mean over all sizes won.
 
     ridge_ : float or None
         The ridge, where `ridge` is "auto" as it came out; None for a `criterion` of your own.

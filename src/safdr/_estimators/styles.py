@@ -1,4 +1,4 @@
-"""Criterion, shrinkage and penalty chosen once a data set, by the loss on rows held out."""
+"""Criterion and penalty chosen once a data set, by the loss on rows held out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from sklearn.utils.parallel import delayed
 from safdr._engine.arrays import FloatArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.search import Search
-from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._estimators.folds import Fold, as_they_come, make_folds, splits_of_data
 from safdr._estimators.parameters import AUTO
 from safdr._estimators.plan import SearchPlan
@@ -48,7 +47,7 @@ class Comparison:
         n_sizes = len(self.sizes)
         results: dict[str, NDArray[Any]] = {
             name: np.repeat(np.array([getattr(plan, name) for plan in self.plans], object), n_sizes)
-            for name in ("criterion", "ridge", "C")
+            for name in ("criterion", "C")
         }
         results["n_features"] = np.tile(self.sizes, len(self.plans))
         by_fold = self.losses.swapaxes(0, 1).reshape(self.losses.shape[1], -1)
@@ -115,14 +114,9 @@ def compare_on_default_splits(
 
 def _styles(plan: SearchPlan, data: TrainingData) -> list[SearchPlan]:
     """Plans that leave nothing open but the penalty."""
-    plan = replace(plan, C=MIDDLE if plan.C == AUTO else plan.C)
-    if plan.criterion != AUTO:
-        return [plan]
-    styles = [replace(plan, criterion=criterion) for criterion in data.compared]
-    if len(styles) > 1 and plan.ridge == AUTO:
-        # Where rows are many, the log-loss itself may be the better guide, and needs no shrinkage.
-        styles.append(replace(styles[-1], ridge=SMALLEST_AUTO))
-    return styles
+    criteria = data.compared if plan.criterion == AUTO else [plan.criterion]
+    C = MIDDLE if plan.C == AUTO else plan.C
+    return [replace(plan, criterion=criterion, C=C) for criterion in criteria]
 
 
 def _few(sizes: list[int]) -> list[int]:

@@ -18,6 +18,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils.multiclass import check_classification_targets
 
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import (
     ClassNoise,
     FisherCriterion,
@@ -29,6 +30,7 @@ from safdr._engine.criterion import (
     r2_criterion,
 )
 from safdr._engine.fits.fits import Fitter
+from safdr._engine.fits.forward import ForwardSelection
 from safdr._engine.fits.least_squares import LeastSquaresFitter
 from safdr._engine.fits.logistic import LogisticFitter
 from safdr._engine.fits.multinomial import MultinomialFitter
@@ -139,6 +141,12 @@ class TrainingData:
     def _fitters(self) -> list[Fitter]:
         return []
 
+    def forward(
+        self, ridge: Ridge, C: float, allowed: AllowedSubsets, criterion: Any
+    ) -> list[ForwardSelection]:
+        """Forward selection on the loss, where there is one."""
+        raise NotImplementedError
+
     @property
     def compared(self) -> tuple[str, ...]:
         """What criterion="auto" chooses from."""
@@ -191,7 +199,7 @@ class ClassData(TrainingData):
 
     model_word, wrong_model_word = "classifier", "regressor"
     target_word = "labels"
-    criteria = ("fisher", "logistic", "both", AUTO)
+    criteria = ("fisher", "logistic", "mixed", AUTO)
     fold_hint = (
         "Use a cv that keeps all classes in every fold, such as StratifiedKFold, or fewer splits."
     )
@@ -276,10 +284,27 @@ class ClassData(TrainingData):
         kind = LogisticFitter if len(self.classes) == 2 else MultinomialFitter
         return kind(self.X, self.codes, self._relative_weight, criterion, self._penalty(C))
 
+    def forward(
+        self, ridge: Ridge, C: float, allowed: AllowedSubsets, criterion: FisherCriterion
+    ) -> list[ForwardSelection]:
+        """Forward selection on the cross-entropy, where features come one by one; made once."""
+        if not allowed.swaps_alone:
+            return []
+        key = (C, id(allowed))
+        if key not in self._forwards:
+            fitter: Any = self.linear_fitter(ridge, C, criterion)
+            rows = (self.X, self.codes == 1, self._relative_weight)
+            self._forwards[key] = ForwardSelection(fitter, *rows, allowed)
+        return [self._forwards[key]]
+
+    @cached_property
+    def _forwards(self) -> dict[tuple[float, int], ForwardSelection]:
+        return {}
+
     @property
     def compared(self) -> tuple[str, ...]:
         """With more than two classes there is but one."""
-        return ("fisher", "both") if len(self.classes) == 2 else ("fisher",)
+        return ("fisher", "mixed") if len(self.classes) == 2 else ("fisher",)
 
     def held_out_loss(self, model: Any, X: Any, y: NDArray[Any]) -> float:
         """Cross-entropy."""

@@ -67,6 +67,11 @@ class LogisticFitter:
         share = weight / weight.sum()
         self._null_loss = -float(share @ np.log(share))
 
+    @property
+    def scale(self) -> FloatArray:
+        """The unit of standardised columns."""
+        return self._rows.scale
+
     def baseline(self) -> float:
         """Cross-entropy of the model without features."""
         return self._null_loss

@@ -1,0 +1,80 @@
+"""Forward selection on the log-loss: one feature after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from safdr._engine.arrays import FloatArray, IntArray, RowArray
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.fits.logistic import LogisticFitter
+from safdr._engine.interrupt import look_up
+
+# Features that are tried at each step; of more, those that the residuals call for.
+MOST_TRIED = 256
+
+
+class ForwardSelection:
+    """The subset of each size that forward selection reaches, on rows of two classes.
+
+    What was found is kept: sizes share it, and searches by other criteria.
+    """
+
+    def __init__(
+        self,
+        fitter: LogisticFitter,
+        X: RowArray,
+        positive: NDArray[np.bool_],
+        weight: FloatArray | None,
+        allowed: AllowedSubsets,
+    ) -> None:
+        self._fitter = fitter
+        self._X = X
+        self._y = positive.astype(np.float64)
+        self._weight = np.ones(len(positive)) if weight is None else weight
+        self._allowed = allowed
+        self._path: list[int] = allowed.include.tolist()
+
+    def prepare(self, size: int) -> None:
+        """Go as far as this size."""
+        # Threads may come here at the same time: each works on a copy, and all find the same.
+        path = list(self._path)
+        while len(path) < size:
+            look_up()
+            tried = self._promising(path)
+            if not len(tried):
+                break
+            subsets = np.sort([[*path, j] for j in tried], axis=1)
+            losses = self._fitter.fit(subsets, best_only=True).losses
+            path.append(int(tried[np.nanargmin(losses)]))
+        self._path = max(path, self._path, key=len)
+
+    def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
+        """The subset of this size; none where constraints end the way before."""
+        del n_threads
+        self.prepare(size)
+        n_subsets = int(len(self._allowed.include) <= size <= len(self._path))
+        return np.sort(np.array(self._path[:size] * n_subsets)).reshape(n_subsets, size)
+
+    def _promising(self, path: list[int]) -> IntArray:
+        """Features that may come next."""
+        free = np.setdiff1d(self._allowed.free, path)
+        if self._allowed.conflicts is not None:
+            free = free[~self._allowed.conflicts[path][:, free].any(axis=0)]
+        if len(free) <= MOST_TRIED:
+            return free
+        residuals = self._residuals(np.sort(np.array(path, dtype=np.int64)))
+        # The residuals have mean zero, so that the center of a column does not matter.
+        slope = np.abs(np.asarray(self._X.T @ residuals).ravel() / self._fitter.scale)[free]
+        return np.sort(free[np.argsort(-slope, kind="stable")[:MOST_TRIED]])
+
+    def _residuals(self, subset: IntArray) -> FloatArray:
+        """What the model on a subset leaves unexplained in each row, by its weight."""
+        if len(subset):
+            fits = self._fitter.fit(subset[None])
+            logits = np.asarray(self._X[:, subset] @ fits.coefficients[0]) + fits.intercepts[0]
+            residuals = self._weight * (self._y - expit(logits))
+        else:
+            residuals = self._weight * self._y
+        return residuals - self._weight * (residuals.sum() / self._weight.sum())
