@@ -35,13 +35,19 @@ def test_the_least_held_out_loss_wins(skewed):
     search = AnnealingSelectorCV(max_features=9, **OPEN).fit(*skewed)
     results = search.style_results_
     means = {}
-    styles = zip(results["criterion"], results["C"], strict=True)
+    styles = zip(*(results[name] for name in ("criterion", "ridge", "pick", "C")), strict=True)
     for style, loss in zip(styles, results["mean_test_loss"], strict=True):
         means.setdefault(style, []).append(loss)
-    assert {criterion for criterion, _ in means} == {"fisher", "mixed"}
+    assert {style[:3] for style in means} == {
+        ("fisher", "auto", "auto"),
+        ("mixed", "auto", "auto"),
+        ("fisher", "auto", "criterion"),
+        ("mixed", 1e-6, "auto"),
+    }
     assert {len(losses) for losses in means.values()} == {3}
     best = min(means, key=lambda style: np.mean(means[style]))
-    assert (search.criterion_, search.C_) == best
+    assert tuple(search.style_.values()) == best
+    assert (search.criterion_, search.C_) == (best[0], best[3])
     assert search.estimator_.C == search.C_
     splits = np.array([results[f"split{i}_test_loss"] for i in range(search.n_splits_)])
     assert results["mean_test_loss"] == pytest.approx(splits.mean(axis=0))
@@ -68,7 +74,7 @@ def test_held_out_losses_are_those_of_models_that_never_saw_the_rows(skewed):
 def test_what_was_chosen_is_what_is_fitted(skewed):
     X, y = skewed
     search = AnnealingSelectorCV(max_features=6, **OPEN).fit(X, y)
-    told = {**OPEN, "criterion": search.criterion_, "C": search.C_}
+    told = {**OPEN, **search.style_}
     again = AnnealingSelectorCV(max_features=6, **told).fit(X, y)
     assert again.n_features_ == search.n_features_
     assert again.subset_.tolist() == search.subset_.tolist()
@@ -90,7 +96,7 @@ def test_an_answer_does_not_depend_on_the_number_of_threads(skewed):
 def test_readers_of_a_fitted_selector_know_what_was_chosen(skewed):
     X, y = skewed
     search = AnnealingSelectorCV(max_features=4, **OPEN).fit(X, y)
-    told = {**OPEN, "criterion": search.criterion_, "C": search.C_}
+    told = {**OPEN, **search.style_}
     told = AnnealingSelector(search.n_features_, **told).fit(X, y)
     mine, theirs = (s.measure_subsets(X, y, [s.subset_]) for s in (search, told))
     assert mine[0] == pytest.approx(theirs[0])

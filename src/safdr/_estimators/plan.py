@@ -39,6 +39,10 @@ from safdr.result import AnnealingResult
 PLAIN: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str}
 
 
+# Parameters that held-out rows may choose.
+STYLE = ("criterion", "ridge", "pick", "C")
+
+
 @dataclass(frozen=True, kw_only=True)
 class SearchPlan:
     """What to search for, and how: parameters of `anneal_path` and of all selectors."""
@@ -64,8 +68,12 @@ class SearchPlan:
     @classmethod
     def of_fitted(cls, selector: Any) -> Self:
         """That of a fitted selector, which has chosen what it left open."""
-        plan = cls.of(selector)
-        return replace(plan, criterion=selector.criterion_, C=selector.C_) if plan.is_open else plan
+        return replace(cls.of(selector), **selector.style_)
+
+    @property
+    def style(self) -> dict[str, Any]:
+        """What held-out rows may choose, as parameters."""
+        return {name: getattr(self, name) for name in STYLE}
 
     @property
     def is_open(self) -> bool:

@@ -163,8 +163,9 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         better guide where the classes are far from normal. "mixed" lets half of the replicas climb
         on each, adds what forward selection on the log-loss finds, and lets the loss of the models
         choose among all of them; `criterion_value_` is then the Fisher ratio. "auto" compares
-        "fisher" and "mixed" on held-out rows and takes the better one; `criterion_` says which.
-        With more than two classes that is "fisher". A callable
+        "fisher" and "mixed" on held-out rows and takes the better one; so with `ridge`, where that
+        is "auto", and none, and with `pick`, where that is "auto". `style_` says what came out.
+        With more than two classes the criterion is "fisher". A callable
         ``f(X_subset, y)`` returns
         a number to be maximised, and takes a keyword `sample_weight` if rows have weights. An
         estimator is scored by cross-validation on the columns of each subset that is visited, as
@@ -181,7 +182,8 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     pick : {"auto", "linear", "criterion"}, default="auto"
         What chooses the winner among the candidates: the loss of the unpenalised linear model
         ("linear"), or the criterion itself ("criterion"). "auto" is the loss of `estimator`, if it
-        is given; else the criterion, if it is yours; else "linear".
+        is given; else the criterion, if it is yours; else "linear", unless ``criterion="auto"``
+        finds the other better.
 
     feature_cost : array-like of shape (n_features,) or dict, default=None
         Cost of each feature; a dict gives those that cost something, a pandas Series goes by its
@@ -265,10 +267,14 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     C_ : float
         The penalty that was used.
 
+    style_ : dict
+        `criterion`, `ridge`, `pick` and `C`, where held-out rows chose as they came out: parameters
+        that lead to the same answer.
+
     style_results_ : dict of ndarray
-        What was compared, where `criterion` or `C` is "auto": `criterion`, `C`, `n_features`, and
-        `mean_test_loss`, `std_test_loss`, `split{i}_test_loss` on held-out rows. The pair with the
-        least mean over all sizes won.
+        What was compared, where `criterion` or `C` is "auto": `criterion`, `ridge`, `pick`, `C`,
+        `n_features`, and `mean_test_loss`, `std_test_loss`, `split{i}_test_loss` on held-out rows.
+        The style with the least mean over all sizes won.
 
     ridge_ : float or None
         The ridge, where `ridge` is "auto" as it came out; None for a `criterion` of your own.
@@ -394,8 +400,8 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
     estimator_ : regressor
         The model on the chosen features, in the order of `subset_`.
 
-    support_, subset_, n_features_, result_, criterion_, C_, ridge_, style_results_, proof_, \
-n_features_in_, feature_names_in_
+    support_, subset_, n_features_, result_, criterion_, C_, ridge_, style_, style_results_, \
+proof_, n_features_in_, feature_names_in_
         As in `AnnealingSelector`.
 
     See Also

@@ -345,8 +345,8 @@ class_weight, ridge, C, prove
     scorer_name_ : str
         What the scores are, for labels: "ROC AUC" by default.
 
-    support_, subset_, criterion_, C_, ridge_, style_results_, criterion_value_, loss_, \
-cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, feature_names_in_
+    support_, subset_, criterion_, C_, ridge_, style_, style_results_, criterion_value_, \
+loss_, cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, feature_names_in_
         Of the search on all rows, as in `AnnealingSelector`.
 
     See Also

@@ -1,4 +1,4 @@
-"""Criterion and penalty chosen once a data set, by the loss on rows held out."""
+"""Criterion, shrinkage, pick and penalty chosen once a data set, by the loss on rows held out."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from sklearn.utils.parallel import delayed
 from safdr._engine.arrays import FloatArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.search import Search
+from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._estimators.folds import Fold, as_they_come, make_folds, splits_of_data
 from safdr._estimators.parameters import AUTO
-from safdr._estimators.plan import SearchPlan
+from safdr._estimators.plan import STYLE, SearchPlan
 from safdr._estimators.rules import deviation
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.workers import Cancellation
@@ -47,7 +48,7 @@ class Comparison:
         n_sizes = len(self.sizes)
         results: dict[str, NDArray[Any]] = {
             name: np.repeat(np.array([getattr(plan, name) for plan in self.plans], object), n_sizes)
-            for name in ("criterion", "C")
+            for name in STYLE
         }
         results["n_features"] = np.tile(self.sizes, len(self.plans))
         by_fold = self.losses.swapaxes(0, 1).reshape(self.losses.shape[1], -1)
@@ -114,9 +115,17 @@ def compare_on_default_splits(
 
 def _styles(plan: SearchPlan, data: TrainingData) -> list[SearchPlan]:
     """Plans that leave nothing open but the penalty."""
-    criteria = data.compared if plan.criterion == AUTO else [plan.criterion]
-    C = MIDDLE if plan.C == AUTO else plan.C
-    return [replace(plan, criterion=criterion, C=C) for criterion in criteria]
+    plan = replace(plan, C=MIDDLE if plan.C == AUTO else plan.C)
+    if plan.criterion != AUTO:
+        return [plan]
+    styles = [replace(plan, criterion=criterion) for criterion in data.compared]
+    if plan.pick == AUTO and plan.estimator is None:
+        # Of some dozens of rows the loss tells less than the shrunken criterion.
+        styles.append(replace(styles[0], pick="criterion"))
+    if plan.ridge == AUTO:
+        # Where differences of features that are much alike tell the classes, shrinkage hides them.
+        styles.append(replace(plan, criterion=data.compared[-1], ridge=SMALLEST_AUTO))
+    return styles
 
 
 def _few(sizes: list[int]) -> list[int]:
