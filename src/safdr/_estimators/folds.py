@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils.parallel import Parallel
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
 from safdr._engine.arrays import IntArray
@@ -85,6 +87,34 @@ def make_folds(
         }
         folds.append(Fold(number, usable, data.X[test], data.y[test], score_params))
     return folds
+
+
+def score_folds(
+    plan: SearchPlan,
+    folds: list[Fold],
+    searches: list[Search],
+    sizes: list[int],
+    scorer: Callable[..., float],
+    n_jobs: Any,
+    tell: Callable[[str], None],
+) -> list[list[FoldScore]]:
+    """Score every size on every fold, in parallel, and tell of each."""
+    # The core releases the GIL, so threads serve it; models of others may not.
+    own = plan.own_criterion is None and plan.estimator is None
+    scores: list[list[FoldScore]] = [[] for _ in folds]
+    with warnings.catch_warnings(), Cancellation() as cancellation:
+        # A fold that can't be scored is an error, and says so.
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        tasks = (
+            delayed(score_size)(fold, search, size, plan, scorer, cancellation)
+            for fold, search in zip(folds, searches, strict=True)
+            for size in sizes
+        )
+        for number, score in enumerate(as_they_come(tasks, n_jobs, threads=own)):
+            fold, position = divmod(number, len(sizes))
+            tell(f"fold {fold}, {sizes[position]} features")
+            scores[fold].append(score)
+    return scores
 
 
 def score_size(

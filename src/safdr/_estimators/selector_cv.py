@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
-from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -18,7 +17,6 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
 )
-from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from safdr._engine.arrays import FloatArray
@@ -26,12 +24,9 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.search import Search
 from safdr._estimators.base import AnnealingSelectorBase, ClassSelectorBase, RegressorSelectorBase
 from safdr._estimators.folds import (
-    Fold,
-    FoldScore,
-    as_they_come,
     cv_results,
     make_folds,
-    score_size,
+    score_folds,
     splits_of_data,
 )
 from safdr._estimators.parameters import (
@@ -49,7 +44,6 @@ from safdr._estimators.rules import RULES, choose_size, one_sd_threshold, own_ch
 from safdr._estimators.scoring import scorer_name
 from safdr._estimators.styles import compare_styles, n_comparisons
 from safdr._estimators.training_data import TrainingData
-from safdr._estimators.workers import Cancellation
 from safdr.errors import ParameterError
 
 CV_CONSTRAINTS: dict[str, Any] = {
@@ -130,7 +124,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             comparison = compare_styles(plan, folds, sizes, search_of, **how)
             self.style_results_, plan = comparison.results(), comparison.best
         searches = [search_of(plan, fold.train) for fold in folds]
-        scores = self._scores(plan, list(zip(folds, searches, strict=True)), sizes, tell)
+        scores = score_folds(plan, folds, searches, sizes, self._fold_scorer(), self.n_jobs, tell)
         self.n_splits_ = len(splits)
         self.scorer_name_ = scorer_name(self.scoring or self._default_scoring())
         self.cv_results_ = cv_results(sizes, scores, data.X.shape[1])
@@ -231,32 +225,6 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         if not sizes:
             allowed.check_size(highest, "max_features")  # says what rules it out
         return sizes
-
-    def _scores(
-        self,
-        plan: SearchPlan,
-        folds: list[tuple[Fold, Search]],
-        sizes: list[int],
-        tell: Callable[[str], None],
-    ) -> list[list[FoldScore]]:
-        """Score every size on every fold, in parallel."""
-        scorer = self._fold_scorer()
-        # The core releases the GIL, so threads serve it; models of others may not.
-        own = plan.own_criterion is None and plan.estimator is None
-        scores: list[list[FoldScore]] = [[] for _ in folds]
-        with warnings.catch_warnings(), Cancellation() as cancellation:
-            # A fold that can't be scored is an error, and says so.
-            warnings.simplefilter("ignore", UndefinedMetricWarning)
-            tasks = (
-                delayed(score_size)(fold, search, size, plan, scorer, cancellation)
-                for fold, search in folds
-                for size in sizes
-            )
-            for number, score in enumerate(as_they_come(tasks, self.n_jobs, threads=own)):
-                fold, position = divmod(number, len(sizes))
-                tell(f"fold {fold}, {sizes[position]} features")
-                scores[fold].append(score)
-        return scores
 
     def _choose(self, test_scores: FloatArray) -> None:
         """Apply the rules."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Number
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -39,13 +38,14 @@ from safdr._engine.moments import joint_moments, within_moments
 from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._estimators.class_weights import check_weights_of_classes, weighted_rows
 from safdr._estimators.clipped_model import ClippedLogisticRegression
-from safdr._estimators.parameters import AUTO, as_float
+from safdr._estimators.parameters import AUTO
 from safdr._estimators.validation import (
     ALL_ZERO,
-    LARGEST,
+    check_outputs,
     check_ratio_of_weights,
     checked_weight,
     extremes,
+    numbers,
     shown,
     validated,
 )
@@ -348,9 +348,9 @@ class MeasuredData(TrainingData):
     ) -> MeasuredData:
         """Numbers and rows."""
         how: dict[str, Any] = {"multi_output": True, "y_numeric": True, "min_rows": min_rows}
-        X, y = validated(seen, X, _numbers(y), **how)
+        X, y = validated(seen, X, numbers(y), **how)
         y = np.ascontiguousarray(y, dtype=np.float64)
-        _check_outputs(y)
+        check_outputs(y)
         weight = None if sample_weight is None else checked_weight(sample_weight, X)
         return cls(X, y, weight)
 
@@ -443,39 +443,6 @@ def check_task(task: Any) -> type[TrainingData]:
             task=task,
         )
     return TASKS[task]
-
-
-def _numbers(y: Any) -> Any:
-    """Refuse text, even where it looks like numbers, dates and the like; None becomes NaN."""
-    values = np.asarray(y)
-    if values.dtype.kind in "biuf":
-        return y
-    of_any_type = values.dtype == object
-    for value in values.flat:
-        if not of_any_type or isinstance(value, complex) or not isinstance(value, Number | None):
-            raise ValueError(
-                f"y must hold numbers; got {shown(value)}. Text that means numbers becomes such by "
-                "y.astype(float). For labels there are AnnealingSelector and AnnealingSelectorCV."
-            )
-    flat = [np.nan if value is None else as_float(value) for value in values.flat]
-    return np.array(flat).reshape(values.shape)
-
-
-def _check_outputs(y: FloatArray) -> None:
-    """Refuse values whose squares are no longer numbers."""
-    largest = np.abs(y).max()
-    if largest > LARGEST:
-        raise ValueError(
-            f"y holds values too large to be squared, up to {largest:.3g}; sizes up to "
-            f"{LARGEST:.0e} are allowed. Divide it by a constant."
-        )
-    spread = y.max(axis=0) - y.min(axis=0)
-    if np.any((spread > 0) & (spread < 1 / LARGEST)):
-        raise ValueError(
-            f"y holds values too close together to be squared: its largest difference is "
-            f"{spread[spread > 0].min() if y.ndim > 1 else spread:.3g}, and {1 / LARGEST:.0e} is "
-            "the least that is allowed. Multiply it by a constant."
-        )
 
 
 def _check_labels(y: Any) -> None:

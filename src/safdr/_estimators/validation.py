@@ -1,9 +1,10 @@
-"""What rows the estimators accept: tables of finite numbers, and weights."""
+"""What rows the estimators accept: tables of finite numbers, measured outputs, and weights."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from numbers import Number
 from typing import Any
 
 import narwhals as nw
@@ -14,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from safdr._engine.arrays import FloatArray
+from safdr._estimators.parameters import as_float
 
 # The square of anything beyond this, or of its inverse, is no longer a number with all its digits.
 LARGEST = 1e150
@@ -91,6 +93,39 @@ def _check_range(X: Any) -> None:
             f"X holds values too large or too close together to be squared: column {j} goes from "
             f"{low[j]:.3g} to {high[j]:.3g}. Sizes up to {LARGEST:.0e} and differences from "
             f"{1 / LARGEST:.0e} are allowed; divide the column by a constant."
+        )
+
+
+def numbers(y: Any) -> Any:
+    """Refuse text, even where it looks like numbers, dates and the like; None becomes NaN."""
+    values = np.asarray(y)
+    if values.dtype.kind in "biuf":
+        return y
+    of_any_type = values.dtype == object
+    for value in values.flat:
+        if not of_any_type or isinstance(value, complex) or not isinstance(value, Number | None):
+            raise ValueError(
+                f"y must hold numbers; got {shown(value)}. Text that means numbers becomes such by "
+                "y.astype(float). For labels there are AnnealingSelector and AnnealingSelectorCV."
+            )
+    flat = [np.nan if value is None else as_float(value) for value in values.flat]
+    return np.array(flat).reshape(values.shape)
+
+
+def check_outputs(y: FloatArray) -> None:
+    """Refuse values whose squares are no longer numbers."""
+    largest = np.abs(y).max()
+    if largest > LARGEST:
+        raise ValueError(
+            f"y holds values too large to be squared, up to {largest:.3g}; sizes up to "
+            f"{LARGEST:.0e} are allowed. Divide it by a constant."
+        )
+    spread = y.max(axis=0) - y.min(axis=0)
+    if np.any((spread > 0) & (spread < 1 / LARGEST)):
+        raise ValueError(
+            f"y holds values too close together to be squared: its largest difference is "
+            f"{spread[spread > 0].min() if y.ndim > 1 else spread:.3g}, and {1 / LARGEST:.0e} is "
+            "the least that is allowed. Multiply it by a constant."
         )
 
 
