@@ -10,7 +10,15 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs"
-RUN = ["own-criterion.md", "objectives.md", "tasks.md", "moments.md", "proof.md", "stability.md"]
+RUN = [
+    "own-criterion.md",
+    "objectives.md",
+    "tasks.md",
+    "moments.md",
+    "proof.md",
+    "stability.md",
+    "rules.md",
+]
 
 
 def blocks(page):
@@ -56,6 +64,13 @@ def test_stability(monkeypatch):
         assert f"| {row[0]} | {replacement} | {row[2]:+.4f} | {row[3]:+.4f} |" in text
 
 
+def test_rules(monkeypatch):
+    page = run("rules.md", monkeypatch)
+    text = (PAGES / "rules.md").read_text("utf-8")
+    assert page.search.rule_note_ in text
+    assert str(page.search.n_features_by_rule_) in text
+
+
 def test_any_objective(monkeypatch):
     page = run("objectives.md", monkeypatch)
     assert page.blind.subset_.tolist() != [2, 5]
@@ -98,7 +113,9 @@ def test_the_readme(monkeypatch, tmp_path):
     for block in re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S):
         exec(compile(block, "README.md", "exec"), names)
         if "wine" not in names:
-            assert names["search"].n_features_by_rule_ == {"one_sd": 2, "one_se": 3, "best": 3}
+            assert names["search"].n_features_by_rule_ == {
+                **{"one_sd": 2, "one_se": 3, "tolerance": 2, "best": 3}
+            }
             assert (tmp_path / "path.png").exists()
     assert set(names["wine"].get_feature_names_out()) == {
         "flavanoids",

@@ -13,7 +13,8 @@ from safdr.cli.options import AnnealingOptions, ConstraintOptions
 
 # Of the estimator, but neither about annealing nor about constraints.
 OTHER_SETTINGS = {
-    *("min_features", "max_features", "cv", "scoring", "rule", "estimator", "n_jobs"),
+    *("min_features", "max_features", "cv", "scoring", "rule", "tolerance", "n_jobs"),
+    "estimator",
     *(
         "criterion",
         "pick",
@@ -95,6 +96,31 @@ def test_a_given_size_is_taken_and_validated(select, table):
 def test_a_largest_size_beside_a_given_one_is_noted(select, table):
     notes = select(table, "-t", "late", "-k", 2, "--json").json["notes"]
     assert "--k-max 3 has no effect: -k 2 fixes the number of features." in notes
+
+
+def test_the_number_may_be_chosen_by_a_tolerance(select, table):
+    found = select(table, "-t", "late", "--rule", "tolerance", "--tolerance", 0.5, "--json").json
+    assert (found["size"]["chosen"], found["settings"]["tolerance"]) == (1, 0.5)
+    assert found["size"]["note"].startswith("tolerance took 1 feature")
+    shown = select(table, "-t", "late", "--rule", "tolerance", "--tolerance", 0.5).out
+    assert "the fewest within 0.5 of the best score (tolerance)" in " ".join(shown.split())
+
+
+def test_a_tolerance_that_nothing_uses_is_noted(select, table):
+    notes = select(table, "-t", "late", "--tolerance", 0.01, "--json").json["notes"]
+    assert any("--tolerance 0.01" in note and "--rule tolerance" in note for note in notes)
+    notes = select(table, "-t", "late", "-k", 2, "--tolerance", 0.01, "--json").json["notes"]
+    assert "--tolerance 0.01 has no effect: -k 2 fixes the number of features." in notes
+
+
+@pytest.mark.parametrize("value", [-1, "nan", "inf", "x"])
+def test_a_wrong_tolerance_is_named_before_the_table_is_read(safdr, value):
+    assert "--tolerance" in safdr("select", "no-such.csv", "--tolerance", value, code=2).err
+
+
+def test_the_note_is_on_the_terminal_and_in_the_json(select, table):
+    note = select(table, "-t", "late", "--json").json["size"]["note"]
+    assert note in " ".join(select(table, "-t", "late").out.split())
 
 
 def test_the_same_seed_gives_the_same_answer_on_any_number_of_jobs(select, table):
@@ -245,7 +271,8 @@ def test_the_answer_has_all_that_was_promised(select, table):
         "held out    0.",
         "95 % interval",
         "k* = ",
-        "other rules: one_se",
+        "one_sd took ",
+        "one_se would take ",
         "160 to learn from, 40 held out",
         " s\n",
     ):

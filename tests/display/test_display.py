@@ -168,10 +168,10 @@ def test_path_marks_the_choice_and_its_threshold(search, monkeypatch):
     # On the dot of the validation score, which is beside the size.
     np.testing.assert_allclose(star.get_xdata(), [search.n_features_ - 0.1])
     assert star.get_ydata().tolist() == search.cv_results_["mean_test_score"][chosen].tolist()
-    assert set(lines["Best mean − 1 SD"].get_ydata()) == {search.threshold_}
+    assert set(lines["What the rule asks for"].get_ydata()) == {search.threshold_}
     texts = [text for text, _ in drawn_texts(display.figure_, monkeypatch)]
     assert f"k* = {search.n_features_}" in texts
-    assert {"Number of features k", "ROC AUC", "Best mean − 1 SD"} <= set(texts)
+    assert {"Number of features k", "ROC AUC", "What the rule asks for"} <= set(texts)
 
 
 def test_path_has_no_threshold_where_the_rule_has_none(search):

@@ -121,7 +121,7 @@ def test_cv_results_hold_means_and_deviations_of_the_splits(fitted):
 
 def test_chosen_size_follows_the_rule(data, fitted):
     assert fitted.n_features_ == fitted.n_features_by_rule_["one_sd"]
-    assert set(fitted.n_features_by_rule_) == {"one_sd", "one_se", "best"}
+    assert set(fitted.n_features_by_rule_) == {"one_sd", "one_se", "tolerance", "best"}
     results = fitted.cv_results_
     passing = results["n_features"][results["mean_test_score"] >= fitted.threshold_]
     assert fitted.n_features_ == passing.min()

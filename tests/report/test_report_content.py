@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from report_cases import QUICK
 from safdr import AnnealingSelector, AnnealingSelectorCV, Constraints, SelectionReport
-from safdr._estimators.rules import RULES
+from safdr._estimators.rules import ALL_RULES, Limits, as_good
 from safdr.report.annealing import MOST_ALTERNATIVES, describe_alternatives
 from safdr.report.provenance import fingerprint
 from safdr.report.scores import auc_with_interval
@@ -79,7 +79,7 @@ def test_the_dict_is_the_callers_own(report):
 
 def test_a_fixed_size_leaves_out_the_choice_of_the_size(fixed):
     content = content_of(*fixed)
-    unknown = dict.fromkeys(["rule", "by_rule", "smallest", "largest"])
+    unknown = dict.fromkeys(["rule", "by_rule", "note", "smallest", "largest"])
     assert content["size"] == {"chosen": 3, "columns": 3, "possible": 8, **unknown}
     assert content["path"] == []
     assert content["selection"]["share"] == []
@@ -147,14 +147,14 @@ def test_a_model_without_a_formula_has_no_coefficients(fixed):
 # ---- The size -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", sorted(RULES))
+@pytest.mark.parametrize("rule", ALL_RULES)
 def test_the_threshold_is_what_the_rule_asks_for(searched, rule):
     _, X, y = searched
     search = AnnealingSelectorCV(max_features=6, rule=rule, **QUICK).fit(X, y)
     path = content_of(search, X, y)["path"]
     scores = np.array([each["splits"] for each in path]).T
     reached = [each["mean"] >= each["threshold"] - 1e-12 for each in path]
-    assert reached == RULES[rule](scores).tolist()
+    assert reached == as_good(rule, scores, Limits()).tolist()
 
 
 def test_a_rule_of_the_user_has_a_name_and_no_threshold(searched):

@@ -12,7 +12,7 @@ from safdr import Annealing, AnnealingSelectorCV, SelectionReport
 from safdr.report.words import headline
 
 FEW = {"annealing": Annealing(n_replicas=6, max_steps=4), "random_state": 0}
-NO_CHOICE = ("rule", "by_rule", "smallest", "largest")
+NO_CHOICE = ("rule", "by_rule", "note", "smallest", "largest")
 
 
 def make_rows(kind, n_features, n_rows=60):

@@ -118,6 +118,17 @@ def answer(report, **changes):
     return headline(content, labels_of(content))
 
 
+@pytest.mark.parametrize("rule", ["one_sd", "tolerance", "as_published", lambda results: 0])
+def test_the_page_says_what_the_rule_gives_up(searched, rule):
+    _, X, y = searched
+    search = AnnealingSelectorCV(max_features=4, rule=rule, tolerance=0.25, **QUICK).fit(X, y)
+    report = SelectionReport.from_estimator(search, X, y)
+    text = " ".join("".join(parsed(report.to_html()).text).split())
+    assert search.rule_note_ in text
+    assert report.to_dict()["size"]["note"] == search.rule_note_
+    assert ("at most 0.25 below the best" in text) == (rule == "tolerance")
+
+
 def test_the_answer_names_the_features_in_one_sentence(report):
     text = answer(report, target__name="default")
     names = [feature["name"] for feature in report.to_dict()["features"]]

@@ -15,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
 from safdr._engine.arrays import IntArray
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.search import Search
 from safdr._estimators.parameters import as_int
 from safdr._estimators.plan import SearchPlan
@@ -22,6 +23,7 @@ from safdr._estimators.rules import deviation
 from safdr._estimators.splits import splits_of
 from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.workers import Cancellation
+from safdr.errors import ParameterError
 
 NO_SUCH_METHOD = 'Choose a scoring that the estimator can serve, for example scoring="accuracy".'
 
@@ -48,6 +50,37 @@ class FoldScore:
     loss_name: str
     separated: bool
     subset: IntArray
+
+
+def sizes_to_try(plan: SearchPlan, allowed: AllowedSubsets, least: int, most: int) -> list[int]:
+    """The sizes in a range that constraints allow."""
+    total = int(allowed.counts.sum())
+    if least > most:
+        raise ParameterError(
+            "min_features",
+            "must be at most {max_features} = {most}; got {least}.",
+            most=most,
+            least=least,
+        )
+    if least > total:
+        raise ParameterError(
+            "min_features",
+            "must be at most {total}; got {least}.",
+            total=plan.total(allowed),
+            least=least,
+        )
+    if most > total:
+        warnings.warn(
+            f"max_features={most} is more than the {total} feature(s) of X: "
+            f"sizes up to {total} are tried.",
+            UserWarning,
+            stacklevel=2,
+        )
+    highest = min(most, total)
+    sizes = [int(n) for n in allowed.sizes(highest) if n >= least]
+    if not sizes:
+        allowed.check_size(highest, "max_features")  # says what rules it out
+    return sizes
 
 
 def splits_of_data(

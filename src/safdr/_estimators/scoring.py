@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.metrics import get_scorer
 
 from safdr._engine.arrays import FloatArray
 from safdr._estimators.clipped_model import ClippedLogisticRegression
@@ -17,6 +18,10 @@ SCORER_NAMES = {
     "roc_auc_ovr": "ROC AUC, each class against the rest",
     "r2": "R²",
 }
+COUNTING = (
+    *("accuracy", "balanced_accuracy", "roc_auc", "roc_auc_ovr", "roc_auc_ovo"),
+    *("roc_auc_ovr_weighted", "roc_auc_ovo_weighted"),
+)
 
 
 def scorer_name(scoring: Any) -> str:
@@ -25,6 +30,21 @@ def scorer_name(scoring: Any) -> str:
         return SCORER_NAMES.get(scoring, scoring.replace("_", " "))
     function = getattr(scoring, "_score_func", scoring)  # what make_scorer wraps
     return str(getattr(function, "__name__", type(function).__name__)).replace("_", " ")
+
+
+def is_loss(scoring: Any) -> bool:
+    """Whether the scores are those of a loss, with its sign turned around."""
+    if isinstance(scoring, str):
+        return scoring.startswith("neg_")
+    return "greater_is_better=False" in repr(scoring)
+
+
+def counts_rows(scoring: Any) -> bool:
+    """Whether 1 is perfect, and one misjudged row of n costs 1/n: accuracies, areas under ROC."""
+    if isinstance(scoring, str):
+        return scoring in COUNTING
+    # A scorer's repr says all that it scores by, and has no more to it.
+    return repr(scoring) in {repr(get_scorer(each)) for each in COUNTING}
 
 
 def roc_auc(scores: FloatArray, positive: NDArray[np.bool_]) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -20,13 +19,13 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from safdr._engine.arrays import FloatArray
-from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.search import Search
 from safdr._estimators.base import AnnealingSelectorBase, ClassSelectorBase, RegressorSelectorBase
 from safdr._estimators.folds import (
     cv_results,
     make_folds,
     score_folds,
+    sizes_to_try,
     splits_of_data,
 )
 from safdr._estimators.parameters import (
@@ -34,24 +33,34 @@ from safdr._estimators.parameters import (
     SELECTOR_CONSTRAINTS,
     Annealing,
     Constraints,
+    Number,
     WholeNumber,
+    as_float,
     n_workers,
     seed_from,
 )
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.progress import CallbackSupportMixin, with_callbacks
-from safdr._estimators.rules import RULES, choose_size, one_sd_threshold, own_choice
+from safdr._estimators.rule_note import RuleNote
+from safdr._estimators.rules import (
+    ALL_RULES,
+    Limits,
+    ceiling_of,
+    own_size,
+    sizes_by_rule,
+    threshold,
+)
 from safdr._estimators.scoring import scorer_name
 from safdr._estimators.styles import compare_styles, n_comparisons
 from safdr._estimators.training_data import TrainingData
-from safdr.errors import ParameterError
 
 CV_CONSTRAINTS: dict[str, Any] = {
     "min_features": [WholeNumber(1)],
     "max_features": [WholeNumber(1)],
     "cv": ["cv_object"],
     "scoring": [None, str, callable],
-    "rule": [StrOptions(set(RULES)), callable],
+    "rule": [StrOptions(set(ALL_RULES)), callable],
+    "tolerance": [Number(0, None, closed="left")],
 }
 
 
@@ -63,6 +72,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
     cv: Any
     scoring: str | Callable[..., float] | None
     rule: str | Callable[[dict[str, Any]], int]
+    tolerance: float
     random_state: Any
 
     @with_callbacks
@@ -103,7 +113,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         if plan.prove is not None:
             plan.check_proof(allowed)
         seed = seed_from(self.random_state)
-        sizes = self._sizes(plan, allowed)
+        sizes = sizes_to_try(plan, allowed, int(self.min_features), int(self.max_features))
         splits = splits_of_data(self.cv, data, seed, splitter_params)
         n_tasks = n_comparisons(plan, data, len(splits), sizes) + len(splits) * len(sizes) + 1
         progress = self._init_callback_context(max_subtasks=n_tasks)
@@ -126,9 +136,12 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         searches = [search_of(plan, fold.train) for fold in folds]
         scores = score_folds(plan, folds, searches, sizes, self._fold_scorer(), self.n_jobs, tell)
         self.n_splits_ = len(splits)
-        self.scorer_name_ = scorer_name(self.scoring or self._default_scoring())
+        scoring = self.scoring or self._default_scoring()
+        self.scorer_name_ = scorer_name(scoring)
         self.cv_results_ = cv_results(sizes, scores, data.X.shape[1])
-        self._choose(np.array([[score.test_score for score in fold] for fold in scores]))
+        limits = Limits(as_float(self.tolerance), ceiling_of(scoring, [len(t) for _, t in splits]))
+        test_scores = np.array([[score.test_score for score in fold] for fold in scores])
+        self._choose(test_scores, scoring, limits)
 
         step = progress.subcontext(task_name="refit")
         step.call_on_fit_task_begin(estimator=self)
@@ -195,48 +208,16 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         routed = process_routing(self, "fit", **params)
         return routed.splitter.split, routed.scorer.score
 
-    def _sizes(self, plan: SearchPlan, allowed: AllowedSubsets) -> list[int]:
-        """The sizes to try."""
-        total = int(allowed.counts.sum())
-        least, most = int(self.min_features), int(self.max_features)
-        if least > most:
-            raise ParameterError(
-                "min_features",
-                "must be at most {max_features} = {most}; got {least}.",
-                most=most,
-                least=least,
-            )
-        if least > total:
-            raise ParameterError(
-                "min_features",
-                "must be at most {total}; got {least}.",
-                total=plan.total(allowed),
-                least=least,
-            )
-        if most > total:
-            warnings.warn(
-                f"max_features={most} is more than the {total} feature(s) of X: "
-                f"sizes up to {total} are tried.",
-                UserWarning,
-                stacklevel=2,
-            )
-        highest = min(most, total)
-        sizes = [int(n) for n in allowed.sizes(highest) if n >= least]
-        if not sizes:
-            allowed.check_size(highest, "max_features")  # says what rules it out
-        return sizes
-
-    def _choose(self, test_scores: FloatArray) -> None:
+    def _choose(self, test_scores: FloatArray, scoring: Any, limits: Limits) -> None:
         """Apply the rules."""
-        n_features = self.cv_results_["n_features"]
-        self.n_features_by_rule_ = {
-            name: int(n_features[choose_size(name, n_features, test_scores)]) for name in RULES
-        }
-        self.threshold_ = one_sd_threshold(test_scores) if self.rule == "one_sd" else None
-        if isinstance(self.rule, str):
-            self.n_features_ = self.n_features_by_rule_[self.rule]
-        else:
-            self.n_features_ = int(n_features[own_choice(self.rule, self.cv_results_)])
+        results, rule = self.cv_results_, self.rule
+        sizes = results["n_features"]
+        by_rule = sizes_by_rule(rule, sizes, test_scores, limits)
+        self.n_features_ = by_rule[rule] if isinstance(rule, str) else own_size(rule, results)
+        self.n_features_by_rule_ = by_rule
+        self.threshold_ = threshold(rule, test_scores, limits)
+        note = RuleNote(rule, scoring, sizes, test_scores, limits, by_rule, self.n_features_)
+        self.rule_note_ = str(note)
 
 
 class AnnealingSelectorCV(_CrossValidatedSelector, ClassSelectorBase):
@@ -261,18 +242,24 @@ class AnnealingSelectorCV(_CrossValidatedSelector, ClassSelectorBase):
         What to score the models by; None is the area under the ROC curve, for more than two classes
         the mean of those of each class against the rest ("roc_auc_ovr").
 
-    rule : {"one_sd", "one_se", "best"} or callable, default="one_sd"
-        Which size to choose:
+    rule : {"one_sd", "one_se", "tolerance", "best", "as_published"} or callable, default="one_sd"
+        Which size to choose; all but "best" take the smallest that is as good as the best:
 
-        - "one_sd", the paper's: the smallest whose mean score is at most one standard deviation
-          below the best mean. The deviation is that of the best size over the folds (with divisor
-          n).
-        - "one_se": the smallest whose mean difference to the best size is at most one standard
-          error. The folds are shared, so the sizes are compared in pairs, on the same fold: the
-          error is that of the differences (with divisor n - 1), which is much smaller than that
-          of the scores. With a single split there is none, and this is "best".
+        - "one_sd", the paper's: its mean score is at most one standard deviation below the best
+          mean. The deviation is that of the best size over the folds (with divisor n). By AUC or
+          accuracy a mean within half a test row a fold of perfect, 1 - 1/(2n), is good enough in
+          any case: the deviation of scores that are all but 1 says nothing.
+        - "one_se": its mean difference to the best size, fold by fold, is at most one standard
+          error of the differences (with divisor n - 1), which is much smaller than that of the
+          scores. With a single split there is none, and this is "best".
+        - "tolerance": its mean score is at most `tolerance` below the best mean.
         - "best": the one with the best mean score.
+        - "as_published": "one_sd" without the exception for scores near 1.
         - a callable gets `cv_results_` and returns the index of the size in it.
+
+    tolerance : float, default=0.005
+        What `rule="tolerance"` may give up, in units of the score: little of an AUC, an accuracy or
+        an R², but much or nothing of a log-loss, or of a squared error (in squared units of y).
 
     annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, \
 class_weight, ridge, C, prove
@@ -296,6 +283,9 @@ class_weight, ridge, C, prove
     n_features_by_rule_ : dict
         What each built-in rule would choose.
 
+    rule_note_ : str
+        What the rule gives up against the best mean score, and what the others would take.
+
     cv_results_ : dict of ndarray
         One entry a size: `n_features`; `mean_test_score`, `std_test_score` and
         `split{i}_test_score` for each fold; the same for `train_score` and for `cross_entropy`,
@@ -305,7 +295,7 @@ class_weight, ridge, C, prove
         the masks of the features found.
 
     threshold_ : float or None
-        The mean score that "one_sd" asked for; None with other rules.
+        The mean score that the rule asked for; None with "one_se", "best" or a callable.
 
     n_splits_ : int
         Number of folds.
@@ -331,6 +321,9 @@ loss_, cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, fe
     >>> search = AnnealingSelectorCV(max_features=6, random_state=0).fit(X, y)
     >>> search.n_features_
     2
+    >>> print(search.rule_note_.replace("; ", ";\\n"))
+    one_sd took 2 features: their mean ROC AUC is 0.0047 below the best (0.9906 at 3);
+    one_se would take 3 (the best), tolerance as many.
     >>> search.get_feature_names_out().tolist()
     ['worst area', 'worst concave points']
     """
@@ -345,6 +338,7 @@ loss_, cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, fe
         cv: Any = None,
         scoring: str | Callable[..., float] | None = None,
         rule: str | Callable[[dict[str, Any]], int] = "one_sd",
+        tolerance: float = 0.005,
         annealing: Annealing | None = None,
         constraints: Constraints | None = None,
         criterion: Any = None,
@@ -364,6 +358,7 @@ loss_, cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, fe
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
+        self.tolerance = tolerance
         self.annealing = annealing
         self.constraints = constraints
         self.criterion = criterion
@@ -388,7 +383,7 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
 
     Parameters
     ----------
-    min_features, max_features, rule, n_jobs, random_state
+    min_features, max_features, rule, tolerance, n_jobs, random_state
         As in `AnnealingSelectorCV`.
 
     cv : int, cross-validation generator or iterable, default=None
@@ -406,7 +401,7 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
     cv_results_ : dict of ndarray
         As in `AnnealingSelectorCV`, with `squared_error` in place of `cross_entropy`.
 
-    n_features_, n_features_by_rule_, threshold_, n_splits_, scorer_name_
+    n_features_, n_features_by_rule_, rule_note_, threshold_, n_splits_, scorer_name_
         As in `AnnealingSelectorCV`.
 
     support_, subset_, criterion_value_, loss_, estimator_, result_, proof_, n_features_in_, \
@@ -440,6 +435,7 @@ feature_names_in_
         cv: Any = None,
         scoring: str | Callable[..., float] | None = None,
         rule: str | Callable[[dict[str, Any]], int] = "one_sd",
+        tolerance: float = 0.005,
         annealing: Annealing | None = None,
         constraints: Constraints | None = None,
         criterion: Any = None,
@@ -458,6 +454,7 @@ feature_names_in_
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
+        self.tolerance = tolerance
         self.annealing = annealing
         self.constraints = constraints
         self.criterion = criterion

@@ -17,9 +17,12 @@ from safdr.cli.words import duration, exponential, name_text, number, ratio, saf
 from safdr.report import claims
 from safdr.report.numbers import signed
 
+AS_PUBLISHED = "the fewest within one standard deviation of the best score"
 RULES = {
-    "one_sd": "the fewest within one standard deviation of the best score",
+    "one_sd": f"{AS_PUBLISHED}, or all but perfect",
+    "as_published": AS_PUBLISHED,
     "one_se": "the fewest within one standard error of the best score, split by split",
+    "tolerance": "the fewest within {tolerance} of the best score",
     "best": "the best score",
 }
 UP, DOWN, DIM, WARNING = "cyan", "magenta", "dim", "yellow"
@@ -154,18 +157,17 @@ def _sizes(content: dict[str, Any]) -> Iterator[Text]:
     if size["by_rule"] is None:
         yield Text.assemble(f"{size['chosen']}", ("  as asked for", DIM))
     else:
-        yield from _choice(size)
+        yield from _choice(size, content["settings"]["tolerance"])
     if content["groups"]:
         yield Text("columns that enter together count as one: a category is one feature", style=DIM)
 
 
-def _choice(size: dict[str, Any]) -> Iterator[Text]:
-    """How the size was chosen."""
+def _choice(size: dict[str, Any], tolerance: float) -> Iterator[Text]:
+    """How the size was chosen, what that gives up, and what other rules would take."""
     tried = f"of {size['smallest']} to {size['largest']}"
-    why = f"  {RULES.get(size['rule'], size['rule'])} ({size['rule']}), {tried}"
+    why = f"  {RULES[size['rule']].format(tolerance=tolerance)} ({size['rule']}), {tried}"
     yield Text.assemble("k* = ", (str(size["chosen"]), "green"), (why, DIM))
-    others = [f"{rule} {k}" for rule, k in size["by_rule"].items() if rule != size["rule"]]
-    yield Text(f"other rules: {', '.join(others)}", style=DIM)
+    yield Text(size["note"])
     if size["by_rule"]["best"] == size["largest"] < size["possible"]:
         yield Text("the best score is at the largest size; try a larger --k-max", style=WARNING)
 

@@ -106,13 +106,19 @@ class SearchOptions:
         Parameter(help=f"Largest number of features to try. Default: {LARGEST_SIZE}."),
     ] = None
     rule: Annotated[
-        Literal["one_sd", "one_se", "best"],
+        Literal["one_sd", "one_se", "tolerance", "best", "as_published"],
         Parameter(
-            help="How to choose their number: the fewest within one standard deviation of the "
-            "best score (one_sd), the fewest whose difference to the best is within one standard "
-            "error (one_se), or the best score."
+            help="How to choose their number. one_sd, for few features: the fewest within one "
+            "standard deviation of the best score, or all but perfect. one_se, for the score: the "
+            "fewest whose difference to the best is within one standard error. tolerance: the "
+            "fewest within --tolerance of the best score. best: the best score. as_published: "
+            "one_sd as in the paper, all but perfect or not. The answer says what each would take."
         ),
     ] = "one_sd"
+    tolerance: Annotated[
+        float | None,
+        Parameter(help="AUC that --rule tolerance may give up. Default: 0.005."),
+    ] = None
     seed: Annotated[int, WHOLE, Parameter(help="The same seed gives the same answer.")] = 0
     jobs: Annotated[
         int,

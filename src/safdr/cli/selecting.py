@@ -149,6 +149,7 @@ def _estimator(
         min_features=search.k or 1,
         max_features=search.k or min(search.k_max or LARGEST_SIZE, n_features),
         rule=search.rule,
+        **_given({"tolerance": search.tolerance}),
         n_jobs=search.jobs,
         random_state=search.seed,
         prove=search.prove,
@@ -164,8 +165,7 @@ def _check_settings(
     given = annealing.given()
     if constraints.cost_strength is not None:
         given["cost_strength"] = constraints.cost_strength
-    if search.prove is not None:
-        given["prove"] = search.prove
+    given |= _given({"prove": search.prove, "tolerance": search.tolerance})
     if given:
         from safdr import AnnealingSelectorCV
 
@@ -174,9 +174,19 @@ def _check_settings(
 
 def _unused(search: SearchOptions) -> list[str]:
     """Say which option another one leaves nothing to do."""
-    if search.k is None or search.k_max is None:
-        return []
-    return [f"--k-max {search.k_max} has no effect: -k {search.k} fixes the number of features."]
+    notes = []
+    given = _given({"--k-max": search.k_max, "--tolerance": search.tolerance})
+    if search.k is not None:
+        notes = [
+            f"{option} {value:g} has no effect: -k {search.k} fixes the number of features."
+            for option, value in given.items()
+        ]
+    elif search.tolerance is not None and search.rule != "tolerance":
+        notes = [
+            f"--tolerance {search.tolerance:g} only says what the rule tolerance would take: add "
+            "--rule tolerance to choose by it."
+        ]
+    return notes
 
 
 def _fit(
@@ -244,7 +254,7 @@ def _report(
     content["settings"].update({"file": file or BUILT_IN, **asked})
     if fixed:
         # There was nothing to choose.
-        content["size"].update(dict.fromkeys(("rule", "by_rule", "smallest", "largest")))
+        content["size"].update(dict.fromkeys(("rule", "by_rule", "note", "smallest", "largest")))
         content["path"], content["selection"] = [], {key: [] for key in content["selection"]}
     return SelectionReport(content)
 

@@ -195,10 +195,8 @@ class PathDisplay(Display):
             zorder=4,
         )
         if self.threshold is not None:
-            line = ax.axhline(
-                self.threshold, color=NEUTRAL, linestyle="-.", label="Best mean − 1 SD"
-            )
-            handles.append(line)
+            label = "What the rule asks for"
+            handles.append(ax.axhline(self.threshold, color=NEUTRAL, linestyle="-.", label=label))
         mark_chosen_size(ax, self.n_features_chosen)
         return list(handles)
 

@@ -104,7 +104,5 @@ def _template() -> Template:
         inline=words.inline,
         setting=words.setting,
     )
-    environment.globals.update(
-        rules=words.RULES, other_rules=words.other_rules, listed=words.listed, claims=claims
-    )
+    environment.globals.update(rule=words.rule, listed=words.listed, claims=claims)
     return environment.get_template("template.html.j2")

@@ -43,7 +43,7 @@ class SelectionReport:
     >>> [feature["name"] for feature in content["features"]]
     ['worst area', 'worst concave points']
     >>> content["size"]["by_rule"]
-    {'one_sd': 2, 'one_se': 3, 'best': 3}
+    {'one_sd': 2, 'one_se': 3, 'tolerance': 2, 'best': 3}
     """
 
     def __init__(self, content: Mapping[str, Any]) -> None:

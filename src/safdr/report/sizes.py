@@ -18,6 +18,7 @@ def describe_size(estimator: Any, groups: FeatureGroups) -> dict[str, Any]:
         "columns": len(estimator.subset_),
         "rule": _rule_name(estimator.rule) if searched else None,
         "by_rule": dict(estimator.n_features_by_rule_) if searched else None,
+        "note": estimator.rule_note_ if searched else None,
         "smallest": int(estimator.cv_results_["n_features"].min()) if searched else None,
         "largest": int(estimator.cv_results_["n_features"].max()) if searched else None,
         "possible": groups.max_features,
@@ -74,7 +75,7 @@ def _thresholds(estimator: Any, scores: np.ndarray[Any, Any]) -> list[float | No
     """The mean score that the rule asks of each size; None for a rule that is a function."""
     means = scores.mean(axis=0)
     best, rule = means.argmax(), estimator.rule
-    if rule == "one_sd":
+    if estimator.threshold_ is not None:
         return [estimator.threshold_] * len(means)
     if rule == "one_se" and len(scores) > 1:
         # The error is that of the differences to the best size, so each size has its own.

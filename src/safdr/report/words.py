@@ -15,11 +15,16 @@ from safdr.report.text import features_in, fit, one_line
 MOST_NAMES = 6
 LONGEST = 48
 
+AS_PUBLISHED = (
+    "the fewest features whose mean score is at most one standard deviation (over the splits, of "
+    "the best size) below the best mean"
+)
 RULES = {
-    "one_sd": "the fewest features whose mean score is at most one standard deviation (over the "
-    "splits, of the best size) below the best mean",
+    "one_sd": f"{AS_PUBLISHED}, or is all but perfect",
+    "as_published": AS_PUBLISHED,
     "one_se": "the fewest features whose mean score, compared split by split with the best size, "
     "is at most one standard error below it",
+    "tolerance": "the fewest features whose mean score is at most {tolerance} below the best",
     "best": "the number of features with the best mean score",
 }
 
@@ -200,9 +205,12 @@ def _chosen_again(content: Mapping[str, Any]) -> list[Markup | str]:
     return sentences
 
 
-def other_rules(content: Mapping[str, Any]) -> str:
-    """Say what the built-in rules choose."""
-    return ", ".join(f"{rule} {size}" for rule, size in content["size"]["by_rule"].items())
+def rule(content: Mapping[str, Any]) -> str:
+    """Say what the rule takes."""
+    name = content["size"]["rule"]
+    if name not in RULES:
+        return f"what the function {name} says"
+    return RULES[name].format(tolerance=content["settings"]["tolerance"])
 
 
 def _claim(content: Mapping[str, Any]) -> Markup:
@@ -220,7 +228,7 @@ def _claim(content: Mapping[str, Any]) -> Markup:
         return Markup("{} {}{}").format(_everything(total), task, best)
     if chosen == largest:
         return Markup("{}, the most that were tried, {} best").format(count, task)
-    if size["rule"] in ("one_sd", "one_se"):
+    if size["rule"] in ("one_sd", "one_se", "tolerance", "as_published"):
         return Markup("{} {} about as well as any larger set tried").format(count, task)
     if size["rule"] == "best":
         return Markup("{} {} best").format(count, task)
