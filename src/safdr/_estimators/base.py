@@ -106,11 +106,11 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         n_jobs: int,
     ) -> None:
         """Search usable rows at the chosen size, and fit the final model to what was found."""
+        self.style_ = plan.style
         search = plan.search(data, allowed, plan.cost(self), seed, n_jobs)
         seconds = None if plan.prove is None else as_float(plan.prove)
         result = search.run(size, n_threads=n_jobs, prove=seconds)
         self.n_features_ = size
-        self.style_ = plan.style
         self.criterion_ = data.criteria[0] if plan.criterion is None else plan.criterion
         self.C_ = as_float(plan.C)
         self.result_ = result

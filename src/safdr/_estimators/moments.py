@@ -26,8 +26,8 @@ from safdr._engine.criterion import (
     r2_criterion,
 )
 from safdr._engine.moments import ClassMoments, JointMoments, class_moments, joint_moments
-from safdr._estimators.training_data import MANY_CLASSES, ClassData, MeasuredData
-from safdr._estimators.validation import shown
+from safdr._estimators.training_data import ClassData, MeasuredData
+from safdr._estimators.validation import MANY_CLASSES, shown
 from safdr.errors import ParameterError
 
 # Labels and names in a text; the rest are dots.

@@ -45,14 +45,12 @@ from safdr._estimators.validation import (
     check_ratio_of_weights,
     checked_weight,
     extremes,
+    if_measured,
     numbers,
     shown,
     validated,
 )
 from safdr.errors import ParameterError
-
-# Numbers of so many different values are more often measurements than labels.
-MANY_CLASSES = 20
 
 # Of the model of all features, near which the log-loss is made quadratic.
 FULL_MODEL_C = 1.0
@@ -481,18 +479,8 @@ def _check_classes(data: ClassData) -> None:
     if counts.min() < 2:
         raise ValueError(
             f"y holds 1 row of class {shown(data.classes[counts.argmin()])}; each class needs at "
-            f"least 2 rows, or it has no variance.{_if_measured(data)}"
+            f"least 2 rows, or it has no variance.{if_measured(data.classes)}"
         )
-
-
-def _if_measured(data: ClassData) -> str:
-    """What to say where labels look like measurements."""
-    if data.classes.dtype.kind not in "iuf" or len(data.classes) <= MANY_CLASSES:
-        return ""
-    return (
-        f" With its {len(data.classes)} values y looks measured: for that there are "
-        "AnnealingRegressorSelector and AnnealingRegressorSelectorCV."
-    )
 
 
 def _check_not_constant(X: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -31,6 +32,9 @@ LEAST_ROW_SHARE = 1e-10
 # √(1e-11 / s), three parts in a hundred, before the last step squares that.
 LEAST_SHARE_OF_TWO = 1e-12
 LEAST_SHARE_OF_MORE = 1e-8
+
+# Numbers of so many different values are more often measurements than labels.
+MANY_CLASSES = 20
 
 ALL_ZERO = "sample_weight is zero for every row; some must be above 0."
 
@@ -185,6 +189,16 @@ def _check_frame(X: Any) -> None:
             f"X has {len(text)} column(s) that are not numbers: {listed}. Encode them (for example "
             "with sklearn.preprocessing.OneHotEncoder) or drop them."
         )
+
+
+def if_measured(classes: NDArray[Any]) -> str:
+    """What to say where labels look like measurements."""
+    if classes.dtype.kind not in "iuf" or len(classes) <= MANY_CLASSES:
+        return ""
+    return (
+        f" With its {len(classes)} values y looks measured: for that there are "
+        "AnnealingRegressorSelector and AnnealingRegressorSelectorCV."
+    )
 
 
 def shown(label: Any) -> str:
