@@ -40,7 +40,7 @@ PLAIN: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str
 
 
 # Parameters that held-out rows may choose.
-STYLE = ("criterion", "ridge", "pick", "C")
+STYLE = ("criterion", "ridge", "C")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -163,9 +163,9 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         better guide where the classes are far from normal. "mixed" lets half of the replicas climb
         on each, adds what forward selection on the log-loss finds, and lets the loss of the models
         choose among all of them; `criterion_value_` is then the Fisher ratio. "auto" compares
-        "fisher" and "mixed" on held-out rows and takes the better one; so with `ridge`, where that
-        is "auto", and none, and with `pick`, where that is "auto". `style_` says what came out.
-        With more than two classes the criterion is "fisher". A callable
+        "fisher" and "mixed" on held-out rows and takes the better one, and where `ridge` is "auto"
+        also tries to do without; `style_` says what came out. With more than two classes the
+        criterion is "fisher". A callable
         ``f(X_subset, y)`` returns
         a number to be maximised, and takes a keyword `sample_weight` if rows have weights. An
         estimator is scored by cross-validation on the columns of each subset that is visited, as
@@ -182,8 +182,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     pick : {"auto", "linear", "criterion"}, default="auto"
         What chooses the winner among the candidates: the loss of the unpenalised linear model
         ("linear"), or the criterion itself ("criterion"). "auto" is the loss of `estimator`, if it
-        is given; else the criterion, if it is yours; else "linear", unless ``criterion="auto"``
-        finds the other better.
+        is given; else the criterion, if it is yours; else "linear".
 
     feature_cost : array-like of shape (n_features,) or dict, default=None
         Cost of each feature; a dict gives those that cost something, a pandas Series goes by its
@@ -268,11 +267,11 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         The penalty that was used.
 
     style_ : dict
-        `criterion`, `ridge`, `pick` and `C`, where held-out rows chose as they came out: parameters
-        that lead to the same answer.
+        `criterion`, `ridge` and `C`, where held-out rows chose as they came out: parameters that
+        lead to the same answer.
 
     style_results_ : dict of ndarray
-        What was compared, where `criterion` or `C` is "auto": `criterion`, `ridge`, `pick`, `C`,
+        What was compared, where `criterion` or `C` is "auto": `criterion`, `ridge`, `C`,
         `n_features`, and `mean_test_loss`, `std_test_loss`, `split{i}_test_loss` on held-out rows.
         The style with the least mean over all sizes won.
 

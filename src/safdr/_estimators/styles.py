@@ -1,4 +1,4 @@
-"""Criterion, shrinkage, pick and penalty chosen once a data set, by the loss on rows held out."""
+"""Criterion, shrinkage and penalty chosen once a data set, by the loss on rows held out."""
 
 from __future__ import annotations
 
@@ -119,9 +119,6 @@ def _styles(plan: SearchPlan, data: TrainingData) -> list[SearchPlan]:
     if plan.criterion != AUTO:
         return [plan]
     styles = [replace(plan, criterion=criterion) for criterion in data.compared]
-    if plan.pick == AUTO and plan.estimator is None:
-        # Of some dozens of rows the loss tells less than the shrunken criterion.
-        styles.append(replace(styles[0], pick="criterion"))
     if plan.ridge == AUTO:
         # Where differences of features that are much alike tell the classes, shrinkage hides them.
         styles.append(replace(plan, criterion=data.compared[-1], ridge=SMALLEST_AUTO))
