@@ -40,12 +40,11 @@ def test_help_loads_nothing_heavy_and_shows_examples():
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_a_pipe_gets_the_answer_without_colour_and_no_progress():
-    done = subprocess.run([*COMMAND, *QUICK], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert "\x1b" not in done.stdout
-    assert "of 30 features tell diagnosis = malignant from benign" in " ".join(done.stdout.split())
+def test_a_pipe_gets_the_answer_without_colour_and_no_progress(safdr):
+    done = safdr("select", *QUICK)
+    assert done.err == ""
+    assert "\x1b" not in done.out
+    assert "of 30 features tell diagnosis = malignant from benign" in " ".join(done.out.split())
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():
@@ -107,19 +106,29 @@ class Terminal:
 
 @pytest.fixture
 def shown(ended, monkeypatch):
-    """Run the command in this process, on a terminal, and give what that shows."""
+    """Run the command in this process, on a terminal, and give what that shows.
 
-    def run(*arguments, columns=80):
+    A signal is sent, if any, as soon as the search shows.
+    """
+
+    def run(*arguments, columns=80, code=0, number=None):
         reader, writer = pty.openpty()
-        seen = []
-        listener = threading.Thread(target=lambda: seen.extend(parts_of(reader)))
+        seen, waiting = [], [number] if number else []
+
+        def listen():
+            for part in parts_of(reader):
+                seen.append(part)
+                if waiting and b"Searching" in b"".join(seen):
+                    os.kill(os.getpid(), waiting.pop())
+
+        listener = threading.Thread(target=listen)
         listener.start()
         with monkeypatch.context() as patch, os.fdopen(writer, "w") as terminal:
             patch.setenv("COLUMNS", str(columns))
             patch.setenv("TERM", "xterm-256color")
             patch.setattr(sys, "stdout", terminal)
             patch.setattr(sys, "stderr", terminal)
-            assert ended("select", *arguments) == 0
+            assert ended("select", *arguments) == code
         listener.join()
         os.close(reader)
         return b"".join(seen).decode(errors="replace")
@@ -149,16 +158,32 @@ def test_quiet_is_quiet_on_a_terminal_too(shown):
     assert shown(*QUICK, "--quiet") == ""
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_stop_ends_cleanly_and_leaves_no_file(tmp_path, jobs, number, code):
-    out = tmp_path / "result.json"
-    terminal = Terminal(*SLOW, "--jobs", jobs, "--out", str(out))
+def test_a_process_that_is_stopped_ends_with_its_threads(tmp_path):
+    terminal = Terminal(*SLOW, "--jobs", "2", "--out", str(tmp_path / "result.json"))
     terminal.read_until("Searching")
-    terminal.process.send_signal(number)
-    assert terminal.end() == code
+    terminal.process.send_signal(signal.SIGTERM)
+    assert terminal.end() == 143
     assert "Stopped. No file is half written." in terminal.seen
     assert "Traceback" not in terminal.seen
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def interruptible():
+    """Ctrl-C may be ignored where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stop_ends_cleanly_and_leaves_no_file(shown, tmp_path, jobs, number, code):
+    wishes = (*SLOW, "--jobs", jobs, "--out", tmp_path / "result.json")
+    seen = shown(*wishes, number=number, code=code)
+    assert "Stopped. No file is half written." in seen
+    assert "Traceback" not in seen
     assert list(tmp_path.iterdir()) == []
 
 

@@ -42,6 +42,10 @@ def fits(size, X, y):
     subsets = [np.sort(rng.permutation(X.shape[1])[:size]) for _ in range(5000)]
     return lambda: evaluate_subsets(X, y, subsets, n_jobs=n_jobs)
 
+def folds(X, y):
+    selector = AnnealingSelectorCV(n_jobs=n_jobs, random_state=0)
+    return lambda: selector.fit(X, y)
+
 def halves(X, y):
     selector = AnnealingSelectorCV(max_features=2, random_state=0).fit(X, y)
     selector.set_params(max_features=30)
@@ -54,6 +58,7 @@ CASES = {
         250, *rows(800, 1500), constraints=threes(1500), feature_cost=np.full(1500, 1e-3)
     ),
     "logistic fits": lambda: fits(15, *rows(300_000, 30)),
+    "folds": lambda: folds(*rows(60_000, 80)),
     "softmax search": lambda: search(20, *rows(60_000, 40, 10)),
     "proof": lambda: search(30, *rows(400, 120), annealing=Annealing(n_replicas=1), prove=60.0),
     "stability": lambda: halves(*rows(20_000, 60)),
@@ -89,7 +94,17 @@ def at_work(request):
 
 
 @pytest.mark.parametrize(
-    "case", ["groups", "few rows", "costs", "logistic fits", "softmax search", "proof", "stability"]
+    "case",
+    [
+        "groups",
+        "few rows",
+        "costs",
+        "logistic fits",
+        "folds",
+        "softmax search",
+        "proof",
+        "stability",
+    ],
 )
 def test_ctrl_c_ends_it_within_a_second(at_work, case):
     process, wait = at_work

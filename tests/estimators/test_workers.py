@@ -23,6 +23,7 @@ SCRIPT = """
 import os, sys, time
 from pathlib import Path
 import numpy as np
+from joblib import parallel_config
 from sklearn.linear_model import LogisticRegression
 from safdr import Annealing, AnnealingSelector, AnnealingSelectorCV
 
@@ -48,12 +49,13 @@ Slow.told = slow_criterion.told = TOLD
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(200, 12)), np.arange(200) % 2
 settings = {"n_jobs": 2, "annealing": Annealing(n_replicas=8), "random_state": 0}
-if sys.argv[1] == "folds":
-    AnnealingSelectorCV(max_features=4, estimator=Slow(), **settings).fit(X, y)
-elif sys.argv[1] == "criterion":
-    AnnealingSelector(3, criterion=slow_criterion, **settings).fit(X, y)
-else:
-    AnnealingSelector(3, estimator=Slow(), **settings).fit(X, y)
+with parallel_config(backend=sys.argv[3]):
+    if sys.argv[1] == "folds":
+        AnnealingSelectorCV(max_features=4, estimator=Slow(), **settings).fit(X, y)
+    elif sys.argv[1] == "criterion":
+        AnnealingSelector(3, criterion=slow_criterion, **settings).fit(X, y)
+    else:
+        AnnealingSelector(3, estimator=Slow(), **settings).fit(X, y)
 """
 
 
@@ -74,17 +76,23 @@ def wait_until(condition, seconds, message):
 KILL, TERMINATE = signal.SIGKILL, signal.SIGTERM
 
 
+# Workers of loky, the default, load everything anew; forked ones are there at once.
 @pytest.mark.parametrize(
-    ("kind", "number"),
-    [("folds", KILL), ("criterion", KILL), ("judge", KILL), ("folds", TERMINATE)],
+    ("kind", "backend", "number"),
+    [
+        ("folds", "loky", KILL),
+        ("folds", "multiprocessing", TERMINATE),
+        ("criterion", "multiprocessing", KILL),
+        ("judge", "multiprocessing", KILL),
+    ],
 )
-def test_workers_end_with_a_killed_process(tmp_path, kind, number):
+def test_workers_end_with_a_killed_process(tmp_path, kind, backend, number):
     process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, kind, str(tmp_path)], stderr=subprocess.DEVNULL
+        [sys.executable, "-c", SCRIPT, kind, str(tmp_path), backend], stderr=subprocess.DEVNULL
     )
     workers = []
     try:
-        wait_until(lambda: len(list(tmp_path.iterdir())) >= 2, 60, "no workers")
+        wait_until(lambda: len(list(tmp_path.iterdir())) >= 2, 300, "no workers")
         workers = [int(path.name) for path in tmp_path.iterdir()]
         process.send_signal(number)
         assert process.wait(30) == -number

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,24 +54,26 @@ def out(tmp_path_factory):
 
 
 def test_help_loads_nothing_heavy():
+    commands = ["run", "table", "figures", "data", "ablation", "equal"]
     script = (
         "import sys\n"
         "from experiments.__main__ import main\n"
-        "try: main(sys.argv[1:])\n"
-        "except SystemExit as end: assert not end.code\n"
+        "for words in [[], *([word] for word in sys.argv[1:])]:\n"
+        "    try: main([*words, '--help'])\n"
+        "    except SystemExit as end: assert not end.code\n"
         "heavy = {'numpy', 'sklearn', 'matplotlib', 'pyarrow', 'joblib'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
-    for command in ([], ["run"], ["table"], ["figures"], ["data"], ["ablation"], ["equal"]):
-        done = subprocess.run(
-            [sys.executable, "-c", script, *command, "--help"],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=ROOT,
-        )
-        assert done.returncode == 0, done.stderr
-        assert " ".join(["python -m experiments", *command]) in done.stdout
+    done = subprocess.run(
+        [sys.executable, "-c", script, *commands],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr
+    for command in ["", *commands]:
+        assert f"usage: python -m experiments {command}".rstrip() in done.stdout
 
 
 def test_a_run_in_a_pipe_tells_each_cell_and_the_time_left(tmp_path):
@@ -279,23 +282,16 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_data_makes_and_loads_nothing(tmp_path):
-    script = (
-        "from experiments import listing\n"
-        "from experiments import datasets, standin\n"
-        "def fail(*_): raise AssertionError('loaded')\n"
-        "datasets.load = datasets._checked = datasets.read_table = fail\n"
-        "for each in datasets.DATASETS.values():\n"
-        "    object.__setattr__(each, 'generate', each.generate and fail)\n"
-        "listing.print_data_sets(None)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, "SAFDR_DATA": str(tmp_path)},
-    )
-    assert done.returncode == 0, done.stderr
-    assert "loan_default_synthetic" in done.stdout
+def test_data_makes_and_loads_nothing(tmp_path, monkeypatch):
+    from experiments import datasets
+
+    def fail(*_):
+        raise AssertionError("loaded")
+
+    for name in ("load", "_checked", "read_table"):
+        monkeypatch.setattr(datasets, name, fail)
+    made = {name: each for name, each in datasets.DATASETS.items() if each.generate}
+    assert made
+    for name, each in made.items():
+        monkeypatch.setitem(datasets.DATASETS, name, replace(each, generate=fail))
+    assert "loan_default_synthetic" in run("data", "--data-dir", tmp_path).stdout
