@@ -13,9 +13,11 @@ from safdr import Annealing, AnnealingSelector, evaluate_subsets
 # What a loss may be above the optimum: on data that can't be separated, and where rows are on their
 # way to infinity, which nobody follows to the end.
 MOST_ABOVE, MOST_ABOVE_SEPARATED = 1e-6, 1e-4
-# What the loss of the coefficients may be off, beside what rounding of each to 16 digits makes; and
-# how much that may be.
-MOST_OFF, MOST_ROUNDED = 1e-6, 1e-2
+# What the loss of the coefficients may be off, beside what rounding of each to 16 digits makes at
+# worst. Slopes of rows on their way to infinity, times values of 1e9, make that more than the loss
+# itself, and no coefficients of 16 digits do better: so it may be anything, but no more than this
+# is allowed for it.
+MOST_OFF, MOST_ROUNDED = 1e-6, 1e-4
 # Linear programs of more rows or classes, or of columns over more orders of magnitude, take long or
 # are wrong.
 MOST_ROWS, MOST_CLASSES, MOST_ORDERS, LARGEST = 300, 3, 1e4, 1e6
@@ -24,6 +26,8 @@ MOST_ROWS, MOST_CLASSES, MOST_ORDERS, LARGEST = 300, 3, 1e4, 1e6
 def check(rng: np.random.Generator) -> None:
     """Fit given subsets, and candidates of a search, of random rows of two to five classes."""
     X, codes, weight = random_rows(rng)
+    if not np.ptp(X, axis=0).any():  # rare ones, and none came: nothing to choose from
+        return
     wide = X.shape[1] >= len(X)
     size = int(rng.integers(1, min(len(X) + 1 if wide else 4, X.shape[1]) + 1))
     with warnings.catch_warnings():
@@ -82,8 +86,8 @@ class Optimum:
             if fits.losses[i] == 0:
                 assert margin > 0, what
             else:
-                assert abs(fits.losses[i] - loss) < MOST_OFF + rounded, f"{what}, {rounded}"
-                assert rounded < MOST_ROUNDED, f"{what}, {rounded}"
+                allowed = MOST_OFF + min(rounded, MOST_ROUNDED)
+                assert abs(fits.losses[i] - loss) < allowed, f"{what}, {rounded}"
 
     def _can_be_judged(self, columns) -> bool:
         """Whether a linear program can tell if these columns separate."""

@@ -6,9 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from fitting import criterion_of
-from fuzz.cross_entropy import smallest_loss
+from fuzz.cross_entropy import loss_of, smallest_loss
 from fuzz.fits_proof import proof
 from safdr import Annealing, AnnealingSelector, evaluate_subsets
 from safdr._engine.fits.logistic import LogisticFitter
@@ -315,6 +316,54 @@ def test_many_ordered_classes_on_one_feature_are_separated(make):
         )
     assert selector.subset_.tolist() == [0]
     assert selector.result_.separated[selector.result_.best]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("far", [1e10, 3e13, 1e14])
+def test_rows_at_the_center_of_a_column_leave_beside_a_huge_value(far, n_classes):
+    """The others have their logits from the difference of two huge numbers, but for the center."""
+    rng = np.random.default_rng(n_classes)
+    gone = np.arange(300) % 5 < 3
+    codes = np.where(gone, 0, rng.integers(0, n_classes, 300))
+    x = codes + rng.normal(size=300)
+    x[:2] = far, -far / 3
+    fits = evaluate_subsets(np.c_[x, gone], codes, [[0, 1]]).fits
+    assert fits.separated.tolist() == [True]
+    expected = loss_of_the_rest(x[:, None], codes, gone)
+    np.testing.assert_allclose(fits.losses, expected, atol=TOL)
+    model = np.c_[x, gone], codes, np.ones(300), fits.coefficients[0], fits.intercepts[0]
+    assert loss_of(*model)[0] == pytest.approx(expected, abs=TOL)
+
+
+@pytest.mark.parametrize("best_only", [False, True])
+def test_what_is_fitted_anew_is_the_same_from_sparse_rows(best_only):
+    gone = np.arange(300) % 5 < 3
+    codes = np.where(gone, 0, np.arange(300) % 3)
+    x = codes + np.random.default_rng(0).normal(size=300)
+    x[:2] = 1e14, -3e13
+    X = np.c_[x, gone, np.arange(300) % 7]
+    criterion, subsets = criterion_of(X, codes, 3), np.array([[0, 1], [1, 2], [0, 2]])
+    dense, sparse = (
+        MultinomialFitter(rows, codes, None, criterion).fit(subsets, best_only=best_only)
+        for rows in (X, csr_array(X))
+    )
+    np.testing.assert_array_equal(dense.losses, sparse.losses)
+    np.testing.assert_array_equal(dense.coefficients, sparse.coefficients)
+    expected = loss_of_the_rest(x[:, None], codes, gone)
+    assert dense.losses[0] == pytest.approx(expected, abs=TOL)
+
+
+def test_rows_far_out_that_hold_each_other_are_not_separated():
+    """The optimum is finite, where either have some e^-200 to lose."""
+    y = np.r_[np.tile([0, 1], 50), 0, 0, 1]
+    x = np.r_[np.tile([0.0, 1.0], 50) + np.random.default_rng(0).normal(size=100), 0, 0, 400]
+    at = np.r_[np.ones(100), 0, 0, 0]
+    fits = evaluate_subsets(np.c_[x, at], y, [[0, 1]]).fits
+    assert fits.separated.tolist() == [False]
+    assert fits.converged.tolist() == [True]
+    slope, intercept = fits.coefficients[0, 0], fits.intercepts[0]
+    # Two of one class at -intercept, one of the other at 400 slopes.
+    assert -intercept == pytest.approx(400 * slope + intercept + np.log(2), abs=1e-3)
 
 
 # ---- Weights, threads ---------------------------------------------------------------------------

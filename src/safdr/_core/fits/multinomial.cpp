@@ -43,6 +43,9 @@ constexpr double kHugeSlope = 1e4;
 constexpr int kMaxFreshSteps = 500;
 constexpr double kNothingLeft = 1e-9;
 
+// Share of its squares that no other column makes up, where a column counts as one of its own.
+constexpr double kWellConditioned = 1e-9;
+
 // The plain path factorises a matrix of all unknowns: of more than these it takes too long.
 constexpr std::int64_t kMostUnknowns = 500;
 
@@ -67,6 +70,12 @@ SAFDR_CLONES void curvature(SoftmaxLoss& f, const double* v, const double* proba
 SAFDR_CLONES void factorise_block(SoftmaxLoss& f, std::int64_t c, const double* probability, double* L) {
   f.diagonal_block(c, probability, L);
   Cholesky::factorise(L, f.q, f.stride);
+}
+
+// What is left of a column's squares beside the others, in the rows that have more curvature in a class.
+SAFDR_CLONES double smallest_share(SoftmaxLoss& f, std::int64_t c, const double* probability, double least, double* L) {
+  f.squares_of_rows(c, probability, least, L);
+  return Cholesky::factorise(L, f.q, f.stride);
 }
 
 // out = a + factor b; out may be either of them.
@@ -130,11 +139,13 @@ class Fit {
       judge_pace(before);
       // 3. If it ends here, no row may move far.
       if ((drifting_ || converged_) && !certain()) {
+        if (any_huge_slope()) return Verdict::kPlainFromNothing;
         if (drifting_ || ++n_untold_ > kMaxUntold) return Verdict::kPlainFromHere;
         converged_ = false;
       }
       // 4. The step is followed, also the last one. Where none leads down, something is wrong with this place.
       full_step_ = descend();
+      if (converged_ && !drifting_ && options_.exact && may_be_separated()) return Verdict::kPlainFromHere;
       if (converged_ || drifting_) return Verdict::kDone;
       if (fraction_ == 0.0 && stale) return Verdict::kPlainFromNothing;
       stale = !full_step_ || n_products > kFewProducts;
@@ -171,15 +182,30 @@ class Fit {
     const bool strict = options_.exact || wild_;
     solve_newton(strict ? kExactLast : kRoughLast);
     const SoftmaxLoss::StepSpread found = spread(f_, step_.data(), probability_.data());
-    if (!solved_) return false;
-    // Columns that make up one another leave their slopes to rounding, which then fits the rows; and rows that are gone
-    // tell nothing.
-    const auto is_huge = [](double slope) { return std::abs(slope) > kHugeSlope; };
-    if (!wild_ && !penalised() && std::any_of(theta_.data(), theta_.data() + n_, is_huge)) return false;
+    if (!solved_ || any_huge_slope()) return false;
     if (found.range <= (strict ? kSteady : kNearby)) return !drifting_;
     // The pace alone tells rows on their way to infinity: little left to gain is no proof.
     if (wild_ || (options_.exact && !drifting_)) return false;
     return found.excess <= (options_.exact ? kExcess : kRoughExcess);
+  }
+
+  // Columns that make up one another leave their slopes to rounding, which then fits the rows; rows that are gone tell
+  // nothing; and what two classes differ by is lost in the digits of their slopes. So nothing can start here either.
+  bool any_huge_slope() const {
+    const auto is_huge = [](double slope) { return std::abs(slope) > kHugeSlope; };
+    return !wild_ && !penalised() && std::any_of(theta_.data(), theta_.data() + n_, is_huge);
+  }
+
+  // Whether rows that are gone have left some class a direction along which nothing bends: one long step may have taken
+  // them so far that none after it moves them. Columns that others make up leave one too, in all rows.
+  bool may_be_separated() {
+    if (penalised()) return false;
+    for (std::int64_t c = 0; c < f_.n_classes; ++c) {
+      if (!f_.any_gone(c, probability_.data())) continue;
+      if (smallest_share(f_, c, probability_.data(), kLeaving, L_.data()) > 0.0) continue;
+      if (smallest_share(f_, c, probability_.data(), -1.0, L_.data()) > kWellConditioned) return true;
+    }
+    return false;
   }
 
   // Newton's method from the model without features, with exact steps. With a penalty it arrives.

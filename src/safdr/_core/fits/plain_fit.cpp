@@ -31,8 +31,8 @@ constexpr double kQuiet = 1e-8, kDrift = 0.05, kRounding = 1e-6;
 // that move them. Where one does of which anything is left, its v exceeds 1, and the decrement tells nothing.
 constexpr double kOwnPace = 0.9, kOthersPace = 2.0;
 
-// Steps after which rows that are gone but slow, or could not be sent out in one go, and still move on are taken to do
-// so for ever: at an optimum they come to rest within a few.
+// Steps after which rows that still move on are taken to do so for ever, gone or not: at an optimum they come to rest
+// within a few.
 constexpr int kPatience = 20;
 
 // What rounding may add to the loss by a step, and what is no progress.
@@ -181,9 +181,9 @@ bool PlainFit::judge(const Gains& gain, bool stuck, Descent& way) {
 // to infinity, to see whether anything comes up behind them.
 double PlainFit::length_of_step(const Gains& gain, bool leaving, Descent& way) {
   way.sent = leaving && !way.held && !gain.all_gone;
-  way.waited += leaving && !way.sent;
+  way.waited += leaving;
   if (gain.live > kSteady) return line_search(gain.live);
-  return way.sent ? std::min({kFar / gain.slowest, gain.limit, kStill / gain.live}) : 1.0;
+  return way.sent ? std::max(1.0, std::min({kFar / gain.slowest, gain.limit, kStill / gain.live})) : 1.0;
 }
 
 void PlainFit::follow(double fraction) {
@@ -223,6 +223,8 @@ bool PlainFit::evaluate() {
 
 PlainFit::Gains PlainFit::gains() const {
   Gains found{0.0, kInfinity, 0.0, 0.0, kInfinity, true, false};
+  double nearest = kInfinity;                         // margin of those on their way out
+  double nearest_back = kInfinity, gain_back = -1.0;  // of those that come back
   for (std::int64_t n = 0; n < rows_.n_rows; ++n) {
     const auto at = [&](std::int64_t c) { return rows_.at(c, n); };
     const std::size_t own = at(rows_.codes[n]);
@@ -239,7 +241,14 @@ PlainFit::Gains PlainFit::gains() const {
       found.restless = found.restless || moves;
       if (gain < 0.0) {
         found.limit = std::min(found.limit, (kBack - margin) / gain);
+        // One of which nothing is left at all can't hold the others.
+        if (!moves || now_.p[at(c)] == 0.0) continue;
+        found.all_gone = false;
+        if (margin > nearest_back) continue;
+        nearest_back = margin;
+        gain_back = gain;
       } else if (moves) {
+        nearest = std::min(nearest, margin);
         found.slowest = std::min(found.slowest, gain);
         found.fastest = std::max(found.fastest, gain);
         if (now_.p[at(c)] <= kGone) continue;
@@ -248,6 +257,8 @@ PlainFit::Gains PlainFit::gains() const {
       }
     }
   }
+  // Where both have as much to lose, they hold each other.
+  if (nearest < kInfinity) found.limit = std::min(found.limit, (nearest_back - nearest) / (found.slowest - gain_back));
   return found;
 }
 

@@ -54,8 +54,8 @@ class PlainFit {
     double slowest;  // of those on their way out the smallest; infinite if there are none
     double fastest;  // the largest of those
     double v;        // the same where anything is left of them
-    double limit;    // how many such steps it takes until one that went out counts again
-    bool all_gone;   // whether nothing is left of those on their way out
+    double limit;    // how many such steps it takes until one that comes back counts again, or as much as those
+    bool all_gone;   // whether nothing is left of those on their way out, and none comes back
     bool restless;   // whether one that went out moves at all
   };
 

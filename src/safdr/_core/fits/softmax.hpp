@@ -10,6 +10,7 @@
 
 #include "aligned.hpp"
 #include "fits/multinomial.hpp"
+#include "fits/subset_rows.hpp"
 #include "fits/weighted_gram.hpp"
 #include "interrupt.hpp"
 #include "simd/pack.hpp"
@@ -142,6 +143,29 @@ class SoftmaxLoss {
     }
     sum_up(out);
     add_penalty(v, out);
+  }
+
+  // Whether rows have next to no curvature in a class.
+  bool any_gone(std::int64_t c, const double* probability) const {
+    for (std::int64_t n = 0; n < design_.n_rows; ++n) {
+      const double p = probability[(n / kBlock * n_classes + c) * kBlock + n % kBlock];
+      if (p * (1.0 - p) <= kLeaving) return true;
+    }
+    return false;
+  }
+
+  // Z'Z of the rows that have more curvature in a class: its lower triangle.
+  SAFDR_INLINE void squares_of_rows(std::int64_t c, const double* probability, double least, double* H) {
+    std::fill_n(H, stride * stride, 0.0);
+    probability += c * kBlock;
+    for (std::int64_t block = 0; block < design_.n_blocks() && !stopped_at(block);
+         ++block, probability += n_classes * kBlock) {
+      take_block(block);
+      for (std::int64_t n = 0; n < kBlock; ++n) {
+        factor_[n] = n < n_here_ && probability[n] * (1.0 - probability[n]) > least ? 1.0 : 0.0;
+      }
+      gram_.add(columns_.data(), factor_, H);
+    }
   }
 
   // The block of one class on the diagonal of the Hessian, Z' w p_c (1 - p_c) Z: its lower triangle, nearly. Most

@@ -28,6 +28,10 @@ constexpr double kMoved = 1e-4;
 // The same of what the class that is moved most is: the others follow it, as far as rounding lets them.
 constexpr double kFollowed = 1e-7;
 
+// The same of the row that is moved most: what is left of those that are gone bends a direction by that little. Values
+// over 16 digits still count.
+constexpr double kUnmoved = 1e-18;
+
 // How long a mixture is looked for, and what is zero of sums of vectors of length 1.
 constexpr int kSweeps = 1000;
 constexpr double kZero = 1e-9;
@@ -155,6 +159,10 @@ std::vector<std::vector<double>> gains_of(const SubsetRows& rows, const Probabil
       }
     });
   }
+  std::vector<double> most(n_flat);
+  for (std::size_t a = 0; a < n_flat; ++a) {
+    for (const double move : moved[a]) most[a] = std::max(most[a], std::abs(move));
+  }
   std::vector<std::vector<double>> gains;
   std::vector<double> gain(n_flat);
   for (std::int64_t n = 0; n < rows.n_rows; ++n) {
@@ -167,7 +175,8 @@ std::vector<std::vector<double>> gains_of(const SubsetRows& rows, const Probabil
         double largest = 0.0;
         for (std::int64_t d = 0; d < rows.n_classes; ++d) largest = std::max(largest, size[a][rows.at(d, n)]);
         gain[a] = moved[a][own] - moved[a][i];
-        const double rounding = std::max(kMoved * (size[a][own] + size[a][i]), kFollowed * largest);
+        const double rounding =
+            std::max({kMoved * (size[a][own] + size[a][i]), kFollowed * largest, kUnmoved * most[a]});
         if (std::abs(gain[a]) <= rounding) gain[a] = 0.0;
         squares += gain[a] * gain[a];
       }

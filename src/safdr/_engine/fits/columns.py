@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -123,6 +124,18 @@ class Standardiser:
     def class_means(self) -> FloatArray:
         """Mean of each class, standardised."""
         return (self._class_means - self.center) / self.scale
+
+    def centred_at(self, center: FloatArray) -> Standardiser:
+        """The same rows, of which something else is subtracted."""
+        other = copy(self)
+        vars(other).pop("class_means", None)
+        other.center = center
+        return other
+
+    def as_they_came(self, subset: IntArray) -> FloatArray:
+        """Columns of a subset."""
+        columns = self._X[:, subset]
+        return columns.toarray() if issparse(columns) else columns
 
     def portions(self, subsets: IntArray) -> Iterator[Portion]:
         """Subsets with the columns they need, as many at a time as fit into memory."""

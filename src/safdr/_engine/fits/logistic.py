@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.criterion import FisherCriterion
 from safdr._engine.fits.columns import Portion, StandardisedColumns, Standardiser
 from safdr._engine.fits.fits import Fits, distinct_rows, fit_shortlist, from_core, in_turn
+from safdr._engine.fits.original_scale import original_scale
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
 # that without features). The step that follows leaves next to nothing.
@@ -89,10 +91,16 @@ class LogisticFitter:
         fit = self._fit_best if best_only else self._fit_all
         parts = map(partial(fit, n_threads=n_threads), self._rows.portions(distinct))
         fits = in_turn(parts, len(distinct), best_only=best_only)
-        slopes = fits.coefficients / self._rows.scale[distinct]
-        intercepts = fits.intercepts - np.sum(slopes * self._rows.center[distinct], axis=1)
-        fits = fits._replace(coefficients=slopes, intercepts=intercepts, left=None)
+        codes = self._y.astype(np.int64)
+        fits = original_scale(fits, distinct, self._rows, codes, self._weight, self._fit_about)
         return fits.take(inverse)
+
+    def _fit_about(self, rows: Standardiser, subsets: IntArray) -> Fits:
+        """Fit each subset to the end, with columns that have another center."""
+        other = copy(self)
+        other._rows = rows
+        parts = map(partial(other._fit_all, n_threads=1), rows.portions(subsets))
+        return in_turn(parts, len(subsets), best_only=False)
 
     def _fit_all(self, portion: Portion, n_threads: int) -> Fits:
         """Fit each subset to the end."""

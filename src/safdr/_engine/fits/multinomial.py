@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
 
 import numpy as np
@@ -20,6 +21,7 @@ from safdr._engine.fits.fits import (
     in_turn,
     theta_of,
 )
+from safdr._engine.fits.original_scale import original_scale
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
 # that without features). The step that follows leaves next to nothing.
@@ -89,8 +91,16 @@ class MultinomialFitter:
         best_only = best_only and len(distinct) > 1
         fit = self._fit_best if best_only else self._fit_all
         parts = map(partial(fit, n_threads=n_threads), self._rows.portions(distinct))
-        fits = in_turn(parts, len(distinct), best_only=best_only)
-        return self._original_scale(distinct, fits).take(inverse)
+        fits = _centred(in_turn(parts, len(distinct), best_only=best_only))
+        rest = (self._rows, self._codes, self._weight, self._fit_about)
+        return original_scale(fits, distinct, *rest).take(inverse)
+
+    def _fit_about(self, rows: Standardiser, subsets: IntArray) -> Fits:
+        """Fit each subset to the end, with columns that have another center."""
+        other = copy(self)
+        other._rows = rows
+        parts = map(partial(other._fit_all, n_threads=1), rows.portions(subsets))
+        return _centred(in_turn(parts, len(subsets), best_only=False))
 
     def _fit_all(self, portion: Portion, n_threads: int) -> Fits:
         """Fit each subset to the end, roughly first: of some everything is known then."""
@@ -157,13 +167,11 @@ class MultinomialFitter:
         theta[:, :, -1] += np.log(np.maximum(self._class_share, LEAST_SHARE))
         return np.ascontiguousarray(theta)
 
-    def _original_scale(self, subsets: IntArray, fits: Fits) -> Fits:
-        """Slopes and intercepts of the features as they came."""
-        theta = _less_what_classes_share(theta_of(fits, np.arange(len(subsets))))
-        slopes = theta[:, :, :-1] / self._rows.scale[subsets][:, None, :]
-        center = self._rows.center[subsets][:, None, :]
-        intercepts = theta[:, :, -1] - np.sum(slopes * center, axis=2)
-        return fits._replace(coefficients=slopes, intercepts=intercepts, left=None)
+
+def _centred(fits: Fits) -> Fits:
+    """Models without what all classes have in common."""
+    theta = _less_what_classes_share(theta_of(fits, np.arange(len(fits.losses))))
+    return fits._replace(coefficients=theta[..., :-1], intercepts=theta[..., -1])
 
 
 def _less_what_classes_share(theta: FloatArray) -> FloatArray:
