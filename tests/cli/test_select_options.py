@@ -14,16 +14,8 @@ from safdr.cli.options import AnnealingOptions, ConstraintOptions
 # Of the estimator, but neither about annealing nor about constraints.
 OTHER_SETTINGS = {
     *("min_features", "max_features", "cv", "scoring", "rule", "tolerance", "n_jobs"),
-    "estimator",
-    *(
-        "criterion",
-        "pick",
-        "prove",
-        "random_state",
-        "annealing",
-        "constraints",
-        "constraints__count_by",
-    ),
+    *("estimator", "pick", "prove", "random_state", "annealing", "constraints"),
+    "constraints__count_by",
 }
 # What the command line calls otherwise, and what only it knows.
 OPTION_OF = {"groups": "group", "feature_cost": "cost"}
@@ -60,6 +52,7 @@ def test_settings_reach_the_search(safdr, table):
         "n_batches": 4,
         "batch_fraction": 0.75,
         "batch_draw": "proposal",
+        "criterion": "mixed",
         "ridge": 0.001,
         "C": 0.5,
     }
@@ -230,7 +223,7 @@ def test_every_known_setting_works(safdr, table, tmp_path):
     assert not {"*", "FILE", "config", "t", "j", "q"} & set(known)
     values = {"rule": '"best"', "missing": '"median"', "export": '"m.py"', "test-size": "0.5"}
     values |= {"class-weight": '"balanced"', "cost": '"height=1"', "group": '[["a", "b"]]'}
-    values |= {"batch-draw": '"step"', "stability": "4"}
+    values |= {"batch-draw": '"step"', "stability": "4", "criterion": '"auto"'}
     for name in set(known) - {"debug"}:
         config.write_text(f"{name} = {values.get(name, '1')}\n")
         # All options are taken, and then the table is looked for.
@@ -371,3 +364,17 @@ def test_an_unexpected_error_is_one_line(select, table, monkeypatch):
     error = select(table, "-t", "late", code=1).err
     assert "Unexpected: RuntimeError: the moon is in the way" in error
     assert "--debug" in error
+
+
+def test_rows_held_out_may_choose_what_to_search_by(select, table):
+    asked = ("-t", "late", "--criterion", "auto", "--ridge", "auto", "--C", "auto")
+    shown = " ".join(select(table, *asked).out.split())
+    assert "the best on rows held out" in shown
+    found = select(table, *asked, "--json").json["chosen_by"]
+    assert found["held_out"]
+    assert f"penalty C = {found['C']:g}" in shown
+    assert ("(mixed)" in shown) == found["mixed"]
+
+
+def test_a_criterion_is_one_of_those_there_are(safdr):
+    assert "--criterion" in safdr("select", "no-such.csv", "--criterion", "entropy", code=2).err

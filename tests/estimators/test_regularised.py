@@ -177,3 +177,25 @@ def test_criteria_of_the_wrong_task_are_named(rng):
         AnnealingRegressorSelector(2, criterion="logistic").fit(X, y)
     with pytest.raises(ParameterError, match=r"must be one of 'r2'.*got 'fisher'"):
         anneal_path(X, y * 1.0, [2], task="regression", criterion="fisher")
+
+
+@pytest.mark.parametrize("selector", [AnnealingSelector, AnnealingSelectorCV])
+def test_the_method_of_the_paper_is_one_word_away(rng, selector):
+    published = selector.as_published(random_state=0)
+    assert (published.criterion, published.ridge, published.C) == (None, 1e-6, np.inf)
+    assert getattr(published, "rule", "as_published") == "as_published"
+    assert published.random_state == 0
+    assert selector.as_published(C=2.0).C == 2.0
+
+
+def test_the_paper_chooses_among_near_perfect_scores_too(rng):
+    """One rule lets them pass as equal; the paper's takes the best but for their spread."""
+    y = np.arange(200) % 2
+    X = rng.normal(size=(200, 6))
+    X[:, :2] += 2.2 * y[:, None]
+    how = {"annealing": QUICK, "random_state": 0, "max_features": 3}
+    search = AnnealingSelectorCV.as_published(**how).fit(X, y)
+    assert search.threshold_ == pytest.approx(
+        max(search.cv_results_["mean_test_score"])
+        - search.cv_results_["std_test_score"][np.argmax(search.cv_results_["mean_test_score"])]
+    )

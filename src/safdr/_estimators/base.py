@@ -30,6 +30,9 @@ from safdr._estimators.training_data import ClassData, MeasuredData, TrainingDat
 from safdr._estimators.validation import SeenColumns, warn_separated
 from safdr.result import FeatureGroups
 
+# The method of the paper, as parameters.
+AS_PUBLISHED = {"criterion": None, "ridge": 1e-6, "C": np.inf, "rule": "as_published"}
+
 
 def final_model_has(method: str) -> Callable[[Any], bool]:
     """Whether the final model has the method; the default one has them all."""
@@ -73,6 +76,32 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
                 params[name] = kind()
         estimator: Self = super().set_params(**params)
         return estimator
+
+    @classmethod
+    def as_published(cls, *args: Any, **params: Any) -> Self:
+        """Make a selector that does exactly what the paper does.
+
+        Fisher's ratio, no shrinkage to speak of, unpenalised models, and the smallest size within
+        one standard deviation of the best score.
+
+        Parameters
+        ----------
+        *args, **params
+            Parameters of the selector; those of the paper are set where they are not given.
+
+        Returns
+        -------
+        estimator
+            A new selector.
+
+        Examples
+        --------
+        >>> from safdr import AnnealingSelectorCV
+        >>> AnnealingSelectorCV.as_published(max_features=10).rule
+        'as_published'
+        """
+        known = cls._parameter_constraints
+        return cls(*args, **{k: v for k, v in AS_PUBLISHED.items() if k in known} | params)
 
     def check_params(self) -> Self:
         """Refuse values of parameters that no rows would allow, as `fit` does before all else.

@@ -125,6 +125,7 @@ def _facts(content: dict[str, Any]) -> Table:
     for label, lines in (
         ("AUC", _scores(content["scores"])),
         ("Size", _sizes(content)),
+        ("Search", _style(content)),
         ("Proof", _proof(content)),
         ("Stability", _stability(content)),
         ("Instead", _replacements(content)),
@@ -160,6 +161,14 @@ def _sizes(content: dict[str, Any]) -> Iterator[Text]:
         yield from _choice(size, content["settings"]["tolerance"])
     if content["groups"]:
         yield Text("columns that enter together count as one: a category is one feature", style=DIM)
+
+
+def _style(content: dict[str, Any]) -> Iterator[Text]:
+    """What rows held out have chosen to search by."""
+    if (by := content["chosen_by"])["held_out"]:
+        penalty = "no penalty" if by["C"] is None else f"penalty C = {by['C']:g}"
+        what = f"{claims.searched_by(content)}, ridge {by['ridge']:.2g}, {penalty}"
+        yield Text.assemble(what, ("  the best on rows held out", DIM))
 
 
 def _choice(size: dict[str, Any], tolerance: float) -> Iterator[Text]:

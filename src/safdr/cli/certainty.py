@@ -80,9 +80,11 @@ def _near_ties(
     estimator: AnnealingSelectorCV, prepared: Prepared, search: SearchOptions, seconds: float
 ) -> NearTies:
     """All sets that come near a proven best; else those that are known."""
-    if estimator.proof_ is None:
+    ridge = estimator.ridge_
+    # Moments know Fisher's ratio alone.
+    if estimator.proof_ is None or estimator.criterion_ == "logistic" or ridge is None:
         return found_ties(estimator)
-    names = ("constraints", "feature_cost", "cost_strength", "ridge")
+    names = ("constraints", "feature_cost", "cost_strength")
     return near_ties(
         Moments.from_rows(prepared.train.X, prepared.train.y, _weights(estimator, prepared)),
         int(estimator.n_features_),
@@ -92,6 +94,7 @@ def _near_ties(
         time_limit=seconds if estimator.proof_.optimal else 0.0,
         n_jobs=search.jobs,
         **{name: getattr(estimator, name) for name in names},
+        ridge=ridge,
     )
 
 

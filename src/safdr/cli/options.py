@@ -259,6 +259,14 @@ class AnnealingOptions:
     batch_draw: Annotated[
         str | None, Parameter(help='Draw a part for each "step" or for each "proposal".')
     ] = None
+    criterion: Annotated[
+        Literal["fisher", "logistic", "mixed", "auto"] | None,
+        Parameter(
+            help="What a set is searched by. fisher, the paper's: Fisher's ratio. logistic: the "
+            "log-loss made quadratic. mixed: both, and forward selection on the log-loss. auto: "
+            "fisher or mixed, whichever predicts rows held out better. Default: fisher."
+        ),
+    ] = None
     ridge: Annotated[
         float | Literal["auto"] | None,
         Parameter(
@@ -267,11 +275,12 @@ class AnnealingOptions:
         ),
     ] = None
     C: Annotated[
-        float | None,
+        float | Literal["auto"] | None,
         Parameter(
             name="--C",
             help="Inverse strength of a penalty on the model's coefficients, in standard "
-            "deviations: 1 is mild. Default: none.",
+            "deviations: 1 is mild; auto: the one that predicts rows held out best. With a penalty "
+            "numbers beyond those of the table count as the nearest of them. Default: none.",
         ),
     ] = None
 
@@ -281,5 +290,5 @@ class AnnealingOptions:
 
         pairs = ((each.name, getattr(self, each.name)) for each in fields(self))
         given = {name: value for name, value in pairs if value is not None}
-        own = {name: given.pop(name) for name in ("ridge", "C") if name in given}
+        own = {name: given.pop(name) for name in ("criterion", "ridge", "C") if name in given}
         return own | ({"annealing": Annealing(**given)} if given else {})

@@ -134,6 +134,12 @@ def criterion(content: Mapping[str, Any]) -> str:
     return name + (" less cost" if chosen_by["cost"] else "")
 
 
+def searched_by(content: Mapping[str, Any]) -> str:
+    """What candidates come from."""
+    mixed = " and the log-loss (mixed)" if content["chosen_by"]["mixed"] else ""
+    return criterion(content) + mixed
+
+
 def _sets(content: Mapping[str, Any]) -> str:
     """The sets that were compared, and that they score."""
     return f"{_of(content)} score{'s' if content['size']['chosen'] == 1 else ''}"

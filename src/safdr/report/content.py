@@ -109,10 +109,16 @@ def _describe_groups(groups: FeatureGroups, names: list[str]) -> list[dict[str, 
 
 def _describe_choice(estimator: Any) -> dict[str, Any]:
     """What the replicas climb on, and whose cross-entropy chooses among them."""
-    criterion = None if estimator.criterion == "fisher" else estimator.criterion
+    mixed = isinstance(estimator.criterion_, str) and estimator.criterion_ == "mixed"
+    by_fisher = mixed or estimator.style_["criterion"] in (None, "fisher")
     own_model = estimator.estimator is not None and estimator.pick == "auto"
     return {
-        "criterion": None if criterion is None else _name_of(criterion),
+        # Of a mixture too it is Fisher's ratio that is told.
+        "criterion": None if by_fisher else _name_of(estimator.criterion_),
+        "mixed": mixed,
+        "held_out": hasattr(estimator, "style_results_"),
+        "ridge": estimator.ridge_,
+        "C": None if math.isinf(estimator.C_) else estimator.C_,
         "model": _name_of(estimator.estimator) if own_model else None,
         "cost": estimator.feature_cost is not None,
     }
