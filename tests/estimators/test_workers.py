@@ -124,3 +124,38 @@ def test_a_worker_watches_once(how):
     with multiprocessing.get_context(how).Pool(1) as pool:
         (names,) = pool.map(who_watches, [0])
     assert len(names) == 1
+
+
+ORPHAN = """
+import multiprocessing, os, sys, time
+from pathlib import Path
+from safdr._estimators.workers import end_with
+
+def late(owner, told):
+    (told / str(os.getpid())).touch()
+    while os.getppid() == owner:
+        time.sleep(0.01)
+    (told / "orphan").touch()
+    end_with(owner)
+    time.sleep(600)
+
+told = Path(sys.argv[1])
+multiprocessing.get_context("fork").Process(target=late, args=(os.getpid(), told)).start()
+time.sleep(600)
+"""
+
+
+def test_a_worker_ends_whose_owner_ended_before_it_watched(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", ORPHAN, str(tmp_path)])
+    try:
+        wait_until(lambda: list(tmp_path.iterdir()), 300, "no worker")
+    finally:
+        process.kill()
+        process.wait()
+    worker = next(int(path.name) for path in tmp_path.iterdir() if path.name != "orphan")
+    wait_until((tmp_path / "orphan").exists, 30, "it has a parent still")
+    try:
+        wait_until(lambda: not is_alive(worker), 10, "the worker outlived its owner")
+    finally:
+        if is_alive(worker):
+            os.kill(worker, signal.SIGKILL)

@@ -105,6 +105,10 @@ class Cancellation:
 # ---- Processes: SIGKILL keeps their owner from telling them ---------------------------------
 
 
+# The process that those get for a parent whose own has ended.
+INIT = 1
+
+
 def end_with(owner: int) -> None:
     """Let this process end soon after the owner of its tasks, if that is who started it.
 
@@ -112,6 +116,8 @@ def end_with(owner: int) -> None:
     """
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid == owner:
+        if os.getppid() == INIT != owner:
+            os._exit(1)  # it ended before anyone watched
         # Which may have had a server fork it, that ends with its owner.
         _watch(os.getppid(), os.getpid())
 
