@@ -118,11 +118,13 @@ def _styles(plan: SearchPlan, data: TrainingData) -> list[SearchPlan]:
     plan = replace(plan, C=MIDDLE if plan.C == AUTO else plan.C)
     if plan.criterion != AUTO:
         return [plan]
-    styles = [replace(plan, criterion=criterion) for criterion in data.compared]
-    if plan.ridge == AUTO:
-        # Where differences of features that are much alike tell the classes, shrinkage hides them.
-        styles.append(replace(plan, criterion=data.compared[-1], ridge=SMALLEST_AUTO))
-    return styles
+    # Where differences of features that are much alike tell the classes, shrinkage hides them.
+    ridges = [AUTO, SMALLEST_AUTO] if plan.ridge == AUTO else [plan.ridge]
+    return [
+        replace(plan, criterion=criterion, ridge=ridge)
+        for criterion in data.compared
+        for ridge in ridges
+    ]
 
 
 def _few(sizes: list[int]) -> list[int]:
