@@ -162,20 +162,35 @@ def test_two_rows_of_huge_values(n_classes, far):
         assert_proved(x[:, None], codes)
 
 
+def with_huge_rows(rng, codes, n_columns):
+    """Columns with one or two values of 1e5 to 1e13 in each of one to three classes."""
+    X = 0.6 * codes[:, None] + rng.normal(size=(len(codes), n_columns))
+    for column in X.T:
+        for c in rng.permutation(codes.max() + 1)[: rng.integers(1, 4)]:
+            column[rng.choice(np.flatnonzero(codes == c), rng.integers(1, 3), replace=False)] = (
+                rng.choice([-1, 1]) * 10.0 ** rng.uniform(5, 13)
+            )
+    return X
+
+
 @pytest.mark.parametrize("light", [False, True])
 @pytest.mark.parametrize("seed", range(24))
 def test_huge_rows_of_several_classes_and_columns(seed, light):
     rng = np.random.default_rng([seed, 7])
     n_classes, n_columns = 3 + seed % 3, 1 + seed // 3 % 3
     codes = rng.permutation(np.arange(200) % n_classes)
-    X = 0.6 * codes[:, None] + rng.normal(size=(200, n_columns))
-    for column in X.T:
-        for c in rng.permutation(n_classes)[: rng.integers(1, 4)]:
-            column[rng.choice(np.flatnonzero(codes == c), rng.integers(1, 3), replace=False)] = (
-                rng.choice([-1, 1]) * 10.0 ** rng.uniform(5, 13)
-            )
+    X = with_huge_rows(rng, codes, n_columns)
     weight = np.where(rng.random(200) < 0.5, 1.0, 1e-4) if light else np.ones(200)
     assert_proved(X, codes, weight)
+
+
+def test_where_rounding_stops_one_way_another_is_tried():
+    rng = np.random.default_rng([182, 300])
+    n_classes, n_columns = rng.integers(3, 6), rng.integers(1, 4)
+    codes = rng.permutation(np.arange(120) % n_classes)
+    X = with_huge_rows(rng, codes, n_columns)
+    light = rng.random() < 0.4
+    assert_proved(X, codes, np.where(rng.random(120) < 0.5, 1.0, 1e-4) if light else None)
 
 
 @pytest.mark.parametrize("seed", [7, 31, 35, 114, 214])

@@ -72,16 +72,19 @@ PlainFit::PlainFit(const ClassDesign& design, std::int64_t size)
 
 void PlainFit::run(const std::int32_t* subset, const Start& start, std::int64_t max_iter) {
   descend(subset, start, max_iter);
-  if (!start || converged || separated || stopped()) return;
+  if (!start || certain_ || stopped()) return;
   // Rounding stopped it on its way from there. There is another way, and the better end counts.
   const std::vector<double> first = theta_;
   const double first_loss = loss;
+  const bool first_separated = separated, first_converged = converged;
   const std::int64_t first_steps = n_iter;
   descend(subset, nullptr, max_iter);
   n_iter += first_steps;
-  if (converged || separated || loss <= first_loss) return;
+  if (certain_ || loss <= first_loss) return;
   theta_ = first;
   loss = first_loss;
+  separated = first_separated;
+  converged = first_converged;
 }
 
 void PlainFit::descend(const std::int32_t* subset, const Start& start, std::int64_t max_iter) {
@@ -90,11 +93,12 @@ void PlainFit::descend(const std::int32_t* subset, const Start& start, std::int6
   for (n_iter = 0; n_iter <= max_iter && !stopped(); ++n_iter) {
     // 1. Where every row is on its own side the classes are separated.
     if (evaluate()) {
-      separated = true;
+      separated = certain_ = true;
       loss = 0.0;
       return;
     }
     // 2. The step before was the last; or it was one too many.
+    certain_ = converged;
     if (converged) return;
     if (!(loss <= way.kept_loss + kRise)) {
       if (!turn_back(way)) return;
@@ -111,6 +115,7 @@ void PlainFit::descend(const std::int32_t* subset, const Start& start, std::int6
     const Gains gain = gains();
     // 4. What that tells about this place: an optimum, separation, or neither.
     const bool leaving = judge(gain, stuck, way);
+    certain_ = separated;
     if (separated) return;
     // 5. The step is followed.
     const double fraction = length_of_step(gain, leaving, way);

@@ -88,6 +88,7 @@ class PlainFit {
   Place along(double fraction) const;
   double line_search(double largest);
 
+  bool certain_ = false;  // whether it is no guess where rounding stopped it that the fit converged or is separated
   SubsetRows rows_;
   NewtonStep newton_;
   Direction theta_;
