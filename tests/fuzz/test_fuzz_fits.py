@@ -2,7 +2,7 @@
 
 import pytest
 
-from fuzz import fits
+from fuzz import fits, fits_sparse
 from fuzz.__main__ import failure
 
 
@@ -26,3 +26,9 @@ FOUND = {
 @pytest.mark.parametrize("seed", [seed for seeds in FOUND.values() for seed in seeds])
 def test_what_the_hunt_has_found(seed):
     assert failure(fits.check, seed) is None
+
+
+# The last one failed once: a slope of 2e292.
+@pytest.mark.parametrize("seed", [*range(12), 1005])
+def test_random_fits_on_sparse_counts_are_those_of_another_solver(seed):
+    assert failure(fits_sparse.check, seed) is None

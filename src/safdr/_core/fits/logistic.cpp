@@ -53,6 +53,10 @@ constexpr int kMaxStaleSteps = 10;
 //    2^-30 of a step that does not lead down is rounding.
 constexpr int kMaxHalvings = 30;
 
+// Columns that differ by less than 1e-6 of their size count as collinear. So slopes of tame ones have no reason to be
+// larger than this, and a place where they are is not one to go on from.
+constexpr double kAstray = 1e8;
+
 // With a penalty every fit arrives within so many steps, or rounding has stopped it.
 constexpr int kMaxFreshSteps = 500;
 
@@ -353,6 +357,12 @@ class Fit {
     converged_ = left_ <= kNear * null_loss_;
   }
 
+  // Whether rounding has made a step along a direction of next to no curvature.
+  bool astray() const {
+    const auto far = [](double b) { return !(std::abs(b) <= kAstray); };
+    return !any_wild(design_.wild, subset_, q_ - 1) && std::any_of(beta_.data(), beta_.data() + q_, far);
+  }
+
   void take_plain_path(bool from_here) {
     if (!plain_) {
       codes_.assign(design_.y, design_.y + design_.n_rows);
@@ -362,7 +372,7 @@ class Fit {
     }
     const std::vector<double> zeros(static_cast<std::size_t>(q_));
     PlainFit::Start here;
-    if (from_here) here = [&](std::int64_t c) { return c == 1 ? beta_.data() : zeros.data(); };
+    if (from_here && !astray()) here = [&](std::int64_t c) { return c == 1 ? beta_.data() : zeros.data(); };
     plain_->run(subset_, here, options_.max_iter);
     const double *negative = plain_->coefficients(0), *positive = plain_->coefficients(1);
     std::transform(positive, positive + q_, negative, beta_.data(), std::minus<>());

@@ -55,6 +55,8 @@ void NewtonStep::find(const Probabilities& now) {
   }
   solve(factor_.data(), n_unknown_, stride_, gradient_.data(), solution_.data());
   decrement = dot(solution_.data(), gradient_.data(), n_unknown_);
+  // A step before that was not a number may have left its trace in class 0 too.
+  std::fill_n(step.data(), rows_.q, 0.0);
   std::copy_n(solution_.data(), n_unknown_, step.data() + rows_.q);
   // 3. That of the weak ones.
   flat.clear();

@@ -107,7 +107,10 @@ class WeakSquares {
       if (c == likely) continue;
       // Nothing is left of the own class of a row that is on the wrong side, but what it wants.
       const double p = c == own ? std::max(chance(c), kLeast) : chance(c), both = p + after;
-      if (p < kLeast) continue;
+      if (p < kLeast) {
+        add_noise(kLeast * rows_.weight[n]);
+        continue;
+      }
       const double wanted = c == own ? -after / both : before_own ? p / both : 0.0;
       add_class(c, p / both, std::sqrt(rows_.weight[n] * p * after / both), rows_.weight[n] * wanted);
       before_own = before_own || c == own;
@@ -119,15 +122,20 @@ class WeakSquares {
   void add_class(std::int64_t c, double share, double root, double wanted) {
     if (found_.full()) fold_rows();
     double* row = found_.next();
+    add_noise(root * root);
     for (std::size_t a = 0; a < n_all_; ++a) {
       const double more = moved_[c * n_all_ + a] - mean_[a];
       row[a] = root * more;
-      squares_[a] += root * root * size_[a] * size_[a];
       wants_[a] += std::abs(wanted) * size_[a];
       mean_[a] += share * more;
     }
     // What is left of what the row wants, where the other unknowns have made their step.
     row[n_all_ - 1] = wanted / root - row[n_all_ - 1];
+  }
+
+  // Rows of which nothing is left have theirs too: what others make of a direction that moves these alone is rounding.
+  void add_noise(double square) {
+    for (std::size_t a = 0; a < n_all_; ++a) squares_[a] += square * size_[a] * size_[a];
   }
 
   void fold_rows() {
