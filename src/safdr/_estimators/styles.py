@@ -119,7 +119,9 @@ def _styles(plan: SearchPlan, data: TrainingData) -> list[SearchPlan]:
     if plan.criterion != AUTO:
         return [plan]
     # Where differences of features that are much alike tell the classes, shrinkage hides them.
-    ridges = [AUTO, SMALLEST_AUTO] if plan.ridge == AUTO else [plan.ridge]
+    ridges: list[float | str] = [plan.ridge]
+    if plan.ridge == AUTO:
+        ridges.append(SMALLEST_AUTO)
     return [
         replace(plan, criterion=criterion, ridge=ridge)
         for criterion in data.compared
