@@ -82,6 +82,14 @@ def test_what_was_chosen_is_what_is_fitted(skewed):
     assert path[0].subset.tolist() == search.subset_.tolist()
 
 
+@pytest.mark.parametrize("selector", [AnnealingSelector(2), AnnealingSelectorCV(max_features=2)])
+def test_nothing_is_left_of_an_earlier_comparison(skewed, selector):
+    assert "fisher" in selector.set_params(**OPEN).fit(*skewed).style_results_["criterion"]
+    again = selector.set_params(criterion="mixed", C=2.0).fit(*skewed)
+    assert not hasattr(again, "style_results_")
+    assert (again.criterion_, again.C_) == ("mixed", 2.0)
+
+
 def test_an_answer_does_not_depend_on_the_number_of_threads(skewed):
     one, two = (
         AnnealingSelectorCV(max_features=5, n_jobs=n_jobs, **OPEN).fit(*skewed) for n_jobs in (1, 2)
@@ -222,7 +230,7 @@ def test_one_replica_serves_both(skewed):
 
 
 def test_more_classes_refuse_a_mixture(rng):
-    with pytest.raises(ParameterError, match="two"):
+    with pytest.raises(ParameterError, match="'mixed' with the 3 classes of y: those are for two"):
         AnnealingSelector(2, criterion="mixed").fit(rng.normal(size=(30, 4)), np.arange(30) % 3)
 
 

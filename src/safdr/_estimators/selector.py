@@ -72,6 +72,7 @@ class _FixedSizeSelector(AnnealingSelectorBase):
             plan.check_proof(allowed)
         size = self._size(plan, allowed)
         seed, n_jobs = seed_from(self.random_state), n_workers(self.n_jobs)
+        self.__dict__.pop("style_results_", None)  # of an earlier fit
         if plan.is_open:
             comparison = compare_on_default_splits(
                 plan, data, allowed, plan.cost(self), [size], seed, self.n_jobs

@@ -129,6 +129,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             step.call_on_fit_task_end(estimator=self)
 
         folds = make_folds(data, splits, plan.class_weight, scorer_params)
+        self.__dict__.pop("style_results_", None)  # of an earlier fit
         if plan.is_open:
             how: dict[str, Any] = {"n_jobs": self.n_jobs, "tell": tell}
             comparison = compare_styles(plan, folds, sizes, search_of, **how)

@@ -267,8 +267,8 @@ class ClassData(TrainingData):
         if len(self.classes) > 2:
             raise ParameterError(
                 "criterion",
-                "must not be 'logistic' with the {n} classes of y: that is for two. 'fisher' is "
-                "for any number.",
+                "must not be 'logistic' or 'mixed' with the {n} classes of y: those are for two. "
+                "'fisher' is for any number.",
                 n=len(self.classes),
             )
         full = self.fitter(self.criterion(SMALLEST_AUTO), FULL_MODEL_C)
