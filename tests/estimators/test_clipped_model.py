@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold
 
@@ -70,3 +71,13 @@ def test_a_clone_can_be_fitted(rows):
     assert model.predict_proba(X * 1e6).tolist() == (
         model.predict_proba(np.clip(X * 1e6, X.min(axis=0), X.max(axis=0))).tolist()
     )
+
+
+def test_wrong_rows_are_refused_as_by_any_model(rows):
+    X, y = rows
+    model = AnnealingSelector(2, C=1.0, annealing=QUICK, random_state=0).fit(X, y).estimator_
+    for n_columns in (1, 3):
+        with pytest.raises(ValueError, match="2 features"):
+            model.predict_proba(X[:, :n_columns])
+    with pytest.raises(NotFittedError):
+        clone(model).predict(X[:, :2])

@@ -5,8 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from safdr import (
     Annealing,
@@ -69,6 +72,45 @@ def test_held_out_losses_are_those_of_models_that_never_saw_the_rows(skewed):
     assert found == pytest.approx(expected, rel=1e-6)
 
 
+def test_weights_count_on_held_out_rows_as_in_training(skewed):
+    X, y = skewed
+    how = {**OPEN, "criterion": "fisher", "max_features": 3}
+    weight = np.where(y == 1, 3.0, 1.0)
+    by_rows = AnnealingSelectorCV(**how).fit(X, y, sample_weight=weight)
+    by_class = AnnealingSelectorCV(class_weight={1: 3.0}, **how).fit(X, y)
+    assert by_rows.style_results_["mean_test_loss"] == pytest.approx(
+        by_class.style_results_["mean_test_loss"]
+    )
+    # A row of weight zero counts as none, in training and in testing.
+    absent = np.arange(len(y)) < 40
+    noise = np.random.default_rng(0).normal(size=X.shape) * 10
+    splits = [(np.arange(60, 240), np.arange(60)), (np.arange(20, 200), np.arange(200, 240))]
+    losses = [
+        AnnealingSelectorCV(cv=splits, **how)
+        .fit(np.where(absent[:, None], rows, X), y, sample_weight=(~absent).astype(float))
+        .style_results_["mean_test_loss"]
+        for rows in (X, noise)
+    ]
+    assert losses[0] == pytest.approx(losses[1])
+
+
+def test_a_model_that_looks_like_a_sequence_is_one_criterion(skewed):
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    few = Annealing(n_replicas=2, max_steps=1)
+    selector = AnnealingSelector(1, criterion=model, C="auto", annealing=few, random_state=0)
+    results = selector.fit(*skewed).style_results_
+    assert {len(column) for column in results.values()} == {4}
+    assert results["criterion"][0] is model
+
+
+def test_where_there_is_one_choice_nothing_is_compared(rng):
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 4)) + np.outer(y, [1, 0, 0, 0])
+    fitted = AnnealingSelector(2, criterion="auto", annealing=QUICK, random_state=0).fit(X, y)
+    assert fitted.criterion_ == "fisher"
+    assert not hasattr(fitted, "style_results_")
+
+
 def test_what_was_chosen_is_what_is_fitted(skewed):
     X, y = skewed
     search = AnnealingSelectorCV(max_features=6, **OPEN).fit(X, y)
@@ -80,6 +122,7 @@ def test_what_was_chosen_is_what_is_fitted(skewed):
     assert not hasattr(again, "style_results_")
     path = anneal_path(X, y, [search.n_features_], **told)
     assert path[0].subset.tolist() == search.subset_.tolist()
+    assert anneal_path(X, y, [], C="auto") == []
 
 
 @pytest.mark.parametrize("selector", [AnnealingSelector(2), AnnealingSelectorCV(max_features=2)])
@@ -220,6 +263,31 @@ def test_both_criteria_keep_groups_and_costs(skewed):
     assert selector.criterion_value_ == pytest.approx(values[0])
 
 
+def test_constraints_that_end_the_way_of_forward_selection_are_no_error(rng):
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 3))
+    X[:, 0] += 2 * y
+    constraints = Constraints(at_most_one_of=[[0, 1], [0, 2]])
+    how = {"criterion": "mixed", "C": 1.0, "annealing": QUICK, "random_state": 0}
+    selector = AnnealingSelector(2, constraints=constraints, **how).fit(X, y)
+    assert selector.subset_.tolist() == [1, 2]
+
+
+def test_forward_selection_takes_no_copy(rng):
+    y = np.arange(120) % 2
+    X = rng.normal(size=(120, 12))
+    X[:, 0] += 2 * y
+    X[:, 1] = 3.0 - 2.0 * X[:, 0]
+    X[:, 2] = X[:, 0] + X[:, 3]
+    for size in (2, 3, 5):
+        selector = AnnealingSelector(
+            size, criterion="mixed", C=1.0, annealing=QUICK, random_state=0
+        ).fit(X, y)
+        assert (
+            np.linalg.matrix_rank(X[:, selector.subset_] - X[:, selector.subset_].mean(0)) == size
+        )
+
+
 def test_one_replica_serves_both(skewed):
     one = Annealing(n_replicas=1, max_steps=5)
     selector = AnnealingSelector(2, criterion="mixed", annealing=one, random_state=0).fit(*skewed)
@@ -241,5 +309,5 @@ def test_subsets_are_evaluated_with_a_penalty_that_is_known(skewed):
 
 def test_too_few_rows_for_splits_say_so(rng):
     X, y = rng.normal(size=(6, 3)), np.arange(6) % 2
-    with pytest.raises(ValueError, match="at least 8 rows"):
+    with pytest.raises(ValueError, match="these 6 rows are too few"):
         AnnealingSelector(1, C="auto").fit(X, y)

@@ -21,7 +21,7 @@ from experiments.protocol import (
     run_cell,
     settings_of,
 )
-from safdr._estimators.rules import choose_size
+from safdr._estimators.rules import Limits, choose_size
 
 SETTINGS = ProtocolSettings(max_features=4)
 QUICK = "sa-fdr+max_steps=20+n_replicas=10"
@@ -85,7 +85,7 @@ def test_the_shapes_are_folds_by_grid(cell):
 def test_k_star_and_its_auc_follow_from_the_numbers_in_the_row(cell):
     for rule, chosen in cell["chosen"].items():
         scores = cell["folds"]["validation_auc"]
-        index = choose_size(rule, range(len(cell["grid"])), scores)
+        index = choose_size(rule, range(len(cell["grid"])), scores, Limits())
         assert chosen["index"] == index
         assert chosen["k"] == np.mean(np.array(cell["folds"]["n_features"])[:, index])
         assert chosen["test_auc"] == cell["refit"]["test_auc"][index]
@@ -100,7 +100,7 @@ def test_the_rules_are_the_librarys(rule):
         curve = 0.9 - 0.2 * rng.random() ** np.arange(12)
         scores = (curve + rng.normal(0, 0.03, (5, 1)) + rng.normal(0, 0.01, (5, 12))).round(2)
         index = first_as_good(rule, scores)
-        assert index == choose_size(rule, range(12), scores)
+        assert index == choose_size(rule, range(12), scores, Limits())
         chosen.add(index)
     assert len(chosen) > 5
 

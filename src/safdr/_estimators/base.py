@@ -79,10 +79,10 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     @classmethod
     def as_published(cls, *args: Any, **params: Any) -> Self:
-        """Make a selector that does exactly what the paper does.
+        """Make a selector with the criterion, the models and the rule of the paper.
 
-        Fisher's ratio, no shrinkage to speak of, unpenalised models, and the smallest size within
-        one standard deviation of the best score.
+        Fisher's ratio (in regression R²), no shrinkage to speak of, unpenalised models, and the
+        smallest size within one standard deviation of the best score.
 
         Parameters
         ----------

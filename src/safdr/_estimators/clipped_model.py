@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from safdr._engine.arrays import FloatArray
 from safdr._estimators.validation import extremes
@@ -28,7 +29,10 @@ class ClippedLogisticRegression(LogisticRegression):
 
     def decision_function(self, X: Any) -> Any:
         """Log-odds of each row, its values clipped."""
-        return super().decision_function(self.clipped(check_array(X, accept_sparse="csr")))
+        check_is_fitted(self)
+        rows: Any = validate_data(self, X, accept_sparse="csr", reset=False)
+        scores = self.clipped(rows) @ self.coef_.T + self.intercept_
+        return scores.ravel() if scores.shape[1] == 1 else scores
 
     def clipped(self, X: Any) -> FloatArray:
         """Rows with their values moved to the ends."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from safdr._engine.annealing.swap_chains import subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import Ridge
-from safdr._estimators.parameters import SELECTOR_CONSTRAINTS, check_values, n_workers
+from safdr._estimators.parameters import C_NUMBER, check_values, n_workers
 from safdr._estimators.training_data import TrainingData, check_task
 from safdr._estimators.validation import SeenColumns
 
@@ -27,7 +27,7 @@ class SubsetEvaluation:
     criterion_values : ndarray of shape (n_subsets,)
         Fisher discriminant ratio of each, or R².
     fits : named tuple of arrays
-        The unpenalised model of each: `coefficients`, `intercepts`, `losses`, `separated`.
+        The model of each, penalised by `C`: `coefficients`, `intercepts`, `losses`, `separated`.
     loss_name : {"cross_entropy", "squared_error"}
         What the losses are.
     losses : ndarray of shape (n_subsets,)
@@ -115,7 +115,7 @@ def evaluate_subsets(
     """
     kind = check_task(task)
     check_values("evaluate_subsets", {"ridge": ridge, "n_jobs": n_jobs})
-    check_values("evaluate_subsets", {"C": C}, {"C": SELECTOR_CONSTRAINTS["C"][:1]})
+    check_values("evaluate_subsets", {"C": C}, {"C": [C_NUMBER]})
     data = kind.validate(SeenColumns(), X, y, sample_weight).usable()
     wanted = check_subsets(subsets, data.X.shape[1])
     return evaluate(data, wanted, ridge, float(C), n_jobs)

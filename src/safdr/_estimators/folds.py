@@ -14,7 +14,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
-from safdr._engine.arrays import IntArray
+from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.search import Search
 from safdr._estimators.parameters import as_int
@@ -36,6 +36,8 @@ class Fold:
     train: TrainingData
     X_test: Any
     y_test: NDArray[Any]
+    # Of rows and classes together, as in training; None where neither has any.
+    weight_test: FloatArray | None
     # What the scorer gets besides, for test and for train rows, by those names.
     score_params: Mapping[str, Mapping[str, Any]]
 
@@ -118,7 +120,8 @@ def make_folds(
             "test": _check_method_params(data.X, scorer_params, indices=test),
             "train": _check_method_params(data.X, scorer_params, indices=train),
         }
-        folds.append(Fold(number, usable, data.X[test], data.y[test], score_params))
+        weight = _test_weight(data.take(train), usable, data.take(test))
+        folds.append(Fold(number, usable, data.X[test], data.y[test], weight, score_params))
     return folds
 
 
@@ -133,7 +136,6 @@ def score_folds(
 ) -> list[list[FoldScore]]:
     """Score every size on every fold, in parallel, and tell of each."""
     # The core releases the GIL, so threads serve it; models of others may not.
-    own = plan.own_criterion is None and plan.estimator is None
     scores: list[list[FoldScore]] = [[] for _ in folds]
     with warnings.catch_warnings(), Cancellation() as cancellation:
         # A fold that can't be scored is an error, and says so.
@@ -143,11 +145,27 @@ def score_folds(
             for fold, search in zip(folds, searches, strict=True)
             for size in sizes
         )
-        for number, score in enumerate(as_they_come(tasks, n_jobs, threads=own)):
+        for number, score in enumerate(as_they_come(tasks, n_jobs, threads=plan.only_ours)):
             fold, position = divmod(number, len(sizes))
             tell(f"fold {fold}, {sizes[position]} features")
             scores[fold].append(score)
     return scores
+
+
+def _test_weight(train: Any, usable: Any, test: Any) -> FloatArray | None:
+    """Weights of the test rows, those of their classes as in training."""
+    if usable.sample_weight is None or (
+        test.sample_weight is not None and not test.sample_weight.any()
+    ):
+        return None
+    weight = np.ones(len(test.y)) if test.sample_weight is None else test.sample_weight
+    if isinstance(train, ClassData):
+        given, used = (
+            np.bincount(rows.codes, rows.sample_weight, len(train.classes))
+            for rows in (train, usable)
+        )
+        weight = weight * (used / given)[test.codes]
+    return weight
 
 
 def score_size(

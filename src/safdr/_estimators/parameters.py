@@ -245,6 +245,9 @@ PARAMETER_OBJECTS: dict[str, type[BaseEstimator]] = {
     "constraints": Constraints,
 }
 
+# A penalty that is known; infinite where there is none.
+C_NUMBER = Number(SMALLEST_C, None, closed="both")
+
 # Shared by every estimator that anneals.
 SELECTOR_CONSTRAINTS: dict[str, Any] = {
     "annealing": [None, Annealing],
@@ -261,7 +264,7 @@ SELECTOR_CONSTRAINTS: dict[str, Any] = {
     "cost_strength": [Number(0, None, closed="left")],
     "class_weight": [None, dict, StrOptions({"balanced"})],
     "ridge": [Number(1e-12, LARGEST_RIDGE, closed="both"), StrOptions({AUTO})],
-    "C": [Number(SMALLEST_C, None, closed="both"), StrOptions({AUTO})],
+    "C": [C_NUMBER, StrOptions({AUTO})],
     "prove": [None, Number(0, None, closed="left")],
     "n_jobs": [None, WholeNumber(-MOST_JOBS, -1), WholeNumber(1, MOST_JOBS)],
     "random_state": [None, WholeNumber(0, 2**32 - 1), np.random.RandomState],

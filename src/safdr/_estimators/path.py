@@ -20,7 +20,7 @@ from safdr._estimators.parameters import (
     seed_from,
 )
 from safdr._estimators.plan import SearchPlan
-from safdr._estimators.styles import compare_on_default_splits
+from safdr._estimators.styles import compare_on_default_splits, only_choice
 from safdr._estimators.training_data import check_task
 from safdr._estimators.validation import SeenColumns
 from safdr._estimators.workers import Cancellation
@@ -51,7 +51,8 @@ def anneal_path(
     """Search for the best subset of each of several sizes.
 
     The moments of the rows are computed once. Each result is the one that
-    ``AnnealingSelector(size, random_state=random_state)`` finds alone.
+    ``AnnealingSelector(size, random_state=random_state)`` finds alone. What is "auto" is chosen
+    once, for all sizes together, where a selector of one size may choose something else.
 
     Parameters
     ----------
@@ -120,16 +121,18 @@ def anneal_path(
     data = kind.validate(seen, X, y, sample_weight).usable(class_weight)
     allowed = plan.allowed(seen)
     wanted = _check_sizes(sizes, plan, allowed)
+    if not wanted:
+        return []
     cost, seed = plan.cost(seen), seed_from(random_state)
-    if plan.is_open and wanted:
+    plan = only_choice(plan, data)
+    if plan.is_open:
         comparison = compare_on_default_splits(
             plan, data, allowed, cost, sorted(set(wanted)), seed, n_jobs
         )
         plan = comparison.best
     search = plan.search(data, allowed, cost, seed)
-    if wanted:
-        # Else threads that start together would each compute what all of them share.
-        search.prepare(max(wanted))
+    # Else threads that start together would each compute what all of them share.
+    search.prepare(max(wanted))
     # Large sizes take longest: first, and one by one, so that all threads end at the same time.
     order = sorted(range(len(wanted)), key=lambda i: -wanted[i])
     # The core releases the GIL, so threads serve; a joblib.parallel_config still decides.

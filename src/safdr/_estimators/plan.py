@@ -85,6 +85,11 @@ class SearchPlan:
         """The user's criterion; None where it is one of ours."""
         return None if isinstance(self.criterion, str) else self.criterion
 
+    @property
+    def only_ours(self) -> bool:
+        """Whether all that is fitted is ours, which releases the GIL: threads serve it."""
+        return self.own_criterion is None and self.estimator is None
+
     # ---- What is given, for the columns at hand ---------------------------------------------
 
     @property

@@ -28,7 +28,7 @@ from safdr._estimators.parameters import (
     seed_from,
 )
 from safdr._estimators.plan import SearchPlan
-from safdr._estimators.styles import compare_on_default_splits
+from safdr._estimators.styles import compare_on_default_splits, only_choice
 from safdr.errors import ParameterError
 
 SIZE_CONSTRAINT = {
@@ -73,6 +73,7 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         size = self._size(plan, allowed)
         seed, n_jobs = seed_from(self.random_state), n_workers(self.n_jobs)
         self.__dict__.pop("style_results_", None)  # of an earlier fit
+        plan = only_choice(plan, data)
         if plan.is_open:
             comparison = compare_on_default_splits(
                 plan, data, allowed, plan.cost(self), [size], seed, self.n_jobs
@@ -164,11 +165,10 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         better guide where the classes are far from normal. "mixed" lets half of the replicas climb
         on each, adds what forward selection on the log-loss finds, and lets the loss of the models
         choose among all of them; `criterion_value_` is then the Fisher ratio. "auto" compares
-        "fisher" and "mixed" on held-out rows and takes the better one, and where `ridge` is "auto"
-        also tries to do without; `style_` says what came out. With more than two classes the
-        criterion is "fisher". A callable
-        ``f(X_subset, y)`` returns
-        a number to be maximised, and takes a keyword `sample_weight` if rows have weights. An
+        "fisher" and "mixed" by the loss of the linear model on held-out rows and takes the better
+        one, and where `ridge` is "auto" also tries to do without; `style_` says what came out. With
+        more than two classes the criterion is "fisher". A callable ``f(X_subset, y)`` returns a
+        number to be maximised, and takes a keyword `sample_weight` if rows have weights. An
         estimator is scored by cross-validation on the columns of each subset that is visited, as
         `CrossValidatedScore` does. Either is computed once a subset, on all rows: there are no
         batches.
@@ -177,11 +177,11 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         The model that judges the candidates, and is then fitted to the chosen features for
         `predict` and its like. The candidate with the smallest loss of this model on held-out rows
         (three folds) wins: the cross-entropy, or its `score` if it gives no probabilities. None is
-        the estimator in `criterion`, if it is one; else the unpenalised logistic model, as a
-        `sklearn.linear_model.LogisticRegression`.
+        the estimator in `criterion`, if it is one; else the logistic model with the penalty `C`, as
+        a `sklearn.linear_model.LogisticRegression`.
 
     pick : {"auto", "linear", "criterion"}, default="auto"
-        What chooses the winner among the candidates: the loss of the unpenalised linear model
+        What chooses the winner among the candidates: the loss of the linear model
         ("linear"), or the criterion itself ("criterion"). "auto" is the loss of `estimator`, if it
         is given; else the criterion, if it is yours; else "linear".
 
@@ -252,8 +252,8 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         Loss by which the winner was chosen; `result_.loss_name` says which.
 
     cross_entropy_ : float
-        The same, where it is a cross-entropy: by default that of the unpenalised logistic model on
-        the training rows, 0 if the features separate the classes completely.
+        The same, where it is a cross-entropy: by default that of the logistic model on the training
+        rows, the penalty included, 0 if the features separate the classes completely.
 
     estimator_ : classifier
         The model on the chosen features, in the order of `subset_`.
@@ -373,7 +373,8 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         all features, None half of them.
 
     criterion : {"r2", "auto"}, callable or estimator, default=None
-        What the replicas maximise; None, "r2" and "auto" are R². Else as in `AnnealingSelector`.
+        What the replicas maximise; None, "r2" and "auto" are R². "auto" also compares
+        ``ridge="auto"`` with none on held-out rows. Else as in `AnnealingSelector`.
 
     estimator : regressor, default=None
         The model that judges the candidates by its own loss on held-out rows, and is then fitted to
@@ -383,7 +384,8 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         `sklearn.linear_model.LinearRegression`.
 
     annealing, constraints, pick, feature_cost, cost_strength, ridge, C, prove
-        As in `AnnealingSelector`.
+        As in `AnnealingSelector`. With a penalty the model is a `sklearn.linear_model.Ridge`, and
+        values beyond those of the training rows count as they are.
 
     n_jobs, random_state
         As in `AnnealingSelector`.

@@ -51,7 +51,7 @@ from safdr._estimators.rules import (
     threshold,
 )
 from safdr._estimators.scoring import scorer_name
-from safdr._estimators.styles import compare_styles, n_comparisons
+from safdr._estimators.styles import compare_styles, n_comparisons, only_choice
 from safdr._estimators.training_data import TrainingData
 
 CV_CONSTRAINTS: dict[str, Any] = {
@@ -115,6 +115,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         seed = seed_from(self.random_state)
         sizes = sizes_to_try(plan, allowed, int(self.min_features), int(self.max_features))
         splits = splits_of_data(self.cv, data, seed, splitter_params)
+        plan = only_choice(plan, data)
         n_tasks = n_comparisons(plan, data, len(splits), sizes) + len(splits) * len(sizes) + 1
         progress = self._init_callback_context(max_subtasks=n_tasks)
         progress.call_on_fit_task_begin(estimator=self)
@@ -405,8 +406,8 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
     n_features_, n_features_by_rule_, rule_note_, threshold_, n_splits_, scorer_name_
         As in `AnnealingSelectorCV`.
 
-    support_, subset_, criterion_value_, loss_, estimator_, result_, proof_, n_features_in_, \
-feature_names_in_
+    support_, subset_, criterion_, C_, ridge_, style_, style_results_, criterion_value_, loss_, \
+estimator_, result_, proof_, n_features_in_, feature_names_in_
         Of the search on all rows, as in `AnnealingRegressorSelector`.
 
     See Also

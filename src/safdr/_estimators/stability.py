@@ -313,7 +313,6 @@ def _search_all(
 ) -> list[tuple[IntArray, int]]:
     """What each resample chooses, several at a time."""
     plan = how.plan if isinstance(how, _GivenSize) else SearchPlan.of(how.selector)
-    own = plan.own_criterion is None and plan.estimator is None
     # Resamples are what is done side by side: threads of BLAS would only get in their way.
     one_thread = _get_threadpool_controller().limit(limits=1, user_api="blas")
     with one_thread, Cancellation() as cancellation:
@@ -321,7 +320,7 @@ def _search_all(
             delayed(_search)(how, data, some, seed, number, cancellation)
             for number, (some, seed) in enumerate(zip(rows, seeds, strict=True))
         )
-        return list(as_they_come(tasks, n_jobs, threads=own))
+        return list(as_they_come(tasks, n_jobs, threads=plan.only_ours))
 
 
 def _search(

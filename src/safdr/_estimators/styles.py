@@ -21,9 +21,9 @@ from safdr._estimators.rules import deviation
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.workers import Cancellation
 
-# What C="auto" chooses from. Weaker ones differ from none in nothing but separated classes.
+# What C="auto" chooses from. Weaker ones change a model only where classes are separated.
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
-# The one that candidates are compared with until it is known: nowhere far from the best.
+# The one that candidates are compared with until it is known: seldom far from the best.
 MIDDLE = 1.0
 # So many sizes tell which style is better: the choice is one for all.
 N_SIZES = 3
@@ -41,13 +41,14 @@ class Comparison:
     @property
     def best(self) -> SearchPlan:
         """The plan of the least loss, its mean over folds and sizes; of equal ones the first."""
-        return self.plans[int(self.losses.mean(axis=(1, 2)).argmin())]
+        means = self.losses.mean(axis=(1, 2))
+        return self.plans[int(np.where(np.isnan(means), np.inf, means).argmin())]
 
     def results(self) -> dict[str, NDArray[Any]]:
         """A row for each plan and size, in the columns of `cv_results_`."""
         n_sizes = len(self.sizes)
         results: dict[str, NDArray[Any]] = {
-            name: np.repeat(np.array([getattr(plan, name) for plan in self.plans], object), n_sizes)
+            name: np.repeat(_column([getattr(plan, name) for plan in self.plans]), n_sizes)
             for name in STYLE
         }
         results["n_features"] = np.tile(self.sizes, len(self.plans))
@@ -55,6 +56,20 @@ class Comparison:
         results["mean_test_loss"], results["std_test_loss"] = by_fold.mean(0), deviation(by_fold)
         results.update({f"split{i}_test_loss": row for i, row in enumerate(by_fold)})
         return results
+
+
+def _column(values: list[Any]) -> NDArray[Any]:
+    """Any objects, also such as look like sequences."""
+    column = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        column[i] = value
+    return column
+
+
+def only_choice(plan: SearchPlan, data: TrainingData) -> SearchPlan:
+    """The plan without what it leaves open, where there is nothing to choose from."""
+    styles = _styles(plan, data) if plan.is_open else []
+    return styles[0] if len(styles) == 1 and plan.C != AUTO else plan
 
 
 def n_comparisons(plan: SearchPlan, data: TrainingData, n_folds: int, sizes: list[int]) -> int:
@@ -83,7 +98,7 @@ def compare_styles(
             for size in few
         )
         losses = []
-        for some in as_they_come(tasks, n_jobs, threads=plan.own_criterion is None):
+        for some in as_they_come(tasks, n_jobs, threads=plan.only_ours):
             tell("styles")
             losses.append(some)
     shape = (len(styles), len(folds), len(few), len(penalties))
@@ -105,10 +120,16 @@ def compare_on_default_splits(
 ) -> Comparison:
     """The same where there are no folds yet."""
     # The weights of usable rows are those of rows and classes together.
-    folds = make_folds(data, splits_of_data(None, data, seed, {}), None, {})
+    try:
+        folds = make_folds(data, splits_of_data(None, data, seed, {}), None, {})
+    except ValueError:
+        raise ValueError(
+            'What is "auto" is chosen on five splits, a quarter of the rows held out of each, for '
+            f"which these {len(data.y)} rows are too few: give criterion and C a value."
+        ) from None
 
     def search_of(style: SearchPlan, train: TrainingData) -> Search:
-        return style.search(train, allowed, cost, seed)
+        return style.search(train, allowed, cost, seed).prepare(sizes[-1])
 
     return compare_styles(plan, folds, sizes, search_of, n_jobs)
 
@@ -143,4 +164,5 @@ def _losses(
         subset = search.run(size).subset
         X_test = fold.X_test[:, subset]
         models = (next(plan.linear_models(fold.train, search, [subset])) for plan in plans)
-        return [fold.train.held_out_loss(model, X_test, fold.y_test) for model in models]
+        rows = (X_test, fold.y_test, fold.weight_test)
+        return [fold.train.held_out_loss(model, *rows) for model in models]

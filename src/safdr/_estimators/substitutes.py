@@ -191,14 +191,13 @@ def scores_of(
     n_jobs: Any,
 ) -> FloatArray:
     """Held-out score of each on each fold: (n_folds, n_variants)."""
-    own = plan.own_criterion is None and plan.estimator is None
     subsets = [each.columns for each in some]
     with Cancellation() as cancellation:
         tasks = (
             delayed(_fold_scores)(plan, fold, search, subsets, scorers, cancellation)
             for fold, search in folds
         )
-        return np.array(list(as_they_come(tasks, n_jobs, threads=own)))
+        return np.array(list(as_they_come(tasks, n_jobs, threads=plan.only_ours)))
 
 
 def _fold_scores(

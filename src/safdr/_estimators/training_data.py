@@ -150,7 +150,7 @@ class TrainingData:
         """What criterion="auto" chooses from."""
         raise NotImplementedError
 
-    def held_out_loss(self, model: Any, X: Any, y: NDArray[Any]) -> float:
+    def held_out_loss(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> float:
         """Loss of a model on rows that it has not seen."""
         raise NotImplementedError
 
@@ -162,7 +162,7 @@ class TrainingData:
         n_iter: int,
         C: float,
     ) -> Any:
-        """The winning fit as scikit-learn's own model, which every tool around it can read."""
+        """The winning fit as a model of scikit-learn's kind, which tools around it can read."""
         raise NotImplementedError
 
     @cached_property
@@ -271,6 +271,11 @@ class ClassData(TrainingData):
                 "'fisher' is for any number.",
                 n=len(self.classes),
             )
+        return self._linearised
+
+    @cached_property
+    def _linearised(self) -> MeasuredData:
+        """Made once: searches with other ridges share it."""
         full = self.fitter(self.criterion(SMALLEST_AUTO), FULL_MODEL_C)
         weight, response = working_response(full, self.X, self.codes == 1)
         if self.sample_weight is not None:
@@ -292,7 +297,7 @@ class ClassData(TrainingData):
         if key not in self._forwards:
             fitter: Any = self.linear_fitter(ridge, C, criterion)
             rows = (self.X, self.codes == 1, self._relative_weight)
-            self._forwards[key] = ForwardSelection(fitter, *rows, allowed)
+            self._forwards[key] = ForwardSelection(fitter, *rows, allowed, criterion)
         return [self._forwards[key]]
 
     @cached_property
@@ -304,9 +309,10 @@ class ClassData(TrainingData):
         """With more than two classes there is but one."""
         return ("fisher", "mixed") if len(self.classes) == 2 else ("fisher",)
 
-    def held_out_loss(self, model: Any, X: Any, y: NDArray[Any]) -> float:
+    def held_out_loss(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> float:
         """Cross-entropy."""
-        return float(log_loss(y, model.predict_proba(X), labels=self.classes))
+        how: dict[str, Any] = {"labels": self.classes, "sample_weight": weight}
+        return float(log_loss(y, model.predict_proba(X), **how))
 
     def linear_model(
         self,
@@ -403,10 +409,12 @@ class MeasuredData(TrainingData):
         """There is but one."""
         return ("r2",)
 
-    def held_out_loss(self, model: Any, X: Any, y: NDArray[Any]) -> float:
+    def held_out_loss(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> float:
         """Squared error, of each output in units of its variance."""
         errors = (np.asarray(model.predict(X)) - y).reshape(len(y), -1)
-        return float(np.mean(errors**2 / self._outputs.var(axis=0)))
+        return float(
+            np.average(errors**2, axis=0, weights=weight) @ (1 / self._outputs.var(axis=0))
+        )
 
     def linear_model(
         self,

@@ -8,11 +8,15 @@ from scipy.special import expit
 
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.criterion import FisherCriterion
 from safdr._engine.fits.logistic import LogisticFitter
 from safdr._engine.interrupt import look_up
 
 # Features that are tried at each step; of more, those that the residuals call for.
 MOST_TRIED = 256
+
+# A feature to which others leave no more of its variance than this has nothing to add.
+COLLINEAR = 1e-5
 
 
 class ForwardSelection:
@@ -28,17 +32,30 @@ class ForwardSelection:
         positive: NDArray[np.bool_],
         weight: FloatArray | None,
         allowed: AllowedSubsets,
+        criterion: FisherCriterion,
     ) -> None:
+        self._A = criterion.A
         self._fitter = fitter
         self._X = X
         self._y = positive.astype(np.float64)
         self._weight = np.ones(len(positive)) if weight is None else weight
-        self._allowed = allowed
+        self._allowed = allowed.without(criterion.redundant)
         self._path: list[int] = allowed.include.tolist()
 
     def prepare(self, size: int) -> None:
         """Go as far as this size."""
-        # Threads may come here at the same time: each works on a copy, and all find the same.
+        self._path_to(size)
+
+    def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
+        """The subset of this size; none where constraints end the way before."""
+        del n_threads
+        path = self._path_to(size)
+        n_subsets = int(len(self._allowed.include) <= size <= len(path))
+        return np.sort(np.array(path[:size] * n_subsets, dtype=np.int64)).reshape(n_subsets, size)
+
+    def _path_to(self, size: int) -> list[int]:
+        """Features in the order in which they come, as many as this if there are."""
+        # Threads may come here at the same time: each goes its own way, and all go the same.
         path = list(self._path)
         while len(path) < size:
             look_up()
@@ -49,25 +66,31 @@ class ForwardSelection:
             losses = self._fitter.fit(subsets, best_only=True).losses
             path.append(int(tried[np.nanargmin(losses)]))
         self._path = max(path, self._path, key=len)
-
-    def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
-        """The subset of this size; none where constraints end the way before."""
-        del n_threads
-        self.prepare(size)
-        n_subsets = int(len(self._allowed.include) <= size <= len(self._path))
-        return np.sort(np.array(self._path[:size] * n_subsets)).reshape(n_subsets, size)
+        return path
 
     def _promising(self, path: list[int]) -> IntArray:
         """Features that may come next."""
         free = np.setdiff1d(self._allowed.free, path)
         if self._allowed.conflicts is not None:
             free = free[~self._allowed.conflicts[path][:, free].any(axis=0)]
+        own = free[self._own_variance(path, free) > COLLINEAR]
+        # A penalty alone would like two copies better than one.
+        free = own if len(own) else free
         if len(free) <= MOST_TRIED:
             return free
         residuals = self._residuals(np.sort(np.array(path, dtype=np.int64)))
         # The residuals have mean zero, so that the center of a column does not matter.
         slope = np.abs(np.asarray(self._X.T @ residuals).ravel() / self._fitter.scale)[free]
         return np.sort(free[np.argsort(-slope, kind="stable")[:MOST_TRIED]])
+
+    def _own_variance(self, path: list[int], free: IntArray) -> FloatArray:
+        """What the features on the path leave of the variance of others, as a share."""
+        # Without the ridge, which an exact copy would have for its own.
+        among = self._A[path][:, path].copy()
+        np.fill_diagonal(among, 1.0 + np.sqrt(np.finfo(float).eps))
+        shared = self._A[path][:, free]
+        own: FloatArray = 1.0 - np.einsum("ij,ij->j", shared, np.linalg.solve(among, shared))
+        return own
 
     def _residuals(self, subset: IntArray) -> FloatArray:
         """What the model on a subset leaves unexplained in each row, by its weight."""
