@@ -73,8 +73,7 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         size = self._size(plan, allowed)
         seed, n_jobs = seed_from(self.random_state), n_workers(self.n_jobs)
         self.__dict__.pop("style_results_", None)  # of an earlier fit
-        plan = only_choice(plan, data)
-        if plan.is_open:
+        if plan.is_open and (plan := only_choice(plan, data)).is_open:
             comparison = compare_on_default_splits(
                 plan, data, allowed, plan.cost(self), [size], seed, self.n_jobs
             )
