@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from scipy.optimize import linprog
 
@@ -12,10 +14,8 @@ CAPS = (3.0, 30.0, 1e3, 1e5, 1e8, 1e12, np.inf)
 # What a step may promise and gain at the end.
 TOL = 1e-15
 
-# Half a last digit; and how often a term is rounded on its way from the fit to the user: a value
-# less the center, over the scale (twice); a slope less that of another class, over the scale, times
-# the center; that product in a sum (up to three times).
-UNIT, ROUNDINGS = np.finfo(float).eps / 2, 9
+# Where rounding may take more than this from a logit, it is computed exactly.
+MOST_ROUNDED = 1e-8
 
 
 def smallest_loss(X, codes, n_classes, weight) -> float:
@@ -108,28 +108,25 @@ class _Curvature:
         return self._vectors @ (along / (np.maximum(self._values, 0.0) + damping)) / self._unit
 
 
-def loss_of(X, codes, weight, coefficients, intercepts) -> tuple[float, float, float]:
-    """Mean cross-entropy of a model, what rounding makes of it, and the smallest margin.
-
-    Margins are those of a row's own class over another. Coefficients and intercepts are rounded
-    ROUNDINGS times, each by so much of itself at most: a margin is off by no more than the sum of
-    that over the terms, and the loss by what it is more if all are off to the worse.
-    """
-    # In extended precision, where there is one: huge values may cancel.
-    long = X.astype(np.longdouble)
-    logits = long @ coefficients.T + intercepts
-    off = ROUNDINGS * UNIT * (np.abs(long) @ np.abs(coefficients).T + np.abs(intercepts))
-    if logits.ndim == 1:  # one set of coefficients for two classes
-        logits = np.column_stack([np.zeros_like(logits), logits])
-        off = np.column_stack([np.zeros_like(off), off])
+def loss_of(X, codes, weight, coefficients, intercepts) -> tuple[float, float]:
+    """Mean cross-entropy of a model, and the smallest margin of a row's own class over another."""
+    Z = np.column_stack([X, np.ones(len(X))])
+    theta = np.column_stack([np.atleast_2d(coefficients), np.ravel(intercepts)])
+    if len(theta) == 1:  # one set of coefficients for two classes
+        theta = np.vstack([np.zeros_like(theta), theta])
+    terms = np.abs(Z).max(axis=0) * np.abs(theta)
+    logits = Z @ theta.T
+    if np.finfo(float).eps * terms.max() > MOST_ROUNDED:
+        logits = _exact(Z) @ _exact(theta).T
     rows = np.arange(len(X))
-    margins = logits[rows, codes][:, None] - logits
-    off += off[rows, codes][:, None]
+    margins = (logits[rows, codes][:, None] - logits).astype(float)
     margins[rows, codes] = np.inf
-    losses = _loss_of_margins(margins)
-    worst = _loss_of_margins(margins - off)
-    loss, rounded = np.average(losses, weights=weight), np.average(worst - losses, weights=weight)
-    return float(loss), float(rounded), float(margins.min())
+    return float(np.average(_loss_of_margins(margins), weights=weight)), float(margins.min())
+
+
+def _exact(numbers):
+    """Those of an array, as they are."""
+    return np.vectorize(Fraction, otypes=[object])(numbers)
 
 
 def _loss_of_margins(margins):

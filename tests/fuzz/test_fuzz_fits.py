@@ -18,6 +18,7 @@ FOUND = {
     "softmax coefficients were rounded by others": [400131, 400857],
     "a fit went on from slopes of 1e17": [1319],
     "the optimum has probabilities of 1e-170": [2000261],
+    "an intercept was a whole number": [7000176],
     "logits were differences of two huge numbers": [3000413, 3000646, 3000656, 5000066],
     "rounding hid a separation": [608, 400252, 400769, 1000325, 2000340, 5000062, 5001448],
 }

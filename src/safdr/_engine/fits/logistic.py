@@ -14,7 +14,7 @@ from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.criterion import FisherCriterion
 from safdr._engine.fits.columns import Portion, StandardisedColumns, Standardiser
 from safdr._engine.fits.fits import Fits, distinct_rows, fit_shortlist, from_core, in_turn
-from safdr._engine.fits.original_scale import original_scale
+from safdr._engine.fits.original_scale import Target, original_scale
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
 # that without features). The step that follows leaves next to nothing.
@@ -91,8 +91,8 @@ class LogisticFitter:
         fit = self._fit_best if best_only else self._fit_all
         parts = map(partial(fit, n_threads=n_threads), self._rows.portions(distinct))
         fits = in_turn(parts, len(distinct), best_only=best_only)
-        codes = self._y.astype(np.int64)
-        fits = original_scale(fits, distinct, self._rows, codes, self._weight, self._fit_about)
+        target = Target(self._y.astype(np.int64), self._weight, self.penalty)
+        fits = original_scale(fits, distinct, self._rows, target, self._fit_about)
         return fits.take(inverse)
 
     def _fit_about(self, rows: Standardiser, subsets: IntArray) -> Fits:
