@@ -38,23 +38,26 @@ def _spread(X):
     return np.where(deviation > 0, deviation, 1.0)
 
 
-def newton(Z, codes, weight, theta, n_steps: int = 200):
+def newton(Z, codes, weight, theta, penalty: float = 0.0, n_steps: int = 200):
     """Newton's method with a damped Hessian, from theta; coefficients and loss where it ends.
 
     A step that does not lead down is tried again with more damping, after one that does there is
-    less: what is left of it at the end is next to nothing.
+    less: what is left of it at the end is next to nothing. Half the penalty times the squared
+    slopes is part of the loss: that of two classes has one slope a column, that of more one a
+    class, which sum to zero.
     """
     Z = np.column_stack([Z, np.ones(len(Z))])
     share = weight / weight.sum()
     damping = 1e-3
-    loss, p = _loss(Z, codes, share, theta)
-    gradient, bend = _derivatives(Z, codes, share, p)
+    pull = penalty * _squares(*theta.shape)
+    loss, p = _loss(Z, codes, share, theta, pull)
+    gradient, bend = _derivatives(Z, codes, share, theta, p, pull)
     for _ in range(n_steps):
         # A step may lead to infinity, which is not down.
         with np.errstate(over="ignore", invalid="ignore"):
             step = bend.solve(gradient, damping)
             promised = gradient @ step
-            after, p = _loss(Z, codes, share, theta - step.reshape(theta.shape))
+            after, p = _loss(Z, codes, share, theta - step.reshape(theta.shape), pull)
         if not after <= loss:
             # With more damping it promises even less.
             if promised < TOL:
@@ -66,12 +69,20 @@ def newton(Z, codes, weight, theta, n_steps: int = 200):
         damping = max(damping / 8.0, 1e-15)
         if promised < TOL and gained < TOL and damping <= 10 * TOL:
             break
-        gradient, bend = _derivatives(Z, codes, share, p)
+        gradient, bend = _derivatives(Z, codes, share, theta, p, pull)
     return theta, loss
 
 
-def _loss(Z, codes, share, theta):
-    """Mean cross-entropy, and the probabilities of all classes but the first."""
+def _squares(n_others: int, q: int):
+    """The squared slopes as a quadratic form of all coefficients, of which intercepts are last."""
+    # Those of the first class are zero here; the mean over the classes is taken off all.
+    n_classes = n_others + 1
+    of_classes = np.eye(n_others) - (1.0 / n_classes if n_classes > 2 else 0.0)
+    return np.kron(of_classes, np.diag(np.append(np.ones(q - 1), 0.0)))
+
+
+def _loss(Z, codes, share, theta, pull):
+    """Mean penalised cross-entropy, and the probabilities of all classes but the first."""
     # Less that of the row's own class: of huge values only the difference of slopes is known.
     slopes = np.vstack([np.zeros(theta.shape[1]), theta])
     logits = np.einsum("nj,ncj->nc", Z, slopes - slopes[codes][:, None])
@@ -79,20 +90,21 @@ def _loss(Z, codes, share, theta):
     largest = logits.max(axis=1)
     odds = np.exp(logits - largest[:, None])
     total = odds.sum(axis=1)
-    return share @ (largest + np.log(total)), odds[:, 1:] / total[:, None]
+    punished = 0.5 * theta.ravel() @ pull @ theta.ravel()
+    return share @ (largest + np.log(total)) + punished, odds[:, 1:] / total[:, None]
 
 
-def _derivatives(Z, codes, share, p):
+def _derivatives(Z, codes, share, theta, p, pull):
     """Gradient and curvature of the coefficients of all classes but the first."""
     n_others, q = p.shape[1], Z.shape[1]
     residual = share[:, None] * (p - (codes[:, None] == np.arange(1, n_others + 1)))
-    gradient = (residual.T @ Z).ravel()
+    gradient = (residual.T @ Z).ravel() + pull @ theta.ravel()
     hessian = np.empty((n_others, q, n_others, q))
     for a in range(n_others):
         for b in range(a, n_others):
             curvature = share * p[:, a] * ((a == b) - p[:, b])
             hessian[a, :, b] = hessian[b, :, a] = Z.T @ (curvature[:, None] * Z)
-    return gradient, _Curvature(hessian.reshape(n_others * q, n_others * q))
+    return gradient, _Curvature(hessian.reshape(n_others * q, n_others * q) + pull)
 
 
 class _Curvature:

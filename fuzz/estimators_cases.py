@@ -52,7 +52,8 @@ class Case:
         weight = np.ones(len(self.y)) if self.weight is None else self.weight.astype(float)
         if self.class_weight == "balanced":
             totals = {c: weight[self.y == c].sum() for c in np.unique(self.y)}
-            weight = weight / np.array([totals[c] for c in self.y])
+            share = weight.sum() / len(totals)
+            weight = weight * share / np.array([totals[c] for c in self.y])
         elif self.class_weight is not None:
             weight = weight * np.array([self.class_weight.get(c, 1.0) for c in self.y])
         return weight
@@ -124,7 +125,7 @@ def make(rng: np.random.Generator) -> Case:
         weight=_weights(rng, codes),
         size=1,
         container=str(rng.choice(CONTAINERS)),
-        rules=_rules(rng, n_features),
+        rules=random_rules(rng, n_features),
         parameters=_parameters(rng),
     )
     if n_classes and rng.random() < 0.25:
@@ -210,7 +211,7 @@ def _weights(rng: np.random.Generator, codes: np.ndarray) -> np.ndarray | None:
     return 10.0 ** rng.uniform(-float(rng.choice([0.3, 2.0])), 0.0, n)
 
 
-def _rules(rng: np.random.Generator, n_features: int) -> dict[str, Any]:
+def random_rules(rng: np.random.Generator, n_features: int) -> dict[str, Any]:
     """Constraints on the subsets and costs of features, often none."""
     rules: dict[str, Any] = {}
     order = rng.permutation(n_features).tolist()
