@@ -3,7 +3,6 @@
 import json
 import os
 import stat
-import subprocess
 import sys
 import threading
 from contextlib import contextmanager
@@ -13,7 +12,6 @@ import pytest
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("jinja2")
-SAFDR = (sys.executable, "-c", "from safdr.cli import main; main()")
 unix = pytest.mark.skipif(sys.platform == "win32", reason="about links, modes and pipes")
 
 
@@ -125,13 +123,17 @@ def test_a_link_to_the_table_is_the_table(ask, table, tmp_path):
 
 
 @unix
-def test_a_table_on_standard_input_is_not_replaced(table):
+def test_a_table_on_standard_input_is_not_replaced(select, table):
     before = table.read_bytes()
-    words = [*SAFDR, "select", "-", "-t", "late", "--force", "--out", table]
+    own = os.dup(0)
     with table.open("rb") as source:
-        done = subprocess.run(words, stdin=source, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert "is the table itself" in done.stderr
+        os.dup2(source.fileno(), 0)
+    try:
+        refused = select("-", "-t", "late", "--force", "--out", table, code=2)
+    finally:
+        os.dup2(own, 0)
+        os.close(own)
+    assert "is the table itself" in refused.err
     assert table.read_bytes() == before
 
 

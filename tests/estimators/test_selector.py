@@ -223,6 +223,7 @@ from safdr import Annealing, AnnealingSelector
 quick = Annealing(n_replicas=10, max_steps=10)
 selector = AnnealingSelector(3, annealing=quick, random_state=0, n_jobs=2).fit(X, y)
 joblib.dump(selector.result_, sys.argv[2])
+assert "matplotlib" not in sys.modules, "only pictures need it"
 """
 
 

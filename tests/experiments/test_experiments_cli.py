@@ -3,9 +3,11 @@
 import io
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import warnings
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import replace
@@ -30,10 +32,12 @@ class Done(NamedTuple):
     stderr: str
 
 
-def run(*arguments, code=0):
+def run(*arguments, code=0, err=None):
     """Run a command in this process, as if it had one of its own."""
-    out, err, ended = io.StringIO(), io.StringIO(), 0
-    before = signal.getsignal(signal.SIGTERM)
+    out, err, ended = io.StringIO(), err or io.StringIO(), 0
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    # It may be ignored where the tests run in the background.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with chdir(ROOT), redirect_stdout(out), redirect_stderr(err), warnings.catch_warnings():
         warnings.simplefilter("default")
         try:
@@ -41,16 +45,22 @@ def run(*arguments, code=0):
         except SystemExit as end:
             ended = end.code or 0
         finally:
-            signal.signal(signal.SIGTERM, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
     assert ended == code, err.getvalue()
     return Done(out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")
-def out(tmp_path_factory):
+def first_run(tmp_path_factory):
+    """A folder of rows, and what the run said that made them."""
     folder = tmp_path_factory.mktemp("out")
-    run("run", *QUICK, "--methods", "rfe,lasso", "--out", folder)
-    return folder
+    return folder, run("run", *QUICK, "--methods", "rfe,lasso", "--out", folder)
+
+
+@pytest.fixture
+def out(first_run):
+    return first_run[0]
 
 
 def test_help_loads_nothing_heavy():
@@ -76,9 +86,8 @@ def test_help_loads_nothing_heavy():
         assert f"usage: python -m experiments {command}".rstrip() in done.stdout
 
 
-def test_a_run_in_a_pipe_tells_each_cell_and_the_time_left(tmp_path):
-    done = run("run", *QUICK, "--methods", "rfe,lasso", "--out", tmp_path)
-    first, second, last = done.stderr.splitlines()
+def test_a_run_in_a_pipe_tells_each_cell_and_the_time_left(first_run):
+    first, second, last = first_run[1].stderr.splitlines()
     assert re.fullmatch(r"1/2 \| cancer, rfe, repeat 0 \| [\d.]+ s \| \d+:\d\d:\d\d left", first)
     assert second.startswith("2/2 | cancer, lasso, repeat 0 | ")
     assert second.endswith("| 0:00:00 left")
@@ -98,19 +107,19 @@ def test_small_is_the_small_sets_that_are_there(tmp_path):
     [(signal.SIGINT, 130, "Finished cells are kept"), (signal.SIGTERM, 143, "")],
 )
 def test_a_run_that_is_stopped_ends_with_the_code_of_its_signal(tmp_path, number, code, says):
-    words = ["run", "--data", "cancer", "--methods", "rfe", "--repeats", "9999", "--out", tmp_path]
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, words)], stderr=subprocess.PIPE, text=True, cwd=ROOT
-    )
-    try:
-        assert process.stderr.readline().startswith("1/9999")
-        process.send_signal(number)
-        _, rest = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert process.returncode == code
-    assert says in rest
-    assert "Traceback" not in rest
+    class SignalAfterALine(io.StringIO):
+        """Sends the signal once a line is there, in the midst of the cell after it."""
+
+        def write(self, text):
+            if not self.getvalue():
+                threading.Timer(0.02, os.kill, (os.getpid(), number)).start()
+            return super().write(text)
+
+    wishes = ("--methods", "rfe", "--repeats", "999", "--out", tmp_path)
+    done = run("run", *QUICK, *wishes, code=code, err=SignalAfterALine())
+    assert done.stderr.startswith("1/999")
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
     assert not list(tmp_path.rglob(".*"))
 
 
@@ -189,10 +198,17 @@ def test_figures_of_nothing_are_a_clear_error(out, name, message):
 EQUAL = ["--data", "Wine_1", "--repeats", "2"]
 
 
+@pytest.fixture(scope="module")
+def equal_rows(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("equal")
+    run("equal", *EQUAL, "--method", "auto,anova", "--out", folder)
+    return folder
+
+
 @pytest.fixture
-def equal(tmp_path):
-    run("equal", *EQUAL, "--method", "auto,anova", "--out", tmp_path)
-    return tmp_path
+def equal(equal_rows, tmp_path):
+    """A copy of the rows and the page, to change at will."""
+    return shutil.copytree(equal_rows, tmp_path, dirs_exist_ok=True)
 
 
 def rows_in(folder):

@@ -45,27 +45,29 @@ def smallest_loss(X, codes, weight, penalty):
         log_p = log_softmax(logits(theta), axis=1)
         return -share @ log_p[np.arange(len(X)), codes] + 0.5 * ridge @ theta**2
 
+    pairs = (Z[:, :, None] * Z[:, None, :]).reshape(len(X), q * q)
     theta = np.zeros(len(ridge))
+    now = loss(theta)
     for _ in range(500):
         p = np.exp(log_softmax(logits(theta), axis=1))[:, free]
         residual = p - (codes[:, None] == free)
         gradient = ((share[:, None] * residual).T @ Z).ravel() + ridge * theta
-        hessian = np.diag(ridge)
-        for i in range(len(free)):
-            for j in range(len(free)):
-                bend = share * p[:, i] * ((i == j) - p[:, j])
-                hessian[i * q : (i + 1) * q, j * q : (j + 1) * q] += (Z * bend[:, None]).T @ Z
+        bend = share[:, None, None] * p[:, :, None] * (np.eye(len(free)) - p[:, None, :])
+        blocks = bend.reshape(len(X), -1).T @ pairs
+        hessian = blocks.reshape(len(free), len(free), q, q).swapaxes(1, 2)
+        hessian = hessian.reshape(len(ridge), len(ridge)) + np.diag(ridge)
         step = np.linalg.lstsq(hessian, gradient, rcond=1e-14)[0]
         decrement = gradient @ step
+        # Twice what is left: below this it is rounding.
+        if decrement < 1e-14 * now:
+            break
         fraction = 1.0
-        while loss(theta - fraction * step) > loss(theta) - 1e-4 * fraction * decrement:
+        while (then := loss(theta - fraction * step)) > now - 1e-4 * fraction * decrement:
             fraction /= 2
             if fraction < 1e-9:
-                return loss(theta)
-        theta = theta - fraction * step
-        if decrement < 1e-20:
-            break
-    return loss(theta)
+                return now
+        theta, now = theta - fraction * step, then
+    return now
 
 
 def nasty_problem(rng, n_classes):
