@@ -18,7 +18,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 # The model, the criterion and the judge of candidates are each the work of other processes. Workers
-# tell that they work, and go on for longer than any test waits.
+# tell that they work, and go on for longer than any test waits. Each search has a process of its
+# own, forked off this one, which has loaded everything.
 SCRIPT = """
 import os, sys, time
 from pathlib import Path
@@ -26,8 +27,6 @@ import numpy as np
 from joblib import parallel_config
 from sklearn.linear_model import LogisticRegression
 from safdr import Annealing, AnnealingSelector, AnnealingSelectorCV
-
-MAIN, TOLD = os.getpid(), Path(sys.argv[2])
 
 class Slow(LogisticRegression):
     def fit(self, X, y, sample_weight=None):
@@ -44,18 +43,27 @@ def slow_criterion(X, y):
     time.sleep(0.1)
     return float(abs(X[y == 1].mean() - X[y == 0].mean()))
 
-Slow.main = slow_criterion.main = MAIN
-Slow.told = slow_criterion.told = TOLD
-rng = np.random.default_rng(0)
-X, y = rng.normal(size=(200, 12)), np.arange(200) % 2
-settings = {"n_jobs": 2, "annealing": Annealing(n_replicas=8), "random_state": 0}
-with parallel_config(backend=sys.argv[3]):
-    if sys.argv[1] == "folds":
+def search(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 12)), np.arange(200) % 2
+    settings = {"n_jobs": 2, "annealing": Annealing(n_replicas=8), "random_state": 0}
+    if kind == "folds":
         AnnealingSelectorCV(max_features=4, estimator=Slow(), **settings).fit(X, y)
-    elif sys.argv[1] == "criterion":
+    elif kind == "criterion":
         AnnealingSelector(3, criterion=slow_criterion, **settings).fit(X, y)
     else:
         AnnealingSelector(3, estimator=Slow(), **settings).fit(X, y)
+
+for line in sys.stdin:
+    kind, backend, told = line.rstrip("\\n").split("\\t")
+    pid = os.fork()
+    if not pid:
+        Slow.main = slow_criterion.main = os.getpid()
+        Slow.told = slow_criterion.told = Path(told)
+        with parallel_config(backend=backend):
+            search(kind)
+    print(pid, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 """
 
 
@@ -76,6 +84,20 @@ def wait_until(condition, seconds, message):
 KILL, TERMINATE = signal.SIGKILL, signal.SIGTERM
 
 
+@pytest.fixture(scope="module")
+def searches():
+    """A process that forks another one for each search, tells its number, and how it ended."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    with process:
+        yield process
+
+
 # Workers of loky, the default, load everything anew; forked ones are there at once.
 @pytest.mark.parametrize(
     ("kind", "backend", "number"),
@@ -86,22 +108,19 @@ KILL, TERMINATE = signal.SIGKILL, signal.SIGTERM
         ("judge", "multiprocessing", KILL),
     ],
 )
-def test_workers_end_with_a_killed_process(tmp_path, kind, backend, number):
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, kind, str(tmp_path), backend], stderr=subprocess.DEVNULL
-    )
-    workers = []
+def test_workers_end_with_a_killed_process(searches, tmp_path, kind, backend, number):
+    searches.stdin.write(f"{kind}\t{backend}\t{tmp_path}\n")
+    searches.stdin.flush()
+    owner, workers = int(searches.stdout.readline()), []
     try:
         wait_until(lambda: len(list(tmp_path.iterdir())) >= 2, 300, "no workers")
         workers = [int(path.name) for path in tmp_path.iterdir()]
-        process.send_signal(number)
-        assert process.wait(30) == -number
+        os.kill(owner, number)
+        assert int(searches.stdout.readline()) == -number
         # A second is what is promised; the rest is for a busy machine.
         wait_until(lambda: not any(map(is_alive, workers)), 10, "a worker outlived the process")
     finally:
-        process.kill()
-        process.wait()
-        for pid in filter(is_alive, workers):
+        for pid in filter(is_alive, [owner, *workers]):
             os.kill(pid, signal.SIGKILL)
 
 

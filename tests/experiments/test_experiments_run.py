@@ -1,6 +1,7 @@
 """Runs that are killed, resumed and repeated."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -77,7 +78,7 @@ def test_the_rows_do_not_depend_on_the_number_of_processes(finished, tmp_path):
 
 
 def test_a_damaged_row_is_reported_and_done_again(finished, tmp_path):
-    run_in(tmp_path)
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     path = RowStore(tmp_path).path(Cell("cancer", "rfe", 1))
     path.write_bytes(path.read_bytes()[:1000])
     plan = plan_in(tmp_path)
@@ -116,16 +117,16 @@ def test_the_time_left_comes_from_similar_cells():
     assert seconds_left([Cell("heart", "rfe", 0)], {}, 2) is None
 
 
-def start_run(out, jobs=1):
-    """A run far too long to end by itself."""
+def start_run(out):
+    """A run with two workers, far too long to end by itself."""
     script = (
         "import sys\n"
         "from pathlib import Path\n"
         "from experiments.protocol import ProtocolSettings\n"
         "from experiments.run import make_plan, run_all\n"
-        "plan = make_plan(Path(sys.argv[1]), data=['cancer'], methods=sys.argv[2:], repeats=9999,\n"
+        "plan = make_plan(Path(sys.argv[1]), data=['cancer'], methods=sys.argv[2:], repeats=999,\n"
         "                 protocol=ProtocolSettings(max_features=3, n_splits=2))\n"
-        f"run_all(plan, {jobs}, lambda *_: None)\n"
+        "run_all(plan, 2, lambda *_: None)\n"
     )
     return subprocess.Popen([sys.executable, "-c", script, str(out), *METHODS], cwd=ROOT)
 
@@ -157,8 +158,8 @@ def wait_for_end(pids):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see processes")
-def test_workers_end_with_a_killed_run(tmp_path):
-    process = start_run(tmp_path, jobs=2)
+def test_a_killed_run_ends_its_workers_loses_no_finished_cell_and_resumes(tmp_path):
+    process = start_run(tmp_path)
     try:
         wait_for_rows(process, tmp_path, 3)
         workers = children(process.pid)
@@ -169,9 +170,14 @@ def test_workers_end_with_a_killed_run(tmp_path):
     wait_for_end(workers)
     before = contents(tmp_path)
     assert len(numbers(tmp_path)) == len(before) >= 3
-    repeats = 1 + max(int(Path(path).stem) for path in before)
+    repeats = 2 + max(int(Path(path).stem) for path in before)
     plan = plan_in(tmp_path, repeats=repeats)
     assert (plan.problems, plan.n_done) == ([], len(before))
+    assert len(plan.tasks) == 2 * repeats - len(before)
+    run_in(tmp_path, repeats=repeats)
+    after = contents(tmp_path)
+    assert len(after) == 2 * repeats
+    assert before.items() <= after.items()
 
 
 def test_a_killed_worker_gives_a_clear_message(tmp_path, monkeypatch):
@@ -183,24 +189,3 @@ def test_a_killed_worker_gives_a_clear_message(tmp_path, monkeypatch):
 
 def _die(_):
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_a_killed_run_loses_no_finished_cell_and_resumes(tmp_path):
-    process = start_run(tmp_path)
-    try:
-        wait_for_rows(process, tmp_path, 2)
-        time.sleep(0.03)  # in the midst of the next one
-    finally:
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    before = contents(tmp_path)
-    assert len(numbers(tmp_path)) == len(before) >= 2
-    repeats = 1 + max(int(Path(path).stem) for path in before)
-    plan = plan_in(tmp_path, repeats=repeats + 1)
-    assert plan.problems == []
-    assert plan.n_done == len(before)
-    assert len(plan.tasks) == 2 * (repeats + 1) - len(before)
-    run_in(tmp_path, repeats=repeats + 1)
-    after = contents(tmp_path)
-    assert len(after) == 2 * (repeats + 1)
-    assert before.items() <= after.items()
