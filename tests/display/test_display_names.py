@@ -42,15 +42,15 @@ def test_hostile_names_are_drawn_as_text(monkeypatch):
     check_legible(display.figure_, monkeypatch)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_of_axes_and_classes(name, tmp_path):
+@pytest.mark.parametrize(("one", "other"), list(zip(HOSTILE[::2], HOSTILE[1::2], strict=True)))
+def test_hostile_names_of_axes_and_classes(one, other, tmp_path):
     values = np.random.default_rng(0).normal(size=(40, 2))
     display = DiscriminantDisplay(
         values=values,
         codes=np.arange(40) % 2,
         sample_weight=np.ones(40),
-        classes=np.array([name, f"{name}$"], dtype=object),
-        names=np.array([name, name], dtype=object),
+        classes=np.array([one, f"{other}$"], dtype=object),
+        names=np.array([other, f"{one}$"], dtype=object),
         directions=np.array([[1.0, 0.0], [0.0, 1.0]]),
         projections=values.T,
         ratios=np.ones(2),

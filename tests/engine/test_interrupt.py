@@ -2,6 +2,7 @@
 
 import threading
 import time
+from functools import cache
 
 import numpy as np
 import pytest
@@ -87,6 +88,7 @@ def test_other_threads_are_not_asked():
 # Each of these would go on for more than ten seconds, some for hours.
 
 
+@cache
 def _rows(n_classes, n_rows):
     rng = np.random.default_rng(n_classes)
     X, codes = rng.normal(size=(n_rows, 40)), rng.integers(0, n_classes, n_rows)
@@ -94,6 +96,7 @@ def _rows(n_classes, n_rows):
     return X, codes, subsets
 
 
+@cache
 def _criterion(n_features):
     rng = np.random.default_rng(n_features)
     A = np.corrcoef(rng.normal(size=(2 * n_features, n_features)).T)

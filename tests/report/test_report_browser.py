@@ -67,14 +67,14 @@ def fixed_report(fixed):
     return SelectionReport.from_estimator(*fixed)
 
 
-@pytest.fixture
-def opened(browser, request, tmp_path):
-    """Open a report; whatever goes wrong in the page ends up in `page.complaints`."""
-    contexts = []
+@pytest.fixture(scope="module")
+def open_page(browser, tmp_path_factory):
+    """Open a report in a window of its own; what goes wrong there is in `page.complaints`."""
+    folder, contexts = tmp_path_factory.mktemp("pages"), []
 
-    def open_page(name, width=1280, scheme="light"):
-        path = tmp_path / f"{name}.html"
-        request.getfixturevalue(name).to_html(path, force=True)
+    def open_page(name, report, width=1280, scheme="light"):
+        path = folder / f"{name}.html"
+        report.to_html(path, force=True)
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
         )
@@ -92,6 +92,25 @@ def opened(browser, request, tmp_path):
     yield open_page
     for context in contexts:
         context.close()
+
+
+@pytest.fixture(scope="module")
+def seen():
+    """Pages that are open already, by what was asked for."""
+    return {}
+
+
+@pytest.fixture
+def opened(open_page, seen, request):
+    """Open a report to look at, once for all tests."""
+
+    def look_at(name, width=1280, scheme="light"):
+        how = (name, width, scheme)
+        if how not in seen:
+            seen[how] = open_page(name, request.getfixturevalue(name), width, scheme)
+        return seen[how]
+
+    return look_at
 
 
 def overlap(a, b):
@@ -202,8 +221,8 @@ def test_headings_are_in_order_and_charts_have_names(opened):
         assert chart.get_attribute("aria-label")
 
 
-def test_the_keyboard_reaches_and_opens_every_table(opened):
-    page = opened("report")
+def test_the_keyboard_reaches_and_opens_every_table(open_page, report):
+    page = open_page("report", report)
     closed = page.locator("details").count()
     for _ in range(30):
         page.keyboard.press("Tab")
@@ -222,8 +241,8 @@ def test_pointing_at_a_mark_gives_its_numbers(opened, request):
         assert page.locator(f".wide {kind} > title").count() > 0
 
 
-def test_paper_gets_the_wide_charts_in_light_colours(opened):
-    page = opened("report", scheme="dark")
+def test_paper_gets_the_wide_charts_in_light_colours(open_page, report):
+    page = open_page("report", report, scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert ground == "rgb(255, 255, 255)"
