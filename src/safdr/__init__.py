@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from safdr.errors import ParameterError
     from safdr.report import SelectionReport
     from safdr.result import AnnealingResult, FeatureGroups, NearTies, Proof, Stability, Trace
+    from safdr.sources import Stream
 
 __version__ = "0.1.0"
 
@@ -52,6 +53,7 @@ _HOME = {
     "SeparationWarning": "_estimators.validation",
     "Stability": "result",
     "StabilityDisplay": "display",
+    "Stream": "sources",
     "SubsetEvaluation": "_estimators.evaluate",
     "SubstitutesDisplay": "display",
     "Trace": "result",
@@ -85,6 +87,7 @@ __all__ = [
     "SeparationWarning",
     "Stability",
     "StabilityDisplay",
+    "Stream",
     "SubsetEvaluation",
     "SubstitutesDisplay",
     "Trace",

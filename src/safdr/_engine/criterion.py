@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -257,11 +257,35 @@ class Noise(Protocol):
     """Where the criteria of random batches come from."""
 
     @property
-    def strata(self) -> IntArray:
-        """Class of each row, of which a batch takes the same share; all zero if there are none."""
+    def counts(self) -> IntArray:
+        """Rows of each class, or of all."""
+
+    def draw(self, n_batches: int, share: float, rng: np.random.Generator) -> Iterator[IntArray]:
+        """Batches at random, each with a share of the rows."""
 
     def batch_criterion(self, batch: IntArray, out: FloatArray) -> Criterion:
-        """The criterion on the rows where `batch` is not -1; its A is `out`."""
+        """The criterion on a batch; its A is `out`."""
+
+
+@dataclass(frozen=True, eq=False)
+class BucketNoise:
+    """Batches of buckets of rows, whose moments are known."""
+
+    counts: IntArray
+    buckets: IntArray
+    of_buckets: Callable[[IntArray], Criterion]
+
+    def draw(self, n_batches: int, share: float, rng: np.random.Generator) -> Iterator[IntArray]:
+        """Some of the buckets."""
+        count = int(np.ceil(share * len(self.buckets)))
+        for _ in range(n_batches):
+            yield np.sort(rng.permutation(self.buckets)[:count])
+
+    def batch_criterion(self, batch: IntArray, out: FloatArray) -> Criterion:
+        """The criterion on some buckets; its A is copied to `out`."""
+        criterion = self.of_buckets(batch)
+        out[:] = criterion.A
+        return criterion
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,9 +293,18 @@ class ClassNoise:
     """Batches of rows with labels."""
 
     X: RowArray
-    strata: IntArray
+    codes: IntArray
     sample_weight: FloatArray | None
     criterion: FisherCriterion
+
+    @property
+    def counts(self) -> IntArray:
+        """Of each class."""
+        return np.bincount(self.codes)
+
+    def draw(self, n_batches: int, share: float, rng: np.random.Generator) -> Iterator[IntArray]:
+        """With the same share of each class."""
+        return draw_batches(self.codes, n_batches, share, rng)
 
     def batch_criterion(self, batch: IntArray, out: FloatArray) -> Criterion:
         """Fisher's ratio on some of the rows, on the scale of all; its A is `out`."""
@@ -291,9 +324,13 @@ class OutputNoise:
     criterion: R2Criterion
 
     @property
-    def strata(self) -> IntArray:
-        """There is but one."""
-        return np.zeros(len(self.outputs), dtype=np.int64)
+    def counts(self) -> IntArray:
+        """Of all."""
+        return np.array([len(self.outputs)])
+
+    def draw(self, n_batches: int, share: float, rng: np.random.Generator) -> Iterator[IntArray]:
+        """Of rows as they come."""
+        return draw_batches(np.zeros(len(self.outputs), dtype=np.int64), n_batches, share, rng)
 
     def batch_criterion(self, batch: IntArray, out: FloatArray) -> Criterion:
         """R² on some of the rows, in units of the variances on all; its A is `out`."""
@@ -313,7 +350,7 @@ def batch_criteria(
     """Criteria of random batches, each with a share of the rows."""
     A = np.empty((affordable_batches(n_batches, n_features), n_features, n_features))
     D = []
-    for out, batch in zip(A, draw_batches(noise.strata, len(A), share, rng), strict=True):
+    for out, batch in zip(A, noise.draw(len(A), share, rng), strict=True):
         # In place: a list of matrices would take the memory twice.
         D.append(noise.batch_criterion(batch, out).D)
     return A, np.array(D)

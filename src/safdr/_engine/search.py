@@ -331,7 +331,7 @@ class Search:
     def _class_counts(self) -> IntArray:
         """Rows of each class."""
         assert self.noise is not None
-        return np.bincount(self.noise.strata)
+        return self.noise.counts
 
 
 def is_better(proof: Proof, values: FloatArray) -> bool:

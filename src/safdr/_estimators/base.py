@@ -123,7 +123,18 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         values = self.get_params(deep=False)
         check_values(type(self).__name__, values, self._parameter_constraints)
 
-    # ---- What a fit leaves behind -----------------------------------------------------------
+    # ---- What a fit gets, and what it leaves behind -----------------------------------------
+
+    def _training_data(
+        self, plan: SearchPlan, X: Any, y: Any, sample_weight: Any, seed: int
+    ) -> TrainingData:
+        """Checked rows; where y is the name of a column, those of a source."""
+        self.__dict__.pop("streamed_", None)  # of an earlier fit
+        if not isinstance(y, str):
+            return self._task.validate(self, X, y, sample_weight)
+        from safdr._estimators.streamed.fit import read
+
+        return read(self, self._task, plan, X, y, sample_weight, seed)
 
     def _search(
         self,
@@ -139,6 +150,10 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         search = plan.search(data, allowed, plan.cost(self), seed, n_jobs)
         seconds = None if plan.prove is None else as_float(plan.prove)
         result = search.run(size, n_threads=n_jobs, prove=seconds)
+        if data.in_passes:
+            from safdr._estimators.streamed.fit import settled, told
+
+            result, self.streamed_ = settled(plan, data, result), told(data)
         self.n_features_ = size
         self.criterion_ = data.criteria[0] if plan.criterion is None else plan.criterion
         self.C_ = as_float(plan.C)

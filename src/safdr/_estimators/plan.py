@@ -274,9 +274,18 @@ class SearchPlan:
         if result.coefficients is None:
             fitter = data.linear_fitter(self.ridge, float(self.C), self._of_rows(search.criterion))
             best, fits = 0, fitter.fit(result.subset[None])
-        size = len(result.subset)
+        return self._linear_model(data, result.subset, fits, best)
+
+    def linear_winner(self, data: TrainingData, result: AnnealingResult) -> tuple[Any, bool]:
+        """The winning fit, which the result holds; and whether the classes separate."""
+        return self._linear_model(data, result.subset, result, result.best)
+
+    def _linear_model(
+        self, data: TrainingData, subset: IntArray, fits: Any, best: int
+    ) -> tuple[Any, bool]:
+        size = len(subset)
         linear = data.linear_model(
-            result.subset,
+            subset,
             fits.coefficients[best, ..., :size],
             fits.intercepts[best],
             int(fits.n_iter[best]),

@@ -107,16 +107,23 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         splitter_params, scorer_params = self._route(sample_weight, params)
         plan = SearchPlan.of(self)
         plan.check_models(self._task)
-        data = self._task.validate(self, X, y, sample_weight)
+        seed = seed_from(self.random_state)
+        data = self._training_data(plan, X, y, sample_weight, seed)
         usable = data.usable(plan.class_weight)
         allowed, cost = plan.allowed(self), plan.cost(self)
         if plan.prove is not None:
             plan.check_proof(allowed)
-        seed = seed_from(self.random_state)
         sizes = sizes_to_try(plan, allowed, int(self.min_features), int(self.max_features))
-        splits = splits_of_data(self.cv, data, seed, splitter_params)
         plan = only_choice(plan, data)
-        n_tasks = n_comparisons(plan, data, len(splits), sizes) + len(splits) * len(sizes) + 1
+        folds: Any
+        if data.in_passes:
+            from safdr._estimators.streamed.fit import streamed_folds
+
+            folds = streamed_folds(data, self.cv, plan.class_weight, seed)
+        else:
+            splits = splits_of_data(self.cv, data, seed, splitter_params)
+            folds = make_folds(data, splits, plan.class_weight, scorer_params)
+        n_tasks = n_comparisons(plan, data, len(folds), sizes) + len(folds) * len(sizes) + 1
         progress = self._init_callback_context(max_subtasks=n_tasks)
         progress.call_on_fit_task_begin(estimator=self)
 
@@ -129,25 +136,32 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             step.call_on_fit_task_begin(estimator=self)
             step.call_on_fit_task_end(estimator=self)
 
-        folds = make_folds(data, splits, plan.class_weight, scorer_params)
         self.__dict__.pop("style_results_", None)  # of an earlier fit
         if plan.is_open:
             how: dict[str, Any] = {"n_jobs": self.n_jobs, "tell": tell}
             comparison = compare_styles(plan, folds, sizes, search_of, **how)
             self.style_results_, plan = comparison.results(), comparison.best
-        searches = [search_of(plan, fold.train) for fold in folds]
-        scores = score_folds(plan, folds, searches, sizes, self._fold_scorer(), self.n_jobs, tell)
-        self.n_splits_ = len(splits)
         scoring = self.scoring or self._default_scoring()
+        how = {"n_jobs": self.n_jobs, "tell": tell}
+        if data.in_passes:
+            scores, scored_on = folds.score(plan, search_of, sizes, self._scorer(), scoring, **how)
+            n_test_rows = folds.n_test_rows
+        else:
+            searches = [search_of(plan, fold.train) for fold in folds]
+            scores = score_folds(plan, folds, searches, sizes, self._fold_scorer(), **how)
+            n_test_rows = [len(fold.y_test) for fold in folds]
+        self.n_splits_ = len(folds)
         self.scorer_name_ = scorer_name(scoring)
         self.cv_results_ = cv_results(sizes, scores, data.X.shape[1])
-        limits = Limits(as_float(self.tolerance), ceiling_of(scoring, [len(t) for _, t in splits]))
+        limits = Limits(as_float(self.tolerance), ceiling_of(scoring, n_test_rows))
         test_scores = np.array([[score.test_score for score in fold] for fold in scores])
         self._choose(test_scores, scoring, limits)
 
         step = progress.subcontext(task_name="refit")
         step.call_on_fit_task_begin(estimator=self)
         self._search(plan, usable, allowed, self.n_features_, seed, n_workers(self.n_jobs))
+        if data.in_passes:
+            self.streamed_["scored_on"] = scored_on
         step.call_on_fit_task_end(estimator=self)
         progress.call_on_fit_task_end(estimator=self)
         return self

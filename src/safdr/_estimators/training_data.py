@@ -72,6 +72,8 @@ class TrainingData:
     criteria: ClassVar[tuple[str, ...]]
     # What to do where a fold can't be searched or scored.
     fold_hint: ClassVar[str]
+    # Whether these rows are a sample of those that passed by.
+    in_passes: ClassVar[bool] = False
 
     @classmethod
     def validate(
@@ -258,7 +260,7 @@ class ClassData(TrainingData):
         moments = within_moments(self.X, self.codes, len(self.classes), self._relative_weight)
         return fisher_criterion(moments, ridge=ridge, rank=rank, **how)
 
-    def noise(self, criterion: FisherCriterion) -> ClassNoise:
+    def noise(self, criterion: FisherCriterion) -> Noise:
         """Stratified batches."""
         return ClassNoise(self.X, self.codes, self._relative_weight, criterion)
 
@@ -396,7 +398,7 @@ class MeasuredData(TrainingData):
         moments = joint_moments(self.X, self._outputs, self._relative_weight)
         return r2_criterion(moments, ridge=ridge, **how)
 
-    def noise(self, criterion: R2Criterion) -> OutputNoise:
+    def noise(self, criterion: R2Criterion) -> Noise:
         """Batches of random rows."""
         return OutputNoise(self.X, self._outputs, self._relative_weight, criterion)
 

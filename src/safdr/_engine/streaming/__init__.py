@@ -1,0 +1,1 @@
+"""What is learnt from rows that pass by in chunks: a sample, exact models, scores."""

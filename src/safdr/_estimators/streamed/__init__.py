@@ -1,0 +1,1 @@
+"""Selectors on rows that are read in passes, and never all at once."""

@@ -1,0 +1,294 @@
+"""Training data of which only moments and a sample are in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.criterion import (
+    BucketNoise,
+    FisherCriterion,
+    R2Criterion,
+    Ridge,
+    fisher_criterion,
+    r2_criterion,
+)
+from safdr._engine.fits.columns import total_variance
+from safdr._engine.moments import ClassMoments, WithinMoments
+from safdr._engine.moments.buckets import BucketMoments
+from safdr._engine.streaming.positions import buckets_of
+from safdr._estimators.class_weights import weighted_rows
+from safdr._estimators.streamed.passes import MomentsPass, TargetFound, TargetPass
+from safdr._estimators.streamed.tables import Layout, Source
+from safdr._estimators.training_data import ClassData, MeasuredData
+from safdr._estimators.validation import MANY_CLASSES, shown
+from safdr.errors import ParameterError
+
+# Every fold's training part and every batch is a sum of some of these.
+N_BUCKETS = 20
+
+# Numbers in memory for the sample: beyond that it has fewer rows.
+MOST_SAMPLED = 30_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedClassData(ClassData):
+    """Sampled rows with labels, weighted to stand for all, and the moments of all."""
+
+    in_passes = True
+
+    rows: StreamedRows
+    buckets: IntArray  # those that are learnt from
+    # What class weights multiply rows of each class by.
+    class_factor: FloatArray
+
+    @property
+    def moments(self) -> BucketMoments:
+        """Of all rows."""
+        return self.rows.moments
+
+    def usable(self, class_weight: Any = None) -> Self:
+        """With the weights of the classes."""
+        if class_weight is None:
+            return self
+        assert self.sample_weight is not None
+        weight = weighted_rows(class_weight, self)
+        factor = np.ones(len(self.classes))
+        factor[self.codes] = weight / self.sample_weight
+        if not factor.all():
+            raise ParameterError(
+                "class_weight",
+                "must be above 0 for every class where rows are read in passes; got {given!r}.",
+                given=class_weight,
+            )
+        return replace(self, sample_weight=weight, class_factor=factor)
+
+    def of_buckets(self, buckets: IntArray) -> WithinMoments:
+        """Moments of all rows in some buckets."""
+        moments = self.moments.classes(buckets)
+        weight = moments.weight * self.class_factor
+        scatter = moments.scatter * self.class_factor[:, None, None]
+        return ClassMoments(weight, moments.mean, scatter).within()
+
+    def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> FisherCriterion:
+        """Fisher's ratio of all rows."""
+        within = self.of_buckets(self.buckets)
+        return fisher_criterion(within, ridge=ridge, rank=rank, overwrite=True)
+
+    def noise(self, criterion: Any) -> BucketNoise:
+        """Batches of buckets."""
+
+        def of_batch(buckets: IntArray) -> FisherCriterion:
+            within = self.of_buckets(buckets)
+            how: dict[str, Any] = {"ridge": criterion.ridge, "scale": criterion.scale}
+            return fisher_criterion(within, **how, overwrite=True)
+
+        return BucketNoise(self.moments.counts[self.buckets].sum(axis=0), self.buckets, of_batch)
+
+    @cached_property
+    def _extremes(self) -> tuple[FloatArray, FloatArray]:
+        """Of all rows."""
+        low, high = self.moments.low[self.buckets], self.moments.high[self.buckets]
+        return low.min(axis=0), high.max(axis=0)
+
+    def penalty(self, C: float) -> float:
+        """What C means for a mean over all rows."""
+        return self._penalty(C)
+
+    def _penalty(self, C: float) -> float:
+        weight = self.moments.weight[self.buckets].sum(axis=0) @ self.class_factor
+        return 1.0 / C / float(weight)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedMeasuredData(MeasuredData):
+    """Sampled rows with an output, and the moments of all: models need no more."""
+
+    in_passes = True
+
+    rows: StreamedRows
+    buckets: IntArray
+
+    @property
+    def moments(self) -> BucketMoments:
+        """Of all rows."""
+        return self.rows.moments
+
+    def usable(self, class_weight: Any = None) -> Self:
+        """As they are."""
+        return self
+
+    def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> R2Criterion:
+        """R² of all rows."""
+        joint = self.moments.joint(self.buckets, self.X.shape[1])
+        return r2_criterion(joint, ridge=ridge, overwrite=True)
+
+    def noise(self, criterion: Any) -> BucketNoise:
+        """Batches of buckets."""
+
+        def of_batch(buckets: IntArray) -> R2Criterion:
+            joint = self.moments.joint(buckets, self.X.shape[1])
+            return r2_criterion(
+                joint,
+                ridge=criterion.ridge,
+                scale=criterion.scale,
+                output_scale=np.sqrt(criterion.marginals.output_variance),
+                overwrite=True,
+            )
+
+        return BucketNoise(self.moments.counts[self.buckets].sum(axis=0), self.buckets, of_batch)
+
+    def _penalty(self, C: float) -> float:
+        return 1.0 / C / float(self.moments.weight[self.buckets].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedRows:
+    """What two passes over a source have found."""
+
+    source: Source
+    layout: Layout
+    seed: int
+    n_buckets: int
+    moments: BucketMoments
+    n_rows: int
+    # The sample: rows, target (codes of classes, or outputs), weights that make it stand for all.
+    X: FloatArray
+    target: NDArray[Any]
+    weight: FloatArray
+    bucket: IntArray
+
+    @property
+    def every(self) -> IntArray:
+        """All buckets."""
+        return np.arange(self.n_buckets)
+
+    @cached_property
+    def units(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation of each feature over all rows; 1 where it never changes."""
+        mean, variance = total_variance(self.moments.classes(self.every).within())
+        return mean, np.sqrt(np.where(variance > 0, variance, 1.0))
+
+    def data(self, buckets: IntArray) -> StreamedClassData | StreamedMeasuredData:
+        """Training data of some buckets."""
+        X, y, weight = self.sampled(buckets)
+        classes = self.layout.classes
+        if classes is None:
+            return StreamedMeasuredData(X, y, weight, self, buckets)
+        codes = self.target[np.isin(self.bucket, buckets)]
+        # The sampled rows of a class have its weight in these buckets, not only on average.
+        sampled = np.bincount(codes, weight, minlength=len(classes))
+        of_all = self.moments.weight[buckets].sum(axis=0)
+        weight = weight * (of_all / np.where(sampled > 0, sampled, 1.0))[codes]
+        ones = np.ones(len(classes))
+        return StreamedClassData(X, y, weight, codes, classes, self, buckets, ones)
+
+    def sampled(self, buckets: IntArray) -> tuple[FloatArray, NDArray[Any], FloatArray]:
+        """Rows of the sample that are in some buckets, their labels or outputs, their weights."""
+        # All of them without a copy.
+        rows = slice(None) if len(buckets) == self.n_buckets else np.isin(self.bucket, buckets)
+        target = self.target[rows]
+        classes = self.layout.classes
+        return self.X[rows], target if classes is None else classes[target], self.weight[rows]
+
+    def run(self, task: Any) -> Any:
+        """Read all rows once more."""
+        return self.source.run(task)
+
+
+def look_at_target(source: Source, layout: Layout, *, measured: bool, seed: int) -> TargetFound:
+    """First pass: how many rows, which classes, and which rows to sample."""
+    limit = min(source.sample_rows, MOST_SAMPLED // len(layout.features))
+    found: TargetFound = source.run(TargetPass(layout, measured, limit, seed))
+    found.sample.trim()
+    if found.n_present == 0:
+        raise ValueError(f"{source.name} has no rows{' with a weight' if layout.weight else ''}.")
+    return found
+
+
+def fits_in_memory(found: TargetFound) -> bool:
+    """Whether the sample is all there is."""
+    return found.n_present == len(found.sample.positions)
+
+
+def read_rows(
+    source: Source, layout: Layout, found: TargetFound, *, measured: bool, seed: int, n_buckets: int
+) -> StreamedRows:
+    """Second pass: moments of buckets, and the rows of the sample."""
+    sample = found.sample
+    if not measured:
+        _check_classes(found, layout)
+        classes = np.array(sorted(found.labels))
+        order = np.searchsorted(classes, np.array(found.labels))
+        sample.codes = order[sample.codes]
+        layout = replace(layout, classes=classes)
+        counts = np.zeros(len(classes), dtype=np.int64)
+        counts[order] = found.counts
+    else:
+        counts = found.counts
+    read = source.run(MomentsPass(layout, sample, seed, n_buckets))
+    if read.n_rows != found.n_rows:
+        raise ValueError(
+            f"{source.name} had {found.n_rows} rows in the first pass and {read.n_rows} in the "
+            "second: it must not change while it is read."
+        )
+    places = np.concatenate(read.places)
+    X, target = np.concatenate(read.rows), np.concatenate(read.targets)
+    if measured:
+        target = target[:, 0]
+    # A row stands for as many of its class as there are for each that is sampled.
+    weight = (counts / np.maximum(np.bincount(sample.codes, minlength=len(counts)), 1))[
+        sample.codes[places]
+    ]
+    if layout.weight is not None:
+        weight = weight * np.concatenate(read.weights)
+    bucket = buckets_of(sample.positions[places], seed, n_buckets)
+    return StreamedRows(
+        source, layout, seed, n_buckets, read.moments, found.n_rows, X, target, weight, bucket
+    )
+
+
+def _check_classes(found: TargetFound, layout: Layout) -> None:
+    """At least two classes of two rows, and labels of one type."""
+    name = f"The target {layout.target!r} of {layout.source_name}"
+    if len({type(label) for label in found.labels}) > 1:
+        raise ValueError(f"{name} must hold labels of one type.")
+    if len(found.labels) < 2:
+        raise ValueError(f"{name} holds one class only, {shown(found.labels[0])}.")
+    whole = all(isinstance(each, int | str) or float(each).is_integer() for each in found.labels)
+    if len(found.labels) > MANY_CLASSES or not whole:
+        raise ValueError(
+            f"{name} holds {len(found.labels)} different values, and looks measured: for that "
+            "there are AnnealingRegressorSelector and AnnealingRegressorSelectorCV."
+        )
+    if found.counts.min() < 2:
+        rare = found.labels[int(found.counts.argmin())]
+        raise ValueError(f"{name} holds 1 row of class {shown(rare)}; each needs at least 2.")
+
+
+def n_buckets_for(cv: Any) -> int:
+    """How many buckets, so that folds are of the same size."""
+    if cv is None:
+        return N_BUCKETS
+    if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or not 2 <= cv <= N_BUCKETS:
+        raise ParameterError(
+            "cv",
+            "must be None or a whole number from 2 to {most} where rows are read in passes: folds "
+            "are made of buckets of rows; got {given!r}.",
+            most=N_BUCKETS,
+            given=cv,
+        )
+    return int(cv) * -(-N_BUCKETS // int(cv))
+
+
+def test_buckets(cv: Any, n_buckets: int, seed: int) -> list[IntArray]:
+    """Those of each fold; None stands for five times a quarter, drawn anew each time."""
+    rng = np.random.default_rng([seed, n_buckets])
+    if cv is None:
+        return [np.sort(rng.permutation(n_buckets)[: n_buckets // 4]) for _ in range(5)]
+    return [np.sort(part) for part in np.array_split(rng.permutation(n_buckets), int(cv))]

@@ -1,0 +1,217 @@
+"""Selectors fitted to rows that are read in passes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils.parallel import delayed
+
+from safdr._engine.arrays import IntArray
+from safdr._engine.search import Search
+from safdr._engine.streaming.models import FINAL_TOL
+from safdr._estimators.folds import Fold, FoldScore, as_they_come
+from safdr._estimators.plan import SearchPlan
+from safdr._estimators.streamed.data import (
+    StreamedRows,
+    fits_in_memory,
+    look_at_target,
+    n_buckets_for,
+    read_rows,
+    test_buckets,
+)
+from safdr._estimators.streamed.exact import (
+    N_FINALISTS,
+    Unsettled,
+    Winner,
+    areas,
+    areas_on_sample,
+    r2_scores,
+    settle,
+    unsettled,
+)
+from safdr._estimators.streamed.tables import Layout, check_columns
+from safdr._estimators.training_data import MeasuredData, TrainingData
+from safdr._estimators.workers import Cancellation
+from safdr.errors import ParameterError
+from safdr.result import AnnealingResult
+
+
+def read(
+    selector: Any,
+    task: type[TrainingData],
+    plan: SearchPlan,
+    given: Any,
+    y: str,
+    weight: Any,
+    seed: int,
+) -> TrainingData:
+    """What two passes find; or all rows, where they are few."""
+    from safdr.sources import open_source
+
+    _check_plan(plan)
+    n_buckets = n_buckets_for(getattr(selector, "cv", None))
+    source = open_source(given)
+    measured = issubclass(task, MeasuredData)
+    layout = Layout(source.name, check_columns(source, y, weight), y, weight)
+    found = look_at_target(source, layout, measured=measured, seed=seed)
+    rows = read_rows(source, layout, found, measured=measured, seed=seed, n_buckets=n_buckets)
+    names = np.array(layout.features, dtype=object)
+    if not fits_in_memory(found):
+        selector.n_features_in_, selector.feature_names_in_ = len(names), names
+        if rows.layout.classes is not None:
+            selector.classes_ = rows.layout.classes
+        return rows.data(rows.every)
+    X, labels, weights = rows.sampled(rows.every)
+    data = task.validate(selector, X, labels, weights if weight is not None else None)
+    selector.feature_names_in_ = names
+    return data
+
+
+def _check_plan(plan: SearchPlan) -> None:
+    """Refuse what needs all rows at hand."""
+    for name in ("criterion", "estimator"):
+        given = getattr(plan, name)
+        if given is not None and not isinstance(given, str):
+            raise ParameterError(
+                name,
+                "of your own needs all rows in memory; got {given!r} for rows that are read in "
+                "passes. Leave it out, or fit it to the chosen columns afterwards.",
+                given=given,
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedFolds:
+    """Folds of buckets: moments of all their rows, and what of the sample is in them."""
+
+    rows: StreamedRows
+    tests: list[IntArray]  # buckets
+    class_weight: Any
+
+    def __len__(self) -> int:
+        return len(self.tests)
+
+    def __getitem__(self, number: int) -> Fold:
+        """One of them, made anew: they are not kept."""
+        X, y, weight = self.rows.sampled(self.tests[number])
+        return Fold(number, self._train(number), X, y, weight, {})
+
+    def _train(self, number: int) -> Any:
+        buckets = np.setdiff1d(self.rows.every, self.tests[number])
+        return self.rows.data(buckets).usable(self.class_weight)
+
+    @property
+    def n_test_rows(self) -> list[int]:
+        """Of each fold."""
+        return [int(self.rows.moments.counts[test].sum()) for test in self.tests]
+
+    def score(
+        self,
+        plan: SearchPlan,
+        search_of: Callable[[SearchPlan, Any], Search],
+        sizes: list[int],
+        scorer: Any,
+        scoring: Any,
+        n_jobs: Any,
+        tell: Callable[[str], None],
+    ) -> tuple[list[list[FoldScore]], str]:
+        """Score every size on every fold, and say on which rows."""
+        found: list[Unsettled] = []
+        for number in range(len(self)):
+            train = self._train(number)
+            search = search_of(plan, train)
+            for size, each in zip(
+                sizes, _searched(plan, train, search, sizes, n_jobs), strict=True
+            ):
+                tell(f"fold {number}, {size} features")
+                found.append(each)
+        results = settle(self.rows, found)
+        winners, separated = [], []
+        for number in range(len(self)):
+            train = self._train(number)
+            for result in results[number * len(sizes) : (number + 1) * len(sizes)]:
+                model, is_separated = plan.linear_winner(train, result)
+                winners.append(Winner(result.subset, model))
+                separated.append(is_separated)
+        tests = [test for test in self.tests for _ in sizes]
+        test_scores, train_scores, on = _scores(self.rows, winners, tests, scorer, scoring)
+        scores = [
+            FoldScore(
+                test_score=float(test_scores[i]),
+                train_score=float(train_scores[i]),
+                loss=result.loss,
+                loss_name=result.loss_name,
+                separated=separated[i],
+                subset=result.subset,
+            )
+            for i, result in enumerate(results)
+        ]
+        return [scores[i : i + len(sizes)] for i in range(0, len(scores), len(sizes))], on
+
+
+def streamed_folds(data: Any, cv: Any, class_weight: Any, seed: int) -> StreamedFolds:
+    """The folds that a `cv` asks for."""
+    rows: StreamedRows = data.rows
+    return StreamedFolds(rows, test_buckets(cv, rows.n_buckets, seed), class_weight)
+
+
+def _searched(
+    plan: SearchPlan, train: Any, search: Search, sizes: list[int], n_jobs: Any
+) -> Iterator[Unsettled]:
+    """What is found at each size on the training part of a fold."""
+    with Cancellation() as cancellation:
+
+        def searched(size: int) -> Unsettled:
+            with cancellation.task():
+                return unsettled(plan, train, search.run(size))
+
+        tasks = (delayed(searched)(size) for size in sizes)
+        yield from as_they_come(tasks, n_jobs, threads=True)
+
+
+def _scores(
+    rows: StreamedRows, winners: list[Winner], tests: list[IntArray], scorer: Any, scoring: Any
+) -> tuple[Any, Any, str]:
+    """Of test and of training rows, and on which the former."""
+    trains = [np.setdiff1d(rows.every, test) for test in tests]
+    if scoring == "r2":
+        return r2_scores(rows, winners, tests), r2_scores(rows, winners, trains), "all rows"
+    if scoring == "roc_auc":
+        found, error = areas(rows, winners, tests)
+        of_training_rows = areas_on_sample(rows, winners, trains)
+        return found, of_training_rows, f"all rows, right to {error:.0e}"
+    of_test_rows, of_training_rows = (
+        [_on_sample(rows, scorer, w, part) for w, part in zip(winners, parts, strict=True)]
+        for parts in (tests, trains)
+    )
+    return of_test_rows, of_training_rows, f"a sample of {len(rows.X)} rows"
+
+
+def _on_sample(rows: StreamedRows, scorer: Any, winner: Winner, buckets: IntArray) -> float:
+    """Score of a model on weighted rows of the sample."""
+    X, y, weight = rows.sampled(buckets)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        try:
+            return float(scorer(winner.model, X[:, winner.subset], y, sample_weight=weight))
+        except TypeError as error:
+            raise ValueError(
+                f"Rows of a sample have weights, which {scorer!r} can't take: {error}"
+            ) from error
+
+
+def settled(plan: SearchPlan, data: Any, result: AnnealingResult) -> AnnealingResult:
+    """The result of a search by what the best candidates are worth on all rows."""
+    finalists = unsettled(plan, data, result, N_FINALISTS)
+    return settle(data.rows, [finalists], FINAL_TOL)[0]
+
+
+def told(data: Any) -> dict[str, Any]:
+    """How the rows were read, for people."""
+    rows: StreamedRows = data.rows
+    return {"source": rows.source.name, "n_rows": rows.n_rows, "n_sample_rows": len(rows.X)}
