@@ -1,4 +1,4 @@
-"""The columns of subsets to fit, laid out as the compiled fits take them."""
+"""The columns of subsets to fit, laid out as the compiled fits take them, and the way back."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 
 from safdr import _core
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
+from safdr._engine.fits.fits import Fits
 from safdr._engine.moments import ClassMarginals
 from safdr._engine.moments.blocks import joined_mean
 
@@ -37,6 +38,13 @@ SMALLEST_TYPICAL = 1e-3
 
 # Sparse rows are made dense a few columns at a time.
 SPARSE_COLUMNS_AT_ONCE = 64
+
+# An intercept of standardised columns beyond this is that of rows far out on their way to infinity.
+LARGEST_INTERCEPT = 1e5
+
+# What rounding may take from the logits, where large numbers make up an intercept on the original
+# scale; the loss may be off by half the square of it.
+MOST_LOST = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +156,20 @@ class Standardiser:
             columns, numbered = renumbered(some, n_features)
             yield Portion(some, self._standardised(columns), numbered)
 
+    def undo(self, fits: Fits, subsets: IntArray) -> tuple[Fits, NDArray[np.bool_]]:
+        """The models of columns as they came, and which of them rounding would spoil.
+
+        The logits of these are differences of huge numbers. Of complete separation nothing is lost.
+        """
+        per_class = (slice(None), None) if fits.coefficients.ndim == 3 else slice(None)
+        slopes = fits.coefficients / self.scale[subsets][per_class]
+        terms = slopes * self.center[subsets][per_class]
+        intercepts = fits.intercepts - np.sum(terms, axis=-1)
+        coarse = _largest(fits.intercepts) > LARGEST_INTERCEPT
+        coarse |= np.finfo(float).eps * _largest(terms) > MOST_LOST
+        coarse &= np.isfinite(_largest(terms)) & (fits.losses > 0)
+        return fits._replace(coefficients=slopes, intercepts=intercepts, left=None), coarse
+
     @cached_property
     def _all(self) -> StandardisedColumns:
         return self._standardised(np.arange(self._X.shape[1]))
@@ -198,6 +220,11 @@ def portions(subsets: IntArray, shape: tuple[int, ...]) -> Iterator[IntArray]:
         count = max(1, int(np.searchsorted(n_columns, most, side="right")))
         yield subsets[:count]
         subsets = subsets[count:]
+
+
+def _largest(numbers: FloatArray) -> FloatArray:
+    """Of each model."""
+    return np.abs(numbers).reshape(len(numbers), -1).max(axis=1)
 
 
 def _is_first(values: IntArray) -> NDArray[np.bool_]:

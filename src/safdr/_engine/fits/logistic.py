@@ -14,7 +14,7 @@ from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.criterion import FisherCriterion
 from safdr._engine.fits.columns import Portion, StandardisedColumns, Standardiser
 from safdr._engine.fits.fits import Fits, distinct_rows, fit_shortlist, from_core, in_turn
-from safdr._engine.fits.original_scale import Target, original_scale
+from safdr._engine.fits.original_scale import Target, rounded_with_care
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
 # that without features). The step that follows leaves next to nothing.
@@ -91,9 +91,11 @@ class LogisticFitter:
         fit = self._fit_best if best_only else self._fit_all
         parts = map(partial(fit, n_threads=n_threads), self._rows.portions(distinct))
         fits = in_turn(parts, len(distinct), best_only=best_only)
-        target = Target(self._y.astype(np.int64), self._weight, self.penalty)
-        fits = original_scale(fits, distinct, self._rows, target, self._fit_about)
-        return fits.take(inverse)
+        came, coarse = self._rows.undo(fits, distinct)
+        if coarse.any():
+            target = Target(self._y.astype(np.int64), self._weight, self.penalty)
+            came = rounded_with_care(fits, distinct, self._rows, target, self._fit_about)
+        return came.take(inverse)
 
     def _fit_about(self, rows: Standardiser, subsets: IntArray) -> Fits:
         """Fit each subset to the end, with columns that have another center."""
@@ -120,13 +122,12 @@ class LogisticFitter:
         The others start from the first one.
         """
         fit = partial(self._fit, portion, best_only=True, n_threads=n_threads)
-        model = None
+        together, model = portion.together(), None
 
         def rough(some: slice, incumbent: Fits | None) -> Fits:
             nonlocal model
             if incumbent is None:
                 return fit(some, exact=False)
-            together = portion.together()
             if together is not None:
                 model = self._local_model(portion.columns, *together, 0, incumbent)
             return fit(some, model=model, exact=False, incumbent=incumbent.losses[0])

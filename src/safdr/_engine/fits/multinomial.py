@@ -21,7 +21,7 @@ from safdr._engine.fits.fits import (
     in_turn,
     theta_of,
 )
-from safdr._engine.fits.original_scale import Target, original_scale
+from safdr._engine.fits.original_scale import Target, rounded_with_care
 
 # Half the squared Newton decrement estimates what is left of the mean cross-entropy (relative to
 # that without features). The step that follows leaves next to nothing.
@@ -92,9 +92,11 @@ class MultinomialFitter:
         fit = self._fit_best if best_only else self._fit_all
         parts = map(partial(fit, n_threads=n_threads), self._rows.portions(distinct))
         fits = _centred(in_turn(parts, len(distinct), best_only=best_only))
-        target = Target(self._codes, self._weight, self.penalty)
-        fits = original_scale(fits, distinct, self._rows, target, self._fit_about)
-        return fits.take(inverse)
+        came, coarse = self._rows.undo(fits, distinct)
+        if coarse.any():
+            target = Target(self._codes, self._weight, self.penalty)
+            came = rounded_with_care(fits, distinct, self._rows, target, self._fit_about)
+        return came.take(inverse)
 
     def _fit_about(self, rows: Standardiser, subsets: IntArray) -> Fits:
         """Fit each subset to the end, with columns that have another center."""

@@ -1,4 +1,4 @@
-"""Coefficients of standardised columns become those of the features as they came."""
+"""Coefficients of the features as they came, where rounding would take digits that count."""
 
 from __future__ import annotations
 
@@ -13,13 +13,6 @@ from scipy.special import logsumexp
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.fits.columns import Standardiser
 from safdr._engine.fits.fits import Fits
-
-# An intercept of standardised columns beyond this is that of rows far out on their way to infinity.
-LARGEST_INTERCEPT = 1e5
-
-# What rounding may take from the logits, where large numbers make up an intercept on the original
-# scale; the loss may be off by half the square of it.
-MOST_LOST = 1e-4
 
 # A row with less than this to lose does not count.
 LEAST_LOSS = 1e-10
@@ -36,22 +29,22 @@ class Target(NamedTuple):
     penalty: float
 
 
-def original_scale(
+def rounded_with_care(
     fits: Fits,
     subsets: IntArray,
     rows: Standardiser,
     target: Target,
     fit_anew: Callable[[Standardiser, IntArray], Fits],
 ) -> Fits:
-    """Slopes and intercepts of the features as they came.
+    """Models of the features as they came; those that rounding would spoil, made with care.
 
     Slopes of 1e13 take rows to infinity beside values of 1e13. If these rows are at the center of a
     column, a 0/1 feature, say, all others have their logits from the difference of two such
     numbers, and no fit finds its way by that. Then one is made with the center where rows count.
     Of such models the loss is that of the rounded coefficients.
     """
-    came, coarse = _as_they_came(fits, subsets, rows)
-    for i in np.flatnonzero(coarse & (fits.losses > 0)):
+    came, coarse = rows.undo(fits, subsets)
+    for i in np.flatnonzero(coarse):
         subset = subsets[i]
         best = _best_rounded(fits.take(np.array([i])), subset, rows, target)
         counts = best.row_losses > LEAST_LOSS
@@ -67,25 +60,6 @@ def original_scale(
     return came
 
 
-def _as_they_came(
-    fits: Fits, subsets: IntArray, rows: Standardiser
-) -> tuple[Fits, NDArray[np.bool_]]:
-    """The models on the original scale, and of which the logits are made up of huge numbers."""
-    per_class = (slice(None), None) if fits.coefficients.ndim == 3 else slice(None)
-    slopes = fits.coefficients / rows.scale[subsets][per_class]
-    terms = slopes * rows.center[subsets][per_class]
-    intercepts = fits.intercepts - np.sum(terms, axis=-1)
-    coarse = _largest(fits.intercepts) > LARGEST_INTERCEPT
-    coarse |= np.finfo(float).eps * _largest(terms) > MOST_LOST
-    coarse &= np.isfinite(_largest(terms))
-    return fits._replace(coefficients=slopes, intercepts=intercepts, left=None), coarse
-
-
-def _largest(numbers: FloatArray) -> FloatArray:
-    """Of each model."""
-    return np.abs(numbers).reshape(len(numbers), -1).max(axis=1)
-
-
 class _Rounded(NamedTuple):
     fits: Fits  # one model on the original scale, with the loss that it has
     row_losses: FloatArray
@@ -93,7 +67,7 @@ class _Rounded(NamedTuple):
 
 def _best_rounded(fits: Fits, subset: IntArray, rows: Standardiser, target: Target) -> _Rounded:
     """One model on the original scale, rounded in the better of two ways."""
-    plain, _ = _as_they_came(fits, subset[None], rows)
+    plain, _ = rows.undo(fits, subset[None])
     slopes = _filled_up(plain, fits.intercepts[0], rows.center[subset], rows.scale[subset])
     both = (plain, plain._replace(coefficients=slopes))
     rounded = [_with_its_loss(some, subset, rows, target) for some in both]
