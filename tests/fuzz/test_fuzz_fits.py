@@ -21,6 +21,7 @@ FOUND = {
     "an intercept was a whole number": [7000176],
     "logits were differences of two huge numbers": [3000413, 3000646, 3000656, 5000066],
     "rounding hid a separation": [608, 400252, 400769, 1000325, 2000340, 5000062, 5001448],
+    "rounding moved rows in which all columns of a direction are zero": [7001150, 7001154],
 }
 
 

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from fitting import criterion_of
 from fuzz.cross_entropy import loss_of, smallest_loss
+from fuzz.fits import random_rows
 from fuzz.fits_proof import proof
 from safdr import Annealing, AnnealingSelector, evaluate_subsets
 from safdr._engine.fits.logistic import LogisticFitter
@@ -182,6 +183,18 @@ def test_huge_rows_of_several_classes_and_columns(seed, light):
     X = with_huge_rows(rng, codes, n_columns)
     weight = np.where(rng.random(200) < 0.5, 1.0, 1e-4) if light else np.ones(200)
     assert_proved(X, codes, weight)
+
+
+@pytest.mark.parametrize(("seed", "subset"), [(8101377, [0, 3, 5]), (8100927, [2, 7, 10, 14])])
+def test_where_rounding_stops_a_fit_separation_is_not_guessed(seed, subset):
+    """Rows seemed to be on their way out, and the optimum is finite."""
+    X, codes, weight = random_rows(np.random.default_rng(seed))
+    fits = evaluate_subsets(X, codes, [subset], sample_weight=weight).fits
+    model = fits.coefficients[0], fits.intercepts[0]
+    _, left, largest_v = proof(X[:, subset], codes, weight, *model)
+    assert left < TOL
+    assert largest_v < 1.0
+    assert not fits.separated[0]
 
 
 def test_where_rounding_stops_one_way_another_is_tried():

@@ -230,7 +230,7 @@ class Fit {
     if ((f_.n_classes - 1) * f_.q > kMostUnknowns) return;
     if (!plain_) plain_.emplace(design_, f_.q - 1);
     PlainFit::Start here;
-    if (from_here) here = [&](std::int64_t c) { return theta_.data() + c * f_.stride; };
+    if (from_here && !any_huge_slope()) here = [&](std::int64_t c) { return theta_.data() + c * f_.stride; };
     plain_->run(subset, here, options_.max_iter);
     for (std::int64_t c = 0; c < f_.n_classes; ++c) {
       std::copy_n(plain_->coefficients(c), f_.q, theta_.data() + c * f_.stride);

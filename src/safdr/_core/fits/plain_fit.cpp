@@ -152,9 +152,10 @@ bool PlainFit::turn_back(Descent& way) {
   return true;
 }
 
-// Rows that were on their way out would have gone on, as far as can be told.
+// Rows that were on their way out would have gone on, if a direction is known that takes them there and no other back.
 void PlainFit::end_by_rounding(const Descent& way) {
-  separated = way.going;
+  separated =
+      way.going && (directions_separate(rows_, now_, newton_.flat) || step_separates(rows_, now_, newton_.step));
   converged = way.told && !way.going;
 }
 

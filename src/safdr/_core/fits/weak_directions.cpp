@@ -25,6 +25,9 @@ constexpr double kLeast = 1e-290;
 // Part of what directions are made of that they must move a row by, to be no rounding.
 constexpr double kMoved = 1e-4;
 
+// The same that they may move a row by that stays.
+constexpr double kStays = 1e-8;
+
 // The same of what the class that is moved most is: the others follow it, as far as rounding lets them.
 constexpr double kFollowed = 1e-7;
 
@@ -152,20 +155,41 @@ class WeakSquares {
   std::vector<double> squares_, wants_, noise_;
 };
 
+// Directions without what rounding has left of columns that have no part in them: where the others are zero, nothing
+// else would move a row.
+std::vector<Direction> without_noise(const SubsetRows& rows, std::vector<Direction> directions) {
+  if (directions.empty()) return directions;
+  const std::vector<double> size = column_sizes(rows);
+  for (Direction& direction : directions) {
+    const auto part = [&](std::size_t i) { return std::abs(direction[i]) * size[i % size.size()]; };
+    double largest = 0.0;
+    for (std::size_t i = 0; i < direction.size(); ++i) largest = std::max(largest, part(i));
+    for (std::size_t i = 0; i < direction.size(); ++i) direction[i] = part(i) > kNoise * largest ? direction[i] : 0.0;
+  }
+  return directions;
+}
+
+// What the logits that a direction makes are sums of.
+std::vector<double> sizes_of_terms(const SubsetRows& rows, const Direction& direction, std::size_t n_logits) {
+  std::vector<double> size(n_logits);
+  rows.each_block([&](const double* const* columns, std::int64_t start) {
+    for (std::int64_t i = 0; i < rows.n_classes * rows.q; ++i) {
+      double* here = &size[rows.at(i / rows.q, start)];
+      for (std::int64_t n = 0; n < kBlock; ++n) here[n] += std::abs(direction[i] * columns[i % rows.q][n]);
+    }
+  });
+  return size;
+}
+
 // What directions add to the logit of a row's own class more than to that of another on its way out: a vector of length
 // 1 for each such pair that they move.
 std::vector<std::vector<double>> gains_of(const SubsetRows& rows, const Probabilities& now,
                                           const std::vector<Direction>& flat) {
   const std::size_t n_flat = flat.size();
-  std::vector<std::vector<double>> moved(n_flat, std::vector<double>(now.p.size())), size = moved;
+  std::vector<std::vector<double>> moved(n_flat, std::vector<double>(now.p.size())), size(n_flat);
   for (std::size_t a = 0; a < n_flat; ++a) {
     rows.apply(flat[a].data(), moved[a]);
-    rows.each_block([&](const double* const* columns, std::int64_t start) {
-      for (std::int64_t i = 0; i < rows.n_classes * rows.q; ++i) {
-        double* here = &size[a][rows.at(i / rows.q, start)];
-        for (std::int64_t n = 0; n < kBlock; ++n) here[n] += std::abs(flat[a][i] * columns[i % rows.q][n]);
-      }
-    });
+    size[a] = sizes_of_terms(rows, flat[a], now.p.size());
   }
   std::vector<double> most(n_flat);
   for (std::size_t a = 0; a < n_flat; ++a) {
@@ -258,7 +282,7 @@ WeakStep weak_step(const SubsetRows& rows, const Probabilities& now, const std::
 // If a sum of all gains, each at least once, is zero, no mixture has them all on its side; else the smallest sum is one
 // itself.
 bool directions_separate(const SubsetRows& rows, const Probabilities& now, const std::vector<Direction>& flat) {
-  const std::vector<std::vector<double>> gains = gains_of(rows, now, flat);
+  const std::vector<std::vector<double>> gains = gains_of(rows, now, without_noise(rows, flat));
   if (gains.empty()) return false;
   std::vector<double> sum(flat.size()), extra(gains.size());
   for (const std::vector<double>& gain : gains) {
@@ -278,6 +302,25 @@ bool directions_separate(const SubsetRows& rows, const Probabilities& now, const
     if (worst >= -kZero * length) return true;
   }
   return true;
+}
+
+bool step_separates(const SubsetRows& rows, const Probabilities& now, const Direction& step) {
+  std::vector<double> taken(now.p.size());
+  rows.apply(step.data(), taken);
+  const std::vector<double> size = sizes_of_terms(rows, step, now.p.size());
+  bool any_leaves = false;
+  for (std::int64_t n = 0; n < rows.n_rows; ++n) {
+    const std::size_t own = rows.at(rows.codes[n], n);
+    for (std::int64_t c = 0; c < rows.n_classes; ++c) {
+      const std::size_t i = rows.at(c, n);
+      if (i == own) continue;
+      const double gain = taken[i] - taken[own], terms = size[i] + size[own];
+      const bool stays = now.p[i] > kLeaving;
+      if (stays ? !(std::abs(gain) <= kStays * terms) : !(gain >= -kMoved * terms)) return false;
+      any_leaves = any_leaves || (!stays && gain > kMoved * terms);
+    }
+  }
+  return any_leaves;
 }
 
 }  // namespace safdr

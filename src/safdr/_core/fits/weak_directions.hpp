@@ -26,4 +26,7 @@ WeakStep weak_step(const SubsetRows& rows, const Probabilities& now, const std::
 // Whether along some mixture of flat or loose directions no row that is on its way out comes back, and some go on.
 bool directions_separate(const SubsetRows& rows, const Probabilities& now, const std::vector<Direction>& flat);
 
+// Whether a step takes rows that are on their way out farther, none of them back, and moves no other.
+bool step_separates(const SubsetRows& rows, const Probabilities& now, const Direction& step);
+
 }  // namespace safdr
