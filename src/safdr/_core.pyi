@@ -252,9 +252,13 @@ def standardise(
     columns: Annotated[
         NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
+    rows: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]:
     """
-    Standardised columns and a column of ones, in blocks of rows, as the fits read them.
+    Standardised columns of all rows, or of those with the given numbers, and a column of ones, in blocks of rows, as the fits read them.
     """
 
 def to_single(

@@ -202,13 +202,14 @@ auto walk(Matrix<const double> A, Matrix<const double> D, Vector<const std::int3
 using AnyMatrix = nb::ndarray<const double, nb::numpy, nb::ndim<2>, nb::device::cpu>;
 
 auto standardise(AnyMatrix X, Vector<const double> center, Vector<const double> scale,
-                 Vector<const std::int32_t> columns) {
-  const std::size_t n_rows = X.shape(0), n_columns = columns.shape(0), block = safdr::kBlock;
+                 Vector<const std::int32_t> columns, std::optional<Vector<const std::int64_t>> rows) {
+  const std::size_t n_rows = rows ? rows->shape(0) : X.shape(0), n_columns = columns.shape(0), block = safdr::kBlock;
   NewArray<double, 3> Z({(n_rows + block - 1) / block, n_columns + 1, block});
   {
     nb::gil_scoped_release release;
-    safdr::standardise(X.data(), X.stride(0), X.stride(1), static_cast<std::int64_t>(n_rows), center.data(),
-                       scale.data(), columns.data(), static_cast<std::int64_t>(n_columns), Z.data.data());
+    safdr::standardise(X.data(), X.stride(0), X.stride(1), rows ? rows->data() : nullptr,
+                       static_cast<std::int64_t>(n_rows), center.data(), scale.data(), columns.data(),
+                       static_cast<std::int64_t>(n_columns), Z.data.data());
   }
   return Z.release();
 }
@@ -411,8 +412,9 @@ NB_MODULE(_core, m) {
         "Criterion value of each subset. Writes to `left` the variance that members leave to the one after them.");
   m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(), "collinear_tol"_a,
         "Make swaps on the incremental state. Returns the gain of each as the kernel sees it, and the drift.");
-  m.def("standardise", &standardise, "X"_a, "center"_a, "scale"_a, "columns"_a,
-        "Standardised columns and a column of ones, in blocks of rows, as the fits read them.");
+  m.def("standardise", &standardise, "X"_a, "center"_a, "scale"_a, "columns"_a, "rows"_a.none() = nb::none(),
+        "Standardised columns of all rows, or of those with the given numbers, and a column of ones, in blocks of "
+        "rows, as the fits read them.");
   m.def("to_single", &to_single, "Z"_a, "Standardised columns in single precision.");
   m.def("local_model", &local_model, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "columns"_a,
         "coefficients"_a, "penalty"_a, "Gradient and Hessian of the mean cross-entropy at some coefficients.");

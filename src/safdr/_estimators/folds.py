@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from safdr._estimators.plan import SearchPlan
 from safdr._estimators.rules import deviation
 from safdr._estimators.splits import splits_of
 from safdr._estimators.training_data import ClassData, TrainingData
-from safdr._estimators.workers import Cancellation
+from safdr._estimators.workers import Cancellation, Shared
 from safdr.errors import ParameterError
 
 NO_SUCH_METHOD = 'Choose a scoring that the estimator can serve, for example scoring="accuracy".'
@@ -40,6 +41,14 @@ class Fold:
     weight_test: FloatArray | None
     # What the scorer gets besides, for test and for train rows, by those names.
     score_params: Mapping[str, Mapping[str, Any]]
+
+
+class Folds(Protocol):
+    """Folds by number: each is made anew when it is asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, number: int) -> Fold: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,29 +115,69 @@ def make_folds(
     splits: list[tuple[IntArray, IntArray]],
     class_weight: Any,
     scorer_params: dict[str, Any],
-) -> list[Fold]:
+) -> RowFolds:
     """The folds; an error names the one that can't be searched."""
-    folds = []
-    for number, (train, test) in enumerate(splits):
+    folds = RowFolds(data, splits, class_weight, scorer_params)
+    for number in range(len(folds)):
+        folds[number]
+    return folds
+
+
+@dataclass(frozen=True, eq=False)
+class RowFolds:
+    """Folds of rows in memory."""
+
+    data: TrainingData
+    splits: list[tuple[IntArray, IntArray]]
+    class_weight: Any
+    scorer_params: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.splits)
+
+    def __getitem__(self, number: int) -> Fold:
+        """One of them, made anew: they are not kept."""
+        data, (train, test) = self.data, self.splits[number]
+        rows, held_out = data.take(train), data.take(test)
         try:
-            usable = data.take(train).usable(class_weight)
+            usable = rows.usable(self.class_weight)
         except ValueError as error:
             raise ValueError(
                 f"The training rows of fold {number} can't be searched: {error} {data.fold_hint}"
             ) from None
         score_params = {
-            "test": _check_method_params(data.X, scorer_params, indices=test),
-            "train": _check_method_params(data.X, scorer_params, indices=train),
+            "test": _check_method_params(data.X, self.scorer_params, indices=test),
+            "train": _check_method_params(data.X, self.scorer_params, indices=train),
         }
-        weight = _test_weight(data.take(train), usable, data.take(test))
-        folds.append(Fold(number, usable, data.X[test], data.y[test], weight, score_params))
-    return folds
+        weight = _test_weight(rows, usable, held_out)
+        return Fold(number, usable, held_out.X, held_out.y, weight, score_params)
+
+
+def in_turn(folds: Folds, n_uses: int = 1) -> Iterator[Shared]:
+    """Each fold, made when its turn comes, for so many uses."""
+    for number in range(len(folds)):
+        yield Shared(partial(folds.__getitem__, number), n_uses)
+
+
+def searched(
+    fold: Shared, search_of: Callable[[TrainingData], Search], n_tasks: int, *, threads: bool
+) -> Shared:
+    """A fold with a search of it, for so many tasks."""
+
+    def make() -> tuple[Fold, Search]:
+        with fold.use() as made:
+            return made, search_of(made.train)
+
+    turn = Shared(make, n_tasks)
+    if not threads:
+        turn.made()  # while it is sent, an error would be one of sending
+    return turn
 
 
 def score_folds(
     plan: SearchPlan,
-    folds: list[Fold],
-    searches: list[Search],
+    folds: Folds,
+    search_of: Callable[[TrainingData], Search],
     sizes: list[int],
     scorer: Callable[..., float],
     n_jobs: Any,
@@ -136,19 +185,21 @@ def score_folds(
 ) -> list[list[FoldScore]]:
     """Score every size on every fold, in parallel, and tell of each."""
     # The core releases the GIL, so threads serve it; models of others may not.
-    scores: list[list[FoldScore]] = [[] for _ in folds]
+    threads = plan.only_ours
+    scores: list[list[FoldScore]] = [[] for _ in range(len(folds))]
     with warnings.catch_warnings(), Cancellation() as cancellation:
         # A fold that can't be scored is an error, and says so.
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         tasks = (
-            delayed(score_size)(fold, search, size, plan, scorer, cancellation)
-            for fold, search in zip(folds, searches, strict=True)
+            delayed(score_size)(turn, size, plan, scorer, cancellation)
+            for fold in in_turn(folds)
+            for turn in [searched(fold, search_of, len(sizes), threads=threads)]
             for size in sizes
         )
-        for number, score in enumerate(as_they_come(tasks, n_jobs, threads=plan.only_ours)):
-            fold, position = divmod(number, len(sizes))
-            tell(f"fold {fold}, {sizes[position]} features")
-            scores[fold].append(score)
+        for number, score in enumerate(as_they_come(tasks, n_jobs, threads=threads)):
+            place, position = divmod(number, len(sizes))
+            tell(f"fold {place}, {sizes[position]} features")
+            scores[place].append(score)
     return scores
 
 
@@ -169,15 +220,14 @@ def _test_weight(train: Any, usable: Any, test: Any) -> FloatArray | None:
 
 
 def score_size(
-    fold: Fold,
-    search: Search,
+    turn: Shared,
     size: int,
     plan: SearchPlan,
     scorer: Callable[..., float],
     cancellation: Cancellation,
 ) -> FoldScore:
     """Search one fold at one size, and score the model on what was found."""
-    with cancellation.task():
+    with cancellation.task(), turn.use() as (fold, search):
         result = search.run(size)
         model, separated = plan.final_model(fold.train, search, result)
 

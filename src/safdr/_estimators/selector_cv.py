@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -147,9 +148,9 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             scores, scored_on = folds.score(plan, search_of, sizes, self._scorer(), scoring, **how)
             n_test_rows = folds.n_test_rows
         else:
-            searches = [search_of(plan, fold.train) for fold in folds]
-            scores = score_folds(plan, folds, searches, sizes, self._fold_scorer(), **how)
-            n_test_rows = [len(fold.y_test) for fold in folds]
+            search = partial(search_of, plan)
+            scores = score_folds(plan, folds, search, sizes, self._fold_scorer(), **how)
+            n_test_rows = [len(test) for _, test in splits]
         self.n_splits_ = len(folds)
         self.scorer_name_ = scorer_name(scoring)
         self.cv_results_ = cv_results(sizes, scores, data.X.shape[1])

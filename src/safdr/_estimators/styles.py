@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,19 @@ from safdr._engine.arrays import FloatArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.search import Search
 from safdr._engine.shrinkage import SMALLEST_AUTO
-from safdr._estimators.folds import Fold, as_they_come, make_folds, splits_of_data
+from safdr._estimators.folds import (
+    Folds,
+    as_they_come,
+    in_turn,
+    make_folds,
+    searched,
+    splits_of_data,
+)
 from safdr._estimators.parameters import AUTO
 from safdr._estimators.plan import STYLE, SearchPlan
 from safdr._estimators.rules import deviation
 from safdr._estimators.training_data import TrainingData
-from safdr._estimators.workers import Cancellation
+from safdr._estimators.workers import Cancellation, Shared
 
 # What C="auto" chooses from. Weaker ones change a model only where classes are separated.
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
@@ -79,7 +87,7 @@ def n_comparisons(plan: SearchPlan, data: TrainingData, n_folds: int, sizes: lis
 
 def compare_styles(
     plan: SearchPlan,
-    folds: list[Fold],
+    folds: Folds,
     sizes: list[int],
     search_of: Callable[[SearchPlan, TrainingData], Search],
     n_jobs: Any,
@@ -89,23 +97,26 @@ def compare_styles(
     styles, few = _styles(plan, folds[0].train), _few(sizes)
     penalties = PENALTIES if plan.C == AUTO else (float(plan.C),)
     plans = [[replace(style, C=C) for C in penalties] for style in styles]
+    threads = plan.only_ours
     with Cancellation() as cancellation:
         tasks = (
-            delayed(_losses)(fold, search, size, with_penalties, cancellation)
+            delayed(_losses)(turn, size, with_penalties, cancellation)
+            for fold in in_turn(folds, len(styles))
             for style, with_penalties in zip(styles, plans, strict=True)
-            for fold in folds
-            for search in [search_of(style, fold.train)]
+            for turn in [searched(fold, partial(search_of, style), len(few), threads=threads)]
             for size in few
         )
         losses = []
-        for some in as_they_come(tasks, n_jobs, threads=plan.only_ours):
+        for some in as_they_come(tasks, n_jobs, threads=threads):
             tell("styles")
             losses.append(some)
-    shape = (len(styles), len(folds), len(few), len(penalties))
+    shape = (len(folds), len(styles), len(few), len(penalties))
+    # By style, penalty, fold and size.
+    by_plan = np.reshape(losses, shape).transpose(1, 3, 0, 2)
     return Comparison(
         plans=[each for some in plans for each in some],
         sizes=few,
-        losses=np.moveaxis(np.reshape(losses, shape), 3, 1).reshape(-1, *shape[1:3]),
+        losses=by_plan.reshape(-1, len(folds), len(few)),
     )
 
 
@@ -157,10 +168,10 @@ def _few(sizes: list[int]) -> list[int]:
 
 
 def _losses(
-    fold: Fold, search: Search, size: int, plans: list[SearchPlan], cancellation: Cancellation
+    turn: Shared, size: int, plans: list[SearchPlan], cancellation: Cancellation
 ) -> list[float]:
     """Loss on the test rows of each plan's linear model, on the subset found."""
-    with cancellation.task():
+    with cancellation.task(), turn.use() as (fold, search):
         subset = search.run(size).subset
         X_test = fold.X_test[:, subset]
         models = (next(plan.linear_models(fold.train, search, [subset])) for plan in plans)

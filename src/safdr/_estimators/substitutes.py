@@ -20,7 +20,14 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.interrupt import look_up
 from safdr._engine.search import Search, fit_padded, padded
 from safdr._estimators.feature_names import names_of
-from safdr._estimators.folds import Fold, as_they_come, make_folds, splits_of_data
+from safdr._estimators.folds import (
+    Folds,
+    as_they_come,
+    in_turn,
+    make_folds,
+    searched,
+    splits_of_data,
+)
 from safdr._estimators.parameters import (
     SELECTOR_CONSTRAINTS,
     WholeNumber,
@@ -32,7 +39,7 @@ from safdr._estimators.plan import SearchPlan
 from safdr._estimators.rules import deviation
 from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.validation import SeenColumns
-from safdr._estimators.workers import Cancellation
+from safdr._estimators.workers import Cancellation, Shared
 from safdr._frames import kind_of, to_frame
 
 BoolArray = NDArray[np.bool_]
@@ -90,7 +97,7 @@ def substitutes(
     columns = columns_of(
         some,
         losses_of(search, some, n_threads),
-        scores_of(plan, [(fold, search_of(fold.train)) for fold in folds], some, scorers, n_jobs),
+        scores_of(plan, folds, search_of, some, scorers, n_jobs),
         selector.feature_groups_.names(names_of(selector)),
     )
     if backend == "dict":
@@ -185,33 +192,34 @@ def losses_of(search: Search, some: list[Variant], n_threads: int) -> FloatArray
 
 def scores_of(
     plan: SearchPlan,
-    folds: list[tuple[Fold, Search]],
+    folds: Folds,
+    search_of: Callable[[TrainingData], Search],
     some: list[Variant],
     scorers: tuple[Callable[..., float], Callable[..., float]],
     n_jobs: Any,
 ) -> FloatArray:
     """Held-out score of each on each fold: (n_folds, n_variants)."""
-    subsets = [each.columns for each in some]
+    subsets, threads = [each.columns for each in some], plan.only_ours
     with Cancellation() as cancellation:
         tasks = (
-            delayed(_fold_scores)(plan, fold, search, subsets, scorers, cancellation)
-            for fold, search in folds
+            delayed(_fold_scores)(plan, turn, subsets, scorers, cancellation)
+            for fold in in_turn(folds)
+            for turn in [searched(fold, search_of, 1, threads=threads)]
         )
-        return np.array(list(as_they_come(tasks, n_jobs, threads=plan.only_ours)))
+        return np.array(list(as_they_come(tasks, n_jobs, threads=threads)))
 
 
 def _fold_scores(
     plan: SearchPlan,
-    fold: Fold,
-    search: Search,
+    turn: Shared,
     subsets: list[IntArray],
     scorers: tuple[Callable[..., float], Callable[..., float]],
     cancellation: Cancellation,
 ) -> list[float]:
     """Score models that are fitted to the training rows, on the test rows."""
     of_models, of_any = scorers
-    params = fold.score_params["test"]
-    with cancellation.task():
+    with cancellation.task(), turn.use() as (fold, search):
+        params = fold.score_params["test"]
         models = plan.models(fold.train, search, [some for some in subsets if len(some)])
         scores = []
         for subset in subsets:

@@ -36,6 +36,7 @@ from safdr._engine.fits.multinomial import MultinomialFitter
 from safdr._engine.fits.working_response import working_response
 from safdr._engine.moments import joint_moments, within_moments
 from safdr._engine.shrinkage import SMALLEST_AUTO
+from safdr._engine.taken_rows import take_rows
 from safdr._estimators.class_weights import check_weights_of_classes, weighted_rows
 from safdr._estimators.clipped_model import ClippedLogisticRegression
 from safdr._estimators.parameters import AUTO
@@ -100,7 +101,7 @@ class TrainingData:
     def take(self, indices: IntArray | NDArray[np.bool_]) -> Self:
         """Some of the rows."""
         weight = None if self.sample_weight is None else self.sample_weight[indices]
-        return replace(self, X=self.X[indices], y=self.y[indices], sample_weight=weight)
+        return replace(self, X=take_rows(self.X, indices), y=self.y[indices], sample_weight=weight)
 
     def with_weight(self) -> Self:
         """Without rows of weight zero, which count as absent."""
@@ -377,11 +378,11 @@ class MeasuredData(TrainingData):
                 "class_weight", "is for labels; got {given!r} with outputs.", given=class_weight
             )
         data = self.with_weight()
-        if len(data.y) < 2:
-            raise ValueError(f"A fit needs at least 2 rows with a weight; got {len(data.y)}.")
+        outputs = data._outputs
+        if len(outputs) < 2:
+            raise ValueError(f"A fit needs at least 2 rows with a weight; got {len(outputs)}.")
         if data.sample_weight is not None:
             check_ratio_of_weights(data.sample_weight, "sample_weight")
-        outputs = data._outputs
         constant = np.flatnonzero(np.all(outputs == outputs[0], axis=0))
         if constant.size:
             which = "" if data.y.ndim == 1 else f" in column {constant[0]}"
@@ -494,8 +495,8 @@ def _check_classes(data: ClassData) -> None:
 
 
 def _check_not_constant(X: Any) -> None:
-    low, high = extremes(X)
-    if np.all(low == high):
+    # A few rows tell, as a rule.
+    if all(np.array_equal(*extremes(some)) for some in (X[:64], X)):
         raise ValueError(
             f"X has {X.shape[1]} feature(s), and all of them are constant: there is nothing to "
             "choose from. At least one feature must take two values."

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from safdr._engine.arrays import FloatArray
+from safdr._engine.taken_rows import TakenRows
 from safdr._estimators.parameters import as_float
 
 # The square of anything beyond this, or of its inverse, is no longer a number with all its digits.
@@ -81,6 +82,9 @@ def extremes(X: Any) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest value of each column."""
     if issparse(X):
         return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    if isinstance(X, TakenRows):
+        low, high = zip(*map(extremes, X.blocks()), strict=True)
+        return np.min(low, axis=0), np.max(high, axis=0)
     return X.min(axis=0), X.max(axis=0)
 
 

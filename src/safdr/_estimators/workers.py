@@ -102,6 +102,43 @@ class Cancellation:
             raise CancelledError
 
 
+class Shared:
+    """What several tasks use: made for the first of them, and dropped after the last.
+
+    To another process goes what was made; here it is there for as long as tasks refer to it.
+    """
+
+    def __init__(self, make: Callable[[], Any], n_uses: int) -> None:
+        self._make = make
+        self._n_left = n_uses
+        self._made: Any = None
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def use(self) -> Iterator[Any]:
+        """It, for one of the tasks."""
+        try:
+            yield self.made()
+        finally:
+            with self._lock:
+                self._n_left -= 1
+                if self._n_left == 0:
+                    self._made = None
+
+    def made(self) -> Any:
+        """It, made if need be: those who come meanwhile wait."""
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_made": self.made(), "_n_left": self._n_left}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
+
+
 # ---- Processes: SIGKILL keeps their owner from telling them ---------------------------------
 
 

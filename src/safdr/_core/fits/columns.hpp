@@ -48,11 +48,11 @@ inline bool any_wild(const std::uint8_t* wild, const std::int32_t* columns, std:
   return std::any_of(columns, columns + n_columns, [&](std::int32_t j) { return wild[j] != 0; });
 }
 
-// Rows of X by element strides, so that either memory order serves. Writes (x - center) / scale of the given
-// columns, and a column of ones, in the order of Design: the optimum is the same, the Hessian is better
-// conditioned.
-void standardise(const double* X, std::int64_t row_stride, std::int64_t column_stride, std::int64_t n_rows,
-                 const double* center, const double* scale, const std::int32_t* columns, std::int64_t n_columns,
-                 double* Z);
+// Rows of X by element strides, so that either memory order serves, and by number; without numbers, all in turn.
+// Writes (x - center) / scale of the given columns, and a column of ones, in the order of Design: the optimum is the
+// same, the Hessian is better conditioned.
+void standardise(const double* X, std::int64_t row_stride, std::int64_t column_stride, const std::int64_t* rows,
+                 std::int64_t n_rows, const double* center, const double* scale, const std::int32_t* columns,
+                 std::int64_t n_columns, double* Z);
 
 }  // namespace safdr

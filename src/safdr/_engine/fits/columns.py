@@ -17,6 +17,7 @@ from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.fits.fits import Fits
 from safdr._engine.moments import ClassMarginals
 from safdr._engine.moments.blocks import joined_mean
+from safdr._engine.taken_rows import TakenRows
 
 # Standardised columns are kept for the fits at hand: at most so many numbers at a time (0.5 GB).
 NUMBERS_AT_ONCE = 64_000_000
@@ -193,7 +194,8 @@ def standardised(
 ) -> FloatArray:
     """Columns less their center, over their scale, and a column of ones."""
     if not issparse(X):
-        return _core.standardise(X, center, scale, columns.astype(np.int32))
+        source, rows = (X.source, X.rows) if isinstance(X, TakenRows) else (X, None)
+        return _core.standardise(source, center, scale, columns.astype(np.int32), rows)
     sparse_columns = X[:, columns].tocsc()
     # Memory for all of them, which is then filled by portions.
     nothing, none = np.zeros((X.shape[0], 1)), np.zeros(len(columns), dtype=np.int32)

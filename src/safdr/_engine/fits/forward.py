@@ -11,6 +11,7 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import FisherCriterion
 from safdr._engine.fits.logistic import LogisticFitter
 from safdr._engine.interrupt import look_up
+from safdr._engine.taken_rows import gathered
 
 # Features that are tried at each step; of more, those that the residuals call for.
 MOST_TRIED = 256
@@ -80,7 +81,8 @@ class ForwardSelection:
             return free
         residuals = self._residuals(np.sort(np.array(path, dtype=np.int64)))
         # The residuals have mean zero, so that the center of a column does not matter.
-        slope = np.abs(np.asarray(self._X.T @ residuals).ravel() / self._fitter.scale)[free]
+        called_for = np.asarray(gathered(self._X).T @ residuals).ravel()
+        slope = np.abs(called_for / self._fitter.scale)[free]
         return np.sort(free[np.argsort(-slope, kind="stable")[:MOST_TRIED]])
 
     def _own_variance(self, path: list[int], free: IntArray) -> FloatArray:

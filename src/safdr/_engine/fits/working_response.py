@@ -8,6 +8,7 @@ from scipy.special import expit
 
 from safdr._engine.arrays import FloatArray, RowArray
 from safdr._engine.fits.fits import Fitter
+from safdr._engine.taken_rows import gathered
 
 # A row that the model is sure of has next to no curvature, and a response far off: at least this
 # share of the largest curvature keeps it in sight.
@@ -24,7 +25,7 @@ def working_response(
     are in units of the largest possible, 1/4.
     """
     fits = fitter.fit(np.arange(X.shape[1])[None])
-    logits = np.asarray(X @ fits.coefficients[0]).ravel() + fits.intercepts[0]
+    logits = np.asarray(gathered(X) @ fits.coefficients[0]).ravel() + fits.intercepts[0]
     p = expit(logits)
     curvature = np.maximum(4.0 * p * (1.0 - p), LEAST_CURVATURE)
     return curvature, logits + 4.0 * (positive - p) / curvature

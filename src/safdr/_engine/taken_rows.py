@@ -1,0 +1,57 @@
+"""Some rows of an array by their numbers: gathered where they are used, and not copied before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from safdr._engine.arrays import FloatArray, IntArray, RowArray
+
+# Rows that are looked at together take so many bytes.
+BLOCK_BYTES = 2**21
+
+
+class TakenRows:
+    """Rows of a dense array; what is asked of them comes as of a copy, to the order in memory."""
+
+    def __init__(self, source: FloatArray, rows: IntArray) -> None:
+        self.source = source
+        self.rows = rows
+        self.shape = (len(rows), source.shape[1])
+
+    def __getitem__(self, key: Any) -> FloatArray:
+        """Rows, or columns of rows."""
+        if not isinstance(key, tuple):
+            return self.source[self.rows[key]]
+        rows, columns = self.rows[key[0]], np.arange(self.shape[1])[key[1]]
+        # X[:, columns] has its columns one after the other.
+        return self.source.T[np.ix_(columns, rows)].T
+
+    def take(self, columns: IntArray, axis: int) -> FloatArray:
+        """Columns, row after row."""
+        assert axis == 1
+        return self.source[np.ix_(self.rows, columns)]
+
+    def blocks(self) -> Iterator[FloatArray]:
+        """All rows, some at a time."""
+        length = max(1, BLOCK_BYTES // (8 * self.shape[1]))
+        for start in range(0, len(self.rows), length):
+            yield self[start : start + length]
+
+
+def take_rows(X: RowArray, which: IntArray | NDArray[np.bool_]) -> RowArray:
+    """Rows by their numbers or by a mask; sparse ones are copied."""
+    if issparse(X):
+        return X[which]
+    if isinstance(X, TakenRows):
+        return TakenRows(X.source, X.rows[which])
+    return TakenRows(X, np.arange(len(X))[which])
+
+
+def gathered(X: RowArray) -> RowArray:
+    """The rows in one piece, for products with all of them."""
+    return X[:] if isinstance(X, TakenRows) else X
