@@ -37,8 +37,9 @@ paper:
 
 # Two processes leave BLAS one core each. Each starts with half of the files, so that what tests of a
 # file share is rarely made twice; the one that is done first takes tests over from the other.
+# Compiled Python is kept, even where the environment forbids it: tests start a dozen processes.
 test: $(VENV)/dev
-	OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n 2 --dist worksteal
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/dev
 	$(VENV)/bin/ruff check

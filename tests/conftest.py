@@ -1,5 +1,7 @@
 """Settings and data that several test files share."""
 
+import gc
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -7,6 +9,12 @@ from hypothesis import settings
 # The same examples in every run, few enough that the suite can be run all day.
 settings.register_profile("safdr", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("safdr")
+
+
+def pytest_collection_finish():
+    """Look no more for garbage among modules and tests, which stay: there are a million objects."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

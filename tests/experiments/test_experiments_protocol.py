@@ -23,7 +23,7 @@ from experiments.protocol import (
 )
 from safdr._estimators.rules import Limits, choose_size
 
-SETTINGS = ProtocolSettings(max_features=4)
+SETTINGS = ProtocolSettings(max_features=4, n_splits=3)
 QUICK = "sa-fdr+max_steps=20+n_replicas=10"
 
 
@@ -63,7 +63,7 @@ def test_splits_depend_on_the_repeat_and_on_the_name(toy):
     same, other = make_split(toy, 1, SETTINGS), make_split(toy, 2, SETTINGS)
     np.testing.assert_array_equal(make_split(toy, 1, SETTINGS).test, same.test)
     assert set(same.test) != set(other.test)
-    assert len({*same.fold_seeds, same.refit_seed}) == 6
+    assert len({*same.fold_seeds, same.refit_seed}) == 4
     renamed = make_split(replace(toy, name="other"), 1, SETTINGS)
     assert set(same.test) != set(renamed.test)
     assert set(same.fold_seeds).isdisjoint(renamed.fold_seeds)
@@ -76,8 +76,8 @@ def test_a_cell_can_be_written_as_json(cell):
 def test_the_shapes_are_folds_by_grid(cell):
     n_grid = len(cell["grid"])
     for name in ("n_features", "train_cross_entropy", "train_auc", "validation_auc"):
-        assert np.shape(cell["folds"][name]) == (5, n_grid)
-    assert len(cell["folds"]["seconds"]) == 5
+        assert np.shape(cell["folds"][name]) == (3, n_grid)
+    assert len(cell["folds"]["seconds"]) == 3
     for name in ("subsets", "train_cross_entropy", "train_auc", "test_auc"):
         assert len(cell["refit"][name]) == n_grid
 
@@ -200,8 +200,8 @@ def test_only_the_method_is_timed(toy, monkeypatch):
 
     cell = run_cell(toy, Timed(), 0, SETTINGS)
     # The clock is read just before, within and just after each path, and at no other time.
-    assert inside == list(range(7, 7 * 3 * 6, 21))
-    assert cell["folds"]["seconds"] == [14] * 5
+    assert inside == list(range(7, 7 * 3 * 4, 21))
+    assert cell["folds"]["seconds"] == [14] * 3
 
 
 def test_chosen_features_are_named(toy):
@@ -237,7 +237,7 @@ class Noisy:
 def test_solvers_that_gave_up_are_counted_and_other_warnings_passed_on(toy):
     with pytest.warns(RuntimeWarning, match="something else") as caught:
         cell = run_cell(toy, Noisy(), 0, SETTINGS)
-    assert cell["convergence_warnings"] == 6
+    assert cell["convergence_warnings"] == 4
     assert not [w for w in caught if issubclass(w.category, ConvergenceWarning)]
 
 
