@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import cross_val_score
@@ -120,7 +121,8 @@ def test_workers_do_not_change_the_answer():
     model = RandomForestClassifier(2)  # draws random numbers, and has no seed
     how = {"criterion": model, "annealing": Annealing(n_replicas=3, max_steps=6), "random_state": 0}
     one = AnnealingSelector(2, **how).fit(X, y)
-    again = AnnealingSelector(2, **how, n_jobs=2).fit(X, y)
+    with parallel_config(backend="multiprocessing"):  # forked, they are there at once
+        again = AnnealingSelector(2, **how, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(one.result_.subsets, again.result_.subsets)
     np.testing.assert_array_equal(one.result_.criterion_values, again.result_.criterion_values)
     np.testing.assert_array_equal(one.predict_proba(X), again.predict_proba(X))
