@@ -326,3 +326,29 @@ def test_the_repr_is_short(rng):
     assert repr(Moments.from_rows(X, X[:, :2])) == (
         "Moments(regression, 90 rows, 6 features, 2 outputs)"
     )
+
+
+def test_batches_of_any_kind_give_the_moments_of_all_rows():
+    pl = pytest.importorskip("polars")
+    pa = pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 2, 300)
+    weight = rng.integers(0, 3, 300).astype(float)
+    table = pa.table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": y, "w": weight})
+    whole = Moments.from_rows(X, y, weight)
+    for batches in (
+        iter(table.to_batches(max_chunksize=70)),
+        [table.to_pandas()],
+        [pl.from_arrow(table.slice(0, 100)), pl.from_arrow(table.slice(100))],
+        [table.slice(0, 0), table],
+    ):
+        found = Moments.from_batches(batches, "y", sample_weight="w")
+        assert found.feature_names == ("a", "b", "c")
+        assert found.n_samples == whole.n_samples
+        ours, theirs = found._criterion(1e-6), whole._criterion(1e-6)
+        np.testing.assert_allclose(ours.A, theirs.A, atol=1e-12)
+        np.testing.assert_allclose(ours.D, theirs.D, atol=1e-12)
+    with pytest.raises(ValueError, match="no column 'z'; it has 'a', 'b', 'c', 'y', 'w'"):
+        Moments.from_batches([table], "z")
+    with pytest.raises(ValueError, match="no rows in the batches"):
+        Moments.from_batches([table.slice(0, 0)], "y")

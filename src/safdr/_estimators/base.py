@@ -130,6 +130,10 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> TrainingData:
         """Checked rows; where y is the name of a column, those of a source."""
         self.__dict__.pop("streamed_", None)  # of an earlier fit
+        if type(X).__module__.startswith("dask.array"):
+            from safdr.sources.dask import as_frame
+
+            X, y = as_frame(X, y)
         if not isinstance(y, str):
             return self._task.validate(self, X, y, sample_weight)
         from safdr._estimators.streamed.fit import read

@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -26,6 +27,7 @@ from safdr._engine.criterion import (
     r2_criterion,
 )
 from safdr._engine.moments import ClassMoments, JointMoments, class_moments, joint_moments
+from safdr._estimators.streamed.tables import columns_of
 from safdr._estimators.training_data import ClassData, MeasuredData
 from safdr._estimators.validation import MANY_CLASSES, shown
 from safdr.errors import ParameterError
@@ -141,6 +143,56 @@ class Moments:
         names = getattr(table, "feature_names_in_", None)
         names = None if names is None else tuple(names.tolist())
         return cls(task, n_samples, names, classes, arrays)
+
+    @classmethod
+    def from_batches(
+        cls,
+        batches: Iterable[Any],
+        target: str,
+        *,
+        sample_weight: str | None = None,
+        task: str = "auto",
+    ) -> Self:
+        """Moments of tables that come one after the other, each read once and let go.
+
+        Parameters
+        ----------
+        batches : iterable of tables
+            Arrow record batches or tables, pandas or polars data frames, all with the same columns
+            of numbers: those of a file, a query, a queue.
+
+        target : str
+            Name of the column of labels or measured outputs.
+
+        sample_weight : str, default=None
+            Name of the column of weights.
+
+        task : {"auto", "classification", "regression"}, default="auto"
+            What the target holds, as in `from_rows`; "auto" looks at the first table that has rows.
+
+        Returns
+        -------
+        Moments
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from sklearn.datasets import load_iris
+        >>> from safdr import Moments
+        >>> table = pa.Table.from_pandas(load_iris(as_frame=True).frame)
+        >>> Moments.from_batches(table.to_batches(max_chunksize=40), "target")
+        Moments(classification, 150 rows, 4 features, classes 0, 1, 2)
+        """
+        total: Any = 0
+        for batch in batches:
+            X, y, weight = columns_of(batch, target, sample_weight)
+            if len(y) == 0 or not (weight is None or np.any(weight)):
+                continue
+            task = _task_of(y) if task == "auto" else task
+            total = total + cls.from_rows(X, y, weight, task=task)
+        if total == 0:
+            raise ValueError("There are no rows in the batches: nothing to make moments of.")
+        return total
 
     @property
     def n_features(self) -> int:

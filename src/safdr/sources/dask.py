@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 from safdr.sources.errors import SourceError
 from safdr.sources.local import rows_at_once
@@ -54,6 +55,24 @@ class DaskSource:
             ]
         (total,) = dask.compute(*sums)
         return total
+
+
+def as_frame(X: Any, y: Any) -> tuple[Any, str]:
+    """Dask arrays of rows and of their target as a DataFrame, and the name of the target in it."""
+    dask_frames: Any = import_module("dask.dataframe")
+    if not hasattr(y, "to_delayed") or y.ndim != 1:
+        raise SourceError("With a Dask array of rows, y must be a Dask array of one dimension.")
+    if np.isnan(X.shape[0]) or np.isnan(y.shape[0]) or X.shape[0] != y.shape[0]:
+        raise SourceError(
+            f"X has {X.shape[0]} rows and y {y.shape[0]}: both must be known, and the same. "
+            "compute_chunk_sizes() finds them out."
+        )
+    # One block of rows, with all columns, is a partition.
+    X = X.rechunk({0: X.chunks[0], 1: -1})
+    names = [f"x{j}" for j in range(X.shape[1])]
+    frame = dask_frames.from_dask_array(X, columns=names)
+    target = dask_frames.from_dask_array(y.rechunk((X.chunks[0],)), columns="y")
+    return frame.assign(y=target), "y"
 
 
 def _add_up(task: Any, table: Any, start: int, n_columns: int) -> Any:

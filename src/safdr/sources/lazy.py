@@ -44,12 +44,17 @@ def _of_polars(frame: Any, sample_rows: int) -> LocalSource:
 
 
 def _of_duckdb(relation: Any, sample_rows: int) -> LocalSource:
+    def reader(query: Any, n_rows: int) -> Any:
+        # Its name before DuckDB 1.4.
+        read = getattr(query, "to_arrow_reader", None) or query.fetch_arrow_reader
+        return read(n_rows)
+
     def tables(columns: list[str], n_rows: int) -> Iterator[Any]:
         import pyarrow as pa
 
         quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
-        for batch in relation.project(quoted).fetch_arrow_reader(n_rows):
+        for batch in reader(relation.project(quoted), n_rows):
             yield pa.table(batch)
 
-    empty = relation.limit(0).fetch_arrow_table()
+    empty = reader(relation.limit(0), 1).schema.empty_table()
     return LocalSource("the relation", schema_of(empty), tables, sample_rows=sample_rows)

@@ -77,7 +77,10 @@ class BucketMoments:
 
     def _move_shift(self, label: int) -> None:
         """Have the sums of a class about its mean."""
-        offset = self._sums[:, label].sum(axis=0) / self.weight[:, label].sum()
+        shift = self._shift[label]
+        mean = shift + self._sums[:, label].sum(axis=0) / self.weight[:, label].sum()
+        # As far as the shift itself moves: it is rounded.
+        offset = mean - shift
         for bucket in range(len(self.counts)):
             _shift_by(
                 offset,
@@ -85,7 +88,7 @@ class BucketMoments:
                 self._sums[bucket, label],
                 self._scatter[bucket, label],
             )
-        self._shift[label] += offset
+        self._shift[label] = mean
 
     def __add__(self, other: BucketMoments) -> BucketMoments:
         """Of the rows of both."""

@@ -286,7 +286,7 @@ def n_buckets_for(cv: Any) -> int:
     return int(cv) * -(-N_BUCKETS // int(cv))
 
 
-def test_buckets(cv: Any, n_buckets: int, seed: int) -> list[IntArray]:
+def buckets_of_folds(cv: Any, n_buckets: int, seed: int) -> list[IntArray]:
     """Those of each fold; None stands for five times a quarter, drawn anew each time."""
     rng = np.random.default_rng([seed, n_buckets])
     if cv is None:

@@ -57,6 +57,9 @@ class Unsettled:
         converged, separated = np.zeros((2, n_candidates), dtype=bool)
         n_iter = np.zeros(n_candidates, dtype=np.int64)
         for places, model in zip(self.places, self.models, strict=True):
+            if len(model.coefficients) > 1:
+                # Only differences between classes mean anything.
+                model.coefficients -= model.coefficients.mean(axis=0)
             of_model = model.coefficients[:, :-1] / model.scale
             slopes[places, :, : of_model.shape[1]] = of_model
             intercepts[places] = model.coefficients[:, -1] - of_model @ model.center

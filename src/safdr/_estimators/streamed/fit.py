@@ -18,11 +18,11 @@ from safdr._estimators.folds import Fold, FoldScore, as_they_come
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.streamed.data import (
     StreamedRows,
+    buckets_of_folds,
     fits_in_memory,
     look_at_target,
     n_buckets_for,
     read_rows,
-    test_buckets,
 )
 from safdr._estimators.streamed.exact import (
     N_FINALISTS,
@@ -157,7 +157,7 @@ class StreamedFolds:
 def streamed_folds(data: Any, cv: Any, class_weight: Any, seed: int) -> StreamedFolds:
     """The folds that a `cv` asks for."""
     rows: StreamedRows = data.rows
-    return StreamedFolds(rows, test_buckets(cv, rows.n_buckets, seed), class_weight)
+    return StreamedFolds(rows, buckets_of_folds(cv, rows.n_buckets, seed), class_weight)
 
 
 def _searched(

@@ -110,7 +110,22 @@ class Layout:
 
 def as_frame(table: Any) -> Any:
     """A table of any kind, with the methods of narwhals."""
+    if type(table).__name__ == "RecordBatch" and hasattr(table, "to_struct_array"):
+        from pyarrow import table as of_batch
+
+        table = of_batch(table)
     return nw.from_native(table, eager_only=True)
+
+
+def columns_of(table: Any, target: str, weight: str | None) -> tuple[Any, Any, Any]:
+    """Features as a table, the target, and the weights if there are any."""
+    frame = as_frame(table)
+    besides = [target] if weight is None else [target, weight]
+    for name in besides:
+        if name not in frame.columns:
+            raise ValueError(f"A table has no column {name!r}; it has {_listed(frame.columns)}.")
+    of_rows = None if weight is None else numbers_of(frame[weight])
+    return frame.drop(besides).to_native(), frame[target].to_numpy(), of_rows
 
 
 def numbers_of(series: Any) -> NDArray[Any]:

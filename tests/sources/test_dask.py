@@ -1,0 +1,126 @@
+"""Dask on a real cluster of two processes: the answer of one machine, whatever happens."""
+
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from safdr import AnnealingRegressorSelector, AnnealingSelector, AnnealingSelectorCV, Stream
+from safdr.sources.errors import SourceError
+
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+N_ROWS, N_PARTS = 6000, 5
+NAMES = [f"x{j}" for j in range(5)]
+
+
+def part(number, folder=None, kills=()):
+    """Rows of one partition; some reads of the third one kill the process, once each."""
+    if number == 2 and folder is not None:
+        n_read = len(list(Path(folder).glob("read-*")))
+        if n_read in kills and not Path(folder, f"killed-{n_read}").exists():
+            Path(folder, f"killed-{n_read}").touch()
+            os._exit(1)
+        Path(folder, f"read-{n_read}").touch()
+    rng = np.random.default_rng(number)
+    n = N_ROWS // N_PARTS + 10 * number
+    X = rng.normal(size=(n, 5)) + 100
+    y = X[:, 0] + 0.5 * X[:, 1] + rng.logistic(size=n) > 150.5
+    return pd.DataFrame(X, columns=NAMES).assign(y=y.astype(int), value=X @ np.arange(5))
+
+
+def frame(folder=None, kills=()):
+    return dd.from_map(part, range(N_PARTS), folder=folder, kills=kills)
+
+
+@pytest.fixture(scope="module")
+def client():
+    how = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(processes=True, **how) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return pd.concat([part(i) for i in range(N_PARTS)], ignore_index=True)
+
+
+COLUMNS = [*NAMES, "y"]
+
+
+def search(source, sample_rows=1500):
+    selector = AnnealingSelectorCV(max_features=2, C=1.0, random_state=0)
+    return selector.fit(Stream(source, columns=COLUMNS, sample_rows=sample_rows), "y")
+
+
+def assert_same(ours, theirs):
+    np.testing.assert_array_equal(ours.subset_, theirs.subset_)
+    for name, values in theirs.cv_results_.items():
+        np.testing.assert_allclose(ours.cv_results_[name], values, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(ours.estimator_.coef_, theirs.estimator_.coef_, rtol=1e-6)
+
+
+def test_the_answer_is_that_of_one_machine(client, rows):
+    assert_same(search(frame()), search(rows))
+
+
+def test_regression_and_few_rows(client, rows):
+    columns = [*NAMES, "value"]
+    regressor = AnnealingRegressorSelector(2, random_state=0)
+    regressor.fit(Stream(frame()[columns], sample_rows=500), "value")
+    whole = AnnealingRegressorSelector(2, random_state=0).fit(rows[NAMES], rows["value"])
+    np.testing.assert_array_equal(regressor.subset_, whole.subset_)
+    selector = AnnealingSelector(2, random_state=0).fit(frame()[COLUMNS], "y")
+    whole = AnnealingSelector(2, random_state=0).fit(rows[NAMES], rows["y"])
+    np.testing.assert_array_equal(selector.estimator_.coef_, whole.estimator_.coef_)
+
+
+def test_a_worker_that_dies_in_any_pass_changes_nothing(client, rows, tmp_path):
+    # The lengths, the target, moments, models twice, scores, the final model.
+    kills = (1, 2, 3, 5)
+    assert_same(search(frame(str(tmp_path), kills)), search(rows))
+    assert {path.name for path in tmp_path.glob("killed-*")} == {f"killed-{i}" for i in kills}
+
+
+def test_no_partition_travels_to_the_client(client, monkeypatch):
+    import dask
+
+    compute, found = dask.compute, []
+
+    def spy(*args, **kwargs):
+        found.append(compute(*args, **kwargs))
+        return found[-1]
+
+    monkeypatch.setattr(dask, "compute", spy)
+    search(frame(), sample_rows=100)
+    assert len(found) >= 5
+    assert b"pandas" in pickle.dumps(part(0))
+    assert not any(b"pandas" in pickle.dumps(each) for each in found)
+
+
+def test_arrays_are_taken_too(client, rows):
+    import dask.array as da
+
+    X = da.from_array(rows[NAMES].to_numpy(), chunks=(1000, 2))
+    y = da.from_array(rows["y"].to_numpy(), chunks=2500)
+    selector = AnnealingSelector(2, random_state=0).fit(X, y)
+    whole = AnnealingSelector(2, random_state=0).fit(rows[NAMES].to_numpy(), rows["y"].to_numpy())
+    np.testing.assert_array_equal(selector.estimator_.coef_, whole.estimator_.coef_)
+    np.testing.assert_array_equal(selector.classes_, [0, 1])
+    with pytest.raises(SourceError, match="must be a Dask array"):
+        AnnealingSelector(2).fit(X, rows["y"].to_numpy())
+    with pytest.raises(SourceError, match="X has 6100 rows and y 100"):
+        AnnealingSelector(2).fit(X, y[:100])
+
+
+def test_other_collections_are_refused():
+    bag = pytest.importorskip("dask.bag")
+    with pytest.raises(SourceError, match="a DataFrame can be read in passes"):
+        AnnealingSelector(1).fit(bag.from_sequence([1, 2]), "y")

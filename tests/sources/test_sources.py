@@ -1,0 +1,191 @@
+"""Every kind of source gives the same rows, again and again, and says what is wrong."""
+
+import duckdb
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from safdr import AnnealingSelector, Stream
+from safdr.sources import open_source
+from safdr.sources.errors import SourceError
+
+N_ROWS = 500
+
+
+class Collect:
+    """A pass that keeps all it sees."""
+
+    def __init__(self, columns):
+        self.columns = columns
+
+    def empty(self):
+        return []
+
+    def add(self, seen, table, start):
+        frame = nw.from_native(table, eager_only=True)
+        rows = np.column_stack([frame[name].to_numpy() for name in self.columns])
+        return [*seen, (start, rows)]
+
+    def merge(self, first, second):
+        return first + second
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    numbers = {f"x{i}": rng.normal(size=N_ROWS) for i in range(3)}
+    return pa.table({**numbers, "flag": rng.random(N_ROWS) < 0.3, "n": np.arange(N_ROWS)})
+
+
+@pytest.fixture(scope="module")
+def folder(table, tmp_path_factory):
+    path = tmp_path_factory.mktemp("tables")
+    pq.write_table(table, path / "all.parquet", row_group_size=70)
+    for year, some in {2023: table.slice(0, 200), 2024: table.slice(200)}.items():
+        (path / "hive" / f"year={year}").mkdir(parents=True)
+        pq.write_table(some, path / "hive" / f"year={year}" / "part.parquet")
+    return path
+
+
+def sources(table, folder):
+    yield "path", str(folder / "all.parquet")
+    yield "Path", folder / "all.parquet"
+    yield "folder", folder / "hive"
+    yield "dataset", ds.dataset(folder / "all.parquet")
+    yield "lazy frame", pl.scan_parquet(folder / "all.parquet")
+    yield "relation", duckdb.connect().sql(f"select * from '{folder}/all.parquet'")
+    yield "table", table
+    yield "pandas", table.to_pandas()
+    yield "polars", pl.from_arrow(table)
+    yield "batches", lambda: table.to_batches(max_chunksize=33)
+    yield "generator", lambda: (batch for batch in table.to_batches(max_chunksize=33))
+    yield "frames", lambda: [table.slice(0, 9).to_pandas(), table.slice(9).to_pandas()]
+
+
+KINDS = (
+    *("path", "Path", "folder", "dataset", "lazy frame", "relation", "table", "pandas", "polars"),
+    *("batches", "generator", "frames"),
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_source_gives_the_same_rows_twice(kind, table, folder):
+    source = open_source(dict(sources(table, folder))[kind])
+    columns = ["n", "x2", "flag"]
+    wanted = np.column_stack([table[name].to_numpy(zero_copy_only=False) for name in columns])
+    for _ in range(2):
+        seen = source.run(Collect(columns))
+        np.testing.assert_array_equal(np.concatenate([rows for _, rows in seen]), wanted)
+        assert [start for start, _ in seen] == [int(rows[0, 0]) for _, rows in seen]
+
+
+def test_the_names_of_folders_are_columns(folder):
+    source = open_source(folder / "hive")
+    seen = source.run(Collect(["year", "n"]))
+    rows = np.concatenate([rows for _, rows in seen])
+    np.testing.assert_array_equal(rows[:, 0], np.where(rows[:, 1] < 200, 2023, 2024))
+
+
+def test_few_columns_are_read_where_few_are_asked_for(table):
+    asked = []
+
+    class Spy(Collect):
+        def add(self, seen, table, start):
+            asked.append(nw.from_native(table).columns)
+            return seen
+
+    open_source(table).run(Spy(["x1"]))
+    assert asked == [["x1"]]
+
+
+def test_chosen_columns_are_all_there_is(table):
+    assert list(open_source(Stream(table, columns=["x1", "n"])).schema) == ["x1", "n"]
+    with pytest.raises(SourceError, match="no column 'nothing'"):
+        open_source(Stream(table, columns=["nothing"]))
+
+
+def test_a_source_is_told_to_say_how_far_it_is(table):
+    source, told = open_source(table), []
+    source.tell = lambda *what: told.append(what[:3])
+    for _ in range(2):
+        source.run(Collect(["n"]))
+    assert told == [(0, N_ROWS, None), (1, N_ROWS, N_ROWS)]
+
+
+# ---- What is wrong, and where ------------------------------------------------------------------
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(SourceError, match=r"There is no file or folder '.*nothing.parquet'"):
+        open_source(tmp_path / "nothing.parquet")
+
+
+def test_a_folder_without_files_is_named(tmp_path):
+    with pytest.raises(SourceError, match="holds no Parquet file"):
+        open_source(tmp_path)
+
+
+@pytest.mark.parametrize("keep", [0.5, 0.98])
+def test_a_truncated_file_is_named(folder, tmp_path, keep):
+    whole = (folder / "all.parquet").read_bytes()
+    cut = tmp_path / "cut.parquet"
+    cut.write_bytes(whole[: int(keep * len(whole))])
+    with pytest.raises(SourceError, match=r"cut.parquet' can't be read as Parquet: .* damaged"):
+        open_source(cut).run(Collect(["n"]))
+
+
+def test_damage_in_the_middle_is_named(folder, tmp_path):
+    whole = bytearray((folder / "all.parquet").read_bytes())
+    whole[200:2000] = bytes(1800)
+    bad = tmp_path / "bad.parquet"
+    bad.write_bytes(whole)
+    with pytest.raises(SourceError, match=r"bad.parquet' can't be read"):
+        open_source(bad).run(Collect(["n", "x0", "x1", "x2"]))
+
+
+def test_a_file_that_changes_is_named(table, tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(table, path)
+    source = open_source(path)
+    source.run(Collect(["n"]))
+    pq.write_table(table.slice(1), path)
+    with pytest.raises(SourceError, match=r"t.parquet' has changed while it was read"):
+        source.run(Collect(["n"]))
+
+
+def test_what_can_be_read_once_only_is_refused(table):
+    with pytest.raises(SourceError, match="can be read once only"):
+        open_source(table.to_reader())
+    once = iter(table.to_batches(max_chunksize=33))
+    with pytest.raises(SourceError, match="new iterator at each call"):
+        open_source(lambda: once)
+
+
+@pytest.mark.parametrize("given", [5, [1, 2], np.zeros((3, 2)), object()])
+def test_other_things_are_refused_with_what_is_wanted(given):
+    with pytest.raises(SourceError, match="Rows must come as the path of a Parquet file"):
+        open_source(given)
+
+
+def test_a_function_that_forgets_a_column_is_told(table):
+    parts = [table, table.drop_columns(["x2"])]
+    with pytest.raises(SourceError, match="has no column 'x2'"):
+        open_source(lambda: iter(parts)).run(Collect(["x2"]))
+
+
+def test_a_function_with_no_table_is_told():
+    with pytest.raises(SourceError, match="There is no table"):
+        open_source(lambda: [])
+
+
+def test_an_error_of_the_function_reaches_the_user():
+    def broken():
+        yield pa.table({"x": [1.0, 2.0], "y": [0, 1]})
+        raise RuntimeError("the disk is gone")
+
+    with pytest.raises(RuntimeError, match="the disk is gone"):
+        AnnealingSelector(1).fit(broken, "y")
