@@ -217,15 +217,15 @@ def _for_splitter(selector: Any, groups: Any) -> dict[str, Any]:
 
 def _rows(
     data: TrainingData, groups: Any, resample: str, n: int, rng: np.random.Generator
-) -> list[IntArray]:
-    """Row numbers of each resample; halves of one halving follow one another."""
+) -> list[NDArray[np.bool_]]:
+    """Masks of the rows of each resample; halves of one halving follow one another."""
     if resample == "seeds":
-        return [np.arange(len(data.y))] * n
+        return [np.ones(len(data.y), dtype=bool)] * n
     rows = []
     strata, unit_of_row = _units(data, groups)
     for _ in range(n // 2):
         in_first = _half(strata, rng)[unit_of_row]
-        rows += [np.flatnonzero(in_first), np.flatnonzero(~in_first)]
+        rows += [in_first, ~in_first]
     return rows
 
 
@@ -307,7 +307,7 @@ class _ChosenSize:
 def _search_all(
     how: _GivenSize | _ChosenSize,
     data: TrainingData,
-    rows: list[IntArray],
+    rows: list[NDArray[np.bool_]],
     seeds: list[int],
     n_jobs: Any,
 ) -> list[tuple[IntArray, int]]:
@@ -317,7 +317,7 @@ def _search_all(
     one_thread = _get_threadpool_controller().limit(limits=1, user_api="blas")
     with one_thread, Cancellation() as cancellation:
         tasks = (
-            delayed(_search)(how, data, some, seed, number, cancellation)
+            delayed(_search)(how, data, np.flatnonzero(some), seed, number, cancellation)
             for number, (some, seed) in enumerate(zip(rows, seeds, strict=True))
         )
         return list(as_they_come(tasks, n_jobs, threads=plan.only_ours))
