@@ -11,8 +11,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ShuffleSplit
 
 from safdr import Annealing, AnnealingSelector, AnnealingSelectorCV
+from safdr._engine.fits.forward import ForwardSelection
 from safdr._estimators.folds import Fold
 from safdr._estimators.plan import SearchPlan
+from safdr._estimators.styles import Comparison
 
 N_SPLITS = 6
 QUICK = {"annealing": Annealing(n_replicas=10, max_steps=15), "random_state": 0}
@@ -125,3 +127,20 @@ def test_what_no_fold_allows_is_told_as_one_job_tells_it(data, how):
     y = np.arange(len(X)) % 3
     with pytest.raises(ValueError, match="criterion must not be 'logistic'"):
         selector(criterion="logistic", **how).fit(X, y)
+
+
+def test_forward_selection_goes_its_way_once_a_fold(data, monkeypatch):
+    steps, plain = [], ForwardSelection._promising
+
+    def counted(self, path):
+        steps.append(len(path))
+        return plain(self, path)
+
+    def mixed(self):
+        return next(plan for plan in self.plans if plan.criterion == "mixed")
+
+    monkeypatch.setattr(ForwardSelection, "_promising", counted)
+    monkeypatch.setattr(Comparison, "best", property(mixed))
+    search = selector(n_jobs=1, criterion="auto", C=1.0).fit(*data)
+    # To the largest size on each fold, and to the chosen one on all rows.
+    assert sorted(steps) == sorted([*range(4)] * N_SPLITS + [*range(search.n_features_)])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -131,6 +132,10 @@ class RowFolds:
     splits: list[tuple[IntArray, IntArray]]
     class_weight: Any
     scorer_params: dict[str, Any]
+    # Of each fold, kept: styles are compared before the best of them is scored.
+    forward_paths: defaultdict[int, dict[Any, list[int]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
 
     def __len__(self) -> int:
         return len(self.splits)
@@ -145,6 +150,7 @@ class RowFolds:
             raise ValueError(
                 f"The training rows of fold {number} can't be searched: {error} {data.fold_hint}"
             ) from None
+        vars(usable)["forward_paths"] = self.forward_paths[number]
         score_params = {
             "test": _check_method_params(data.X, self.scorer_params, indices=test),
             "train": _check_method_params(data.X, self.scorer_params, indices=train),
@@ -282,8 +288,8 @@ def cv_results(
     """Collect the scores as RFECV does."""
     results: dict[str, NDArray[Any]] = {"n_features": np.array(sizes)}
     loss_name = scores[0][0].loss_name
-    for name, field in {"test_score": "", "train_score": "", loss_name: "loss"}.items():
-        table = np.array([[getattr(score, field or name) for score in fold] for fold in scores])
+    for name, attribute in {"test_score": "", "train_score": "", loss_name: "loss"}.items():
+        table = np.array([[getattr(score, attribute or name) for score in fold] for fold in scores])
         results[f"mean_{name}"] = table.mean(axis=0)
         results[f"std_{name}"] = deviation(table)
         results.update({f"split{i}_{name}": row for i, row in enumerate(table)})

@@ -300,8 +300,14 @@ class ClassData(TrainingData):
         if key not in self._forwards:
             fitter: Any = self.linear_fitter(ridge, C, criterion)
             rows = (self.X, self.codes == 1, self._relative_weight)
-            self._forwards[key] = ForwardSelection(fitter, *rows, allowed, criterion)
+            path = self.forward_paths.setdefault(key, [])
+            self._forwards[key] = ForwardSelection(fitter, *rows, allowed, criterion, path)
         return [self._forwards[key]]
+
+    @cached_property
+    def forward_paths(self) -> dict[tuple[float, int], list[int]]:
+        """What forward selection found: little beside the rows, and much work."""
+        return {}
 
     @cached_property
     def _forwards(self) -> dict[tuple[float, int], ForwardSelection]:

@@ -34,6 +34,7 @@ class ForwardSelection:
         weight: FloatArray | None,
         allowed: AllowedSubsets,
         criterion: FisherCriterion,
+        path: list[int],
     ) -> None:
         self._A = criterion.A
         self._fitter = fitter
@@ -41,7 +42,9 @@ class ForwardSelection:
         self._y = positive.astype(np.float64)
         self._weight = np.ones(len(positive)) if weight is None else weight
         self._allowed = allowed.without(criterion.redundant)
-        self._path: list[int] = allowed.include.tolist()
+        # The caller's: it outlives this.
+        self._path = path
+        self._path[:] = path or allowed.include.tolist()
 
     def prepare(self, size: int) -> None:
         """Go as far as this size."""
@@ -66,7 +69,8 @@ class ForwardSelection:
             subsets = np.sort([[*path, j] for j in tried], axis=1)
             losses = self._fitter.fit(subsets, best_only=True).losses
             path.append(int(tried[np.nanargmin(losses)]))
-        self._path = max(path, self._path, key=len)
+        if len(path) > len(self._path):
+            self._path[:] = path
         return path
 
     def _promising(self, path: list[int]) -> IntArray:
