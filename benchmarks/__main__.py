@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import (
     first_call,
+    fold_memory,
     folds,
     grouped,
     kernel,
@@ -47,6 +48,7 @@ COMMANDS = {
     "tasks": tasks.main,
     "groups": grouped.main,
     "sparse": sparse_rows.main,
+    "fold-memory": fold_memory.main,
     "table": table.main,
 }
 

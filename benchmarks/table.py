@@ -143,6 +143,20 @@ TABLES: dict[str, Callable[[Rows], str]] = {
         "Sparse rows: 20 000 × 5 000 at 1 %, ten features, a fresh process",
         ("task", "process_s", "before_mb", "peak_mb"),
     ),
+    "fold_memory": _plain(
+        "Five splits beside one size, the largest: peak megabytes of a fresh process, with the "
+        "rows, and as a multiple",
+        (
+            "rows",
+            "features",
+            "sizes",
+            "one_size_mb",
+            "splits_mb",
+            "ratio",
+            "two_jobs_mb",
+            "two_jobs_ratio",
+        ),
+    ),
     "tts": _plain(
         "Time to the best known value with a probability of 99 %",
         ("data", "size", "seeds", "hit_share", "run_s", "tts99_s"),
