@@ -81,7 +81,8 @@ def _filled_up(fits: Fits, wanted: FloatArray, center: FloatArray, scale: FloatA
     intercept too, and its slope is smaller, so that rounding takes less of the product.
     """
     slopes = fits.coefficients.copy()
-    share = scale / np.maximum(np.abs(center), np.finfo(float).tiny)
+    with np.errstate(over="ignore"):  # beside a center of zero
+        share = scale / np.maximum(np.abs(center), np.finfo(float).tiny)
     for j in np.argsort(share, kind="stable")[: np.sum(share < NEARLY_CONSTANT)]:
         lacking = wanted - _logits_at(center, slopes[0], fits.intercepts[0])
         slopes[0][..., j] += lacking / center[j]
