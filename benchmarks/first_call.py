@@ -21,7 +21,7 @@ PROGRAM = """
 from sklearn.datasets import load_breast_cancer
 from safdr import AnnealingSelector
 
-AnnealingSelector(5, random_state=0).fit(*load_breast_cancer(return_X_y=True))
+AnnealingSelector.as_published(5, random_state=0).fit(*load_breast_cancer(return_X_y=True))
 """
 
 

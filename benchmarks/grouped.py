@@ -56,4 +56,4 @@ def _row(title: str, X: Any, y: Any, threes: Any, rounds: int) -> dict[str, Any]
 
 def _selector(size: int, groups: Any, count_by: str) -> AnnealingSelector:
     constraints = Constraints(groups=groups, count_by=count_by)
-    return AnnealingSelector(size, constraints=constraints, random_state=SEED)
+    return AnnealingSelector.as_published(size, constraints=constraints, random_state=SEED)

@@ -22,7 +22,7 @@ def main(options: argparse.Namespace) -> None:
     """One row for each data set, all rows of it."""
     for data in options.data or [*EIGHT, KAGGLE]:
         problem = load(data, options.data_dir)
-        search = AnnealingSelectorCV(max_features=options.max_features, random_state=0)
+        search = AnnealingSelectorCV.as_published(max_features=options.max_features, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.simplefilter("ignore", UserWarning)  # fewer features than the largest size

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.problem import Fold, load_fold
@@ -27,13 +28,12 @@ def main(options: argparse.Namespace) -> None:
 
 
 def _path(fold: Fold, n_jobs: int) -> None:
-    anneal_path(fold.X, fold.y, fold.sizes, n_jobs=n_jobs, random_state=fold.seed)
+    anneal_path(fold.X, fold.y, fold.sizes, C=np.inf, n_jobs=n_jobs, random_state=fold.seed)
 
 
 def _choice(fold: Fold, n_jobs: int) -> None:
-    AnnealingSelectorCV(max_features=fold.sizes[-1], n_jobs=n_jobs, random_state=fold.seed).fit(
-        fold.X, fold.y
-    )
+    how = {"max_features": fold.sizes[-1], "n_jobs": n_jobs, "random_state": fold.seed}
+    AnnealingSelectorCV.as_published(**how).fit(fold.X, fold.y)
 
 
 CALLS: dict[str, Callable[[Fold, int], None]] = {

@@ -91,7 +91,7 @@ def draw_figure_1(data: TwoClassData, *, seed: int = 0) -> Any:
     # As a table, so that the axes bear the names of the features.
     columns = dict(zip(data.feature_names, data.X.T, strict=True))
     X, y = require_pyarrow().table(columns), data.y
-    selector = AnnealingSelector(FIGURE_1_SIZE, random_state=seed).fit(X, y)
+    selector = AnnealingSelector.as_published(FIGURE_1_SIZE, random_state=seed).fit(X, y)
     figure = plt.figure(figsize=(16, 5.2), layout="constrained")
     title = DATASETS[data.name].title if data.name in DATASETS else data.name
     figure.suptitle(f"{title}: N = {len(y)}, k = {FIGURE_1_SIZE}")

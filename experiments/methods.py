@@ -20,6 +20,9 @@ TITLES = {SA_FDR: "SA-FDR", "rfe": "RFE", "lasso": "Lasso", "abess": "abess"}
 # The paper's three; abess is an extra.
 DEFAULT_METHODS = (SA_FDR, "rfe", "lasso")
 
+# The paper's models are not penalised, and its criterion is not shrunk.
+PUBLISHED = AnnealingSelector.as_published()
+
 # Of the paper's moves there is no other kind now; rows written before still say so.
 MOVES = {"moves": "metropolis"}
 
@@ -67,15 +70,15 @@ def _logistic_model(result: AnnealingResult) -> SubsetModel:
 
 
 def annealing_defaults() -> dict[str, Any]:
-    """How `AnnealingSelector` anneals unless told otherwise."""
-    return {**Annealing().get_params(), "ridge": AnnealingSelector().ridge}
+    """How the method as published anneals unless told otherwise."""
+    return {**Annealing().get_params(), "ridge": PUBLISHED.ridge}
 
 
 def _parameters(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as parameters of the selector."""
     annealing = {name: value for name, value in changes.items() if name != "ridge"}
-    ridge = {"ridge": changes["ridge"]} if "ridge" in changes else {}
-    return {"annealing": Annealing(**annealing), **ridge}
+    ridge = changes.get("ridge", PUBLISHED.ridge)
+    return {"annealing": Annealing(**annealing), "ridge": ridge, "C": PUBLISHED.C}
 
 
 def get_method(spec: str) -> Method:

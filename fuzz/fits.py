@@ -29,7 +29,7 @@ def check(rng: np.random.Generator) -> None:
     size = int(rng.integers(1, min(len(X) + 1 if wide else 4, X.shape[1]) + 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        selector = AnnealingSelector(
+        selector = AnnealingSelector.as_published(
             size, annealing=Annealing(n_replicas=10), random_state=int(rng.integers(99))
         )
         selector.fit(X, codes, sample_weight=weight)
@@ -43,7 +43,7 @@ def check(rng: np.random.Generator) -> None:
         f"another candidate has {others}, the winner {result.losses[result.best]}"
     )
     some = [sorted(rng.permutation(X.shape[1])[:size].tolist()) for _ in range(4)]
-    fits = evaluate_subsets(X, codes, some, sample_weight=weight)
+    fits = evaluate_subsets(X, codes, some, sample_weight=weight, C=np.inf)
     for subset, loss, separated in zip(some, fits.losses, fits.fits.separated, strict=True):
         optimum.compare(subset, loss, separated)
     optimum.check_coefficients(np.array(some), fits.fits, range(len(some)))

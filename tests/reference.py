@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
+from sklearn.preprocessing import StandardScaler
 
 
 def matrices(X, y, ridge=0.0):
@@ -111,10 +112,11 @@ def anneal(
     return replicas, trace
 
 
-def cross_entropy(X, y, subset):
-    """Mean cross-entropy of the unpenalised logistic model on one subset."""
-    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10, max_iter=1000)
-    return log_loss(y, model.fit(X[:, subset], y).predict_proba(X[:, subset]))
+def cross_entropy(X, y, subset, C=np.inf):
+    """Mean cross-entropy of the logistic model on one subset, and the penalty of its slopes."""
+    Z = StandardScaler().fit_transform(X[:, subset])
+    model = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-10, max_iter=1000).fit(Z, y)
+    return log_loss(y, model.predict_proba(Z)) + np.sum(model.coef_**2) / (2 * C * len(y))
 
 
 def select(

@@ -234,7 +234,7 @@ def test_each_contestant_measures_the_loss_of_the_same_models(title):
     losses = {name: run(fold) for name, run in peers.items()}
     for size in fold.sizes:
         subsets = list(combinations(range(8), size))
-        possible = evaluate_subsets(fold.X, fold.y, subsets, task=fold.task).losses
+        possible = evaluate_subsets(fold.X, fold.y, subsets, task=fold.task, C=np.inf).losses
         for found in losses.values():
             if size in found:
                 assert np.isclose(possible, found[size], rtol=1e-6).any()

@@ -113,21 +113,21 @@ class AnnealingResult:
     criterion_values : ndarray of shape (n_candidates,)
         Criterion value of each subset, less the cost of its features if they have any.
     losses : ndarray of shape (n_candidates,)
-        Loss of the model on each subset. By default of the unpenalised linear one on the training
-        rows: the mean cross-entropy (0 where the subset separates the classes completely), or the
-        mean squared error. That of the winner is exact (under partial separation to about 1e-5);
-        other cross-entropies are estimates, good to about a tenth of their distance to it (values
-        of billions beside ones may hide more). Where the winner separates the classes completely,
-        candidates with smaller criterion values can't win, and are not fitted: NaN, and so are
-        their coefficients and intercepts (features that have a cost are the exception: then all are
-        fitted). With an `estimator` its own loss on held-out rows, with a criterion of yours the
-        negative value.
+        Loss of the model on each subset. By default of the linear one on the training rows, the
+        penalty included: the mean cross-entropy (without a penalty 0 where the subset separates the
+        classes completely), or the mean squared error. That of the winner is exact (under partial
+        separation to about 1e-5); other cross-entropies are estimates, good to about a tenth of
+        their distance to it (values of billions beside ones may hide more). Where the winner
+        separates the classes completely, candidates with smaller criterion values can't win, and
+        are not fitted: NaN, and so are their coefficients and intercepts (features that have a cost
+        are the exception: then all are fitted). With an `estimator` its own loss on held-out rows,
+        with a criterion of yours the negative value.
     loss_name : str
         What the losses are: "cross_entropy", "squared_error", or another name.
     separated : ndarray of shape (n_candidates,), dtype=bool
         Whether the subset separates the classes, completely or in part, so that the unpenalised
         model has no finite optimum. Certain for the winner; in part, it may go unnoticed in others,
-        and it is False where no model was fitted.
+        and it is False where no model was fitted, and with a penalty, which always has an optimum.
     converged : ndarray of shape (n_candidates,), dtype=bool
         Whether the fit is known to be at its optimum, where there is one (`separated` says where
         not). Of candidates that can't win it is False as a rule: they are not fitted to the end.

@@ -222,8 +222,10 @@ def test_a_class_that_separates_is_told_and_no_error(select, write, columns):
         float(label == "yes") * 10 + h
         for h, label in zip(columns["height"], columns["late"], strict=True)
     ]
-    found = select(write(columns), "-t", "late", "--json").json
+    found = select(write(columns), "-t", "late", "--C", "inf", "--json").json
     assert any("separate the classes" in note for note in found["notes"])
+    penalised = select(write(columns), "-t", "late", "--json").json
+    assert not any("separate the classes" in note for note in penalised["notes"])
 
 
 def test_a_label_with_a_space_at_its_end_is_quoted(select, write, columns):

@@ -7,13 +7,15 @@ from safdr import Annealing, AnnealingSelector, evaluate_subsets
 SUBSETS = [[0, 1, 2], [3, 7, 11], [9, 4, 0]]
 
 
-def test_values_are_those_of_the_reference(two_classes):
+@pytest.mark.parametrize("penalty", [{}, {"C": np.inf}, {"C": 0.01}])
+def test_values_are_those_of_the_reference(two_classes, penalty):
     X, y = two_classes
-    evaluation = evaluate_subsets(X, y, SUBSETS)
+    evaluation = evaluate_subsets(X, y, SUBSETS, **penalty)
     A, D = reference.matrices(X, y, ridge=1e-6)
     expected = [reference.fdr(A, D, subset) for subset in SUBSETS]
     np.testing.assert_allclose(evaluation.criterion_values, expected, rtol=1e-9)
-    entropies = [reference.cross_entropy(X, y, subset) for subset in SUBSETS]
+    C = penalty.get("C", 1.0)
+    entropies = [reference.cross_entropy(X, y, subset, C) for subset in SUBSETS]
     np.testing.assert_allclose(evaluation.cross_entropies, entropies, rtol=1e-6)
 
 
@@ -61,7 +63,7 @@ def test_the_number_of_jobs_does_not_matter(two_classes):
 
 def test_separating_subsets_are_flagged_without_a_warning(two_classes):
     X, y = two_classes
-    evaluation = evaluate_subsets(np.column_stack([X, y]), y, [[0, 12], [0, 1]])
+    evaluation = evaluate_subsets(np.column_stack([X, y]), y, [[0, 12], [0, 1]], C=np.inf)
     assert evaluation.fits.separated.tolist() == [True, False]
     assert evaluation.cross_entropies[0] == 0
 

@@ -58,10 +58,10 @@ def test_with_a_penalty_nothing_is_separated(rng):
     X, y = classes_of(rng, 2)
     X[:, 0] = 10.0 * y + rng.normal(size=len(y))
     with pytest.warns(UserWarning, match="separate"):
-        AnnealingSelector(2, annealing=QUICK, random_state=0).fit(X, y)
+        AnnealingSelector.as_published(2, annealing=QUICK, random_state=0).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        selector = AnnealingSelector(2, C=1.0, annealing=QUICK, random_state=0).fit(X, y)
+        selector = AnnealingSelector(2, annealing=QUICK, random_state=0).fit(X, y)
     assert not selector.result_.separated.any()
     assert selector.loss_ > 0
     assert 0 in selector.subset_

@@ -58,22 +58,8 @@ def fitted(data):
     return AnnealingSelectorCV(max_features=6, random_state=0, **QUICK).fit(*data)
 
 
-# The fifteen rows of three classes are separated in part: the softmax model has no optimum, and
-# where a fit stops on the way to infinity differs in the ninth decimal.
-SEPARATED = "the classes are separated, so the unpenalised model has no optimum"
-
-
-def expected_failures(_):
-    name = "check_sample_weight_equivalence_on_{}_data"
-    return {name.format(kind): SEPARATED for kind in ("dense", "sparse")}
-
-
-@parametrize_with_checks(
-    [AnnealingSelectorCV(max_features=2, cv=3, annealing=QUIET)],
-    expected_failed_checks=expected_failures,
-)
+@parametrize_with_checks([AnnealingSelectorCV(max_features=2, cv=3, annealing=QUIET)])
 @pytest.mark.filterwarnings("ignore:max_features=2 is more:UserWarning")
-@pytest.mark.filterwarnings("ignore::safdr.SeparationWarning")
 @pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

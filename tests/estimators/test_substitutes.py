@@ -4,6 +4,7 @@ import narwhals as nw
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -16,6 +17,8 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from safdr import (
     Annealing,
@@ -30,9 +33,20 @@ from safdr import (
 from safdr._estimators.parameters import seed_from
 
 QUICK = Annealing(n_replicas=8, max_steps=20)
-LOGISTIC = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
 
-pytestmark = pytest.mark.filterwarnings("ignore::safdr.SeparationWarning")
+
+class Clipped(TransformerMixin, BaseEstimator):
+    """Values beyond those that it was fitted to count as the nearest of them."""
+
+    def fit(self, X, y=None):
+        self.range_ = X.min(axis=0), X.max(axis=0)
+        return self
+
+    def transform(self, X):
+        return np.clip(X, *self.range_)
+
+
+LOGISTIC = make_pipeline(Clipped(), StandardScaler(), LogisticRegression(tol=1e-10, max_iter=1000))
 
 
 def told(selector, X, y, **how):
@@ -173,7 +187,7 @@ def test_weights_count_in_values_and_models(two_classes):
     rows = told(selector, X, y, n_best=1, sample_weight=weight)
     some = [subset_with(selector, row) for row in rows]
     for row, subset in zip(rows, some, strict=True):
-        measured = evaluate_subsets(X[:160], y[:160], [subset])
+        measured = evaluate_subsets(np.tile(X[:160], (2, 1)), np.tile(y[:160], 2), [subset])
         assert row["criterion_value"] == pytest.approx(measured.criterion_values[0])
         assert row["loss"] == pytest.approx(measured.losses[0])
 

@@ -32,7 +32,7 @@ def test_settings_at_their_default_make_no_new_method():
 def test_settings_hold_every_default_that_shapes_the_search():
     settings = get_method("sa-fdr").settings
     assert settings["n_replicas"] == 50
-    assert settings["ridge"] == AnnealingSelector().ridge
+    assert settings["ridge"] == AnnealingSelector.as_published().ridge
     assert not {"n_jobs", "random_state", "estimator"} & settings.keys()
 
 
@@ -57,7 +57,7 @@ def test_a_wrong_method_says_what_there_is(spec, message):
 def test_a_variant_anneals_with_its_settings(toy):
     method = get_method("sa-fdr+max_steps=3+n_replicas=4")
     model = method.path(toy.X, toy.y, [3], 5)[0]
-    selector = AnnealingSelector(
+    selector = AnnealingSelector.as_published(
         3, annealing=Annealing(n_replicas=4, max_steps=3), random_state=5
     ).fit(toy.X, toy.y)
     np.testing.assert_array_equal(model.subset, selector.subset_)

@@ -335,8 +335,8 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         >>> frame = selector.substitutes(X, y, n_best=1)
         >>> for row in frame[["chosen", "replacement", "score_difference"]].values[::2]:
         ...     print("{} by {}: {:.4f}".format(*row))
-        worst radius by mean radius: -0.0027
-        worst texture by worst area: -0.0020
+        worst radius by mean radius: -0.0021
+        worst texture by worst area: -0.0015
         worst concave points by worst concavity: -0.0019
         """
         check_is_fitted(self)

@@ -31,7 +31,7 @@ class SubsetEvaluation:
     loss_name : {"cross_entropy", "squared_error"}
         What the losses are.
     losses : ndarray of shape (n_subsets,)
-        Mean cross-entropy of each model on the rows, or mean squared error.
+        Mean cross-entropy of each model on the rows, or mean squared error; the penalty included.
     cross_entropies : ndarray of shape (n_subsets,)
         The losses of logistic models.
     """
@@ -66,7 +66,7 @@ def evaluate_subsets(
     task: str = "classification",
     sample_weight: ArrayLike | None = None,
     ridge: float | str = 1e-6,
-    C: float = np.inf,
+    C: float | None = None,
     n_jobs: int | None = None,
 ) -> SubsetEvaluation:
     """Measure subsets as the annealer would: criterion value and loss of the linear model.
@@ -94,8 +94,9 @@ def evaluate_subsets(
     ridge : float or "auto", default=1e-6
         As in `AnnealingSelector`.
 
-    C : float, default=inf
-        As in `AnnealingSelector`, but for "auto".
+    C : float, default=None
+        As in the selectors, but for "auto"; None is their default: 1 for labels, inf for measured
+        outputs.
 
     n_jobs : int, default=None
         Number of threads over subsets.
@@ -111,10 +112,11 @@ def evaluate_subsets(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> evaluation = evaluate_subsets(X, y, [[20, 21, 27], [0, 1, 2]])
     >>> evaluation.cross_entropies.round(3).tolist()
-    [0.089, 0.192]
+    [0.115, 0.249]
     """
     kind = check_task(task)
     check_values("evaluate_subsets", {"ridge": ridge, "n_jobs": n_jobs})
+    C = kind.default_C if C is None else C
     check_values("evaluate_subsets", {"C": C}, {"C": [C_NUMBER]})
     data = kind.validate(SeenColumns(), X, y, sample_weight).usable()
     wanted = check_subsets(subsets, data.X.shape[1])

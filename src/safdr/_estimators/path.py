@@ -44,7 +44,7 @@ def anneal_path(
     cost_strength: float = 1.0,
     class_weight: Any = None,
     ridge: float | str = 1e-6,
-    C: float | str = np.inf,
+    C: float | str | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> list[AnnealingResult]:
@@ -77,8 +77,11 @@ def anneal_path(
     constraints : Constraints, default=None
         Which subsets are allowed; None allows all.
 
-    criterion, estimator, pick, feature_cost, cost_strength, class_weight, ridge, C
+    criterion, estimator, pick, feature_cost, cost_strength, class_weight, ridge
         As in `AnnealingSelector`; regression has no class weights.
+
+    C : float or "auto", default=None
+        As in the selectors; None is their default: 1 for labels, inf for measured outputs.
 
     n_jobs : int, default=None
         Number of sizes searched at the same time, through joblib. The answer does not depend on it.
@@ -98,10 +101,11 @@ def anneal_path(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> for result in anneal_path(X, y, [1, 2, 3], random_state=0):
     ...     print(result.subset, round(result.cross_entropy, 3))
-    [22] 0.184
-    [23 27] 0.12
-    [20 21 27] 0.089
+    [22] 0.208
+    [20 27] 0.145
+    [20 21 27] 0.115
     """
+    kind = check_task(task)
     plan = SearchPlan(
         annealing=annealing,
         constraints=constraints,
@@ -112,9 +116,8 @@ def anneal_path(
         cost_strength=cost_strength,
         class_weight=class_weight,
         ridge=ridge,
-        C=C,
+        C=kind.default_C if C is None else C,
     )
-    kind = check_task(task)
     check_values("anneal_path", vars(plan) | {"n_jobs": n_jobs, "random_state": random_state})
     plan.check_models(kind)
     seen = SeenColumns()

@@ -57,7 +57,8 @@ class _FixedSizeSelector(AnnealingSelectorBase):
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row; a row of weight 2 counts as two rows, one of weight 0 as none. Any
-            other must be at least 1e-10 of the largest.
+            other must be at least 1e-10 of the largest. Against a penalty (`C`) they count as so
+            many rows too: where they count nothing, let their mean be 1.
 
         Returns
         -------
@@ -207,15 +208,15 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         many; `ridge_` says how much. It keeps the criterion from rewarding chance where a few
         hundred rows or fewer are to tell many features apart.
 
-    C : float or "auto", default=inf
+    C : float or "auto", default=1.0
         Inverse strength of the penalty on the squared slopes of the linear model, in units of
         standardised features: as in `sklearn.linear_model.LogisticRegression` after a
         `StandardScaler`. It serves the choice among the candidates, whose loss includes it, and the
-        final model. inf is no penalty, the method as published. ``C=1`` is a mild one, with which
-        no features separate the classes. To a model with a penalty a value beyond all that it was
-        fitted to counts as the nearest of them, so that no single row gets an absurd probability.
-        "auto" chooses C among 0.1, 1, 10 and 100 by the loss on held-out rows: five splits, the
-        features chosen anew in each; `C_` says which.
+        final model. 1 is mild, means less the more rows there are, and keeps slopes finite where
+        features separate the classes. inf is no penalty, the method as published. To a model with a
+        penalty a value beyond all that it was fitted to counts as the nearest of them, so that no
+        single row gets an absurd probability. "auto" chooses C among 0.1, 1, 10 and 100 by the loss
+        on held-out rows: five splits, the features chosen anew in each; `C_` says which.
 
     prove : float, default=None
         Seconds in which to prove, after annealing, that no subset of this size has a larger
@@ -252,7 +253,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
 
     cross_entropy_ : float
         The same, where it is a cross-entropy: by default that of the logistic model on the training
-        rows, the penalty included, 0 if the features separate the classes completely.
+        rows, the penalty included; without one 0 if the features separate the classes completely.
 
     estimator_ : classifier
         The model on the chosen features, in the order of `subset_`.
@@ -337,7 +338,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         cost_strength: float = 1.0,
         class_weight: Any = None,
         ridge: float | str = 1e-6,
-        C: float | str = np.inf,
+        C: float | str = 1.0,
         prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -382,9 +383,14 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         None is the estimator in `criterion`, if it is one; else the least-squares model, as a
         `sklearn.linear_model.LinearRegression`.
 
-    annealing, constraints, pick, feature_cost, cost_strength, ridge, C, prove
-        As in `AnnealingSelector`. With a penalty the model is a `sklearn.linear_model.Ridge`, and
-        values beyond those of the training rows count as they are.
+    annealing, constraints, pick, feature_cost, cost_strength, ridge, prove
+        As in `AnnealingSelector`.
+
+    C : float or "auto", default=inf
+        As in `AnnealingSelector`, but with no penalty unless it is given: one lowers the error
+        where outputs are noisy and rows few, and raises it where outputs are measured precisely.
+        With a penalty the model is a `sklearn.linear_model.Ridge`; values beyond those of the
+        training rows count as they are.
 
     n_jobs, random_state
         As in `AnnealingSelector`.

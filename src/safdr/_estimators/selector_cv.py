@@ -93,8 +93,8 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             Labels of any type, or measured outputs.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row in the search and in the model: 0, which leaves it out, or at least
-            1e-10 of the largest. The scorer gets weights only by metadata routing, if it asks:
+            Weight of each row in the search and in the model, as in `AnnealingSelector.fit`. The
+            scorer gets weights only by metadata routing, if it asks:
             ``scoring=get_scorer("roc_auc").set_score_request(sample_weight=True)``.
 
         **params : dict
@@ -339,10 +339,10 @@ loss_, cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, fe
     >>> search.n_features_
     2
     >>> print(search.rule_note_.replace("; ", ";\\n"))
-    one_sd took 2 features: their mean ROC AUC is 0.0047 below the best (0.9906 at 3);
-    one_se would take 3 (the best), tolerance as many.
+    one_sd took 2 features: their mean ROC AUC is 0.0075 below the best (0.9928 at 6);
+    one_se would take 6 (the best), tolerance 3 (0.0029 below).
     >>> search.get_feature_names_out().tolist()
-    ['worst area', 'worst concave points']
+    ['worst radius', 'worst concave points']
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {**CV_CONSTRAINTS, **SELECTOR_CONSTRAINTS}
@@ -365,7 +365,7 @@ loss_, cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, fe
         cost_strength: float = 1.0,
         class_weight: Any = None,
         ridge: float | str = 1e-6,
-        C: float | str = np.inf,
+        C: float | str = 1.0,
         prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,

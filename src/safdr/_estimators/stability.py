@@ -117,13 +117,13 @@ def stability(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from safdr import AnnealingSelector, stability
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> found = stability(AnnealingSelector(2), X, y, n_resamples=20, random_state=0)
+    >>> found = stability(AnnealingSelector(3), X, y, n_resamples=30, random_state=0)
     >>> round(found.index, 2)
-    0.33
-    >>> dict(zip(found.names, found.counts.tolist()))["worst concave points"]
-    12
+    0.85
+    >>> dict(zip(found.names, found.counts.tolist()))["worst texture"]
+    24
     >>> print(found.stand_ins[0])
-    worst concave points (12 times) or worst smoothness (6), both 0 times, neither 2
+    worst texture (24 times) or mean texture (5), both 0 times, neither 1
     """
     values = {
         "n_resamples": n_resamples,

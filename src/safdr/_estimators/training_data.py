@@ -42,6 +42,8 @@ from safdr._estimators.clipped_model import ClippedLogisticRegression
 from safdr._estimators.parameters import AUTO
 from safdr._estimators.validation import (
     ALL_ZERO,
+    check_labels,
+    check_not_constant,
     check_outputs,
     check_ratio_of_weights,
     checked_weight,
@@ -71,6 +73,8 @@ class TrainingData:
     # What the target is called, and the criteria of ours that it knows by name.
     target_word: ClassVar[str]
     criteria: ClassVar[tuple[str, ...]]
+    # The penalty of the linear models, unless told otherwise.
+    default_C: ClassVar[float]
     # What to do where a fold can't be searched or scored.
     fold_hint: ClassVar[str]
     # Whether these rows are a sample of those that passed by.
@@ -201,6 +205,7 @@ class ClassData(TrainingData):
     model_word, wrong_model_word = "classifier", "regressor"
     target_word = "labels"
     criteria = ("fisher", "logistic", "mixed", AUTO)
+    default_C = 1.0
     fold_hint = (
         "Use a cv that keeps all classes in every fold, such as StratifiedKFold, or fewer splits."
     )
@@ -211,7 +216,7 @@ class ClassData(TrainingData):
         cls, seen: Any, X: Any, y: Any, sample_weight: Any, *, min_rows: int = 2
     ) -> ClassData:
         """Labels and rows; `seen` gets `classes_` too."""
-        _check_labels(y)
+        check_labels(y)
         X, y = validated(seen, X, y, min_rows=min_rows)
         try:
             check_classification_targets(y)
@@ -247,7 +252,7 @@ class ClassData(TrainingData):
             _check_classes(data)
         if data.sample_weight is not None:
             check_weights_of_classes(data, data.sample_weight)
-        _check_not_constant(data.X)
+        check_not_constant(data.X)
         return data
 
     def _weighted(self, class_weight: Any) -> Self:
@@ -352,6 +357,7 @@ class MeasuredData(TrainingData):
     model_word, wrong_model_word = "regressor", "classifier"
     target_word = "measured outputs"
     criteria = ("r2", AUTO)
+    default_C = np.inf
     fold_hint = "Use a cv with fewer splits, or one that shuffles the rows."
     is_wrong_model = staticmethod(is_classifier)
 
@@ -396,7 +402,7 @@ class MeasuredData(TrainingData):
                 f"y is {shown(outputs[0, constant[0]])} in every row{which}: there is nothing to "
                 "explain. It must take at least two values."
             )
-        _check_not_constant(data.X)
+        check_not_constant(data.X)
         return data
 
     def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> R2Criterion:
@@ -460,20 +466,6 @@ def check_task(task: Any) -> type[TrainingData]:
     return TASKS[task]
 
 
-def _check_labels(y: Any) -> None:
-    """Refuse labels that can't be sorted; numbers that are missing are found later."""
-    labels = np.asarray(y)
-    if labels.dtype != object:
-        return
-    try:
-        np.unique(labels)
-    except TypeError as error:
-        raise ValueError(
-            f"y must hold labels of one type, and none missing ({error}). Drop the rows without a "
-            "label."
-        ) from None
-
-
 def _check_classes(data: ClassData) -> None:
     """At least two classes with two rows each; one row of weight two or more counts as two."""
     if len(data.codes) == 0:
@@ -497,13 +489,4 @@ def _check_classes(data: ClassData) -> None:
         raise ValueError(
             f"y holds 1 row of class {shown(data.classes[counts.argmin()])}; each class needs at "
             f"least 2 rows, or it has no variance.{if_measured(data.classes)}"
-        )
-
-
-def _check_not_constant(X: Any) -> None:
-    # A few rows tell, as a rule.
-    if all(np.array_equal(*extremes(some)) for some in (X[:64], X)):
-        raise ValueError(
-            f"X has {X.shape[1]} feature(s), and all of them are constant: there is nothing to "
-            "choose from. At least one feature must take two values."
         )

@@ -120,6 +120,30 @@ def numbers(y: Any) -> Any:
     return np.array(flat).reshape(values.shape)
 
 
+def check_labels(y: Any) -> None:
+    """Refuse labels that can't be sorted; numbers that are missing are found later."""
+    labels = np.asarray(y)
+    if labels.dtype != object:
+        return
+    try:
+        np.unique(labels)
+    except TypeError as error:
+        raise ValueError(
+            f"y must hold labels of one type, and none missing ({error}). Drop the rows without a "
+            "label."
+        ) from None
+
+
+def check_not_constant(X: Any) -> None:
+    """Refuse rows that are all the same."""
+    # A few rows tell, as a rule.
+    if all(np.array_equal(*extremes(some)) for some in (X[:64], X)):
+        raise ValueError(
+            f"X has {X.shape[1]} feature(s), and all of them are constant: there is nothing to "
+            "choose from. At least one feature must take two values."
+        )
+
+
 def check_outputs(y: FloatArray) -> None:
     """Refuse values whose squares are no longer numbers."""
     largest = np.abs(y).max()
@@ -216,15 +240,15 @@ def warn_separated(size: int) -> None:
         f"The chosen {size} feature(s) separate the classes, completely or in part: the "
         "coefficients of an unpenalised logistic model grow without bound, and the values "
         "returned are where the fit stopped. Choose fewer features if there are several, or "
-        "penalise the model: C=1. Where another model predicts in the end, this does not "
-        "matter.",
+        "penalise the model: C=1, the default. Where another model predicts in the end, this does "
+        "not matter.",
         SeparationWarning,
         stacklevel=_callers_level(),
     )
 
 
 def warn_unfinished(size: int) -> None:
-    """Say once that the unpenalised model may not be the best on its features."""
+    """Say once that the model may not be the best on its features."""
     warnings.warn(
         f"The fit on the chosen {size} feature(s) stopped where rounding hides the way to its "
         "optimum: its loss, and what was chosen by it, may be off. Values of a column that "

@@ -279,8 +279,9 @@ class AnnealingOptions:
         Parameter(
             name="--C",
             help="Inverse strength of a penalty on the model's coefficients, in standard "
-            "deviations: 1 is mild; auto: the one that predicts rows held out best. With a penalty "
-            "numbers beyond those of the table count as the nearest of them. Default: none.",
+            "deviations: inf is none, as in the paper; auto: the one that predicts rows held out "
+            "best. With a penalty numbers beyond those of the table count as the nearest of them. "
+            "Default: 1, which is mild.",
         ),
     ] = None
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from fitting import criterion_of
+from fitting import criterion_of, unpenalised
 from fuzz.cross_entropy import loss_of, smallest_loss
 from fuzz.fits import random_rows
 from fuzz.fits_proof import proof
-from safdr import Annealing, AnnealingSelector, evaluate_subsets
+from safdr import Annealing, AnnealingSelector
 from safdr._engine.fits.logistic import LogisticFitter
 from safdr._engine.fits.multinomial import MultinomialFitter
 
@@ -27,7 +27,7 @@ def all_subsets(n_features, largest=3):
 def assert_optimal(X, codes, subsets, weight=None):
     """Each subset of one size has a finite optimum, and the fit is there."""
     weight = np.ones(len(X)) if weight is None else weight
-    fits = evaluate_subsets(X, codes, subsets, sample_weight=weight).fits
+    fits = unpenalised(X, codes, subsets, sample_weight=weight).fits
     rows = codes, codes.max() + 1, weight
     best = np.array([smallest_loss(X[:, list(subset)], *rows) for subset in subsets])
     # The slow solver stops a little early now and then.
@@ -50,8 +50,8 @@ def test_a_strong_binary_feature_beats_a_weaker_one():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 1000)
     X = np.c_[y ^ (rng.random(2000) < 0.01), y + 0.6 * rng.normal(size=2000)]
-    assert AnnealingSelector(1).fit(X, y).subset_.tolist() == [0]
-    fits = evaluate_subsets(X, y, [[0], [1]])
+    assert AnnealingSelector.as_published(1).fit(X, y).subset_.tolist() == [0]
+    fits = unpenalised(X, y, [[0], [1]])
     np.testing.assert_allclose(fits.losses, [0.0734, 0.4122], atol=5e-5)
 
 
@@ -63,7 +63,7 @@ def test_the_loss_of_one_binary_feature_is_that_of_a_table(share):
     counts = np.histogram2d(x, y, bins=2)[0]
     given = counts / counts.sum(axis=1, keepdims=True)
     expected = -np.sum(counts * np.log(given)) / len(y)
-    fits = evaluate_subsets(x[:, None], y, [[0]]).fits
+    fits = unpenalised(x[:, None], y, [[0]]).fits
     np.testing.assert_allclose(fits.losses, expected, rtol=1e-10)
     slope = np.log(given[1, 1] / given[1, 0]) - np.log(given[0, 1] / given[0, 0])
     np.testing.assert_allclose(fits.coefficients, slope, rtol=1e-6)
@@ -84,7 +84,7 @@ def test_strong_binary_features_alone_and_together(n_classes, seed):
     X = np.column_stack(columns).astype(float)
     for subsets in all_subsets(4):
         best = assert_optimal(X, codes, subsets)
-        winner = AnnealingSelector(len(subsets[0]), random_state=seed).fit(X, codes)
+        winner = AnnealingSelector.as_published(len(subsets[0]), random_state=seed).fit(X, codes)
         assert winner.result_.losses[winner.result_.best] == pytest.approx(best.min(), abs=TOL)
 
 
@@ -140,7 +140,7 @@ def test_one_row_of_a_huge_value(far, own_side, n_classes):
 def assert_proved(X, codes, weight=None):
     """All columns together have a finite optimum, and the fit is there; no model is better."""
     weight = np.ones(len(X)) if weight is None else weight
-    fits = evaluate_subsets(X, codes, [range(X.shape[1])], sample_weight=weight).fits
+    fits = unpenalised(X, codes, [range(X.shape[1])], sample_weight=weight).fits
     loss, left, largest = proof(X, codes, weight, fits.coefficients[0], fits.intercepts[0])
     assert largest < 1
     assert left < TOL
@@ -189,7 +189,7 @@ def test_huge_rows_of_several_classes_and_columns(seed, light):
 def test_where_rounding_stops_a_fit_separation_is_not_guessed(seed, subset):
     """Rows seemed to be on their way out, and the optimum is finite."""
     X, codes, weight = random_rows(np.random.default_rng(seed))
-    fits = evaluate_subsets(X, codes, [subset], sample_weight=weight).fits
+    fits = unpenalised(X, codes, [subset], sample_weight=weight).fits
     model = fits.coefficients[0], fits.intercepts[0]
     _, left, largest_v = proof(X[:, subset], codes, weight, *model)
     assert left < TOL
@@ -263,13 +263,13 @@ def test_a_rare_column_of_one_class_separates_in_part(n_classes, n_rare):
     codes, noisy, rare = with_rare_rows(n_classes, n_rare=n_rare)
     X = np.c_[rare, noisy]
     assert_optimal(X, codes, [[1]])
-    fits = evaluate_subsets(X, codes, [[0, 1]]).fits
+    fits = unpenalised(X, codes, [[0, 1]]).fits
     assert fits.separated.tolist() == [True]
     assert fits.converged.tolist() == [False]
     expected = loss_of_the_rest(noisy[:, None], codes, rare)
     np.testing.assert_allclose(fits.losses, expected, atol=TOL)
     with pytest.warns(UserWarning, match="in part"):
-        selector = AnnealingSelector(2, random_state=0).fit(X, codes)
+        selector = AnnealingSelector.as_published(2, random_state=0).fit(X, codes)
     assert selector.result_.separated[selector.result_.best]
 
 
@@ -280,7 +280,7 @@ def test_a_combination_of_two_columns_separates_in_part(n_classes):
     X = np.c_[hidden, 0.3 * rare - 2 * hidden, noisy]
     # Neither of them does it alone.
     assert_optimal(X, codes, [[0, 2], [1, 2]])
-    fits = evaluate_subsets(X, codes, [[0, 1, 2]]).fits
+    fits = unpenalised(X, codes, [[0, 1, 2]]).fits
     assert fits.separated.tolist() == [True]
     expected = loss_of_the_rest(np.c_[hidden, noisy], codes, rare)
     np.testing.assert_allclose(fits.losses, expected, atol=TOL)
@@ -295,7 +295,7 @@ def test_two_sorts_of_rows_leave_one_after_the_other():
     # Of the wrong class, but the first column tells them.
     first[[0, 2]] = -1.0
     second[[0, 2]] = 1.0
-    fits = evaluate_subsets(np.c_[first, second], y, [[0, 1], [1, 0]]).fits
+    fits = unpenalised(np.c_[first, second], y, [[0, 1], [1, 0]]).fits
     assert fits.separated.all()
     left = 294 / 300 * -(146 / 294 * np.log(146 / 294) + 148 / 294 * np.log(148 / 294))
     np.testing.assert_allclose(fits.losses, left, atol=TOL)
@@ -309,12 +309,12 @@ def test_complete_separation_has_no_loss(n_classes, gap):
     hidden = rng.normal(size=240)
     side = codes * (1 + gap) + rng.random(240)
     X = np.c_[side - 3 * hidden, hidden, rng.normal(size=240)]
-    fits = evaluate_subsets(X, codes, [[0, 1], [0, 2], [1, 2]]).fits
+    fits = unpenalised(X, codes, [[0, 1], [0, 2], [1, 2]]).fits
     assert fits.separated.tolist() == [True, False, False]
     assert fits.losses[0] == 0
     assert fits.losses[1:].min() > 0.01
     with pytest.warns(UserWarning, match="separate"):
-        selector = AnnealingSelector(2, random_state=0).fit(X, codes)
+        selector = AnnealingSelector.as_published(2, random_state=0).fit(X, codes)
     assert selector.subset_.tolist() == [0, 1]
 
 
@@ -335,13 +335,13 @@ def test_many_ordered_classes_on_one_feature_are_separated(make):
     rng = np.random.default_rng(1)
     codes = np.repeat(np.arange(57), rng.integers(2, 30, 57))
     X = np.c_[make(rng, codes), rng.normal(size=len(codes))]
-    fits = evaluate_subsets(X, codes, [[0]]).fits
+    fits = unpenalised(X, codes, [[0]]).fits
     assert fits.separated.tolist() == [True]
     assert fits.losses.tolist() == [0.0]
     with pytest.warns(UserWarning, match="separate"):
-        selector = AnnealingSelector(1, annealing=Annealing(n_replicas=5), random_state=0).fit(
-            X, codes
-        )
+        selector = AnnealingSelector.as_published(
+            1, annealing=Annealing(n_replicas=5), random_state=0
+        ).fit(X, codes)
     assert selector.subset_.tolist() == [0]
     assert selector.result_.separated[selector.result_.best]
 
@@ -355,7 +355,7 @@ def test_rows_at_the_center_of_a_column_leave_beside_a_huge_value(far, n_classes
     codes = np.where(gone, 0, rng.integers(0, n_classes, 300))
     x = codes + rng.normal(size=300)
     x[:2] = far, -far / 3
-    fits = evaluate_subsets(np.c_[x, gone], codes, [[0, 1]]).fits
+    fits = unpenalised(np.c_[x, gone], codes, [[0, 1]]).fits
     assert fits.separated.tolist() == [True]
     expected = loss_of_the_rest(x[:, None], codes, gone)
     np.testing.assert_allclose(fits.losses, expected, atol=TOL)
@@ -386,7 +386,7 @@ def test_rows_far_out_that_hold_each_other_are_not_separated():
     y = np.r_[np.tile([0, 1], 50), 0, 0, 1]
     x = np.r_[np.tile([0.0, 1.0], 50) + np.random.default_rng(0).normal(size=100), 0, 0, 400]
     at = np.r_[np.ones(100), 0, 0, 0]
-    fits = evaluate_subsets(np.c_[x, at], y, [[0, 1]]).fits
+    fits = unpenalised(np.c_[x, at], y, [[0, 1]]).fits
     assert fits.separated.tolist() == [False]
     assert fits.converged.tolist() == [True]
     slope, intercept = fits.coefficients[0, 0], fits.intercepts[0]
@@ -435,7 +435,8 @@ def test_the_number_of_jobs_does_not_change_a_bit(n_classes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         one, two = (
-            AnnealingSelector(3, random_state=0, n_jobs=n).fit(X, codes).result_ for n in (1, 2)
+            AnnealingSelector.as_published(3, random_state=0, n_jobs=n).fit(X, codes).result_
+            for n in (1, 2)
         )
     for name in ("subsets", "losses", "separated", "coefficients", "intercepts", "n_iter"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 import safdr._engine.fits.columns
-from fitting import criterion_of
+from fitting import criterion_of, unpenalised
 from safdr import (
     Annealing,
     AnnealingSelector,
     ProxyDisplay,
     SelectionReport,
     _core,
-    evaluate_subsets,
 )
 from safdr._engine.fits.fits import (
     fit_contenders,
@@ -239,22 +238,22 @@ def separated_selector():
     X = rng.normal(size=(60, 16))
     y = (X @ rng.normal(size=16) > 0).astype(int)
     with pytest.warns(UserWarning, match="separate"):
-        selector = AnnealingSelector(12, annealing=Annealing(n_replicas=30), random_state=0).fit(
-            X, y
-        )
+        selector = AnnealingSelector.as_published(
+            12, annealing=Annealing(n_replicas=30), random_state=0
+        ).fit(X, y)
     return selector, X, y
 
 
 def test_the_winner_is_the_preferred_one_of_those_that_separate(separated_selector):
     selector, X, y = separated_selector
     result = selector.result_
-    every = evaluate_subsets(X, y, result.subsets).losses
+    every = unpenalised(X, y, result.subsets).losses
     unknown = np.isnan(result.losses)
     assert unknown.any()
     assert (every == 0).sum() > 1
     assert result.best == np.lexsort((-result.criterion_values, every))[0]
     assert result.criterion_values[unknown].max() <= result.criterion_value
-    priced = AnnealingSelector(
+    priced = AnnealingSelector.as_published(
         12, annealing=Annealing(n_replicas=30), random_state=0, feature_cost=np.ones(16)
     )
     with pytest.warns(UserWarning, match="separate"):
@@ -267,6 +266,6 @@ def test_readers_can_live_with_what_was_not_fitted(separated_selector):
     assert alternatives[0]["cross_entropy"] == 0
     assert None in [each["cross_entropy"] for each in alternatives]
     display = ProxyDisplay.from_estimator(selector, X, y, n_random=30, random_state=0)
-    every = evaluate_subsets(X, y, selector.result_.subsets).losses
+    every = unpenalised(X, y, selector.result_.subsets).losses
     np.testing.assert_allclose(display.annealed_losses, every, atol=1e-6)
     display.plot()
