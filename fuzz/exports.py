@@ -58,6 +58,7 @@ def check(rng: np.random.Generator) -> None:
 def _exported(case: Case, path: str, *, refused: str | None) -> bytes | None:
     """The content; none where it is refused, for the reason that it has to be."""
     terms = case.formula.terms
+    # No usual row is beyond the ends.
     X = np.column_stack([term.feature.values(case.usual) for term in terms])
     log_odds = X @ [term.coefficient for term in terms] + case.formula.intercept
     try:
@@ -140,7 +141,7 @@ def _terms(formula: Formula, row: dict[str, Any]) -> list[Fraction] | None:
         value = _value(term.feature, row[term.feature.column])
         if value is None:
             return None
-        terms.append(Fraction(term.coefficient) * Fraction(value))
+        terms.append(Fraction(term.coefficient) * Fraction(min(max(value, term.low), term.high)))
     return terms
 
 

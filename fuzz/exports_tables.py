@@ -47,7 +47,19 @@ def make_case(rng: np.random.Generator) -> Case:
         # As in a model: the intercept takes off what columns far from 0 add.
         middle = float(np.median(formula.log_odds(pa.table(usual))))
         formula = replace(formula, intercept=rng.normal() - middle)
+    if rng.random() < 0.4:
+        # As in a penalised model: values beyond those of the training rows are the nearest of them.
+        terms = tuple(_between(term, usual[term.feature.column]) for term in formula.terms)
+        formula = replace(formula, terms=terms)
     return Case(formula, pa.table(usual), pa.table(odd))
+
+
+def _between(term: Term, values: pa.Array) -> Term:
+    """A term that counts values between the ends of those given, and what fills gaps, alone."""
+    if term.feature.kind != "number":
+        return replace(term, low=0.0, high=1.0)
+    known = [value for value in [*values.to_pylist(), term.feature.fill] if value is not None]
+    return replace(term, low=min(known), high=max(known))
 
 
 def text(rng: np.random.Generator) -> str:

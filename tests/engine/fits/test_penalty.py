@@ -128,6 +128,16 @@ def test_a_vanishing_penalty_is_none(rng, two_classes):
     assert nearly.coefficients == pytest.approx(plain.coefficients, abs=1e-8)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_penalty_that_no_slope_feels_hides_no_separation(rng, n_classes):
+    codes = np.arange(90) % n_classes
+    X = np.column_stack([codes + 0.1 * rng.random(90), rng.normal(size=90)])
+    fits = fitter_of(X, codes, None, 1e-40).fit(np.array([[0, 1], [1, 0]]))
+    assert fits.separated.all()
+    assert (fits.losses == 0).all()
+    assert np.isfinite(fits.coefficients).all()
+
+
 def test_least_squares_are_those_of_ridge_regression(rng):
     X = rng.normal(size=(80, 5)) * [1, 2, 3, 4, 5]
     y = X @ rng.normal(size=(5, 2)) + rng.normal(size=(80, 2))

@@ -164,7 +164,7 @@ class Fit {
   }
 
   // The optimum is then finite, whatever the rows: none is on its way to infinity.
-  bool penalised() const { return design_.penalty > 0.0; }
+  bool penalised() const { return design_.penalty > kLeastPenalty; }
   bool separated() const { return now_.min_margin > 0.0 && !penalised(); }
 
   // Rounding may have made the sign of a margin: it is looked up in double precision.

@@ -124,7 +124,7 @@ class Fit {
 
  private:
   // The optimum is then finite, whatever the rows: none is on its way to infinity.
-  bool penalised() const { return design_.penalty > 0.0; }
+  bool penalised() const { return design_.penalty > kLeastPenalty; }
 
   // Truncated Newton steps.
   Verdict hurry() {

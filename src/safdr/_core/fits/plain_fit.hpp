@@ -28,6 +28,10 @@ constexpr double kSteady = 1e-3, kNearby = 0.1;
 // its square. The last is for fits that need not be exact.
 constexpr double kTelling = 1.0 + 1e-12, kExcess = 1e-9, kRoughExcess = 3e-7;
 
+// Slopes of 1e6, which near copies may have, cost less than rounding where the penalty is no more than this: then the
+// plain path, which knows none, has the optimum.
+constexpr double kLeastPenalty = 1e-20;
+
 class PlainFit {
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
