@@ -143,9 +143,10 @@ def test_they_ask_several_times_a_second(monkeypatch):
     X, Y, _ = problem(6)
     # So that each subset is a portion.
     monkeypatch.setattr(safdr._engine.fits.least_squares, "OPERATIONS_AT_ONCE", 1.0)
+    fitter = LeastSquaresFitter(r2_criterion(joint_moments(X, Y), ridge=1e-6))
     asked = []
     with asking(lambda: asked.append(1)):
-        in_portions = fit(X, Y, [[0, 1], [2, 3], [4, 5]])
+        in_portions = fitter.fit(np.array([[0, 1], [2, 3], [4, 5]]))
     monkeypatch.undo()
     assert len(asked) == 3
     together = fit(X, Y, [[0, 1], [2, 3], [4, 5]])

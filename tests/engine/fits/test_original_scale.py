@@ -46,3 +46,13 @@ def test_a_fit_about_another_center_is_better_with_its_penalty(monkeypatch):
     # Without a penalty its cross-entropy is smaller, but not its loss.
     monkeypatch.setattr(fitter, "_fit_about", other._fit_about)
     np.testing.assert_array_equal(fitter.fit(SUBSET).coefficients, expected.coefficients)
+
+
+def test_columns_about_zero_stand_in_for_no_intercept():
+    """They have no share of their center, and nothing is divided by zero."""
+    X, codes = far_column()
+    wide = 1e6 * np.random.default_rng(1).permutation(np.arange(len(X)) % 3 - 1.0)
+    fits = LogisticFitter(np.c_[X, wide], codes, None, criterion_of(np.c_[X, wide], codes, 2)).fit(
+        np.array([[0, 1]])
+    )
+    assert np.isfinite(fits.coefficients).all()

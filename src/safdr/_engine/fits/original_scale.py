@@ -81,9 +81,8 @@ def _filled_up(fits: Fits, wanted: FloatArray, center: FloatArray, scale: FloatA
     intercept too, and its slope is smaller, so that rounding takes less of the product.
     """
     slopes = fits.coefficients.copy()
-    with np.errstate(over="ignore"):  # beside a center of zero
-        share = scale / np.maximum(np.abs(center), np.finfo(float).tiny)
-    for j in np.argsort(share, kind="stable")[: np.sum(share < NEARLY_CONSTANT)]:
+    near = np.flatnonzero(scale < NEARLY_CONSTANT * np.abs(center))
+    for j in near[np.argsort(scale[near] / np.abs(center[near]), kind="stable")]:
         lacking = wanted - _logits_at(center, slopes[0], fits.intercepts[0])
         slopes[0][..., j] += lacking / center[j]
     return slopes
