@@ -74,8 +74,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     about = f'names of data sets; "small" for the small ones that are there; else {UCI_SETS}'
     _add_names(parser, "--data", UCI_SETS, about)
     about = (
-        "of sa-fdr, rfe, lasso and abess; else the first three. SA-FDR with other settings is "
-        "written as sa-fdr+n_batches=10+batch_draw=proposal"
+        "of sa-fdr, rfe, lasso, abess and auto; else the first three. SA-FDR with other settings "
+        "is written as sa-fdr+n_batches=10+batch_draw=proposal"
     )
     _add_names(parser, "--methods", "sa-fdr,rfe,lasso", about)
     _add_protocol(parser)

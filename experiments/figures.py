@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from experiments.datasets import DATASETS, get_dataset
 from experiments.errors import PaperError
-from experiments.methods import SA_FDR, TITLES
+from experiments.methods import COMPARED, SA_FDR
 from experiments.parquet import require_pyarrow
 from experiments.store import Row, check_comparable
 from experiments.summary import Group, group
-from experiments.table import compared
 from experiments.two_class_data import TwoClassData
 from experiments.whole_files import write_whole
 
@@ -72,7 +71,7 @@ def _sizes(row: Row, part: str) -> NDArray[np.float64]:
 
 def sets_to_draw(rows: Sequence[Row], wanted: Sequence[str]) -> list[str]:
     """Data sets to draw Figure 2 for: those wanted, else all that have rows."""
-    there = {row["data"] for row in compared(rows)}
+    there = {row["data"] for row in rows if row["method"] in COMPARED}
     for name in wanted:
         if get_dataset(name).name not in there:
             raise PaperError(
@@ -122,10 +121,10 @@ def draw_figure_2(rows: Sequence[Row], data: str) -> Any:
     """Cross-entropy and AUC against k, one line a method."""
     import matplotlib.pyplot as plt
 
-    kept = [row for row in compared(rows) if row["data"] == data]
+    kept = [row for row in rows if row["method"] in COMPARED and row["data"] == data]
     check_comparable(kept)
     by_name = group(kept)
-    groups = [by_name[data, method] for method in TITLES if (data, method) in by_name]
+    groups = [by_name[data, method] for method in COMPARED if (data, method) in by_name]
     scanned = kept[0]["settings"]["protocol"]["max_features"]
     right = 1 + max(scanned, *map(_largest_choice, groups))
     figure, axes = plt.subplots(1, len(PANELS), figsize=(15, 4), layout="constrained")
@@ -151,7 +150,7 @@ def _draw_curve(ax: Any, of: Group, part: str, quantity: str) -> NDArray[np.floa
     """
     curve = make_curve(list(of.rows.values()), part, quantity)
     style = STYLES[of.method]
-    ax.plot(curve.k, curve.mean, label=TITLES[of.method], **style)
+    ax.plot(curve.k, curve.mean, label=COMPARED[of.method], **style)
     low, high = curve.mean - curve.error, curve.mean + curve.error
     ax.fill_between(curve.k, low, high, color=style["color"], alpha=0.15, linewidth=0)
     chosen = of.refit_k("one_sd") if part == "refit" else of.k("one_sd")
@@ -178,7 +177,7 @@ def _caption(groups: Sequence[Group], right: float) -> str:
         line = "Line: one repeat. Dot: its k* (one_sd)."
     text = f"{line} Heights are scaled to k ≥ {MIN_SIZE_SHOWN}."
     ends = {
-        TITLES[of.method]: max(_sizes(row, "folds")[-1] for row in of.rows.values())
+        COMPARED[of.method]: max(_sizes(row, "folds")[-1] for row in of.rows.values())
         for of in groups
     }
     cut = [f"{title} goes on to k = {end:.0f}" for title, end in ends.items() if end > right]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,9 +16,14 @@ from experiments.models import Method, SubsetModel, sizes_up_to
 from safdr import Annealing, AnnealingResult, AnnealingSelector, anneal_path
 
 SA_FDR = "sa-fdr"
-TITLES = {SA_FDR: "SA-FDR", "rfe": "RFE", "lasso": "Lasso", "abess": "abess"}
+AUTO = "auto"
+# Those that are compared with each other, and beside them what goes beyond the paper's models.
+COMPARED = {SA_FDR: "SA-FDR", "rfe": "RFE", "lasso": "Lasso", "abess": "abess"}
+TITLES = {**COMPARED, AUTO: "SA-FDR, auto"}
 # The paper's three; abess is an extra.
 DEFAULT_METHODS = (SA_FDR, "rfe", "lasso")
+# Held-out rows choose what to search by, and models are penalised.
+AUTO_STYLE: dict[str, Any] = {"criterion": "auto", "ridge": "auto", "C": 1.0}
 
 # The paper's models are not penalised, and its criterion is not shrunk.
 PUBLISHED = AnnealingSelector.as_published()
@@ -57,6 +62,33 @@ class SAFDR:
         return [_logistic_model(result) for result in results]
 
 
+@dataclass(frozen=True)
+class Auto:
+    """SA-FDR with a ridge that sets itself, penalised models, and a criterion of the data's choice.
+
+    It is chosen on splits of the training rows of each fold, once for all sizes.
+    """
+
+    name = AUTO
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """All of them."""
+        return {"method": AUTO, **annealing_defaults(), **AUTO_STYLE}
+
+    def grid(self, X: NDArray[np.float64], y: NDArray[np.int64], max_features: int) -> list[int]:
+        """Sizes."""
+        return sizes_up_to(max_features, X.shape[1])
+
+    def path(
+        self, X: NDArray[np.float64], y: NDArray[np.int64], grid: Any, seed: int
+    ) -> list[SubsetModel]:
+        """One search for each size; values beyond those of the rows count as the nearest."""
+        models = map(_logistic_model, anneal_path(X, y, grid, random_state=seed, **AUTO_STYLE))
+        low, high = X.min(axis=0), X.max(axis=0)
+        return [replace(each, low=low[each.subset], high=high[each.subset]) for each in models]
+
+
 def _logistic_model(result: AnnealingResult) -> SubsetModel:
     """The winner's model, which is always there without an estimator or criterion of one's own."""
     assert result.coefficients is not None
@@ -90,10 +122,10 @@ def get_method(spec: str) -> Method:
         raise MethodError(f"Only {SA_FDR} takes settings; got {spec!r}.")
     if name == "abess" and find_spec("abess") is None:
         raise MethodError("The method 'abess' needs the package: pip install abess")
-    baselines: dict[str, Method] = {"rfe": RFE(), "lasso": Lasso(), "abess": Abess()}
-    if name not in baselines:
+    others: dict[str, Method] = {"rfe": RFE(), "lasso": Lasso(), "abess": Abess(), AUTO: Auto()}
+    if name not in others:
         raise MethodError(f"No method is called {name!r}. There are: {', '.join(TITLES)}.")
-    return baselines[name]
+    return others[name]
 
 
 def _parse_changes(spec: str, changes: list[str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from experiments.baselines import RFE, Abess, Lasso
 from experiments.errors import MethodError
-from experiments.methods import annealing_defaults
+from experiments.methods import AUTO_STYLE, annealing_defaults
 from experiments.models import sizes_up_to
 from safdr import anneal_path, evaluate_subsets
 
@@ -22,7 +22,6 @@ Subset = NDArray[np.int64]
 
 # The paper's method whatever becomes of the defaults.
 AS_PUBLISHED: dict[str, Any] = {"criterion": "fisher", "ridge": 1e-6, "C": np.inf}
-AUTO: dict[str, Any] = {"criterion": "auto", "ridge": "auto", "C": 1.0}
 # Forward selection's model is penalised: without, all subsets that separate the classes have a loss
 # of 0, and where features outnumber the rows there are many of them from a few features on.
 FORWARD_C = 1.0
@@ -41,7 +40,7 @@ def auto(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]:
 
     They are held out of the training rows, once for all sizes; penalised models pick.
     """
-    return [r.subset for r in anneal_path(X, y, sizes, random_state=seed, **AUTO)]
+    return [r.subset for r in anneal_path(X, y, sizes, random_state=seed, **AUTO_STYLE)]
 
 
 def rfe(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]:
@@ -117,7 +116,7 @@ class EqualMethod:
 
 
 _ALL = (
-    EqualMethod("auto", "auto", auto, {**annealing_defaults(), **AUTO}),
+    EqualMethod("auto", "auto", auto, {**annealing_defaults(), **AUTO_STYLE}),
     EqualMethod("paper", "paper", paper, {**annealing_defaults(), **AS_PUBLISHED}),
     EqualMethod("rfe", "RFE", rfe, RFE().settings),
     EqualMethod("lasso", "Lasso", lasso, LASSO.settings),

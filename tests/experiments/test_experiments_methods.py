@@ -39,7 +39,7 @@ def test_settings_hold_every_default_that_shapes_the_search():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("sa", "No method is called 'sa'. There are: sa-fdr, rfe, lasso, abess"),
+        ("sa", "No method is called 'sa'. There are: sa-fdr, rfe, lasso, abess, auto"),
         ("rfe+n_batches=2", "Only sa-fdr takes settings"),
         ("sa-fdr+batches=2", "'batches=2' in .* is not a setting"),
         ("sa-fdr+n_batches", "is not a setting"),
@@ -63,6 +63,15 @@ def test_a_variant_anneals_with_its_settings(toy):
     np.testing.assert_array_equal(model.subset, selector.subset_)
     np.testing.assert_allclose(model.decide(toy.X), selector.decision_function(toy.X))
     assert model.cross_entropy == selector.cross_entropy_
+
+
+def test_auto_is_a_selector_whose_models_are_penalised(toy):
+    [model] = get_method("auto").path(toy.X, toy.y, [3], 5)
+    selector = AnnealingSelector(3, criterion="auto", ridge="auto", random_state=5)
+    selector.fit(toy.X, toy.y)
+    np.testing.assert_array_equal(model.subset, selector.subset_)
+    far = 10.0 * toy.X
+    np.testing.assert_allclose(model.decide(far), selector.decision_function(far))
 
 
 def test_one_elimination_gives_the_subsets_of_each_size(scaled):
