@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "export": {"_atomic", "table"},
     "display": {"safdr", "_frames", "result"},
     "report": {"safdr", "_atomic", "display", "result"},
-    "cli": {"safdr", "_atomic", "errors", "export", "report", "result", "table"},
+    "cli": {"safdr", "_atomic", "errors", "export", "report", "result", "sources", "table"},
     "testing": {"_engine"},
 }
 # Private by their spelling alone: the standard library's, and what a scorer of scikit-learn wraps.

@@ -214,7 +214,7 @@ def test_a_file_of_one_column_has_nothing_to_choose_from(select, tmp_path):
     assert "No column is left to choose from" in select(path, "-t", "late", code=1).err
 
 
-@pytest.mark.parametrize(("name", "message"), [("none.csv", "no file"), (".", "is a folder")])
+@pytest.mark.parametrize(("name", "message"), [("none.csv", "no file"), (".", "no Parquet file")])
 def test_what_is_not_a_file_is_an_error(select, tmp_path, name, message):
     assert message in select(tmp_path / name, "-t", "late", code=1).err
 

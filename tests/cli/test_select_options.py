@@ -223,7 +223,12 @@ def test_every_known_setting_works(safdr, table, tmp_path):
     assert not {"*", "FILE", "config", "t", "j", "q"} & set(known)
     values = {"rule": '"best"', "missing": '"median"', "export": '"m.py"', "test-size": "0.5"}
     values |= {"class-weight": '"balanced"', "cost": '"height=1"', "group": '[["a", "b"]]'}
-    values |= {"batch-draw": '"step"', "stability": "4", "criterion": '"auto"'}
+    values |= {
+        "batch-draw": '"step"',
+        "stability": "4",
+        "criterion": '"auto"',
+        "sample-rows": "100",
+    }
     for name in set(known) - {"debug"}:
         config.write_text(f"{name} = {values.get(name, '1')}\n")
         # All options are taken, and then the table is looked for.
@@ -360,7 +365,7 @@ def test_an_unexpected_error_is_one_line(select, table, monkeypatch):
     def fail(*_):
         raise RuntimeError("the moon is in the way")
 
-    monkeypatch.setattr("safdr.cli.selecting.prepare", fail)
+    monkeypatch.setattr("safdr.cli.selecting.prepare_rows", fail)
     error = select(table, "-t", "late", code=1).err
     assert "Unexpected: RuntimeError: the moon is in the way" in error
     assert "--debug" in error

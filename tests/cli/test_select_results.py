@@ -156,7 +156,7 @@ def test_what_can_not_be_written_is_refused_at_once(ask, tmp_path, monkeypatch, 
     (tmp_path / "file").touch()
     for link, target in (("loop", "loop"), ("to_folder", "folder"), ("astray", "nowhere/r.json")):
         (tmp_path / link).symlink_to(target)
-    monkeypatch.setattr("safdr.cli.selecting.prepare", None)
+    monkeypatch.setattr("safdr.cli.selecting.prepare_rows", None)
     ran = ask("--out", f"{tmp_path}/{name}", "--force", code=2)
     assert message in ran.err
 

@@ -439,6 +439,40 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
         reduced = self._reduce(X)
         return self.estimator_.decision_function(reduced)
 
+    def count_scores(self, X: Any, y: str) -> FloatArray:
+        """Count rows that are not in memory by class and log-odds: all that a ROC curve needs.
+
+        Parameters
+        ----------
+        X : path, Stream or other source
+            Rows with all features that `fit` saw, as `fit` takes them where `y` is a name. They are
+            read three times, the last two only the chosen features.
+
+        y : str
+            The column with the labels, of two classes.
+
+        Returns
+        -------
+        ndarray of shape (2, n_bins)
+            Rows of each of the two `classes_` in bins of log-odds, from low to high: some 30,000,
+            half of them of a single value. From so many the area under the curve is right to 1e-4.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from safdr import AnnealingSelector, Stream
+        >>> table = pa.Table.from_pandas(load_breast_cancer(as_frame=True).frame)
+        >>> stream = Stream(lambda: table.to_batches(max_chunksize=100))
+        >>> selector = AnnealingSelector(2, random_state=0).fit(stream, "target")
+        >>> selector.count_scores(stream, "target").sum(axis=1).tolist()
+        [212.0, 357.0]
+        """
+        check_is_fitted(self)
+        from safdr._estimators.streamed.counting import count_scores
+
+        return count_scores(self, X, y)
+
 
 class RegressorSelectorBase(RegressorMixin, AnnealingSelectorBase):
     """A selector whose target was measured: one output, or several."""

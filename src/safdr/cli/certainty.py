@@ -6,10 +6,11 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from safdr import AnnealingSelectorCV, Moments, NearTies, Stability, near_ties, stability
+from safdr import AnnealingSelectorCV, NearTies, Stability, near_ties, stability
 from safdr.cli.errors import OPTION_OF
 from safdr.cli.options import SearchOptions
 from safdr.cli.progress import SearchProgress
+from safdr.cli.rows import Rows
 from safdr.errors import ParameterError
 from safdr.report.certainty import MOST_SETS, WITHIN, found_ties, no_proof
 from safdr.report.stability import no_stability
@@ -33,42 +34,50 @@ class Certainty:
     unknown: dict[str, Any]
 
 
-def fit_proven(estimator: AnnealingSelectorCV, prepared: Prepared) -> str | None:
+def fit_proven(estimator: AnnealingSelectorCV, rows: Rows) -> str | None:
     """Fit with a proof; where there can be none, fit without, and say why."""
-    X, y = prepared.train.X, prepared.train.y
     try:
-        estimator.fit(X, y)
+        _fit(estimator, rows)
     except ParameterError as error:
         if estimator.prove is None:
             raise
         # Proofs are refused before any search. What else is wrong, the second fit finds too.
-        estimator.set_params(prove=None).fit(X, y)
+        _fit(estimator.set_params(prove=None), rows)
         return GROUPS if error.parameter == "groups" else error.in_words(OPTION_OF)
     return None
 
 
+def _fit(estimator: AnnealingSelectorCV, rows: Rows) -> None:
+    estimator.fit(rows.X, rows.y)
+    # Sources call columns by their places; from here on rows are arrays, which have no names.
+    estimator.__dict__.pop("feature_names_in_", None)
+
+
 def look_closer(
     estimator: AnnealingSelectorCV,
-    prepared: Prepared,
+    rows: Rows,
     search: SearchOptions,
     unproven: str | None,
     progress: SearchProgress,
 ) -> Certainty:
     """Find out what was asked for."""
+    prepared = rows.prepared
     ties, again, unknown = None, None, {}
     if search.prove is not None:
         progress.say("Looking for sets as good")
-        ties = _near_ties(estimator, prepared, search, search.prove)
+        ties = _near_ties(estimator, rows, search, search.prove)
     if unproven is not None:
         unknown["proof"] = no_proof(unproven)
-    if search.stability is not None:
+    if search.stability is not None and rows.lacks_a_class:
+        unknown["stability"] = no_stability("the sample has too few rows of a class.")
+    elif search.stability is not None:
         progress.say("Choosing again on half-samples")
         try:
             again = _stability(estimator, prepared, search, search.stability)
         except ValueError as error:
             unknown["stability"] = no_stability(str(error))
     instead = None
-    if search.prove is not None or search.stability is not None:
+    if (search.prove is not None or search.stability is not None) and not rows.lacks_a_class:
         progress.say("Replacing each feature")
         instead = estimator.substitutes(
             prepared.train.X, prepared.train.y, n_jobs=search.jobs, backend="dict"
@@ -77,7 +86,7 @@ def look_closer(
 
 
 def _near_ties(
-    estimator: AnnealingSelectorCV, prepared: Prepared, search: SearchOptions, seconds: float
+    estimator: AnnealingSelectorCV, rows: Rows, search: SearchOptions, seconds: float
 ) -> NearTies:
     """All sets that come near a proven best; else those that are known."""
     ridge = estimator.ridge_
@@ -86,7 +95,7 @@ def _near_ties(
         return found_ties(estimator)
     names = ("constraints", "feature_cost", "cost_strength")
     return near_ties(
-        Moments.from_rows(prepared.train.X, prepared.train.y, _weights(estimator, prepared)),
+        rows.moments(estimator.class_weight),
         int(estimator.n_features_),
         within=WITHIN,
         at_most=MOST_SETS,
@@ -112,12 +121,3 @@ def _stability(
             n_jobs=search.jobs,
             random_state=search.seed,
         )
-
-
-def _weights(estimator: AnnealingSelectorCV, prepared: Prepared) -> Any:
-    """Weights of the rows, as the selector has them."""
-    if estimator.class_weight is None:
-        return None
-    from sklearn.utils.class_weight import compute_sample_weight
-
-    return compute_sample_weight(estimator.class_weight, prepared.train.y)

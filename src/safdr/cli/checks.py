@@ -14,6 +14,8 @@ from safdr.export.errors import ExportError
 
 # As the selector has it: a machine can't have more threads.
 MOST_JOBS = 4096
+# Fewer rows say little about a column.
+LEAST_SAMPLED = 100
 # As stability has it.
 LEAST_HALVES, MOST_HALVES = 4, 1_000_000
 
@@ -28,6 +30,10 @@ def check_options(
     """Refuse values out of range, and files that can't be written."""
     if not 0 <= table.test_size < 1:
         raise UsageError(f"--test-size must be at least 0 and below 1; got {table.test_size:g}.")
+    if table.sample_rows < LEAST_SAMPLED:
+        raise UsageError(
+            f"--sample-rows must be at least {LEAST_SAMPLED}; got {table.sample_rows}."
+        )
     for name, value in (("-k", search.k), ("--k-max", search.k_max)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be at least 1; got {value}.")

@@ -84,6 +84,23 @@ class TableOptions:
     test_size: Annotated[
         float, Parameter(help="Share of the rows held out to test the model; 0 holds none out.")
     ] = 0.2
+    stream: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="Read Parquet in passes, in little memory. Default: where the table would not fit "
+            "comfortably in memory.",
+        ),
+    ] = False
+    sample_rows: Annotated[
+        int,
+        WHOLE,
+        Parameter(
+            help="Rows of the sample that candidates are compared on where rows are read in "
+            "passes; a table with fewer is read into memory."
+        ),
+    ] = 200_000
 
 
 @Parameter(name="*", group=SEARCH)

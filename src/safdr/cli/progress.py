@@ -35,6 +35,8 @@ class SearchProgress:
         self._bar = Progress(*columns, console=console, disable=disabled, transient=True)
         self._task = self._bar.add_task("", total=None, count="", left="")
         self._n, self._total = 0, 0
+        self._pass: Any = None
+        self._n_passes, self._n_rows = 1, 0
 
     def __enter__(self) -> Self:
         """Show the bar."""
@@ -48,6 +50,23 @@ class SearchProgress:
     def say(self, what: str) -> None:
         """Tell what is being done, where there is nothing to count."""
         self._bar.update(self._task, description=what)
+
+    def passing(self, _: int, n_rows: int, n_in_all: int | None, seconds: float) -> None:
+        """Tell how far a pass over the rows is, on a line of its own."""
+        if self._pass is None:
+            self._pass = self._bar.add_task("", total=None, count="", left="left")
+        if n_rows <= self._n_rows:
+            # Sources count their own passes; this counts those of all.
+            self._n_passes += 1
+            self._bar.reset(self._pass)
+        self._n_rows = n_rows
+        self._bar.update(
+            self._pass,
+            description=f"Pass {self._n_passes}",
+            completed=n_rows,
+            total=n_in_all,
+            count=f"{n_rows / seconds if seconds > 0 else 0:,.0f} rows/s",
+        )
 
     def follow(self, estimator: Any) -> Any:
         """Have the estimator tell how far it is, where scikit-learn can (1.9 and later)."""

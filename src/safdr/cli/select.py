@@ -28,6 +28,7 @@ Examples:
   safdr select loans.csv -t status --positive late --export score.sql
   safdr select loans.csv -t default --always-include age --cost income=0.2
   safdr select loans.csv -t default --prove 10 --stability 50    how sure is it?
+  safdr select loans/ -t default --stream            Parquet larger than memory
   zcat loans.csv.gz | safdr select - -t default --json > result.json
 
 Exit codes: 0 done, 1 failed on the data, 2 wrong usage, 130 stopped by Ctrl-C,
@@ -58,8 +59,8 @@ def select(
             # Or "-" would be taken for an option.
             allow_leading_hyphen=True,
             validator=_refuse_options,
-            help="CSV or TSV (.gz too), Parquet or Arrow/Feather; - for standard input; none for "
-            "the built-in breast-cancer data.",
+            help="CSV or TSV (.gz too), Parquet (a folder of them too) or Arrow/Feather; - for "
+            "standard input; none for the built-in breast-cancer data.",
         ),
     ] = None,
     /,

@@ -10,10 +10,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from safdr.cli.builtin import TARGET
 from safdr.cli.certainty import Certainty, fit_proven, look_closer
 from safdr.cli.checks import check_options
 from safdr.cli.constraining import Constraining, constrain
 from safdr.cli.errors import OPTION_OF, UsageError
+from safdr.cli.opening import open_table, prepare_rows, some_rows
 from safdr.cli.options import (
     LARGEST_SIZE,
     AnnealingOptions,
@@ -23,11 +25,12 @@ from safdr.cli.options import (
     TableOptions,
 )
 from safdr.cli.progress import SearchProgress
+from safdr.cli.rows import Rows
 from safdr.cli.writing import to_json, write_results
 from safdr.errors import ParameterError
 from safdr.export.errors import ExportError
 from safdr.table.leaks import pure_levels
-from safdr.table.prepare import Choices, Prepared, prepare
+from safdr.table.prepare import Choices
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,18 +60,25 @@ def run(
     started = time.perf_counter()
     with SearchProgress(shown=not results.quiet) as progress:
         progress.say("Reading")
-        arrow, choices = _open(file, table, search.seed)
+        opened = open_table(file, table)
+        target = table.target or (TARGET if file is None else None)
+        if target is None:
+            raise UsageError(_which_target(some_rows(opened)))
+        choices = _choices(target, table, search.seed)
         progress.say("Preparing")
-        prepared = prepare(arrow, choices)
-        constraining = constrain(constraints, prepared)
+        rows = prepare_rows(opened, choices, table, progress)
+        constraining = constrain(constraints, rows.prepared)
         estimator = _estimator(search, annealing, constraining)
         fixed = search.k is not None
-        found, unproven = _fit(progress.follow(estimator), prepared, fixed=fixed)
-        certainty = look_closer(estimator, prepared, search, unproven, progress)
-    notes = [*prepared.notes, *_unused(search), *constraining.notes, *found]
-    asked = {**_given(asdict(choices)), **constraining.settings, **_looked_into(search)}
-    seconds = time.perf_counter() - started
-    report = _report(file, estimator, prepared, certainty, notes, asked, seconds, fixed=fixed)
+        found, unproven = _fit(progress.follow(estimator), rows, fixed=fixed)
+        certainty = look_closer(estimator, rows, search, unproven, progress)
+        progress.say("Testing")
+        notes = [*rows.notes, *rows.prepared.notes, *_unused(search), *constraining.notes, *found]
+        asked = {**_given(asdict(choices)), **constraining.settings, **_looked_into(search)}
+        if rows.in_passes:
+            asked |= {"stream": table.stream, "sample_rows": table.sample_rows}
+        report = _report(file, estimator, rows, certainty, notes, asked, started, fixed=fixed)
+    prepared = rows.prepared
     try:
         written, failed = write_results(results, report, prepared, estimator, _table_name(file))
     except OSError:
@@ -88,16 +98,9 @@ def _table_name(file: str | None) -> str:
     return "standard_input" if file == "-" else Path(file).name.split(".")[0] or "table"
 
 
-def _open(file: str | None, options: TableOptions, seed: int) -> tuple[pa.Table, Choices]:
-    """The table, and what to do with it."""
-    from safdr.cli.builtin import TARGET, breast_cancer
-    from safdr.table.reading import read_table
-
-    table = breast_cancer() if file is None else read_table(file)
-    target = options.target or (TARGET if file is None else None)
-    if target is None:
-        raise UsageError(_which_target(table))
-    choices = Choices(
+def _choices(target: str, options: TableOptions, seed: int) -> Choices:
+    """What to do with the table."""
+    return Choices(
         target=target,
         positive=options.positive,
         drop=options.drop or (),
@@ -107,7 +110,6 @@ def _open(file: str | None, options: TableOptions, seed: int) -> tuple[pa.Table,
         test_size=options.test_size,
         seed=seed,
     )
-    return table, choices
 
 
 def _which_target(table: pa.Table) -> str:
@@ -190,7 +192,7 @@ def _unused(search: SearchOptions) -> list[str]:
 
 
 def _fit(
-    estimator: AnnealingSelectorCV, prepared: Prepared, *, fixed: bool
+    estimator: AnnealingSelectorCV, rows: Rows, *, fixed: bool
 ) -> tuple[list[str], str | None]:
     """Search, and return what was warned about, and why there is no proof."""
     from safdr import SeparationWarning
@@ -198,46 +200,47 @@ def _fit(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            unproven = fit_proven(estimator, prepared)
+            unproven = fit_proven(estimator, rows)
         except ParameterError as error:
             if error.parameter not in OPTION_OF:
                 raise
             options = OPTION_OF | ({"max_features": "-k"} if fixed else {})
-            names = [feature.name for feature in prepared.recipe.features]
+            names = [feature.name for feature in rows.prepared.recipe.features]
             raise UsageError(error.in_words(options, names)) from error
     texts = [
         SEPARATED if issubclass(each.category, SeparationWarning) else str(each.message)
         for each in caught
     ]
-    return [*dict.fromkeys(texts), *pure_levels(prepared, estimator.subset_)], unproven
+    return [*dict.fromkeys(texts), *pure_levels(rows.prepared, estimator.subset_)], unproven
 
 
 def _report(
     file: str | None,
     estimator: AnnealingSelectorCV,
-    prepared: Prepared,
+    rows: Rows,
     certainty: Certainty,
     notes: list[str],
     asked: dict[str, Any],
-    seconds: float,
+    started: float,
     *,
     fixed: bool,
 ) -> SelectionReport:
     """All numbers, with the names of the table."""
     from safdr import SelectionReport
 
+    prepared = rows.prepared
     content = SelectionReport.from_estimator(
         estimator,
         prepared.train.X,
         prepared.train.y,
         feature_names=[feature.name for feature in prepared.recipe.features],
-        X_test=None if prepared.test is None else prepared.test.X,
-        y_test=None if prepared.test is None else prepared.test.y,
+        X_test=rows.X_test,
+        y_test=rows.y_test,
         title=f"Which features predict {prepared.target.name}?",
         notes=notes,
         coding=[coding.to_dict() for coding in prepared.recipe.codings],
         left_out=[asdict(each) for each in prepared.left_out],
-        seconds=seconds,
+        seconds=time.perf_counter() - started,
         near_ties=certainty.near_ties,
         stability=certainty.stability,
         substitutes=certainty.substitutes,
@@ -245,12 +248,12 @@ def _report(
     content.update(certainty.unknown)
     # The selector knows 0 and 1; the table has names for them.
     labels = [prepared.target.negative, prepared.target.positive]
-    counts = content["target"]["counts"].values()
     content["target"] = {
         "name": prepared.target.name,
         "classes": labels,
-        "counts": dict(zip(labels, counts, strict=True)),
+        "counts": dict(zip(labels, rows.counts.tolist(), strict=True)),
     }
+    content["rows"]["train"] = int(rows.counts.sum())
     content["settings"].update({"file": file or BUILT_IN, **asked})
     if fixed:
         # There was nothing to choose.

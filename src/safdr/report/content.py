@@ -16,7 +16,7 @@ from safdr.report.annealing import describe_alternatives, describe_trace
 from safdr.report.certainty import describe_near_ties, describe_proof
 from safdr.report.model import describe_model
 from safdr.report.provenance import describe_provenance, fingerprint
-from safdr.report.scores import held_out_score, validation_score
+from safdr.report.scores import held_out, validation_score
 from safdr.report.sizes import describe_path, describe_selection, describe_size
 from safdr.report.stability import describe_stability
 from safdr.report.substitutes import describe_substitutes
@@ -46,13 +46,13 @@ def describe(
     groups = estimator.feature_groups_
     target = _describe_target(estimator, y, labels)
     scoring = _scoring(estimator)
-    test = None if test_rows is None else held_out_score(estimator, scoring, *test_rows)
+    test, n_test = (None, 0) if test_rows is None else held_out(estimator, scoring, *test_rows)
     content = {
         "schema_version": SCHEMA_VERSION,
         "title": title or _title(target["name"]),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "target": target,
-        "rows": {"train": len(labels), "test": 0 if test_rows is None else len(test_rows[1])},
+        "rows": {"train": len(labels), "test": n_test},
         "n_features": groups.n_features,
         "n_columns": len(names),
         "groups": _describe_groups(groups, names),

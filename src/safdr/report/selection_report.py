@@ -83,7 +83,8 @@ class SelectionReport:
             Names of the columns of X; they may be any text. None takes those of the estimator.
 
         X_test, y_test : array-like, default=None
-            Rows that took no part in the fit, to score the model on.
+            Rows that took no part in the fit, to score the model on; or a source of such rows, and
+            the name of its column with the labels.
 
         title : str, default=None
             Heading of the page.

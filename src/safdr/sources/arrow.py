@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 
 from safdr.sources.errors import SourceError, require
+from safdr.sources.local import MOST_ROWS, LocalSource
 
 
 def schema_of(table: Any) -> dict[str, Any]:
@@ -38,9 +39,36 @@ class ParquetFiles:
         self.schema = schema_of(schema.empty_table())
         self._seen = self._looks()
 
+    def source(self, *, sample_rows: int) -> LocalSource:
+        """The source of all columns."""
+        return LocalSource(
+            self.name,
+            self.schema,
+            self.tables,
+            sample_rows=sample_rows,
+            check=self.check,
+            n_rows=self.n_rows(),
+        )
+
     def n_rows(self) -> int:
         """Number of rows, as the files say."""
         return int(self._dataset.count_rows())
+
+    def n_bytes(self) -> int:
+        """Size of the values before they were compressed, and at least eight bytes each."""
+        groups = (group for fragment in self._fragments for group in fragment.row_groups)
+        written = sum(int(group.total_byte_size) for group in groups)
+        # Values that repeat are written once, but read as many times as they occur.
+        return max(written, 8 * len(self.schema) * self.n_rows())
+
+    def read(self) -> Any:
+        """All rows as one table."""
+        import pyarrow as pa
+
+        self.check()
+        tables = list(self.tables(list(self.schema), MOST_ROWS))
+        self.check()
+        return pa.concat_tables(tables) if tables else self._dataset.schema.empty_table()
 
     def check(self) -> None:
         """Refuse files that have changed since they were first looked at."""
@@ -75,6 +103,8 @@ class ParquetFiles:
                 with pq.ParquetFile(fragment.path) as file:
                     inside = [name for name in columns if name in file.schema_arrow.names]
                     for batch in file.iter_batches(n_rows, columns=inside):
+                        # Text of a damaged file may be none.
+                        batch.validate(full=True)
                         yield self._completed(pa.table(batch), columns, keys)
             except (pa.ArrowException, OSError) as error:
                 raise self._unreadable(error, fragment.path) from None

@@ -35,6 +35,7 @@ class LocalSource:
         *,
         sample_rows: int,
         check: Callable[[], None] = lambda: None,
+        n_rows: int | None = None,
     ) -> None:
         self.name = name
         self.schema = schema
@@ -43,7 +44,8 @@ class LocalSource:
         self._tables = tables
         # Raises where the source has changed.
         self._check = check
-        self._n_rows: int | None = None
+        # Known after a pass, if not before.
+        self._n_rows = n_rows
         self._n_passes = 0
 
     def run(self, task: Any) -> Any:

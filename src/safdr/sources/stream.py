@@ -96,8 +96,7 @@ def open_source(given: Any) -> Any:
 def _opened(source: Any, sample_rows: int) -> Any:
     how: dict[str, Any] = {"sample_rows": sample_rows}
     if isinstance(source, str | PathLike):
-        files = ParquetFiles(Path(source))
-        return LocalSource(files.name, files.schema, files.tables, check=files.check, **how)
+        return ParquetFiles(Path(source)).source(**how)
     package = type(source).__module__.partition(".")[0]
     if package == "dask" or package == "dask_expr":
         from safdr.sources.dask import DaskSource

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.target import Target, shown
+from safdr.table.target import Classes, Target, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,7 +48,7 @@ class MissingReport:
     """Missing values of a table."""
 
     # Of all rows.
-    target: Target
+    target: Classes
     # Those with missing values, most first.
     columns: tuple[MissingColumn, ...]
     # Columns looked at.
@@ -71,17 +71,38 @@ class MissingReport:
 
 def look_for_missing(table: pa.Table, names: Sequence[str], target: Target) -> MissingReport:
     """Count missing values, by column and by class."""
-    gaps = {name: gap for name in names if (gap := _gap(table, name)).any()}
-    columns = [_describe(name, gap, target) for name, gap in gaps.items()]
+
+    def complete(columns: Sequence[str]) -> tuple[int, int]:
+        return target.take(complete_rows(table, columns)).counts
+
+    return missing_report(
+        {name: gaps_by_class(table, name, target) for name in names}, target, complete
+    )
+
+
+def gaps_by_class(table: pa.Table, name: str, target: Target) -> NDArray[np.int64]:
+    """Rows of each class without a value in a column."""
+    gap = _gap(table, name)
+    return np.bincount(target.is_positive[gap], minlength=2)
+
+
+def missing_report(
+    gaps: Mapping[str, NDArray[np.int64]],
+    target: Classes,
+    complete: Callable[[Sequence[str]], tuple[int, int]],
+) -> MissingReport:
+    """Describe gaps that are counted, given the rows of each class that are complete in columns."""
+    columns = [_describe(name, counts, target) for name, counts in gaps.items() if counts.any()]
     depending = {each.column for each in columns if each.depends}
+    every = [each.column for each in columns]
+    n_complete = complete(every) if every else target.counts
+    rest = [name for name in every if name not in depending]
     return MissingReport(
         target=target,
         columns=tuple(sorted(columns, key=lambda each: -each.n_missing)),
-        n_columns=len(names),
-        complete=_complete(gaps.values(), target),
-        complete_without=_complete(
-            [gap for name, gap in gaps.items() if name not in depending], target
-        ),
+        n_columns=len(gaps),
+        complete=n_complete,
+        complete_without=complete(rest) if depending else n_complete,
     )
 
 
@@ -146,20 +167,11 @@ def _gap(table: pa.Table, name: str) -> NDArray[np.bool_]:
     return np.asarray(column.is_null().to_numpy(), dtype=bool)
 
 
-def _describe(name: str, gap: NDArray[np.bool_], target: Target) -> MissingColumn:
-    positive = target.is_positive
-    shares = (float(gap[~positive].mean()), float(gap[positive].mean()))
-    overall, (n, m) = gap.mean(), target.counts
+def _describe(name: str, gaps: NDArray[np.int64], target: Classes) -> MissingColumn:
+    n, m = target.counts
+    shares = float(gaps[0] / n), float(gaps[1] / m)
+    overall = gaps.sum() / (n + m)
     error = np.sqrt(overall * (1 - overall) * (1 / n + 1 / m))
     difference = abs(shares[1] - shares[0])
-    return MissingColumn(
-        name, int(gap.sum()), shares, bool(difference > max(MATTERS, SURE * error))
-    )
-
-
-def _complete(gaps: Iterable[NDArray[np.bool_]], target: Target) -> tuple[int, int]:
-    """Rows of each class that none of the gaps touches."""
-    kept = np.ones(len(target.is_positive), dtype=bool)
-    for gap in gaps:
-        kept &= ~gap
-    return target.take(kept).counts
+    depends = bool(difference > max(MATTERS, SURE * error))
+    return MissingColumn(name, int(gaps.sum()), shares, depends)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,13 @@ from safdr.table.errors import (
     UnknownColumnError,
     counted,
 )
-from safdr.table.missing import Way, complete_rows, look_for_missing, warnings_about
+from safdr.table.missing import (
+    MissingReport,
+    Way,
+    complete_rows,
+    look_for_missing,
+    warnings_about,
+)
 from safdr.table.plain import plain
 from safdr.table.reading import check_names
 from safdr.table.recipe import FloatArray, Recipe, learn_recipe
@@ -82,18 +88,39 @@ def prepare(table: pa.Table, choices: Choices) -> Prepared:
 
     What is learnt from rows, such as medians, is learnt from those that are not held out.
     """
-    _check_columns(table, choices)
+    check_columns(table.column_names, choices)
     table, unreadable = plain(table)
-    _check_readable(unreadable, choices)
+    check_readable(unreadable, choices)
     table, target, notes = _with_target(table, choices)
-    kinds, left_out = _usable(table, unreadable, choices)
-    table, target, kinds, more_out, warnings = _without_gaps(table, target, kinds, choices)
+    kinds, left_out = usable_columns(table, unreadable, choices)
+    report = look_for_missing(table, list(kinds), target)
+    gapless = without_gaps(table, kinds, report, choices)
+    if not gapless.kept.all():
+        table, target = table.filter(gapless.kept), target.take(gapless.kept)
     train, test = _split(target, choices)
-    recipe, uncoded = learn_recipe(table.take(train), kinds, fill=choices.missing == "median")
-    left_out = [*left_out, *more_out, *uncoded]
+    return prepared_rows(
+        table, target, train, test, gapless, choices, left_out=left_out, notes=notes
+    )
+
+
+def prepared_rows(
+    table: pa.Table,
+    target: Target,
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+    gapless: Gapless,
+    choices: Choices,
+    *,
+    left_out: Sequence[LeftOut],
+    notes: Sequence[str],
+) -> Prepared:
+    """Learn the recipe from the rows to learn from, and follow it on all."""
+    fill = choices.missing == "median"
+    recipe, uncoded = learn_recipe(table.take(train), gapless.kinds, fill=fill)
+    left_out = [*left_out, *gapless.left_out, *uncoded]
     if not recipe.features:
         raise TableError(
-            f"No column is left to choose from: {len(left_out)} {_are(len(left_out))} left out. "
+            f"No column is left to choose from: {len(left_out)} {are(len(left_out))} left out. "
             + "; ".join(f"{each.column!r}: {each.reason}" for each in left_out[:12])
             + "."
         )
@@ -103,22 +130,22 @@ def prepare(table: pa.Table, choices: Choices) -> Prepared:
         target=target,
         recipe=recipe,
         left_out=tuple(left_out),
-        notes=(*notes, *_about_codes(table, kinds), *warnings),
+        notes=(*notes, *_about_codes(table, gapless.kinds), *gapless.notes),
     )
 
 
-def _check_columns(table: pa.Table, choices: Choices) -> None:
+def check_columns(columns: Sequence[str], choices: Choices) -> None:
     """Columns that are named are there, once, and in one role."""
-    check_names(table, {*choices.drop, *choices.identifiers})
+    check_names(columns, {*choices.drop, *choices.identifiers})
     named = [choices.target, *choices.drop, *choices.identifiers, *choices.keep]
     for name in named:
-        if name not in table.column_names:
-            raise UnknownColumnError(name, table.column_names)
+        if name not in columns:
+            raise UnknownColumnError(name, columns)
     for name in {choices.target, *choices.keep} & {*choices.drop, *choices.identifiers}:
         raise ColumnUseError(f"The column {name!r} is to be used and to be left out.")
 
 
-def _check_readable(unreadable: Sequence[LeftOut], choices: Choices) -> None:
+def check_readable(unreadable: Sequence[LeftOut], choices: Choices) -> None:
     """Refuse a target that no classes can be read from."""
     for each in unreadable:
         if each.column == choices.target:
@@ -131,21 +158,23 @@ def _check_readable(unreadable: Sequence[LeftOut], choices: Choices) -> None:
 def _with_target(table: pa.Table, choices: Choices) -> tuple[pa.Table, Target, list[str]]:
     """The rows whose target is known."""
     known = complete_rows(table, [choices.target])
-    notes = []
-    if not known.all():
-        n_unknown = int((~known).sum())
-        notes.append(
-            f"{_rows(n_unknown)} without a value of the target {_are(n_unknown)} left out."
-        )
-        table = table.filter(known)
-    if table.num_rows == 0:
-        raise TableError(f"The target {choices.target!r} has no values.")
+    n_unknown = int((~known).sum())
+    notes = about_unknown(choices.target, n_unknown, len(known))
+    table = table.filter(known) if n_unknown else table
     target = read_target(table.column(choices.target), choices.target, choices.positive)
     target.check_classes("")
     return table, target, notes
 
 
-def _usable(
+def about_unknown(target: str, n_unknown: int, n_rows: int) -> list[str]:
+    """Say how many rows have no value of the target, which can't be all."""
+    if n_unknown == n_rows:
+        raise TableError(f"The target {target!r} has no values.")
+    text = f"{_rows(n_unknown)} without a value of the target {are(n_unknown)} left out."
+    return [text] if n_unknown else []
+
+
+def usable_columns(
     table: pa.Table, unreadable: Sequence[LeftOut], choices: Choices
 ) -> tuple[dict[str, Kind], list[LeftOut]]:
     """The columns that can be features, and why not the others."""
@@ -160,13 +189,26 @@ def _usable(
     return kinds, [*(LeftOut(column, reason) for column, reason in asked.items()), *left_out]
 
 
-def _without_gaps(
-    table: pa.Table, target: Target, kinds: dict[str, Kind], choices: Choices
-) -> tuple[pa.Table, Target, dict[str, Kind], list[LeftOut], list[str]]:
-    """Do about missing values what was chosen."""
-    report = look_for_missing(table, list(kinds), target)
+@dataclass(frozen=True, eq=False)
+class Gapless:
+    """What is left of a table when something was done about missing values."""
+
+    # Rows that are.
+    kept: NDArray[np.bool_]
+    # Columns that are.
+    kinds: dict[str, Kind]
+    left_out: Sequence[LeftOut] = ()
+    # What was done, and what to know about it.
+    notes: Sequence[str] = ()
+
+
+def without_gaps(
+    table: pa.Table, kinds: dict[str, Kind], report: MissingReport, choices: Choices
+) -> Gapless:
+    """Do about missing values what was chosen; the report may be about more rows than these."""
+    kept = np.ones(table.num_rows, dtype=bool)
     if not report.columns:
-        return table, target, kinds, [], []
+        return Gapless(kept, kinds)
     if choices.missing is None:
         raise MissingValuesError(report)
     left_out: list[LeftOut] = []
@@ -178,21 +220,21 @@ def _without_gaps(
         gone = {each.column for each in left_out}
         kinds = {name: kind for name, kind in kinds.items() if name not in gone}
     elif choices.missing == "drop-rows":
-        complete = complete_rows(table, list(kinds))
-        n_gone = int((~complete).sum())
-        notes = [f"{_rows(n_gone)} with missing values {_are(n_gone)} left out.", *notes]
-        table, target = table.filter(complete), target.take(complete)
+        n_gone = sum(report.target.counts) - sum(report.complete)
+        text = f"{_rows(n_gone)} with missing values {are(n_gone)} left out."
+        notes = [text, *notes]
         try:
-            target.check_classes(f"{_rows(n_gone)} with missing values {_are(n_gone)} left out. ")
+            replace(report.target, counts=report.complete).check_classes(f"{text} ")
         except OneClassError as error:
             raise ClassLostError(str(error), report) from None
+        kept = complete_rows(table, list(kinds))
         # Without those rows a column may have one value only.
-        kinds, left_out = sort_columns(table, kinds, choices.keep)
+        kinds, left_out = sort_columns(table.filter(kept), kinds, choices.keep)
     else:
         listed = counted(report.n_missing, "missing value")
-        where = f"in {counted(len(report.columns), 'column')} {_are(report.n_missing)} filled"
+        where = f"in {counted(len(report.columns), 'column')} {are(report.n_missing)} filled"
         notes = [f"{listed} {where}: numbers by the median, text by the commonest.", *notes]
-    return table, target, kinds, left_out, notes
+    return Gapless(kept, kinds, left_out, notes)
 
 
 def _about_codes(table: pa.Table, kinds: dict[str, Kind]) -> list[str]:
@@ -209,7 +251,8 @@ def _rows(number: int) -> str:
     return counted(number, "row")
 
 
-def _are(number: int) -> str:
+def are(number: int) -> str:
+    """The verb that goes with a number."""
     return "is" if number == 1 else "are"
 
 

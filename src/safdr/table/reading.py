@@ -7,6 +7,8 @@ needed.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,12 +55,23 @@ def read_table(source: str | Path) -> pa.Table:
         raise UnreadableError(
             f"{name} can't be read: {_one_line(error)}. It is cut short or damaged."
         ) from None
-    return _checked(name, table)
+    return checked_table(name, table)
 
 
-def check_names(table: pa.Table, ignored: set[str]) -> None:
+def is_parquet(source: str | Path) -> bool:
+    """Whether a file, by its first bytes, is Parquet; a folder may hold such files."""
+    path = Path(source)
+    if path.is_dir():
+        return True
+    if str(source) == STANDARD_INPUT or not path.is_file():
+        return False
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(len(PARQUET)) == PARQUET
+    return False
+
+
+def check_names(names: Sequence[str], ignored: set[str]) -> None:
     """Refuse columns that share a name, unless all of them are ignored."""
-    names = table.column_names
     twice = sorted({name for name in names if names.count(name) > 1} - ignored)
     if twice:
         raise DuplicateColumnsError(twice)
@@ -117,7 +130,7 @@ def _parse(arrow: Any, name: str, head: bytes, content: Any) -> pa.Table:
     return read_text(name, content)
 
 
-def _checked(name: str, table: pa.Table) -> pa.Table:
+def checked_table(name: str, table: pa.Table) -> pa.Table:
     """A table with rows and columns."""
     if table.num_columns == 0:
         raise UnreadableError(f"{name} has no columns.")

@@ -177,13 +177,21 @@ def areas(
     rows: StreamedRows, winners: Sequence[Winner], parts: Sequence[IntArray]
 ) -> tuple[FloatArray, float]:
     """Area under the ROC curve of each winner on all rows of some buckets; the largest error."""
+    found = [area_and_error(histogram) for histogram in histograms(rows, winners, parts)]
+    return np.array([area for area, _ in found]), max(error for _, error in found)
+
+
+def histograms(
+    rows: StreamedRows, winners: Sequence[Winner], parts: Sequence[IntArray]
+) -> list[FloatArray]:
+    """Rows of some buckets by class and by the score of each winner, from low to high."""
     models = []
     for winner, buckets in zip(winners, parts, strict=True):
         X, _, _ = rows.sampled(buckets)
         models.append(_scored(winner, buckets).with_edges_of(X[:, winner.subset].T))
     task = ModelsPass(rows.layout, HistogramPass(models), rows.seed, rows.n_buckets)
-    found = [area_and_error(histogram) for histogram in rows.run(task)]
-    return np.array([area for area, _ in found]), max(error for _, error in found)
+    counted: list[FloatArray] = rows.run(task)
+    return counted
 
 
 def areas_on_sample(

@@ -1,0 +1,42 @@
+"""Rows that a fitted selector never saw, counted by class and score while they are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from safdr._engine.arrays import FloatArray
+from safdr._estimators.streamed.data import look_at_target, read_rows
+from safdr._estimators.streamed.exact import Winner, histograms
+from safdr._estimators.streamed.tables import Layout, check_columns
+
+
+def count_scores(selector: Any, given: Any, y: str) -> FloatArray:
+    """Histograms of the scores of both classes."""
+    from safdr.sources import open_source
+
+    if len(selector.classes_) != 2 or selector.estimator is not None:
+        raise ValueError(
+            "Scores are counted of the built-in model of two classes; this "
+            f"{type(selector).__name__} has another one, or more classes."
+        )
+    source = open_source(given)
+    names = check_columns(source, y, None)
+    if len(names) != selector.n_features_in_:
+        raise ValueError(
+            f"{source.name} has {len(names)} columns besides {y!r}, but {type(selector).__name__} "
+            f"was fitted to {selector.n_features_in_}."
+        )
+    layout = Layout(source.name, tuple(names[j] for j in selector.subset_), y)
+    found = look_at_target(source, layout, measured=False, seed=0)
+    # Edges between scores are those of a sample.
+    rows = read_rows(source, layout, found, measured=False, seed=0, n_buckets=1)
+    labels = rows.layout.classes
+    if labels is None or labels.tolist() != selector.classes_.tolist():
+        raise ValueError(
+            f"The target {y!r} of {source.name} must hold the classes that the selector was fitted "
+            f"to, {selector.classes_.tolist()}, and no other; got {np.asarray(labels).tolist()}."
+        )
+    winner = Winner(np.arange(len(selector.subset_)), selector.estimator_)
+    return histograms(rows, [winner], [rows.every])[0]

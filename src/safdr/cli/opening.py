@@ -1,0 +1,85 @@
+"""A table is read into memory, or in passes: where it would not fit, or as asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from safdr.cli.errors import UsageError
+from safdr.cli.memory import fits_in_memory
+from safdr.cli.options import TableOptions
+from safdr.cli.progress import SearchProgress
+from safdr.cli.rows import Rows, most_rows_at_hand, rows_in_memory, rows_in_passes
+from safdr.sources.arrow import ParquetFiles
+from safdr.sources.errors import SourceError
+from safdr.table.prepare import Choices
+from safdr.table.reading import STANDARD_INPUT, checked_table, is_parquet, read_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Enough to see which columns have two values.
+SOME_ROWS = 10_000
+TOO_LARGE = "The table would not fit comfortably in memory"
+
+
+def open_table(file: str | None, options: TableOptions) -> pa.Table | ParquetFiles:
+    """The table, or the files that are to be read in passes."""
+    if file is None:
+        from safdr.cli.builtin import breast_cancer
+
+        if options.stream:
+            raise UsageError("--stream reads a Parquet file; name one: safdr select FILE --stream.")
+        return breast_cancer()
+    if not is_parquet(file):
+        if options.stream and (file == STANDARD_INPUT or Path(file).is_file()):
+            raise UsageError(_convert(file))
+        return read_table(file)
+    return _open_parquet(file, options)
+
+
+def _open_parquet(file: str, options: TableOptions) -> pa.Table | ParquetFiles:
+    single = Path(file).is_file() and not options.stream
+    try:
+        files = ParquetFiles(file)
+    except SourceError:
+        if single:
+            return read_table(file)  # which says what is wrong with a file
+        raise
+    if files.n_rows() > most_rows_at_hand(files, options.sample_rows) and (
+        options.stream or not fits_in_memory(files.n_bytes())
+    ):
+        return files
+    return read_table(file) if single else checked_table(files.name, files.read())
+
+
+def _convert(file: str) -> str:
+    """How to make Parquet of something else."""
+    name, target = Path(file).name, f"{Path(file).name.split('.')[0]}.parquet"
+    if file == STANDARD_INPUT:
+        return "--stream reads Parquet files, and standard input is none. Write it to one first."
+    return (
+        f"--stream reads Parquet, and {file!r} is something else. Convert it first, CSV by "
+        f"duckdb -c \"COPY (FROM '{name}') TO '{target}'\", Arrow by "
+        f"python -c \"import polars; polars.scan_ipc('{name}').sink_parquet('{target}')\"."
+    )
+
+
+def some_rows(opened: pa.Table | ParquetFiles) -> pa.Table:
+    """Rows to look at: all, or the first."""
+    if not isinstance(opened, ParquetFiles):
+        return opened
+    return next(opened.tables(list(opened.schema), SOME_ROWS))
+
+
+def prepare_rows(
+    opened: pa.Table | ParquetFiles,
+    choices: Choices,
+    options: TableOptions,
+    progress: SearchProgress,
+) -> Rows:
+    """Rows to learn from, and rows held out."""
+    if not isinstance(opened, ParquetFiles):
+        return rows_in_memory(opened, choices)
+    why = "Asked to stream the table" if options.stream else TOO_LARGE
+    return rows_in_passes(opened, choices, options.sample_rows, progress, why)

@@ -1,0 +1,158 @@
+"""Rows to learn from and rows held out: all in memory, or read in passes where they are many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.cli.progress import SearchProgress
+from safdr.sources.local import LocalSource
+from safdr.table.errors import counted
+from safdr.table.passes import TARGET, Numbers, PreparedPasses, prepare_in_passes
+from safdr.table.prepare import Choices, Prepared, prepare
+from safdr.table.target import MIN_CLASS_ROWS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from safdr import Moments
+    from safdr.sources.arrow import ParquetFiles
+
+# Values of a table that are always in memory without a thought (160 MB).
+FEW_VALUES = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a selector learns from, and what it is tested on."""
+
+    # Rows at hand: all, or a sample.
+    prepared: Prepared
+    # Arrays; or a source, and the name of its column with the target.
+    X: Any
+    y: Any
+    X_test: Any
+    y_test: Any
+    # Rows of each class to learn from.
+    counts: NDArray[np.int64]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def in_passes(self) -> bool:
+        """Whether rows are read in passes."""
+        return isinstance(self.y, str)
+
+    @property
+    def lacks_a_class(self) -> bool:
+        """Whether the rows at hand, a sample, have too few of a class to search again."""
+        return bool(np.bincount(self.prepared.train.y, minlength=2).min() < MIN_CLASS_ROWS)
+
+    def moments(self, class_weight: str | None) -> Moments:
+        """Of the rows to learn from."""
+        # As scikit-learn balances classes.
+        weights = None if class_weight is None else self.counts.sum() / (2 * self.counts)
+        if not self.in_passes:
+            return _moments(self.X, self.y, weights)
+        total: Moments = self.X.run(_MomentsPass(list(self.X.schema), weights))
+        return total
+
+
+def rows_in_memory(table: pa.Table, choices: Choices) -> Rows:
+    """All rows."""
+    prepared = prepare(table, choices)
+    train, test = prepared.train, prepared.test
+    X_test, y_test = (None, None) if test is None else (test.X, test.y)
+    counts = np.bincount(train.y, minlength=2)
+    return Rows(prepared, train.X, train.y, X_test, y_test, counts)
+
+
+def most_rows_at_hand(files: ParquetFiles, sample_rows: int) -> int:
+    """A table with no more rows than that is read into memory in any case."""
+    return max(1, min(sample_rows, FEW_VALUES // len(files.schema)))
+
+
+def rows_in_passes(
+    files: ParquetFiles, choices: Choices, sample_rows: int, progress: SearchProgress, why: str
+) -> Rows:
+    """All rows, in sources; at hand is a sample."""
+    table = files.source(sample_rows=sample_rows)
+    table.tell = progress.passing
+    n_rows = files.n_rows()
+    # Half of that is at hand of a larger one: the selector has a sample of its own.
+    share = 0.5 * most_rows_at_hand(files, sample_rows) / n_rows
+    found = prepare_in_passes(table.run, list(files.schema), choices, share)
+    train, test = (_source(files, found, progress, sample_rows, test=part) for part in (0, 1))
+    X_test, y_test = (test, TARGET) if choices.test_size else (None, None)
+    notes = (_note(n_rows, found, why),)
+    return Rows(found.sample, train, TARGET, X_test, y_test, found.counts[0], notes)
+
+
+def _note(n_rows: int, found: PreparedPasses, why: str) -> str:
+    parts = (found.sample.train, found.sample.test)
+    n_sample = sum(len(part.y) for part in parts if part is not None)
+    return (
+        f"{why}: its {counted(n_rows, 'row')} are read in passes. Counts, the criterion, the model "
+        f"and AUC are of all rows. Of a sample ({n_sample:,} rows) are what columns hold, values "
+        "of categories, medians, the comparison of candidates, effects per standard deviation, and "
+        "what was asked about replacements and half-samples."
+    )
+
+
+def _source(
+    files: ParquetFiles,
+    found: PreparedPasses,
+    progress: SearchProgress,
+    sample_rows: int,
+    *,
+    test: int,
+) -> LocalSource:
+    """Numbers of the rows to learn from, or of those held out."""
+    import narwhals as nw
+
+    numbers: Numbers = found.numbers
+
+    def tables(columns: list[str], n_rows: int) -> Iterator[Any]:
+        start = 0
+        for table in files.tables(numbers.reads(columns), n_rows):
+            yield numbers.follow(table, start, columns, test=bool(test))
+            start += table.num_rows
+
+    schema = {**dict.fromkeys(numbers.names, nw.Float64()), TARGET: nw.Int64()}
+    source = LocalSource(
+        files.name,
+        schema,
+        tables,
+        sample_rows=sample_rows,
+        check=files.check,
+        n_rows=int(found.counts[test].sum()),
+    )
+    source.tell = progress.passing
+    return source
+
+
+@dataclass(frozen=True, eq=False)
+class _MomentsPass:
+    """Adds up moments."""
+
+    columns: list[str]
+    weights: NDArray[np.float64] | None
+
+    def empty(self) -> Any:
+        return 0
+
+    def add(self, total: Any, table: pa.Table, start: int) -> Any:
+        *columns, y = (table.column(name).to_numpy() for name in self.columns)
+        return total + _moments(np.column_stack(columns), y, self.weights)
+
+
+def _moments(
+    X: NDArray[np.float64], y: NDArray[np.int64], weights: NDArray[np.float64] | None
+) -> Moments:
+    from safdr import Moments
+
+    sample_weight = None if weights is None else weights[y]
+    return Moments.from_rows(X, y, sample_weight, task="classification")

@@ -1,0 +1,280 @@
+"""Rows that are read in passes: a sample says what columns are, and all rows are counted.
+
+Which rows are sampled and which are held out depends on their positions and the seed alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.table.columns import LeftOut
+from safdr.table.errors import TableError
+from safdr.table.missing import complete_rows, gaps_by_class, missing_report
+from safdr.table.plain import plain
+from safdr.table.prepare import (
+    Choices,
+    Prepared,
+    about_unknown,
+    check_columns,
+    check_readable,
+    prepared_rows,
+    usable_columns,
+    without_gaps,
+)
+from safdr.table.recipe import Recipe
+from safdr.table.target import Classes, LabelCounts, Target, equals
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# What draws rows to be held out, and rows of the sample.
+FOR_TEST, FOR_SAMPLE = 1, 2
+
+# The target among the numbers; features are called by their places.
+TARGET = "target"
+
+# By part (to learn from, held out) and class (negative, positive).
+Counts = NDArray[np.int64]
+
+Run = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedPasses:
+    """How rows that pass by become numbers, and what is known of all of them."""
+
+    # The rows of the sample, prepared.
+    sample: Prepared
+    numbers: Numbers
+    # Of all rows that are used.
+    counts: Counts
+
+
+def prepare_in_passes(
+    run: Run, columns: Sequence[str], choices: Choices, share: float
+) -> PreparedPasses:
+    """Learn from a share of the rows how to turn all of them into numbers.
+
+    `run` has a task read all rows once: its `columns`, table by table with the position of the
+    first row, by ``sums = task.add(sums, table, start)`` from ``task.empty()`` on.
+    """
+    check_columns(columns, choices)
+    labels: _Labels = run(_LabelPass(choices))
+    notes = about_unknown(choices.target, labels.n_unknown, labels.n_rows)
+    classes, value = labels.found.classes(choices.positive)
+    classes.check_classes("")
+    rows = _Rows(choices, classes, value)
+    asked = {*choices.drop, *choices.identifiers}
+    reads = [name for name in columns if name not in asked]
+    read: _Sampled = run(_SamplePass(rows, reads, share))
+    table, target = read.table(), Target.of_rows(classes, np.concatenate(read.is_positive))
+    kinds, left_out = usable_columns(table, read.unreadable, choices)
+    counts: dict[tuple[str, ...], Counts] = {(): read.counts}
+
+    def complete(names: Sequence[str]) -> tuple[int, int]:
+        key = tuple(names)
+        if key not in counts:
+            counts[key] = run(_CompletePass(rows, key))
+        negative, positive = counts[key].sum(axis=0).tolist()
+        return negative, positive
+
+    report = missing_report({name: read.gaps[name] for name in kinds}, classes, complete)
+    gapless = without_gaps(table, kinds, report, choices)
+    held_out = np.concatenate(read.held_out)[gapless.kept]
+    table, target = table.filter(gapless.kept), target.take(gapless.kept)
+    gaps = tuple(name for name in kinds if read.gaps[name].any())
+    needed = gaps if choices.missing == "drop-rows" else ()
+    if needed:
+        classes = replace(classes, counts=report.complete)
+    _check_parts(classes, counts[needed], choices)
+    train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+    sample = prepared_rows(
+        table, target, train, test, gapless, choices, left_out=left_out, notes=notes
+    )
+    return PreparedPasses(sample, Numbers(rows, sample.recipe, needed), counts[needed])
+
+
+def _check_parts(classes: Classes, counts: Counts, choices: Choices) -> None:
+    """Refuse to hold out so much, or so little, that a class is lost."""
+    train, test = ((int(negative), int(positive)) for negative, positive in counts)
+    replace(classes, counts=train).check_classes("After rows were held out: ")
+    if choices.test_size and not all(test):
+        raise TableError(
+            f"A share of {choices.test_size:g} of the rows holds one class only. Hold out more "
+            "rows, or none."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Rows as they pass by, made numbers."""
+
+    rows: _Rows
+    recipe: Recipe
+    # Columns that rows without a value in them are left out for.
+    needed: Sequence[str]
+
+    @property
+    def names(self) -> list[str]:
+        """Of the columns of numbers but the target."""
+        return [str(j) for j in range(len(self.recipe.features))]
+
+    def reads(self, names: Iterable[str]) -> list[str]:
+        """Columns of the table that some columns of numbers are made from."""
+        features = [self.recipe.features[int(name)] for name in names if name != TARGET]
+        columns = [feature.column for feature in features]
+        return list(dict.fromkeys([self.rows.choices.target, *self.needed, *columns]))
+
+    def follow(self, table: pa.Table, start: int, names: Sequence[str], *, test: bool) -> pa.Table:
+        """Columns of numbers of the rows to learn from, or of those held out."""
+        import pyarrow as pa
+
+        table, _ = plain(table)
+        kept = self.rows.held_out(start, table.num_rows) == test
+        kept &= complete_rows(table, [self.rows.choices.target, *self.needed])
+        table = table.filter(kept)
+        return pa.table(
+            {
+                name: self.rows.target(table).is_positive.astype(np.int64)
+                if name == TARGET
+                else self.recipe.features[int(name)].values(table)
+                for name in names
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """What is known of rows before anything is learnt from them."""
+
+    choices: Choices
+    classes: Classes
+    value: pa.Scalar  # of the positive class
+
+    def target(self, table: pa.Table) -> Target:
+        """Of rows whose target is known."""
+        column = table.column(self.choices.target)
+        return Target.of_rows(self.classes, equals(column, self.value))
+
+    def held_out(self, start: int, n_rows: int) -> NDArray[np.bool_]:
+        """Which rows took no part in the search."""
+        return _draws(self.choices.seed, FOR_TEST, start, n_rows) < self.choices.test_size
+
+    def counted(self, target: Target, held_out: NDArray[np.bool_]) -> Counts:
+        """Rows by part and class."""
+        return np.bincount(2 * held_out + target.is_positive, minlength=4).reshape(2, 2)
+
+
+def _draws(seed: int, stream: int, start: int, n_rows: int) -> NDArray[np.float64]:
+    """Random numbers from 0 to 1 of the rows at some positions."""
+    bits = np.random.PCG64([seed, stream]).advance(start)
+    return np.random.Generator(bits).random(n_rows)
+
+
+# ---- Passes --------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Labels:
+    """Values of the target."""
+
+    found: LabelCounts
+    n_rows: int = 0
+    n_unknown: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class _LabelPass:
+    """Counts the values of the target."""
+
+    choices: Choices
+
+    @property
+    def columns(self) -> list[str]:
+        return [self.choices.target]
+
+    def empty(self) -> _Labels:
+        return _Labels(LabelCounts(self.choices.target))
+
+    def add(self, labels: _Labels, table: pa.Table, start: int) -> _Labels:
+        table, unreadable = plain(table)
+        check_readable(unreadable, self.choices)
+        column = table.column(self.choices.target)
+        labels.n_rows += len(column)
+        labels.n_unknown += column.null_count
+        labels.found.add(column.drop_null())
+        labels.found.check(" or more")
+        return labels
+
+
+class _Sampled:
+    """Rows of the sample as they are in the table, and counts of all."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.tables: list[pa.Table] = []
+        self.is_positive: list[NDArray[np.bool_]] = []
+        self.held_out: list[NDArray[np.bool_]] = []
+        self.unreadable: list[LeftOut] = []
+        self.gaps = {name: np.zeros(2, dtype=np.int64) for name in names}
+        self.counts = np.zeros((2, 2), dtype=np.int64)
+
+    def table(self) -> pa.Table:
+        """The sample."""
+        import pyarrow as pa
+
+        return pa.concat_tables(self.tables)
+
+
+@dataclass(frozen=True, eq=False)
+class _SamplePass:
+    """Takes a sample of the rows whose target is known, and counts the gaps of all."""
+
+    rows: _Rows
+    columns: Sequence[str]
+    share: float
+
+    def empty(self) -> _Sampled:
+        return _Sampled(self.columns)
+
+    def add(self, found: _Sampled, table: pa.Table, start: int) -> _Sampled:
+        choices = self.rows.choices
+        table, found.unreadable = plain(table)
+        known = complete_rows(table, [choices.target])
+        held_out = self.rows.held_out(start, len(known))[known]
+        sampled = (_draws(choices.seed, FOR_SAMPLE, start, len(known)) < self.share)[known]
+        table = table if known.all() else table.filter(known)
+        target = self.rows.target(table)
+        for name in table.column_names:
+            found.gaps[name] += gaps_by_class(table, name, target)
+        found.counts += self.rows.counted(target, held_out)
+        found.tables.append(table.filter(sampled))
+        found.is_positive.append(target.is_positive[sampled])
+        found.held_out.append(held_out[sampled])
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _CompletePass:
+    """Counts the rows without a gap in some columns."""
+
+    rows: _Rows
+    names: Sequence[str]
+
+    @property
+    def columns(self) -> list[str]:
+        return [self.rows.choices.target, *self.names]
+
+    def empty(self) -> Counts:
+        return np.zeros((2, 2), dtype=np.int64)
+
+    def add(self, counts: Counts, table: pa.Table, start: int) -> Counts:
+        table, _ = plain(table)
+        complete = complete_rows(table, self.columns)
+        held_out = self.rows.held_out(start, len(complete))[complete]
+        counts += self.rows.counted(self.rows.target(table.filter(complete)), held_out)
+        return counts

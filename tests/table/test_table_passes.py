@@ -1,0 +1,138 @@
+"""Tables that are prepared in passes: what a sample says, and what all rows say."""
+
+import numpy as np
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+
+from safdr.table import errors
+from safdr.table.passes import TARGET, prepare_in_passes
+from safdr.table.prepare import Choices
+
+N = 4000
+
+
+def run_on(table, n_at_once):
+    """Read a table so many rows at a time."""
+
+    def run(task):
+        sums = task.empty()
+        for start in range(0, table.num_rows, n_at_once):
+            some = table.slice(start, n_at_once).select(task.columns)
+            sums = task.add(sums, some, start)
+        return sums
+
+    return run
+
+
+def prepared(columns, n_at_once=700, share=0.25, **choices):
+    table = pa.table(columns)
+    chosen = Choices(target="y", **choices)
+    return prepare_in_passes(run_on(table, n_at_once), table.column_names, chosen, share)
+
+
+def followed(found, columns, *, test, n_at_once=700):
+    """All rows of a part as numbers."""
+    table, names = pa.table(columns), [*found.numbers.names, TARGET]
+    reads = found.numbers.reads(names)
+    return pa.concat_tables(
+        found.numbers.follow(table.slice(i, n_at_once).select(reads), i, names, test=test)
+        for i in range(0, N, n_at_once)
+    )
+
+
+@pytest.fixture
+def columns(rng):
+    y = rng.integers(0, 2, N)
+    return {
+        "x": rng.normal(size=N) + y,
+        "colour": rng.choice(["red", "green", "blue"], N, p=[0.5, 0.3, 0.2]),
+        "owner": rng.random(N) < 0.3,
+        "y": y,
+    }
+
+
+def test_numbers_are_those_that_the_recipe_makes_of_the_table(columns):
+    found = prepared(columns)
+    train, test = (followed(found, columns, test=part) for part in (False, True))
+    assert train.num_rows + test.num_rows == N
+    assert test.num_rows == pytest.approx(0.2 * N, rel=0.1)
+    assert found.counts.tolist() == [
+        np.bincount(part[TARGET].to_numpy()).tolist() for part in (train, test)
+    ]
+    whole = found.sample.recipe.follow(pa.table(columns))
+    together = [pa.concat_tables([train, test])[name].to_numpy() for name in found.numbers.names]
+    assert sorted(map(tuple, np.column_stack(together))) == sorted(map(tuple, whole))
+
+
+def test_the_rows_at_hand_are_a_sample_of_the_parts(columns):
+    found = prepared(columns)
+    train = followed(found, columns, test=False)
+    at_hand = found.sample.train
+    assert len(at_hand.y) == pytest.approx(0.25 * train.num_rows, rel=0.15)
+    rows = set(train["0"].to_pylist())
+    assert set(at_hand.X[:, 0]) < rows
+    assert not rows & set(found.sample.test.X[:, 0])
+
+
+def test_where_tables_are_cut_does_not_matter(columns):
+    one, other = prepared(columns, 700), prepared(columns, 333)
+    assert one.sample.recipe == other.sample.recipe
+    np.testing.assert_array_equal(one.sample.train.X, other.sample.train.X)
+    np.testing.assert_array_equal(one.counts, other.counts)
+
+
+def test_another_seed_holds_out_other_rows(columns):
+    first, second = (prepared(columns, seed=seed).sample.test.X[:, 0] for seed in (0, 1))
+    assert len(np.intersect1d(first, second)) < len(first) / 2
+
+
+def test_a_level_that_the_sample_has_not_counts_as_the_reference(columns):
+    sampled = set(prepared({**columns, "place": np.arange(N)}, keep=["place"]).sample.train.X[:, 3])
+    place = next(i for i in range(N) if i not in sampled and columns["colour"][i] != "red")
+    columns["colour"] = columns["colour"].astype(object)
+    columns["colour"][place] = "violet"
+    found = prepared(columns, test_size=0.0)
+    (coding,) = found.sample.recipe.codings
+    assert (coding.reference, set(coding.levels)) == ("red", {"green", "blue"})
+    row = followed(found, columns, test=False).slice(place, 1)
+    assert [row["1"][0].as_py(), row["2"][0].as_py()] == [0.0, 0.0]
+
+
+def test_a_gap_that_the_sample_has_not_is_counted(columns):
+    gap = np.zeros(N, dtype=bool)
+    gap[np.flatnonzero(columns["x"] > 0)[:3]] = True
+    columns["x"] = pa.array(columns["x"], mask=gap)
+    with pytest.raises(errors.MissingValuesError, match="3 values are missing, in 1 of 3 columns"):
+        prepared(columns, share=0.01)
+    found = prepared(columns, share=0.1, missing="drop-rows")
+    assert found.counts.sum() == N - 3
+    assert "3 rows with missing values are left out." in found.sample.notes
+    left_out = prepared(columns, share=0.1, missing="drop-columns").sample.left_out
+    assert [(each.column, each.reason) for each in left_out] == [("x", "3 missing values")]
+
+
+def test_a_class_that_the_sample_has_not_is_a_class(columns):
+    columns["y"] = (np.arange(N) % 250 == 0).astype(int)
+    found = prepared(columns, share=0.05, test_size=0.3)
+    assert found.sample.target.counts[1] < 10
+    assert found.counts.sum(axis=0).tolist() == [N - 16, 16]
+
+
+@pytest.mark.parametrize(
+    ("labels", "wishes", "kind", "message"),
+    [
+        ([0, 1, 2], {}, errors.ManyClassesError, r"'0' \(1,334 rows\), '1' \(1,333 rows\)"),
+        ([0, 1, 2], {"positive": "7"}, errors.UnknownLabelError, "no value '7'"),
+        ([1, None], {}, errors.OneClassError, "one value only"),
+        ([None], {}, errors.TableError, "has no values"),
+        ([0] * 499 + [1], {}, errors.OneClassError, "8 are of class '1'"),
+        ([0, 1], {"test_size": 0.999}, errors.OneClassError, "After rows were held out"),
+        ([[0], [1]], {}, errors.TargetError, "can't be read"),
+        ([0, 1], {"drop": ["nope"]}, errors.UnknownColumnError, "no column 'nope'"),
+    ],
+)
+def test_what_is_wrong_with_the_target_or_the_choices(columns, labels, wishes, kind, message):
+    columns["y"] = pa.array((labels * N)[:N])
+    with pytest.raises(kind, match=message):
+        prepared(columns, **wishes)
