@@ -16,7 +16,7 @@ def in_chunks(X, codes, weight, lengths, n_classes=2, buckets=None):
     for length in lengths:
         some = slice(start, start + length)
         of_rows = None if weight is None else weight[some]
-        found.add(np.ascontiguousarray(X[some].T), buckets[some], codes[some], of_rows)
+        found.add(list(X[some].T), buckets[some], codes[some], of_rows)
         start += length
     assert start == len(X)
     return found

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
@@ -30,16 +33,24 @@ class BucketMoments:
         self._rows_of_shift = np.zeros(n_classes, dtype=np.int64)
         self._sums = np.zeros((*shape, n_columns))
         self._scatter = np.zeros((*shape, n_columns, n_columns))
+        self._room = np.empty((n_columns, 0))
 
     def add(
-        self, columns: FloatArray, buckets: IntArray, codes: IntArray, weight: FloatArray | None
+        self,
+        columns: Sequence[FloatArray],
+        buckets: IntArray,
+        codes: IntArray,
+        weight: FloatArray | None,
     ) -> None:
-        """Add rows: (n_columns, n_rows) numbers, and the bucket, class and weight of each row."""
+        """Add rows: their columns one by one, and the bucket, class and weight of each row."""
         n_classes = self.counts.shape[1]
         places = (buckets * n_classes + codes).astype(np.uint16)
         order = np.argsort(places, kind="stable")
         ends = np.searchsorted(places[order], np.arange(self.counts.size + 1))
-        ordered = np.take(columns, order, axis=1)
+        # One after the other: they are not copied together before.
+        ordered = self._room_for(len(order))
+        for out, column in zip(ordered, columns, strict=True):
+            np.take(column, order, out=out, mode="clip")
         of_rows = None if weight is None else weight[order]
         for place in np.flatnonzero(np.diff(ends)):
             bucket, label = divmod(int(place), n_classes)
@@ -52,6 +63,15 @@ class BucketMoments:
             if n_rows > ROWS_FOR_SHIFT * self._rows_of_shift[label]:
                 self._move_shift(label)
                 self._rows_of_shift[label] = n_rows
+
+    def _room_for(self, n_rows: int) -> FloatArray:
+        """Memory for rows, the same each time: fresh one costs a fifth of the time."""
+        if self._room.shape[1] < n_rows:
+            self._room = np.empty((self._shift.shape[1], n_rows))
+        return self._room[:, :n_rows]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_room": self._room[:, :0]}
 
     def _add_part(
         self, bucket: int, label: int, part: FloatArray, weight: FloatArray | None

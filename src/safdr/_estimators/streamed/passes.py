@@ -167,13 +167,13 @@ class MomentsPass:
         places, there = self.sample.places(start, n_rows)
         taken = np.searchsorted(chunk.positions, there)
         found.places.append(np.arange(places.start, places.stop))
-        found.rows.append(chunk.columns[:, taken].T)
+        found.rows.append(np.column_stack([column[taken] for column in chunk.columns]))
         found.targets.append(chunk.target[..., taken].T)
         if chunk.weight is not None:
             found.weights.append(chunk.weight[taken])
         columns, codes = chunk.columns, chunk.target
         if layout.classes is None:
-            columns = np.concatenate([columns, chunk.target])
+            columns = [*columns, *chunk.target]
             codes = np.zeros(len(buckets), dtype=np.int64)
         if len(buckets):
             # NaN among them is a warning of NumPy's, and soon an error of ours.
@@ -222,7 +222,8 @@ class ModelsPass:
         """Add more rows."""
         chunk = self.layout.chunk(table, start, self._features)
         buckets = buckets_of(chunk.positions, self.seed, self.n_buckets)
-        self.of_chunks.add(sums, Rows(chunk.columns, buckets, chunk.target, chunk.weight))
+        rows = Rows(np.array(chunk.columns), buckets, chunk.target, chunk.weight)
+        self.of_chunks.add(sums, rows)
         return sums
 
     def merge(self, first: list[Any], second: list[Any]) -> list[Any]:

@@ -53,7 +53,7 @@ class Source(Protocol):
 class Chunk(NamedTuple):
     """Some rows, as numbers."""
 
-    columns: FloatArray  # (n_columns, n_rows)
+    columns: list[FloatArray]
     target: NDArray[Any]  # codes of classes, or (n_outputs, n_rows) numbers
     weight: FloatArray | None
     positions: IntArray
@@ -77,9 +77,8 @@ class Layout:
     def chunk(self, table: Any, start: int, features: tuple[str, ...]) -> Chunk:
         """Some features of the rows that have a weight, with their target."""
         frame = as_frame(table)
-        columns = np.empty((len(features), len(frame)))
-        for row, name in zip(columns, features, strict=True):
-            row[:] = numbers_of(frame[name])
+        several = frame.select(list(features)).iter_columns()
+        columns = [np.asarray(numbers_of(series), dtype=np.float64) for series in several]
         target = self._target(frame, start)
         positions = np.arange(start, start + len(frame))
         if self.weight is None:
@@ -88,7 +87,8 @@ class Layout:
         if weight.all():
             return Chunk(columns, target, weight, positions)
         present = np.flatnonzero(weight)
-        return Chunk(columns[:, present], target[..., present], weight[present], positions[present])
+        columns = [column[present] for column in columns]
+        return Chunk(columns, target[..., present], weight[present], positions[present])
 
     def _target(self, frame: Any, start: int) -> NDArray[Any]:
         if self.classes is None:
