@@ -48,17 +48,21 @@ class _FixedSizeSelector(AnnealingSelectorBase):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a source
             Training rows: an array, a pandas or polars data frame or a scipy sparse matrix of
-            finite numbers.
+            finite numbers. Or where to read them in passes, never all at once: the path of a
+            Parquet file or of a folder of them, a pyarrow dataset, a polars LazyFrame, a DuckDB
+            relation, a Dask DataFrame or array, a function that returns an iterator of tables, or a
+            `Stream` of one of these.
 
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Labels of any type, or measured outputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
+            Labels of any type, or measured outputs. Of a source, the name of their column.
 
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or str, default=None
             Weight of each row; a row of weight 2 counts as two rows, one of weight 0 as none. Any
             other must be at least 1e-10 of the largest. Against a penalty (`C`) they count as so
-            many rows too: where they count nothing, let their mean be 1.
+            many rows too: where they count nothing, let their mean be 1. Of a source, the name of
+            their column.
 
         Returns
         -------
@@ -260,6 +264,11 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
 
     result_ : AnnealingResult
         All replicas: their subsets, criterion values and losses, and how the annealing went.
+
+    streamed_ : dict
+        Where rows were read in passes: the `source`, `n_rows`, and `n_sample_rows`, on which
+        candidates were compared. The losses in `result_` are then those of the few best on all
+        rows, and not a number for the rest.
 
     criterion_ : str, callable or estimator
         The criterion that was maximised.

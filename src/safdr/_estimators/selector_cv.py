@@ -85,17 +85,21 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a source
             Training rows: an array, a pandas or polars data frame or a scipy sparse matrix of
-            finite numbers.
+            finite numbers. Or where to read them in passes, never all at once: the path of a
+            Parquet file or of a folder of them, a pyarrow dataset, a polars LazyFrame, a DuckDB
+            relation, a Dask DataFrame or array, a function that returns an iterator of tables, or a
+            `Stream` of one of these.
 
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Labels of any type, or measured outputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
+            Labels of any type, or measured outputs. Of a source, the name of their column.
 
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or str, default=None
             Weight of each row in the search and in the model, as in `AnnealingSelector.fit`. The
             scorer gets weights only by metadata routing, if it asks:
-            ``scoring=get_scorer("roc_auc").set_score_request(sample_weight=True)``.
+            ``scoring=get_scorer("roc_auc").set_score_request(sample_weight=True)``. Of a source,
+            the name of their column; scores are weighted too.
 
         **params : dict
             `groups` for the splitter; with metadata routing, whatever splitter and scorer request.
@@ -319,6 +323,10 @@ class_weight, ridge, C, prove
 
     scorer_name_ : str
         What the scores are, for labels: "ROC AUC" by default.
+
+    streamed_ : dict
+        As in `AnnealingSelector`, and `scored_on`: the rows that test scores are of. AUC and R² are
+        those of all test rows, other scores those of the sample; so are train scores, but for R².
 
     support_, subset_, criterion_, C_, ridge_, style_, style_results_, criterion_value_, \
 loss_, cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, feature_names_in_
