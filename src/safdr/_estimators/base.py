@@ -125,20 +125,11 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     # ---- What a fit gets, and what it leaves behind -----------------------------------------
 
-    def _training_data(
-        self, plan: SearchPlan, X: Any, y: Any, sample_weight: Any, seed: int
-    ) -> TrainingData:
-        """Checked rows; where y is the name of a column, those of a source."""
-        self.__dict__.pop("streamed_", None)  # of an earlier fit
-        if type(X).__module__.startswith("dask.array"):
-            from safdr.sources.dask import as_frame
-
-            X, y = as_frame(X, y)
-        if not isinstance(y, str):
-            return self._task.validate(self, X, y, sample_weight)
+    def _read(self, plan: SearchPlan, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Training data of a source, whose columns have names."""
         from safdr._estimators.streamed.fit import read
 
-        return read(self, self._task, plan, X, y, sample_weight, seed)
+        return read(self, self._task, plan, X, y, sample_weight)
 
     def _search(
         self,
@@ -151,6 +142,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> None:
         """Search usable rows at the chosen size, and fit the final model to what was found."""
         self.style_ = plan.style
+        self.__dict__.pop("streamed_", None)  # of an earlier fit
         search = plan.search(data, allowed, plan.cost(self), seed, n_jobs)
         seconds = None if plan.prove is None else as_float(plan.prove)
         result = search.run(size, n_threads=n_jobs, prove=seconds)

@@ -71,12 +71,16 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         """
         plan = SearchPlan.of(self)
         plan.check_models(self._task)
-        seed, n_jobs = seed_from(self.random_state), n_workers(self.n_jobs)
-        data = self._training_data(plan, X, y, sample_weight, seed).usable(plan.class_weight)
+        if isinstance(y, str) or hasattr(X, "dask"):
+            data = self._read(plan, X, y, sample_weight)
+        else:
+            data = self._task.validate(self, X, y, sample_weight)
+        data = data.usable(plan.class_weight)
         allowed = plan.allowed(self)
         if plan.prove is not None:
             plan.check_proof(allowed)
         size = self._size(plan, allowed)
+        seed, n_jobs = seed_from(self.random_state), n_workers(self.n_jobs)
         self.__dict__.pop("style_results_", None)  # of an earlier fit
         if plan.is_open and (plan := only_choice(plan, data)).is_open:
             comparison = compare_on_default_splits(

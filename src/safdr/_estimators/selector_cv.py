@@ -113,7 +113,10 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         plan = SearchPlan.of(self)
         plan.check_models(self._task)
         seed = seed_from(self.random_state)
-        data = self._training_data(plan, X, y, sample_weight, seed)
+        if isinstance(y, str) or hasattr(X, "dask"):
+            data = self._read(plan, X, y, sample_weight)
+        else:
+            data = self._task.validate(self, X, y, sample_weight)
         usable = data.usable(plan.class_weight)
         allowed, cost = plan.allowed(self), plan.cost(self)
         if plan.prove is not None:

@@ -15,6 +15,7 @@ from safdr._engine.arrays import IntArray
 from safdr._engine.search import Search
 from safdr._engine.streaming.models import FINAL_TOL
 from safdr._estimators.folds import Fold, FoldScore, as_they_come
+from safdr._estimators.parameters import seed_from
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.streamed.data import (
     StreamedRows,
@@ -46,14 +47,18 @@ def read(
     task: type[TrainingData],
     plan: SearchPlan,
     given: Any,
-    y: str,
+    y: Any,
     weight: Any,
-    seed: int,
 ) -> TrainingData:
     """What two passes find; or all rows, where they are few."""
     from safdr.sources import open_source
 
+    if type(given).__module__.startswith("dask.array"):
+        from safdr.sources.dask import as_frame
+
+        given, y = as_frame(given, y)
     _check_plan(plan)
+    seed = seed_from(selector.random_state)
     n_buckets = n_buckets_for(getattr(selector, "cv", None))
     source = open_source(given)
     measured = issubclass(task, MeasuredData)
