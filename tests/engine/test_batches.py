@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,10 @@ from safdr._engine.criterion import (
 )
 
 CODES = np.random.default_rng(0).permutation(np.repeat([0, 1], [300, 100]))
+
+
+def share_of(fraction, size, counts):
+    return batch_share(fraction, size, SimpleNamespace(counts=counts))
 
 
 def drawn(codes, n_batches, share, seed=0):
@@ -68,26 +74,26 @@ def test_a_share_of_one_is_all_rows():
 
 @pytest.mark.parametrize("fraction", [0.3, 0.5, 1.0])
 def test_the_share_is_the_fraction_where_rows_abound(fraction):
-    assert batch_share(fraction, 5, np.array([5000, 5000])) == fraction
+    assert share_of(fraction, 5, np.array([5000, 5000])) == fraction
 
 
 def test_the_share_grows_with_the_size_in_few_steps():
     counts = np.array([60, 40])
-    assert batch_share(0.1, 30, counts) == 0.625  # 62 rows are needed: five eighths
-    shares = [batch_share(0.1, size, counts) for size in range(1, 60)]
+    assert share_of(0.1, 30, counts) == 0.625  # 62 rows are needed: five eighths
+    shares = [share_of(0.1, size, counts) for size in range(1, 60)]
     needed = [(ROWS_PER_FEATURE * size + 2) / 100 for size in range(1, 60)]
     assert all(share >= min(1.0, need) for share, need in zip(shares, needed, strict=True))
     assert len(set(shares)) <= 9
 
 
 def test_the_share_is_never_more_than_all_rows():
-    assert batch_share(0.5, 1000, np.array([40, 22])) == 1.0
+    assert share_of(0.5, 1000, np.array([40, 22])) == 1.0
 
 
 @pytest.mark.parametrize("size", [1, 4, 12])
 def test_a_batch_has_two_rows_a_feature_beyond_the_class_means(size):
     codes = np.repeat([0, 1], [31, 17])
-    share = batch_share(0.05, size, np.bincount(codes))
+    share = share_of(0.05, size, np.bincount(codes))
     for batch in drawn(codes, 5, share):
         assert (batch >= 0).sum() - 2 >= 2 * size
 
@@ -111,6 +117,6 @@ def test_never_fewer_than_two_batches_unless_one_is_asked_for(asked, given):
 
 def test_without_classes_a_batch_is_a_share_of_all_rows():
     codes = np.zeros(200, dtype=np.int64)
-    for batch in drawn(codes, 3, batch_share(0.5, 4, np.bincount(codes))):
+    for batch in drawn(codes, 3, share_of(0.5, 4, np.bincount(codes))):
         assert (batch == 0).sum() == 100
         assert (batch == -1).sum() == 100

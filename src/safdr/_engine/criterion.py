@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -297,7 +298,7 @@ class ClassNoise:
     sample_weight: FloatArray | None
     criterion: FisherCriterion
 
-    @property
+    @cached_property
     def counts(self) -> IntArray:
         """Of each class."""
         return np.bincount(self.codes)
@@ -366,8 +367,9 @@ def affordable_batches(n_batches: int, n_features: int) -> int:
     return min(n_batches, max(MIN_BATCHES, fitting))
 
 
-def batch_share(batch_fraction: float, size: int, class_counts: IntArray) -> float:
+def batch_share(batch_fraction: float, size: int, noise: Noise) -> float:
     """Share of the rows that a batch needs, so that its covariance can carry `size` features."""
+    class_counts = noise.counts
     needed = (ROWS_PER_FEATURE * size + len(class_counts)) / class_counts.sum()
     if needed <= batch_fraction:
         return batch_fraction

@@ -299,7 +299,7 @@ class Search:
         """Criteria of the batches that suit so many columns; None where there is no noise."""
         if self.noise is None:
             return None
-        share = batch_share(self.settings.batch_fraction, n_columns, self._class_counts)
+        share = batch_share(self.settings.batch_fraction, n_columns, self.noise)
         if share >= 1.0:
             return None
         # Threads may come here at the same time; for one share they compute the same.
@@ -326,12 +326,6 @@ class Search:
             turned = Complement.make(self.criterion, batches, usable)
             known = self._complement = (constraints, batches, turned)
         return known[2]
-
-    @cached_property
-    def _class_counts(self) -> IntArray:
-        """Rows of each class."""
-        assert self.noise is not None
-        return self.noise.counts
 
 
 def is_better(proof: Proof, values: FloatArray) -> bool:

@@ -12,6 +12,10 @@ from safdr.sources.errors import SourceError, require
 from safdr.sources.local import MOST_ROWS, LocalSource
 
 
+# Of each column, while a file is read.
+BUFFER_BYTES = 2**18
+
+
 def schema_of(table: Any) -> dict[str, Any]:
     """Names and types of columns, as narwhals says them."""
     return dict(nw.from_native(table, eager_only=True).schema)
@@ -99,8 +103,10 @@ class ParquetFiles:
         for fragment in self._fragments:
             keys = ds.get_partition_keys(fragment.partition_expression)
             try:
-                # Not by the scanner of the dataset, which holds whole row groups.
-                with pq.ParquetFile(fragment.path) as file:
+                # Not by the scanner of the dataset, which holds whole row groups; nor with buffers
+                # of them, which stay until the file is closed.
+                how: dict[str, Any] = {"pre_buffer": False, "buffer_size": BUFFER_BYTES}
+                with pq.ParquetFile(fragment.path, **how) as file:
                     inside = [name for name in columns if name in file.schema_arrow.names]
                     for batch in file.iter_batches(n_rows, columns=inside):
                         # Text of a damaged file may be none.
