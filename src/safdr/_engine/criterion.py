@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from safdr._engine.moments import (
     within_moments,
 )
 from safdr._engine.shrinkage import auto_ridge
+
+if TYPE_CHECKING:
+    from safdr._engine.shared import LastBatches
 
 # A number of any type, or "auto": what the number of rows asks for.
 Ridge: TypeAlias = float | str
@@ -61,6 +64,8 @@ class Criterion:
         them is the label by another name.
     collinear_tol : float
         Variance that a candidate must have of its own, unless all that it has is.
+    diagonal : ndarray of shape (n_features,), or None
+        That of A without the ridge, where another ridge may come in its place.
     """
 
     A: FloatArray
@@ -69,6 +74,7 @@ class Criterion:
     ridge: float
     redundant: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     collinear_tol: float = field(init=False)
+    diagonal: FloatArray | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         # With a ridge r, an exact copy of a member keeps 1 + r - 1 / (1 + r) as its own.
@@ -137,15 +143,12 @@ def fisher_criterion(
     redundant = np.union1d(np.flatnonzero(constant), _redundant(label_copies, D, rank))
     divisor = np.where(constant, 1.0, scale)
     A = _scaled(moments.within, divisor, overwrite)
-    if ridge == "auto":
-        # The mean of covariances is as uncertain as that of so many rows.
-        n_rows = rows_a_weight * len(moments.weight) ** 2 / np.sum(1.0 / moments.weight)
-        ridge = auto_ridge(A, n_rows)
-    ridge = float(ridge)
-    A[np.diag_indices_from(A)] += ridge
+    diagonal = np.diag(A).copy()
+    ridge = _add_ridge(A, ridge, _n_rows(moments, rows_a_weight))
     D /= divisor[:, None]
     marginals = ClassMarginals(moments.weight, moments.mean, moments.squares)
-    return FisherCriterion(A, D, scale, ridge, redundant, marginals=marginals)
+    how: dict[str, Any] = {"marginals": marginals, "diagonal": diagonal}
+    return FisherCriterion(A, D, scale, ridge, redundant, **how)
 
 
 def r2_criterion(
@@ -166,15 +169,37 @@ def r2_criterion(
     output_divisor = np.where(output_scale == 0, 1.0, output_scale) * np.sqrt(len(output_scale))
     D = moments.cross / divisor[:, None] / output_divisor
     A = _scaled(moments.covariance, divisor, overwrite)
-    if ridge == "auto":
-        ridge = auto_ridge(A, rows_a_weight * moments.weight)
-    ridge = float(ridge)
-    A[np.diag_indices_from(A)] += ridge
+    diagonal = np.diag(A).copy()
+    ridge = _add_ridge(A, ridge, _n_rows(moments, rows_a_weight))
     constant = np.flatnonzero(scale == 0)
     marginals = JointMarginals(
         moments.weight, moments.mean, moments.output_mean, moments.output_variance, moments.cross
     )
-    return R2Criterion(A, D, scale, ridge, constant, marginals=marginals)
+    how: dict[str, Any] = {"marginals": marginals, "diagonal": diagonal}
+    return R2Criterion(A, D, scale, ridge, constant, **how)
+
+
+def with_ridge(criterion: Any, ridge: Ridge, rows_a_weight: float) -> Any:
+    """The same criterion with another ridge: a copy, with another diagonal."""
+    A = criterion.A.copy()
+    np.fill_diagonal(A, criterion.diagonal)
+    ridge = _add_ridge(A, ridge, _n_rows(criterion.marginals, rows_a_weight))
+    return replace(criterion, A=A, ridge=ridge)
+
+
+def _add_ridge(A: FloatArray, ridge: Ridge, n_rows: Callable[[], float]) -> float:
+    """Add to the diagonal in place; tell how much."""
+    ridge = auto_ridge(A, n_rows()) if ridge == "auto" else float(ridge)
+    A[np.diag_indices_from(A)] += ridge
+    return ridge
+
+
+def _n_rows(moments: Any, rows_a_weight: float) -> Callable[[], float]:
+    """How many rows a covariance is as uncertain as; of classes it is a mean of covariances."""
+    weight = np.atleast_1d(moments.weight)
+    if len(weight) == 1:
+        return lambda: float(rows_a_weight * weight[0])
+    return lambda: float(rows_a_weight * len(weight) ** 2 / np.sum(1.0 / weight))
 
 
 def _between_classes(weight: FloatArray, mean: FloatArray) -> FloatArray:
@@ -261,6 +286,14 @@ class Noise(Protocol):
     def counts(self) -> IntArray:
         """Rows of each class, or of all."""
 
+    @property
+    def ridge(self) -> float:
+        """That of the criterion, which batches have too."""
+
+    @property
+    def known(self) -> LastBatches | None:
+        """What other criteria of the same rows have drawn, if they tell each other."""
+
     def draw(self, n_batches: int, share: float, rng: np.random.Generator) -> Iterator[IntArray]:
         """Batches at random, each with a share of the rows."""
 
@@ -275,6 +308,8 @@ class BucketNoise:
     counts: IntArray
     buckets: IntArray
     of_buckets: Callable[[IntArray], Criterion]
+    ridge: float = np.nan
+    known: None = None
 
     def draw(self, n_batches: int, share: float, rng: np.random.Generator) -> Iterator[IntArray]:
         """Some of the buckets."""
@@ -297,6 +332,12 @@ class ClassNoise:
     codes: IntArray
     sample_weight: FloatArray | None
     criterion: FisherCriterion
+    known: LastBatches | None = None
+
+    @property
+    def ridge(self) -> float:
+        """That of all rows."""
+        return self.criterion.ridge
 
     @cached_property
     def counts(self) -> IntArray:
@@ -323,6 +364,12 @@ class OutputNoise:
     outputs: FloatArray
     sample_weight: FloatArray | None
     criterion: R2Criterion
+    known: LastBatches | None = None
+
+    @property
+    def ridge(self) -> float:
+        """That of all rows."""
+        return self.criterion.ridge
 
     @property
     def counts(self) -> IntArray:
@@ -346,14 +393,22 @@ class OutputNoise:
 
 
 def batch_criteria(
-    noise: Noise, n_batches: int, share: float, n_features: int, rng: np.random.Generator
+    noise: Noise, n_batches: int, share: float, n_features: int, seed: int
 ) -> CriterionStack:
     """Criteria of random batches, each with a share of the rows."""
-    A = np.empty((affordable_batches(n_batches, n_features), n_features, n_features))
-    D = []
-    for out, batch in zip(A, noise.draw(len(A), share, rng), strict=True):
+    n_batches = affordable_batches(n_batches, n_features)
+    drawn = (n_batches, share, seed)
+    if noise.known is not None and (stack := noise.known.get(drawn, noise.ridge)) is not None:
+        return stack
+    A, D, diagonals = np.empty((n_batches, n_features, n_features)), [], []
+    rng = np.random.default_rng(np.random.SeedSequence([seed]))
+    for out, batch in zip(A, noise.draw(n_batches, share, rng), strict=True):
         # In place: a list of matrices would take the memory twice.
-        D.append(noise.batch_criterion(batch, out).D)
+        criterion = noise.batch_criterion(batch, out)
+        D.append(criterion.D)
+        diagonals.append(criterion.diagonal)
+    if noise.known is not None:
+        noise.known.keep(drawn, noise.ridge, (A, np.array(D)), np.array(diagonals))
     return A, np.array(D)
 
 

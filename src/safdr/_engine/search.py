@@ -305,9 +305,8 @@ class Search:
         # Threads may come here at the same time; for one share they compute the same.
         known = self._batches
         if known is None or known[0] != share:
-            rng = np.random.default_rng(np.random.SeedSequence([self.seed]))
             n_batches, n_features = self.settings.n_batches, self.constraints.n_features
-            criteria = batch_criteria(self.noise, n_batches, share, n_features, rng)
+            criteria = batch_criteria(self.noise, n_batches, share, n_features, self.seed)
             known = self._batches = (share, criteria)
         return known[1]
 

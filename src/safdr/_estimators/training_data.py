@@ -35,20 +35,23 @@ from safdr._engine.fits.logistic import LogisticFitter
 from safdr._engine.fits.multinomial import MultinomialFitter
 from safdr._engine.fits.working_response import working_response
 from safdr._engine.moments import joint_moments, within_moments
+from safdr._engine.shared import SharedCriteria
 from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._engine.taken_rows import take_rows
-from safdr._estimators.class_weights import check_weights_of_classes, weighted_rows
+from safdr._estimators.class_weights import (
+    check_classes,
+    check_weights_of_classes,
+    weighted_rows,
+)
 from safdr._estimators.clipped_model import ClippedLogisticRegression
 from safdr._estimators.parameters import AUTO
 from safdr._estimators.validation import (
-    ALL_ZERO,
     check_labels,
     check_not_constant,
     check_outputs,
     check_ratio_of_weights,
     checked_weight,
     extremes,
-    if_measured,
     numbers,
     shown,
     validated,
@@ -119,7 +122,15 @@ class TrainingData:
 
     def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> Any:
         """What is maximised; of features that say the same, those of the lowest rank are needed."""
+        return self._shared.get(ridge, rank, self._rows_a_weight, self._made_criterion)
+
+    def _made_criterion(self, ridge: Ridge, rank: FloatArray | None) -> Any:
+        """The same, from the rows."""
         raise NotImplementedError
+
+    @cached_property
+    def _shared(self) -> SharedCriteria:
+        return SharedCriteria()
 
     def noise(self, criterion: Any) -> Noise:
         """Where batches of these rows come from."""
@@ -246,10 +257,10 @@ class ClassData(TrainingData):
     def usable(self, class_weight: Any = None) -> Self:
         """Those with a weight, enough of each class."""
         data = self.with_weight()
-        _check_classes(data)
+        check_classes(data)
         if class_weight is not None:
             data = data._weighted(class_weight).with_weight()
-            _check_classes(data)
+            check_classes(data)
         if data.sample_weight is not None:
             check_weights_of_classes(data, data.sample_weight)
         check_not_constant(data.X)
@@ -259,7 +270,7 @@ class ClassData(TrainingData):
         """All rows, their weights multiplied by those of the classes."""
         return replace(self, sample_weight=weighted_rows(class_weight, self))
 
-    def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> FisherCriterion:
+    def _made_criterion(self, ridge: Ridge, rank: FloatArray | None) -> FisherCriterion:
         """Fisher's ratio."""
         # Of many features, one matrix must do for the criterion and the start of the fits.
         how: dict[str, Any] = {"overwrite": True, "rows_a_weight": self._rows_a_weight}
@@ -268,7 +279,9 @@ class ClassData(TrainingData):
 
     def noise(self, criterion: FisherCriterion) -> Noise:
         """Stratified batches."""
-        return ClassNoise(self.X, self.codes, self._relative_weight, criterion)
+        return ClassNoise(
+            self.X, self.codes, self._relative_weight, criterion, self._shared.batches
+        )
 
     def linearised(self) -> MeasuredData:
         """The log-loss near the model of all features, as a squared error of weighted rows."""
@@ -405,7 +418,7 @@ class MeasuredData(TrainingData):
         check_not_constant(data.X)
         return data
 
-    def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> R2Criterion:
+    def _made_criterion(self, ridge: Ridge, rank: FloatArray | None) -> R2Criterion:
         """R²; no output is a feature by another name, so ranks don't count."""
         how: dict[str, Any] = {"overwrite": True, "rows_a_weight": self._rows_a_weight}
         moments = joint_moments(self.X, self._outputs, self._relative_weight)
@@ -413,7 +426,9 @@ class MeasuredData(TrainingData):
 
     def noise(self, criterion: R2Criterion) -> Noise:
         """Batches of random rows."""
-        return OutputNoise(self.X, self._outputs, self._relative_weight, criterion)
+        return OutputNoise(
+            self.X, self._outputs, self._relative_weight, criterion, self._shared.batches
+        )
 
     def fitter(self, criterion: R2Criterion, C: float = np.inf) -> Fitter:
         """Least-squares models."""
@@ -464,29 +479,3 @@ def check_task(task: Any) -> type[TrainingData]:
             task=task,
         )
     return TASKS[task]
-
-
-def _check_classes(data: ClassData) -> None:
-    """At least two classes with two rows each; one row of weight two or more counts as two."""
-    if len(data.codes) == 0:
-        raise ValueError(ALL_ZERO)
-    counts = np.bincount(data.codes, minlength=len(data.classes))
-    present = data.classes[np.flatnonzero(counts)]
-    if len(present) < 2:
-        raise ValueError(
-            f"y holds one class only, {shown(present[0])}; the classifier needs rows of at least 2 "
-            "classes."
-        )
-    if len(present) < len(data.classes):
-        gone = data.classes[np.flatnonzero(counts == 0)[0]]
-        raise ValueError(
-            f"y holds no row of class {shown(gone)} with a weight above 0; each class needs at "
-            "least 2 rows."
-        )
-    weighted = np.bincount(data.codes, weights=data.sample_weight, minlength=len(data.classes))
-    counts = np.maximum(counts, weighted)
-    if counts.min() < 2:
-        raise ValueError(
-            f"y holds 1 row of class {shown(data.classes[counts.argmin()])}; each class needs at "
-            f"least 2 rows, or it has no variance.{if_measured(data.classes)}"
-        )
