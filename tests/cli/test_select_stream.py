@@ -154,6 +154,24 @@ def test_proof_stability_report_and_exports(select, write, loans, tmp_path):
     assert "read in passes" in results[0].read_text()
 
 
+def test_a_class_that_is_rare_in_the_sample_stops_nothing(select, write, loans):
+    loans["late"] = np.where(np.arange(N) % 200 == 0, "yes", "no")
+    wishes = ("-t", "late", "-k", 1, "--stability", 4, "--json", "--missing", "median")
+    found = select(write(loans), *wishes, "--stream", "--sample-rows", 600).json
+    assert sum(found["rows"].values()) == N
+    assert found["stability"]["reason"] == "the sample has too few rows of a class."
+    assert found["substitutes"] is None
+
+
+@pytest.mark.parametrize(("limit", "fits"), [(None, True), (100, False), (10**9, True)])
+def test_what_fits_in_memory(monkeypatch, limit, fits):
+    from safdr.cli import memory
+
+    assert memory.available_memory() is None or memory.available_memory() > 0
+    monkeypatch.setattr(memory, "available_memory", lambda: limit)
+    assert memory.fits_in_memory(1000) == fits
+
+
 # ---- What can go wrong --------------------------------------------------------------------------
 
 
@@ -189,6 +207,12 @@ def test_a_file_that_changes_is_named(select, write, loans, monkeypatch):
     error = select(path, "-t", "late", *STREAM, code=1).err
     assert f"{str(path)!r} has changed while it was read" in error
     assert error.count("\n") == 1
+
+
+def test_columns_that_share_a_name_are_named(select, write, loans):
+    table = pa.table(loans).rename_columns(["x", "x", *list(loans)[2:]])
+    error = select(write(table), "-t", "late", *STREAM, code=1).err
+    assert "has several columns called 'x'" in error
 
 
 def test_a_pass_can_be_stopped(select, write, loans, monkeypatch, tmp_path):

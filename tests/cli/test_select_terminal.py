@@ -147,6 +147,12 @@ def test_a_terminal_gets_progress_with_the_time_left_and_colour(shown):
     assert "Searching" not in answer
 
 
+def test_a_terminal_gets_the_speed_of_a_pass_and_the_time_left_in_it(shown, write, columns):
+    seen = shown(write(columns), "-t", "late", "--stream", "--sample-rows", 100, *QUICK)
+    assert re.search(r"Pass 1\d? ", seen)
+    assert re.search(r"[\d,]+ rows/s", seen)
+
+
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_the_answer_fits_the_terminal(shown, columns):
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown(*QUICK, columns=columns))

@@ -11,6 +11,7 @@ import pytest
 
 from safdr import AnnealingSelector, Stream
 from safdr.sources import open_source
+from safdr.sources.arrow import ParquetFiles
 from safdr.sources.errors import SourceError
 
 N_ROWS = 500
@@ -189,3 +190,14 @@ def test_an_error_of_the_function_reaches_the_user():
 
     with pytest.raises(RuntimeError, match="the disk is gone"):
         AnnealingSelector(1).fit(broken, "y")
+
+
+def test_what_was_read_of_a_file_is_let_go(tmp_path):
+    numbers = np.random.default_rng(0).normal(size=500_000)
+    path = tmp_path / "long.parquet"
+    pq.write_table(pa.table({"x": numbers}), path, row_group_size=10_000)
+    del numbers
+    before, most = pa.total_allocated_bytes(), 0
+    for _ in ParquetFiles(path).tables(["x"], 10_000):
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert most < path.stat().st_size / 4

@@ -6,10 +6,10 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-# Bytes at the peak for each byte of values, measured on a million rows of 60 numbers (4.1 GB for
+# Bytes at the peak for each byte of values, measured on a million rows of 60 numbers (2.7 GB for
 # 0.49): the file, the table, its parts to learn from and to hold out, their rows of doubles, and
-# columns that are sorted by class and standardised, of which there is one for each of --jobs.
-PEAK = 8
+# standardised columns.
+PEAK = 6
 # Others need memory too, and a text column may become many columns of numbers.
 SHARE = 0.5
 

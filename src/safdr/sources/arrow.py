@@ -11,7 +11,6 @@ import narwhals as nw
 from safdr.sources.errors import SourceError, require
 from safdr.sources.local import MOST_ROWS, LocalSource
 
-
 # Of each column, while a file is read.
 BUFFER_BYTES = 2**18
 
@@ -33,6 +32,8 @@ class ParquetFiles:
         if not Path(path).exists():
             raise SourceError(f"There is no file or folder {self.name!r}.")
         try:
+            if Path(path).is_file():
+                self._check_names()
             self._dataset = ds.dataset(self.name, format="parquet", partitioning="hive")
             schema = self._dataset.schema
             self._fragments = list(self._dataset.get_fragments())
@@ -42,6 +43,18 @@ class ParquetFiles:
             raise SourceError(f"The folder {self.name!r} holds no Parquet file.")
         self.schema = schema_of(schema.empty_table())
         self._seen = self._looks()
+
+    def _check_names(self) -> None:
+        """Refuse columns that share a name, of which datasets say something else."""
+        import pyarrow.parquet as pq
+
+        names = pq.read_schema(self.name).names
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SourceError(
+                f"{self.name!r} has several columns called {twice!r}. Rename them, so that they "
+                "can be told apart."
+            )
 
     def source(self, *, sample_rows: int) -> LocalSource:
         """The source of all columns."""
