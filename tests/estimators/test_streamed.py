@@ -230,7 +230,7 @@ def test_errors_name_the_column_and_what_to_do():
     text = pa.table({"x": x, "name": ["a"] * n, "y": y})
     refused("1 column\\(s\\) that are not numbers: 'name'", text)
     refused("holds one class only, 0", pa.table({"x": x, "y": y * 0}))
-    refused("looks measured", pa.table({"x": x, "y": x / 3}))
+    refused("numbers with fractions, and looks measured", pa.table({"x": x, "y": x / 3}))
     refused("1 row of class 1", pa.table({"x": x, "y": (x == 5).astype(int)}))
     missing = pa.table({"x": x, "y": pa.array([None, *y[1:].tolist()])})
     refused("target 'y' .* is missing in row 0", missing)
@@ -246,6 +246,35 @@ def test_errors_name_the_column_and_what_to_do():
     refused("cv must be None or a whole number", good, own, error=ParameterError)
     regressor = AnnealingRegressorSelector(1)
     refused("must hold finite numbers", pa.table({"x": x, "y": gap}), regressor)
+
+
+def test_rare_classes_small_samples_and_wide_tables_are_told_in_time():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=3000), np.repeat([0, 1], [2990, 10])
+    table = pa.table({"x": x, "z": rng.normal(size=3000), "y": y})
+    search = AnnealingSelectorCV(max_features=1, random_state=0)
+    with pytest.raises(ValueError, match=r"row\(s\) of class 1: too few .*sample_rows=3000"):
+        search.fit(Stream(table, sample_rows=500), "y")
+    with pytest.raises(ValueError, match="sample of 2 rows is too small for the 2 classes"):
+        search.fit(Stream(table, sample_rows=3), "y")
+    wide = pa.table({f"x{j}": x[:30] for j in range(4000)} | {"y": y[-30:]})
+    with pytest.raises(ValueError, match=r"would take 5\.1 GB, and 4 GB is the most"):
+        search.fit(Stream(wide, sample_rows=20), "y")
+    many = pa.table({"x": np.arange(2000), "y": np.arange(2000)})
+    refused("more than 1000 different values, and looks measured", many)
+
+
+def test_a_class_is_a_class_whatever_its_label():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2000, 3))
+    z = np.digitize(X[:, 0] + 0.5 * rng.normal(size=2000), [0.0])
+    for labels in (z == 1, z * 1.0, z + 2**60, np.array(["ä", "b"])[z], z.astype(np.int8)):
+        table = pa.table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": labels})
+        selector = AnnealingSelector(1, random_state=0).fit(Stream(table, sample_rows=500), "y")
+        np.testing.assert_array_equal(selector.classes_, np.unique(labels))
+        assert selector.subset_.tolist() == [0]
+        whole = AnnealingSelector(1, random_state=0).fit(X, labels)
+        assert selector.loss_ == pytest.approx(whole.loss_, abs=1e-9)
 
 
 def test_a_source_that_grows_is_told(rows):

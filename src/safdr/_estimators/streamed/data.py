@@ -23,14 +23,22 @@ from safdr._engine.moments import ClassMoments, WithinMoments
 from safdr._engine.moments.buckets import BucketMoments
 from safdr._engine.streaming.positions import buckets_of
 from safdr._estimators.class_weights import weighted_rows
-from safdr._estimators.streamed.passes import MomentsPass, TargetFound, TargetPass
+from safdr._estimators.streamed.passes import (
+    LOOKS_MEASURED,
+    MomentsPass,
+    TargetFound,
+    TargetPass,
+)
 from safdr._estimators.streamed.tables import Layout, Source
 from safdr._estimators.training_data import ClassData, MeasuredData
-from safdr._estimators.validation import MANY_CLASSES, shown
+from safdr._estimators.validation import shown
 from safdr.errors import ParameterError
 
 # Every fold's training part and every batch is a sum of some of these.
 N_BUCKETS = 20
+
+# Memory for the moments of all buckets: 3500 features and two classes.
+MOST_BYTES = 4 * 10**9
 
 # Numbers in memory for the sample: beyond that it has fewer rows.
 MOST_SAMPLED = 30_000_000
@@ -219,7 +227,7 @@ def fits_in_memory(found: TargetFound) -> bool:
 def read_rows(
     source: Source, layout: Layout, found: TargetFound, *, measured: bool, seed: int, n_buckets: int
 ) -> StreamedRows:
-    """Second pass: moments of buckets, and the rows of the sample."""
+    """Second pass: moments of buckets, if there are any, and the rows of the sample."""
     sample = found.sample
     if not measured:
         _check_classes(found, layout)
@@ -231,6 +239,7 @@ def read_rows(
         counts[order] = found.counts
     else:
         counts = found.counts
+    _check_memory(layout, len(counts), n_buckets)
     read = source.run(MomentsPass(layout, sample, seed, n_buckets))
     if read.n_rows != found.n_rows:
         raise ValueError(
@@ -247,7 +256,7 @@ def read_rows(
     ]
     if layout.weight is not None:
         weight = weight * np.concatenate(read.weights)
-    bucket = buckets_of(sample.positions[places], seed, n_buckets)
+    bucket = buckets_of(sample.positions[places], seed, max(n_buckets, 1))
     return StreamedRows(
         source, layout, seed, n_buckets, read.moments, found.n_rows, X, target, weight, bucket
     )
@@ -260,15 +269,46 @@ def _check_classes(found: TargetFound, layout: Layout) -> None:
         raise ValueError(f"{name} must hold labels of one type.")
     if len(found.labels) < 2:
         raise ValueError(f"{name} holds one class only, {shown(found.labels[0])}.")
-    whole = all(isinstance(each, int | str) or float(each).is_integer() for each in found.labels)
-    if len(found.labels) > MANY_CLASSES or not whole:
-        raise ValueError(
-            f"{name} holds {len(found.labels)} different values, and looks measured: for that "
-            "there are AnnealingRegressorSelector and AnnealingRegressorSelectorCV."
-        )
+    if not all(isinstance(each, int | str) or each.is_integer() for each in found.labels):
+        raise ValueError(f"{name} holds numbers with fractions, and {LOOKS_MEASURED}")
     if found.counts.min() < 2:
         rare = found.labels[int(found.counts.argmin())]
         raise ValueError(f"{name} holds 1 row of class {shown(rare)}; each needs at least 2.")
+    n_classes = len(found.labels)
+    if np.bincount(found.sample.codes, minlength=n_classes).min() < 2:
+        raise ValueError(
+            f"A sample of {len(found.sample.codes)} rows is too small for the {n_classes} classes "
+            f"of {layout.target!r}: raise sample_rows of Stream, or choose fewer columns."
+        )
+
+
+def check_folds(rows: StreamedRows, tests: list[IntArray]) -> None:
+    """Every class must be in every part of every fold."""
+    for test in tests:
+        for part in (test, np.setdiff1d(rows.every, test)):
+            counts = rows.moments.counts[part].sum(axis=0)
+            if counts.min() < 2:
+                label = (
+                    "a class"
+                    if rows.layout.classes is None
+                    else shown(rows.layout.classes[counts.argmin()])
+                )
+                raise ValueError(
+                    f"A fold has {counts.min()} row(s) of class {label}: too few are spread over "
+                    f"the {rows.n_buckets} buckets of {rows.source.name}. Have all rows read at "
+                    f"once (sample_rows={rows.n_rows} in Stream), or leave the class out."
+                )
+
+
+def _check_memory(layout: Layout, n_classes: int, n_buckets: int) -> None:
+    """Say before anything is allocated what moments would take."""
+    n_bytes = 8 * n_buckets * n_classes * (len(layout.features) + 1) ** 2
+    if n_bytes > MOST_BYTES:
+        raise ValueError(
+            f"Moments of {n_buckets} buckets, {n_classes} classes and {len(layout.features)} "
+            f"features would take {n_bytes / 1e9:.1f} GB, and {MOST_BYTES / 1e9:.0f} GB is the "
+            "most for rows that are read in passes. Choose columns: Stream(source, columns=[…])."
+        )
 
 
 def n_buckets_for(cv: Any) -> int:

@@ -20,6 +20,7 @@ from safdr._estimators.plan import SearchPlan
 from safdr._estimators.streamed.data import (
     StreamedRows,
     buckets_of_folds,
+    check_folds,
     fits_in_memory,
     look_at_target,
     n_buckets_for,
@@ -64,9 +65,11 @@ def read(
     measured = issubclass(task, MeasuredData)
     layout = Layout(source.name, check_columns(source, y, weight), y, weight)
     found = look_at_target(source, layout, measured=measured, seed=seed)
-    rows = read_rows(source, layout, found, measured=measured, seed=seed, n_buckets=n_buckets)
+    few = fits_in_memory(found)
+    how: dict[str, Any] = {"seed": seed, "n_buckets": 0 if few else n_buckets}
+    rows = read_rows(source, layout, found, measured=measured, **how)
     names = np.array(layout.features, dtype=object)
-    if not fits_in_memory(found):
+    if not few:
         selector.n_features_in_, selector.feature_names_in_ = len(names), names
         if rows.layout.classes is not None:
             selector.classes_ = rows.layout.classes
@@ -162,7 +165,9 @@ class StreamedFolds:
 def streamed_folds(data: Any, cv: Any, class_weight: Any, seed: int) -> StreamedFolds:
     """The folds that a `cv` asks for."""
     rows: StreamedRows = data.rows
-    return StreamedFolds(rows, buckets_of_folds(cv, rows.n_buckets, seed), class_weight)
+    tests = buckets_of_folds(cv, rows.n_buckets, seed)
+    check_folds(rows, tests)
+    return StreamedFolds(rows, tests, class_weight)
 
 
 def _searched(

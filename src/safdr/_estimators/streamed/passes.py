@@ -14,12 +14,20 @@ from safdr._engine.moments.buckets import BucketMoments
 from safdr._engine.streaming.models import Rows
 from safdr._engine.streaming.positions import FOR_SAMPLE, RowSample, buckets_of, hashes
 from safdr._estimators.streamed.tables import (
+    Chunk,
     Layout,
     as_frame,
     codes_of,
     numbers_of,
     outputs_of,
     weights_of,
+)
+
+# Labels beyond which a target is taken for measured.
+MOST_CLASSES = 1000
+LOOKS_MEASURED = (
+    "looks measured: for that there are AnnealingRegressorSelector and "
+    "AnnealingRegressorSelectorCV."
 )
 
 
@@ -73,6 +81,11 @@ class TargetPass:
             positions, codes = positions[present], codes[present]
         found.n_present += len(positions)
         codes = _numbered(found, labels)[codes]
+        if len(found.labels) > MOST_CLASSES:
+            raise ValueError(
+                f"The target {layout.target!r} of {layout.source_name} holds more than "
+                f"{MOST_CLASSES} different values, and {LOOKS_MEASURED}"
+            )
         found.counts += np.bincount(codes, minlength=len(found.labels))
         found.sample.add(positions, codes, hashes(positions, self.seed, FOR_SAMPLE))
         return found
@@ -141,7 +154,7 @@ class MomentsPass:
     layout: Layout
     sample: RowSample
     seed: int
-    n_buckets: int
+    n_buckets: int  # 0 where only the sample is wanted
 
     @property
     def columns(self) -> list[str]:
@@ -163,7 +176,6 @@ class MomentsPass:
         chunk = layout.chunk(table, start, layout.features)
         n_rows = len(as_frame(table))
         found.n_rows += n_rows
-        buckets = buckets_of(chunk.positions, self.seed, self.n_buckets)
         places, there = self.sample.places(start, n_rows)
         taken = np.searchsorted(chunk.positions, there)
         found.places.append(np.arange(places.start, places.stop))
@@ -171,17 +183,21 @@ class MomentsPass:
         found.targets.append(chunk.target[..., taken].T)
         if chunk.weight is not None:
             found.weights.append(chunk.weight[taken])
-        columns, codes = chunk.columns, chunk.target
-        if layout.classes is None:
+        if self.n_buckets and len(chunk.positions):
+            self._add_moments(found.moments, chunk)
+        return found
+
+    def _add_moments(self, moments: BucketMoments, chunk: Chunk) -> None:
+        buckets = buckets_of(chunk.positions, self.seed, self.n_buckets)
+        columns, codes, n_features = chunk.columns, chunk.target, len(self.layout.features)
+        if self.layout.classes is None:
             columns = [*columns, *chunk.target]
             codes = np.zeros(len(buckets), dtype=np.int64)
-        if len(buckets):
-            # NaN among them is a warning of NumPy's, and soon an error of ours.
-            with np.errstate(invalid="ignore", over="ignore"):
-                found.moments.add(columns, buckets, codes, chunk.weight)
-            low, high = found.moments.low.min(axis=0), found.moments.high.max(axis=0)
-            layout.check_finite(low[: len(layout.features)], high[: len(layout.features)])
-        return found
+        # NaN among them is a warning of NumPy's, and soon an error of ours.
+        with np.errstate(invalid="ignore", over="ignore"):
+            moments.add(columns, buckets, codes, chunk.weight)
+        low, high = moments.low.min(axis=0), moments.high.max(axis=0)
+        self.layout.check_finite(low[:n_features], high[:n_features])
 
     def merge(self, first: MomentsFound, second: MomentsFound) -> MomentsFound:
         """Of the rows of both."""
