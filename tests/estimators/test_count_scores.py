@@ -39,6 +39,23 @@ def test_the_area_and_its_interval_are_those_of_all_rows(rows):
         assert found[end] == pytest.approx(exact[end], abs=1e-4)
 
 
+def test_columns_are_found_by_name(rows):
+    X, y = rows
+    table = pa.table({**{f"x{j}": X[:, j] for j in range(5)}, "y": y})
+    selector = AnnealingSelector(2, **QUICK).fit(table, "y")
+    counts = selector.count_scores(table, "y")
+    note = pa.array(["text"] * len(y))
+    turned = table.select(["y", "x4", "x3", "x2", "x1", "x0"]).add_column(2, "note", note)
+    np.testing.assert_array_equal(selector.count_scores(turned, "y"), counts)
+    renamed = table.rename_columns(["x0", "a", "x2", "b", "x4", "y"])
+    with pytest.raises(ValueError, match=r"lacks 2 of the 5 columns .* 'x1', 'x3'"):
+        selector.count_scores(renamed, "y")
+    with pytest.raises(ValueError, match="not numbers: 'x1'"):
+        selector.count_scores(table.set_column(1, "x1", note), "y")
+    with pytest.raises(ValueError, match="it has no 'z'"):
+        selector.count_scores(table, "z")
+
+
 def test_what_can_not_be_counted_is_refused(rows):
     X, y = rows
     selector = AnnealingSelector(2, **QUICK).fit(X[:500], y[:500])
