@@ -7,7 +7,7 @@ pa = pytest.importorskip("pyarrow")
 
 from safdr.table import errors
 from safdr.table.passes import TARGET, prepare_in_passes
-from safdr.table.prepare import Choices
+from safdr.table.prepare import Choices, prepare
 
 N = 4000
 
@@ -110,6 +110,25 @@ def test_a_gap_that_the_sample_has_not_is_counted(columns):
     assert "3 rows with missing values are left out." in found.sample.notes
     left_out = prepared(columns, share=0.1, missing="drop-columns").sample.left_out
     assert [(each.column, each.reason) for each in left_out] == [("x", "3 missing values")]
+
+
+def test_numbers_of_shuffled_rows_are_left_out_as_in_memory(columns, rng):
+    columns["__index_level_0__"] = np.argsort(columns["y"], kind="stable")
+    columns["pos"] = rng.permutation(N)
+    columns["spread"] = 3 * rng.permutation(N)
+    columns["few"] = rng.integers(0, N // 10, N)
+    columns["dense"] = np.append(rng.integers(0, N, N - 2), [0, N - 1])
+    choices = Choices(target="y")
+    left_out = prepared(columns, share=0.25).sample.left_out
+    assert [each.column for each in left_out] == ["__index_level_0__", "pos"]
+    assert left_out == prepare(pa.table(columns), choices).left_out
+    assert prepared(columns, keep=["pos", "__index_level_0__"]).sample.left_out == ()
+
+
+def test_rows_are_numbered_whether_or_not_their_target_is_known(columns, rng):
+    columns["pos"] = rng.permutation(N)
+    columns["y"] = pa.array(columns["y"], mask=rng.random(N) < 0.1)
+    assert [each.column for each in prepared(columns).sample.left_out] == ["pos"]
 
 
 def test_a_class_that_the_sample_has_not_is_a_class(columns):

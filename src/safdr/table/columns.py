@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -38,16 +38,24 @@ class LeftOut:
 
 
 def sort_columns(
-    table: pa.Table, names: Iterable[str], keep: Iterable[str] = ()
+    table: pa.Table,
+    names: Iterable[str],
+    keep: Iterable[str] = (),
+    without_gap: Collection[str] = (),
 ) -> tuple[dict[str, Kind], list[LeftOut]]:
-    """Tell the columns that a model can use from those to leave out."""
+    """Tell the columns that a model can use from those to leave out.
+
+    Of a sample: `without_gap` are whole numbers that span as many values as there are rows in all.
+    """
     kinds: dict[str, Kind] = {}
     left_out = []
     kept = set(keep)
     for name in names:
         column = table.column(name)
         kind = _kind(column.type)
-        reason = _unusable(column, kind) or (name not in kept and _names_rows(name, column, kind))
+        reason = _unusable(column, kind)
+        if not reason and name not in kept:
+            reason = _names_rows(name, column, kind, without_gap)
         if reason or kind is None:
             left_out.append(LeftOut(name, reason or f"holds {column.type}"))
         else:
@@ -99,7 +107,9 @@ def _unusable(column: pa.ChunkedArray, kind: Kind | None) -> str | None:
     return None
 
 
-def _names_rows(name: str, column: pa.ChunkedArray, kind: Kind | None) -> str | None:
+def _names_rows(
+    name: str, column: pa.ChunkedArray, kind: Kind | None, without_gap: Collection[str]
+) -> str | None:
     """Why the column names rows instead of describing them."""
     import pyarrow.compute as pc
     from pyarrow import types
@@ -113,8 +123,9 @@ def _names_rows(name: str, column: pa.ChunkedArray, kind: Kind | None) -> str | 
         return None
     if _are_days(valid):
         return "dates, written as numbers"
-    n_distinct = pc.count_distinct(valid).as_py()
-    if n_distinct == len(valid) and (IDENTIFIER_NAME.search(name) or _counts_rows(valid)):
+    if pc.count_distinct(valid).as_py() < len(valid):
+        return None
+    if name in without_gap or IDENTIFIER_NAME.search(name) or _counts_rows(valid):
         return "an identifier: a whole number of its own in every row"
     return None
 

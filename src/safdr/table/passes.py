@@ -73,7 +73,7 @@ def prepare_in_passes(
     reads = [name for name in columns if name not in asked]
     read: _Sampled = run(_SamplePass(rows, reads, share))
     table, target = read.table(), Target.of_rows(classes, np.concatenate(read.is_positive))
-    kinds, left_out = usable_columns(table, read.unreadable, choices)
+    kinds, left_out = usable_columns(table, read.unreadable, choices, read.without_gap())
     counts: dict[tuple[str, ...], Counts] = {(): read.counts}
 
     def complete(names: Sequence[str]) -> tuple[int, int]:
@@ -222,6 +222,24 @@ class _Sampled:
         self.unreadable: list[LeftOut] = []
         self.gaps = {name: np.zeros(2, dtype=np.int64) for name in names}
         self.counts = np.zeros((2, 2), dtype=np.int64)
+        # Of columns of whole numbers, on all rows: how many values, the least and the largest.
+        self.spans: dict[str, tuple[int, int, int]] = {}
+
+    def span(self, table: pa.Table) -> None:
+        """Stretch the spans over more rows."""
+        import pyarrow.compute as pc
+        from pyarrow import types
+
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            n_values = len(column) - column.null_count
+            if n_values and types.is_integer(column.type):
+                ends = pc.min_max(column).as_py()
+                n, low, high = self.spans.get(name, (0, ends["min"], ends["max"]))
+                self.spans[name] = n + n_values, min(low, ends["min"]), max(high, ends["max"])
+
+    def without_gap(self) -> set[str]:
+        """Columns that number the rows, unless they have a value twice."""
+        return {name for name, (n, low, high) in self.spans.items() if high - low + 1 == n}
 
     def table(self) -> pa.Table:
         """The sample."""
@@ -232,7 +250,7 @@ class _Sampled:
 
 @dataclass(frozen=True, eq=False)
 class _SamplePass:
-    """Takes a sample of the rows whose target is known, and counts the gaps of all."""
+    """Takes a sample of the rows whose target is known, and counts gaps and spans of all."""
 
     rows: _Rows
     columns: Sequence[str]
@@ -244,6 +262,7 @@ class _SamplePass:
     def add(self, found: _Sampled, table: pa.Table, start: int) -> _Sampled:
         choices = self.rows.choices
         table, found.unreadable = plain(table)
+        found.span(table)
         known = complete_rows(table, [choices.target])
         held_out = self.rows.held_out(start, len(known))[known]
         sampled = (_draws(choices.seed, FOR_SAMPLE, start, len(known)) < self.share)[known]

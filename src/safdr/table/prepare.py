@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -175,13 +175,16 @@ def about_unknown(target: str, n_unknown: int, n_rows: int) -> list[str]:
 
 
 def usable_columns(
-    table: pa.Table, unreadable: Sequence[LeftOut], choices: Choices
+    table: pa.Table,
+    unreadable: Sequence[LeftOut],
+    choices: Choices,
+    without_gap: Collection[str] = (),
 ) -> tuple[dict[str, Kind], list[LeftOut]]:
     """The columns that can be features, and why not the others."""
     asked = {**dict.fromkeys(choices.drop, "dropped on request")}
     asked.update(dict.fromkeys(choices.identifiers, "an identifier, as you said"))
     candidates = [n for n in table.column_names if n != choices.target and n not in asked]
-    kinds, left_out = sort_columns(table, candidates, choices.keep)
+    kinds, left_out = sort_columns(table, candidates, choices.keep, without_gap)
     left_out = [*(each for each in unreadable if each.column not in asked), *left_out]
     for each in left_out:
         if each.column in choices.keep:
