@@ -210,6 +210,60 @@ def test_neighbours_on_the_sample_are_told_apart_by_all_rows():
         assert selector.loss_ <= whole.loss_ + 1e-9
 
 
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_a_column_that_hardly_changes_in_the_sample(C):
+    """Its curvature there is none, so that a step by it goes anywhere."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 5))
+    y = (X[:, 0] + 0.5 * X[:, 1] + 2 * rng.logistic(size=20_000) > 0).astype(int)
+    X[:, 4] = 0
+    X[rng.choice(np.flatnonzero(y == 1), 15, replace=False), 4] = 1
+    X[rng.choice(np.flatnonzero(y == 0), 5, replace=False), 4] = 1
+    how = {"annealing": QUICK, "C": C, "random_state": 0}
+    constraints = Constraints(always_include=["x4"])
+    streamed = AnnealingSelector(3, constraints=constraints, **how)
+    streamed.fit(stream(X, y, sample_rows=500), "y")
+    whole = AnnealingSelector(3, constraints=Constraints(always_include=[4]), **how).fit(X, y)
+    np.testing.assert_array_equal(streamed.subset_, whole.subset_)
+    assert streamed.loss_ == pytest.approx(whole.loss_, abs=1e-8)
+    search = AnnealingSelectorCV(max_features=3, constraints=constraints, **how)
+    search.fit(stream(X, y, sample_rows=500), "y")
+    assert np.all(search.cv_results_["mean_cross_entropy"] > 0.3)
+
+
+def test_what_is_auto_is_chosen_on_rows_held_out():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 60)), rng.integers(0, 2, 400)
+    selector = AnnealingSelector(8, C="auto", annealing=QUICK, random_state=0)
+    selector.fit(stream(X, y, sample_rows=398), "y")
+    # On noise no model is better than none, unless it has seen the rows.
+    assert np.all(selector.style_results_["mean_test_loss"] > np.log(2))
+
+
+def test_a_random_state_is_drawn_from_once(rows):
+    X, y = rows[0][:2000], labels(rows, "two")[:2000]
+    found = [
+        AnnealingSelector(4, annealing=QUICK, random_state=np.random.RandomState(0)).fit(*given)
+        for given in ((stream(X, y), "y"), (X, y))
+    ]
+    np.testing.assert_array_equal(*(each.result_.subsets for each in found))
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "r2", "neg_log_loss"])
+def test_any_scoring_that_fits_the_task(rows, scoring):
+    X = rows[0]
+    how = {"max_features": 1, "annealing": QUICK, "random_state": 0}
+    y = labels(rows, "two")
+    search = AnnealingSelectorCV(scoring=scoring, **how).fit(stream(X, y), "y")
+    whole = AnnealingSelectorCV(scoring=scoring, **how).fit(X, y)
+    ours, theirs = (each.cv_results_["mean_test_score"] for each in (search, whole))
+    # R² of labels is far noisier than the rest.
+    np.testing.assert_allclose(ours, theirs, atol=0.2 if scoring == "r2" else 0.05)
+    if scoring == "roc_auc":
+        with pytest.raises(ValueError, match="multi_class must be in"):
+            AnnealingSelectorCV(scoring=scoring, **how).fit(stream(X, labels(rows, "three")), "y")
+
+
 # ---- What is wrong -----------------------------------------------------------------------------
 
 
@@ -231,7 +285,7 @@ def test_errors_name_the_column_and_what_to_do():
     refused("1 column\\(s\\) that are not numbers: 'name'", text)
     refused("holds one class only, 0", pa.table({"x": x, "y": y * 0}))
     refused("numbers with fractions, and looks measured", pa.table({"x": x, "y": x / 3}))
-    refused("1 row of class 1", pa.table({"x": x, "y": (x == 5).astype(int)}))
+    refused(r"1 row\(s\) of class 1", pa.table({"x": x, "y": (x == 5).astype(int)}))
     missing = pa.table({"x": x, "y": pa.array([None, *y[1:].tolist()])})
     refused("target 'y' .* is missing in row 0", missing)
     refused("no column besides the target", pa.table({"y": y}))
@@ -244,16 +298,31 @@ def test_errors_name_the_column_and_what_to_do():
     folds = [(np.arange(100), np.arange(100, 200))]
     own = AnnealingSelectorCV(max_features=1, cv=folds)
     refused("cv must be None or a whole number", good, own, error=ParameterError)
+    refused("all of them are constant", pa.table({"x": x * 0, "y": y}))
+    refused("holds 0 row\\(s\\) of class 1 with a weight", pa.table({"x": x, "y": y, "w": 1.0 - y}),
+            sample_weight="w")  # fmt: skip
+    refused("1.0e-14 of the weight", pa.table({"x": x, "y": y, "w": np.where(x < 9, 1e-14, 1)}),
+            sample_weight="w")  # fmt: skip
+    dates = pa.table({"x": x, "y": np.array(["2024-01-01", "2024-01-02"], dtype="M8[ms]")[y]})
+    refused("holds dates or times", dates)
+    for given in ("no.parquet", Stream(good), lambda: [good]):
+        with pytest.raises(ValueError, match=r"must be the name of a column|There is no file"):
+            AnnealingSelector(1).fit(given, y)
+    with pytest.raises(ValueError, match="split by buckets"):
+        AnnealingSelectorCV(max_features=1).fit(good, "y", groups=y)
     regressor = AnnealingRegressorSelector(1)
+    refused("is 2 in every row", pa.table({"x": x, "y": x * 0 + 2}), regressor)
+    refused("must name a column of numbers", pa.table({"x": x, "y": x.astype(str)}), regressor,
+            error=ParameterError)  # fmt: skip
     refused("must hold finite numbers", pa.table({"x": x, "y": gap}), regressor)
 
 
 def test_rare_classes_small_samples_and_wide_tables_are_told_in_time():
     rng = np.random.default_rng(0)
-    x, y = rng.normal(size=3000), np.repeat([0, 1], [2990, 10])
+    x, y = rng.normal(size=3000), np.repeat([0, 1], [2997, 3])
     table = pa.table({"x": x, "z": rng.normal(size=3000), "y": y})
     search = AnnealingSelectorCV(max_features=1, random_state=0)
-    with pytest.raises(ValueError, match=r"row\(s\) of class 1: too few .*sample_rows=3000"):
+    with pytest.raises(ValueError, match=r"row\(s\) of class 1 to \w+.*: too few"):
         search.fit(Stream(table, sample_rows=500), "y")
     with pytest.raises(ValueError, match="sample of 2 rows is too small for the 2 classes"):
         search.fit(Stream(table, sample_rows=3), "y")
@@ -275,13 +344,25 @@ def test_a_class_is_a_class_whatever_its_label():
         assert selector.subset_.tolist() == [0]
         whole = AnnealingSelector(1, random_state=0).fit(X, labels)
         assert selector.loss_ == pytest.approx(whole.loss_, abs=1e-9)
+    frame = table.to_pandas().assign(y=z).astype({"y": "category"})
+    selector = AnnealingSelector(1, random_state=0).fit(Stream(frame, sample_rows=500), "y")
+    np.testing.assert_array_equal(selector.classes_, [0, 1])
 
 
 def test_a_source_that_grows_is_told(rows):
     X, y = rows[0], labels(rows, "two")
     table = pa.table({"x": X[:, 0], "z": X[:, 1], "y": y})
     lengths = iter([100, 4000, 3900, 3900])
-    with pytest.raises(ValueError, match="4000 rows in the first pass and 3900 in the second"):
+    with pytest.raises(ValueError, match="had 4000 rows when it was first read, and 3900 now"):
         AnnealingSelector(1).fit(
             Stream(lambda: [table.slice(0, next(lengths))], sample_rows=500), "y"
         )
+    lengths = iter([100, 4000, 4000, 3900])
+    with pytest.raises(ValueError, match="had 4000 rows when it was first read, and 3900 now"):
+        AnnealingSelector(1).fit(
+            Stream(lambda: [table.slice(0, next(lengths))], sample_rows=500), "y"
+        )
+    other = table.set_column(2, "y", pa.array(np.where(y == 1, 5, y)))
+    tables = iter([table, table, other])
+    with pytest.raises(ValueError, match="a label that it did not hold in the first pass"):
+        AnnealingSelector(1).fit(Stream(lambda: [next(tables)], sample_rows=500), "y")

@@ -125,11 +125,11 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     # ---- What a fit gets, and what it leaves behind -----------------------------------------
 
-    def _read(self, plan: SearchPlan, X: Any, y: Any, sample_weight: Any) -> Any:
+    def _read(self, plan: SearchPlan, X: Any, y: Any, sample_weight: Any, seed: int) -> Any:
         """Training data of a source, whose columns have names."""
         from safdr._estimators.streamed.fit import read
 
-        return read(self, self._task, plan, X, y, sample_weight)
+        return read(self, self._task, plan, X, y, sample_weight, seed)
 
     def _search(
         self,

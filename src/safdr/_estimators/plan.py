@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -166,6 +167,12 @@ class SearchPlan:
                     other=task.wrong_model_word,
                     model=model,
                 )
+
+    @staticmethod
+    def reads(X: Any, y: Any) -> bool:
+        """Whether rows are to be read from a source; then y is the name of a column."""
+        is_source = isinstance(X, str | PathLike) or callable(X)
+        return is_source or isinstance(y, str) or hasattr(X, "dask") or hasattr(X, "sample_rows")
 
     def check_proof(self, allowed: AllowedSubsets) -> None:
         """Refuse a proof where there are no bounds, before any search."""

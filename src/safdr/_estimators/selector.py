@@ -71,8 +71,9 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         """
         plan = SearchPlan.of(self)
         plan.check_models(self._task)
-        if isinstance(y, str) or hasattr(X, "dask"):
-            data = self._read(plan, X, y, sample_weight)
+        seed, n_jobs = seed_from(self.random_state), n_workers(self.n_jobs)
+        if plan.reads(X, y):
+            data = self._read(plan, X, y, sample_weight, seed)
         else:
             data = self._task.validate(self, X, y, sample_weight)
         data = data.usable(plan.class_weight)
@@ -80,7 +81,6 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         if plan.prove is not None:
             plan.check_proof(allowed)
         size = self._size(plan, allowed)
-        seed, n_jobs = seed_from(self.random_state), n_workers(self.n_jobs)
         self.__dict__.pop("style_results_", None)  # of an earlier fit
         if plan.is_open and (plan := only_choice(plan, data)).is_open:
             comparison = compare_on_default_splits(

@@ -113,8 +113,13 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         plan = SearchPlan.of(self)
         plan.check_models(self._task)
         seed = seed_from(self.random_state)
-        if isinstance(y, str) or hasattr(X, "dask"):
-            data = self._read(plan, X, y, sample_weight)
+        if plan.reads(X, y):
+            if splitter_params or scorer_params:
+                raise ValueError(
+                    "Rows that are read in passes are split by buckets: `groups` and what goes to "
+                    "a splitter or a scorer can't be used."
+                )
+            data = self._read(plan, X, y, sample_weight, seed)
         else:
             data = self._task.validate(self, X, y, sample_weight)
         usable = data.usable(plan.class_weight)

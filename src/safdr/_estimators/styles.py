@@ -130,9 +130,13 @@ def compare_on_default_splits(
     n_jobs: Any,
 ) -> Comparison:
     """The same where there are no folds yet."""
-    # The weights of usable rows are those of rows and classes together.
     try:
-        folds = make_folds(data, splits_of_data(None, data, seed, {}), None, {})
+        # The weights of usable rows are those of rows and classes together.
+        folds: Any = (
+            data.folds(seed, plan.class_weight)
+            if data.in_passes
+            else make_folds(data, splits_of_data(None, data, seed, {}), None, {})
+        )
     except ValueError:
         raise ValueError(
             'What is "auto" is chosen on five splits, a quarter of the rows held out of each, for '

@@ -10,12 +10,15 @@ from typing import Any
 
 import narwhals as nw
 
+from safdr.sources.errors import SourceError
+
 # Rows at a time: so many numbers (32 MB), and no more rows than that.
 NUMBERS_AT_ONCE = 4_000_000
 MOST_ROWS = 65_536
 LEAST_ROWS = 4096
 
-# What is told while rows are read: passes done, rows read in this one, rows in all if known.
+# What is told while rows are read: passes done, rows read in this one, rows in all if known,
+# seconds that this pass has taken.
 Tell = Callable[[int, int, "int | None", float], None]
 
 
@@ -64,6 +67,11 @@ class LocalSource:
                 if self.tell is not None:
                     self.tell(self._n_passes, start, self._n_rows, time.monotonic() - began)
         self._check()
+        if self._n_rows not in (None, start):
+            raise SourceError(
+                f"{self.name} had {self._n_rows} rows when it was first read, and {start} now: it "
+                "must not change."
+            )
         self._n_rows, self._n_passes = start, self._n_passes + 1
         return sums
 

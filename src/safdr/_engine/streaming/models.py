@@ -84,6 +84,7 @@ class StreamedModel:
     separated: bool = False
     _decrement: float = field(default=np.inf, repr=False)
     _before: tuple[FloatArray, float] | None = field(default=None, repr=False)
+    _by_rows: bool = field(default=False, repr=False)
 
     def advance(self, sums: ModelSums, null_loss: float, tol: float) -> None:
         """Take a step by what a pass has added up, or half of the last one where it was too far."""
@@ -91,20 +92,28 @@ class StreamedModel:
         loss = sums.loss / sums.weight + 0.5 * float(np.sum(self.coefficients * penalised))
         self.n_iter += 1
         if self._before is not None and loss > self._before[1] * (1 + 1e-12):
-            self.coefficients = 0.5 * (self.coefficients + self._before[0])
+            there = self._before[0]
+            # By the curvature of rows half of the step may do; else that is what is needed first.
+            self.coefficients = 0.5 * (self.coefficients + there) if self._by_rows else there
             self.curvature = None
             return
+        self.loss = loss
+        self.separated = loss < SEPARATED * null_loss
         if sums.curvature is not None:
             repeated = np.tile(self.penalties, len(self.coefficients))
             self.curvature = sums.curvature / sums.weight + np.diag(repeated)
+        self._by_rows = sums.curvature is not None
         assert self.curvature is not None
         gradient = sums.gradient / sums.weight + penalised
         step = _solved(self.curvature, gradient.ravel()).reshape(gradient.shape)
-        self._before = (self.coefficients, loss)
-        self.coefficients = self.coefficients - step
         # Half the squared decrement is what the step takes, but for terms of third order.
         decrement = 0.5 * float(np.sum(step * gradient))
-        self.loss = loss - decrement
+        if decrement > loss and not self._by_rows:
+            # More than there is: a column that hardly changes in the sample has no curvature there.
+            self.curvature = None
+            return
+        self._before = (self.coefficients, loss)
+        self.coefficients = self.coefficients - step
         # It leaves about the share that the step before has left; of the first that is not known.
         known = np.isfinite(self._decrement)
         share = decrement / self._decrement if known else FIRST_SHARE
@@ -113,7 +122,8 @@ class StreamedModel:
             self.curvature = None
         left = decrement * (share if share < MOST_LEFT else 1.0)
         self.converged = left <= tol * null_loss
-        self.separated = self.loss < SEPARATED * null_loss
+        if self.converged:
+            self.loss = loss - decrement
 
 
 class LossPass:

@@ -78,11 +78,10 @@ def most_of_each(counts: IntArray, limit: int) -> int:
     """How many rows of each class there may be, so that there are no more than so many in all."""
     if counts.sum() <= limit:
         return int(counts.max(initial=0))
-    level, left = 0, limit
-    ascending = np.sort(counts[counts > 0])
-    for i, count in enumerate(ascending):
-        share = left // (len(ascending) - i)
-        if count > share:
-            return int(share)
-        level, left = int(count), left - int(count)
-    return level
+    # Classes that have less than their share leave the rest to the others.
+    ascending, left = np.sort(counts[counts > 0]), limit
+    n_classes = len(ascending)
+    while ascending[-n_classes] <= left // n_classes:
+        left -= int(ascending[-n_classes])
+        n_classes -= 1
+    return left // n_classes

@@ -31,7 +31,7 @@ from safdr._estimators.streamed.passes import (
 )
 from safdr._estimators.streamed.tables import Layout, Source
 from safdr._estimators.training_data import ClassData, MeasuredData
-from safdr._estimators.validation import shown
+from safdr._estimators.validation import check_not_constant, check_ratio_of_weights, shown
 from safdr.errors import ParameterError
 
 # Every fold's training part and every batch is a sum of some of these.
@@ -44,11 +44,19 @@ MOST_BYTES = 4 * 10**9
 MOST_SAMPLED = 30_000_000
 
 
+def _folds(data: Any, seed: int, class_weight: Any) -> Any:
+    """The five splits of `cv=None`, made of buckets."""
+    from safdr._estimators.streamed.fit import streamed_folds
+
+    return streamed_folds(data, None, class_weight, seed)
+
+
 @dataclass(frozen=True, eq=False)
 class StreamedClassData(ClassData):
     """Sampled rows with labels, weighted to stand for all, and the moments of all."""
 
     in_passes = True
+    folds = _folds
 
     rows: StreamedRows
     buckets: IntArray  # those that are learnt from
@@ -61,7 +69,8 @@ class StreamedClassData(ClassData):
         return self.rows.moments
 
     def usable(self, class_weight: Any = None) -> Self:
-        """With the weights of the classes."""
+        """With the weights of the classes; some column must change."""
+        check_not_constant(np.array(self._extremes))
         if class_weight is None:
             return self
         assert self.sample_weight is not None
@@ -75,6 +84,10 @@ class StreamedClassData(ClassData):
                 given=class_weight,
             )
         return replace(self, sample_weight=weight, class_factor=factor)
+
+    def take(self, indices: Any) -> Self:
+        """Rows can't be taken: folds are made of buckets."""
+        raise NotImplementedError
 
     def of_buckets(self, buckets: IntArray) -> WithinMoments:
         """Moments of all rows in some buckets."""
@@ -104,11 +117,8 @@ class StreamedClassData(ClassData):
         low, high = self.moments.low[self.buckets], self.moments.high[self.buckets]
         return low.min(axis=0), high.max(axis=0)
 
-    def penalty(self, C: float) -> float:
-        """What C means for a mean over all rows."""
-        return self._penalty(C)
-
     def _penalty(self, C: float) -> float:
+        """What C means for a mean over all rows."""
         weight = self.moments.weight[self.buckets].sum(axis=0) @ self.class_factor
         return 1.0 / C / float(weight)
 
@@ -118,6 +128,7 @@ class StreamedMeasuredData(MeasuredData):
     """Sampled rows with an output, and the moments of all: models need no more."""
 
     in_passes = True
+    folds = _folds
 
     rows: StreamedRows
     buckets: IntArray
@@ -128,8 +139,19 @@ class StreamedMeasuredData(MeasuredData):
         return self.rows.moments
 
     def usable(self, class_weight: Any = None) -> Self:
-        """As they are."""
+        """As they are; the output and some column must change."""
+        low, high = self.moments.low.min(axis=0), self.moments.high.max(axis=0)
+        check_not_constant(np.array([low[:-1], high[:-1]]))
+        if low[-1] == high[-1]:
+            raise ValueError(
+                f"The target of {self.rows.source.name} is {low[-1]:g} in every row: there is "
+                "nothing to explain."
+            )
         return self
+
+    def take(self, indices: Any) -> Self:
+        """Rows can't be taken: folds are made of buckets."""
+        raise NotImplementedError
 
     def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> R2Criterion:
         """R² of all rows."""
@@ -196,13 +218,16 @@ class StreamedRows:
         ones = np.ones(len(classes))
         return StreamedClassData(X, y, weight, codes, classes, self, buckets, ones)
 
-    def sampled(self, buckets: IntArray) -> tuple[FloatArray, NDArray[Any], FloatArray]:
+    def sampled(
+        self, buckets: IntArray, columns: IntArray | None = None
+    ) -> tuple[FloatArray, NDArray[Any], FloatArray]:
         """Rows of the sample that are in some buckets, their labels or outputs, their weights."""
         # All of them without a copy.
         rows = slice(None) if len(buckets) == self.n_buckets else np.isin(self.bucket, buckets)
         target = self.target[rows]
         classes = self.layout.classes
-        return self.X[rows], target if classes is None else classes[target], self.weight[rows]
+        X = self.X if columns is None else self.X[:, columns]
+        return X[rows], target if classes is None else classes[target], self.weight[rows]
 
     def run(self, task: Any) -> Any:
         """Read all rows once more."""
@@ -216,6 +241,8 @@ def look_at_target(source: Source, layout: Layout, *, measured: bool, seed: int)
     found.sample.trim()
     if found.n_present == 0:
         raise ValueError(f"{source.name} has no rows{' with a weight' if layout.weight else ''}.")
+    if layout.weight is not None:
+        check_ratio_of_weights(np.array(found.weights), f"The column {layout.weight!r}")
     return found
 
 
@@ -273,7 +300,10 @@ def _check_classes(found: TargetFound, layout: Layout) -> None:
         raise ValueError(f"{name} holds numbers with fractions, and {LOOKS_MEASURED}")
     if found.counts.min() < 2:
         rare = found.labels[int(found.counts.argmin())]
-        raise ValueError(f"{name} holds 1 row of class {shown(rare)}; each needs at least 2.")
+        raise ValueError(
+            f"{name} holds {found.counts.min()} row(s) of class {shown(rare)}"
+            f"{' with a weight' if layout.weight else ''}; each needs at least 2."
+        )
     n_classes = len(found.labels)
     if np.bincount(found.sample.codes, minlength=n_classes).min() < 2:
         raise ValueError(
@@ -284,19 +314,18 @@ def _check_classes(found: TargetFound, layout: Layout) -> None:
 
 def check_folds(rows: StreamedRows, tests: list[IntArray]) -> None:
     """Every class must be in every part of every fold."""
+    classes = rows.layout.classes
+    if classes is None:
+        return
     for test in tests:
-        for part in (test, np.setdiff1d(rows.every, test)):
+        for part, least in ((test, 1), (np.setdiff1d(rows.every, test), 2)):
             counts = rows.moments.counts[part].sum(axis=0)
-            if counts.min() < 2:
-                label = (
-                    "a class"
-                    if rows.layout.classes is None
-                    else shown(rows.layout.classes[counts.argmin()])
-                )
+            if counts.min() < least:
                 raise ValueError(
-                    f"A fold has {counts.min()} row(s) of class {label}: too few are spread over "
-                    f"the {rows.n_buckets} buckets of {rows.source.name}. Have all rows read at "
-                    f"once (sample_rows={rows.n_rows} in Stream), or leave the class out."
+                    f"A fold has {counts.min()} row(s) of class {shown(classes[counts.argmin()])} "
+                    f"to {'score' if least == 1 else 'learn from'}: too few are spread over the "
+                    f"{rows.n_buckets} buckets of {rows.source.name}. Use fewer folds (cv=3), "
+                    "another random_state, or leave the class out."
                 )
 
 

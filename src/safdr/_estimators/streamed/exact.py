@@ -63,7 +63,8 @@ class Unsettled:
             of_model = model.coefficients[:, :-1] / model.scale
             slopes[places, :, : of_model.shape[1]] = of_model
             intercepts[places] = model.coefficients[:, -1] - of_model @ model.center
-            losses[places], n_iter[places] = model.loss, model.n_iter
+            losses[places] = 0.0 if model.separated else model.loss
+            n_iter[places] = model.n_iter
             converged[places], separated[places] = model.converged, model.separated
         if len(self.models[0].coefficients) == 1:
             slopes, intercepts = slopes[:, 0], intercepts[:, 0]
@@ -149,7 +150,7 @@ def _started(
         coefficients=np.column_stack([slopes * scale, start[:, -1] + slopes @ center]),
         center=center,
         scale=scale,
-        penalties=np.append(data.penalty(C) * variance[subset] / scale**2, 0.0),
+        penalties=np.append(data._penalty(C) * variance[subset] / scale**2, 0.0),
         learns_from=learns_from,
         class_factor=data.class_factor,
     )
@@ -187,8 +188,8 @@ def histograms(
     """Rows of some buckets by class and by the score of each winner, from low to high."""
     models = []
     for winner, buckets in zip(winners, parts, strict=True):
-        X, _, _ = rows.sampled(buckets)
-        models.append(_scored(winner, buckets).with_edges_of(X[:, winner.subset].T))
+        X, _, _ = rows.sampled(buckets, winner.subset)
+        models.append(_scored(winner, buckets).with_edges_of(X.T))
     task = ModelsPass(rows.layout, HistogramPass(models), rows.seed, rows.n_buckets)
     counted: list[FloatArray] = rows.run(task)
     return counted
@@ -200,12 +201,11 @@ def areas_on_sample(
     """The same on the rows of the sample."""
     found = []
     for winner, buckets in zip(winners, parts, strict=True):
-        data: Any = rows.data(buckets)
-        columns = data.X[:, winner.subset].T
-        scores = _scored(winner, buckets).scores(columns)
+        X, y, weight = rows.sampled(buckets, winner.subset)
+        scores = _scored(winner, buckets).scores(X.T)
         distinct, place = np.unique(scores, return_inverse=True)
-        places = data.codes * len(distinct) + place
-        counted = np.bincount(places, data.sample_weight, minlength=2 * len(distinct))
+        places = (y == winner.model.classes_[1]) * len(distinct) + place
+        counted = np.bincount(places, weight, minlength=2 * len(distinct))
         found.append(area_and_error(counted.reshape(2, -1).astype(np.float64))[0])
     return found
 

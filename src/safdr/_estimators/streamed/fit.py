@@ -15,7 +15,6 @@ from safdr._engine.arrays import IntArray
 from safdr._engine.search import Search
 from safdr._engine.streaming.models import FINAL_TOL
 from safdr._estimators.folds import Fold, FoldScore, as_they_come
-from safdr._estimators.parameters import seed_from
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.streamed.data import (
     StreamedRows,
@@ -50,6 +49,7 @@ def read(
     given: Any,
     y: Any,
     weight: Any,
+    seed: int,
 ) -> TrainingData:
     """What two passes find; or all rows, where they are few."""
     from safdr.sources import open_source
@@ -59,11 +59,10 @@ def read(
 
         given, y = as_frame(given, y)
     _check_plan(plan)
-    seed = seed_from(selector.random_state)
     n_buckets = n_buckets_for(getattr(selector, "cv", None))
     source = open_source(given)
     measured = issubclass(task, MeasuredData)
-    layout = Layout(source.name, check_columns(source, y, weight), y, weight)
+    layout = Layout(source.name, check_columns(source, y, weight, measured=measured), y, weight)
     found = look_at_target(source, layout, measured=measured, seed=seed)
     few = fits_in_memory(found)
     how: dict[str, Any] = {"seed": seed, "n_buckets": 0 if few else n_buckets}
@@ -189,9 +188,10 @@ def _scores(
 ) -> tuple[Any, Any, str]:
     """Of test and of training rows, and on which the former."""
     trains = [np.setdiff1d(rows.every, test) for test in tests]
-    if scoring == "r2":
+    classes = rows.layout.classes
+    if scoring == "r2" and classes is None:
         return r2_scores(rows, winners, tests), r2_scores(rows, winners, trains), "all rows"
-    if scoring == "roc_auc":
+    if scoring == "roc_auc" and classes is not None and len(classes) == 2:
         found, error = areas(rows, winners, tests)
         of_training_rows = areas_on_sample(rows, winners, trains)
         return found, of_training_rows, f"all rows, right to {error:.0e}"
@@ -204,11 +204,11 @@ def _scores(
 
 def _on_sample(rows: StreamedRows, scorer: Any, winner: Winner, buckets: IntArray) -> float:
     """Score of a model on weighted rows of the sample."""
-    X, y, weight = rows.sampled(buckets)
+    X, y, weight = rows.sampled(buckets, winner.subset)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         try:
-            return float(scorer(winner.model, X[:, winner.subset], y, sample_weight=weight))
+            return float(scorer(winner.model, X, y, sample_weight=weight))
         except TypeError as error:
             raise ValueError(
                 f"Rows of a sample have weights, which {scorer!r} can't take: {error}"

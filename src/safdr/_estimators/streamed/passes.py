@@ -37,6 +37,8 @@ class TargetFound:
     def __init__(self, limit: int) -> None:
         self.n_rows = 0
         self.n_present = 0
+        # The smallest and the largest above zero.
+        self.weights = (np.inf, 0.0)
         self.labels: list[Any] = []
         self.counts = np.zeros(0, dtype=np.int64)
         self.sample = RowSample(limit)
@@ -77,8 +79,11 @@ class TargetPass:
             labels, codes = _labels_of(frame[layout.target], layout, start)
         positions = np.arange(start, start + n_rows)
         if layout.weight is not None:
-            present = weights_of(frame, layout.weight, layout.source_name, start) > 0
-            positions, codes = positions[present], codes[present]
+            weight = weights_of(frame, layout.weight, layout.source_name, start)
+            present = weight > 0
+            positions, codes, weight = positions[present], codes[present], weight[present]
+            of_chunk = weight.min(initial=np.inf), weight.max(initial=0.0)
+            found.weights = _extended(found.weights, of_chunk)
         found.n_present += len(positions)
         codes = _numbered(found, labels)[codes]
         if len(found.labels) > MOST_CLASSES:
@@ -97,12 +102,18 @@ class TargetPass:
             codes = _numbered(total, each.labels)
             total.n_rows += each.n_rows
             total.n_present += each.n_present
+            total.weights = _extended(total.weights, each.weights)
             total.counts[codes] += each.counts
             part = RowSample(self.limit)
             part.merge(each.sample)
             part.codes = codes[part.codes]
             total.sample.merge(part)
         return total
+
+
+def _extended(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """The smallest and the largest of both."""
+    return min(one[0], other[0]), max(one[1], other[1])
 
 
 def _labels_of(series: Any, layout: Layout, start: int) -> tuple[list[Any], IntArray]:
@@ -119,8 +130,15 @@ def _labels_of(series: Any, layout: Layout, start: int) -> tuple[list[Any], IntA
     if series.dtype.is_numeric():
         labels, codes = np.unique(numbers_of(series), return_inverse=True)
         return labels.tolist(), codes.astype(np.int64)
-    if series.dtype == nw.Boolean:
-        return [False, True], series.to_numpy().astype(np.int64)
+    if series.dtype.is_temporal():
+        raise ValueError(
+            f"The target {layout.target!r} of {layout.source_name} holds dates or times: labels "
+            "are text, numbers or booleans."
+        )
+    if series.dtype in (nw.Boolean, nw.Categorical, nw.Object):
+        # Categories keep the type of their values.
+        labels, codes = np.unique(np.asarray(series.to_numpy()), return_inverse=True)
+        return labels.tolist(), codes.astype(np.int64)
     found = sorted(series.cast(nw.String).unique().to_list())
     return found, codes_of(series, np.array(found))
 

@@ -78,7 +78,7 @@ class Layout:
         """Some features of the rows that have a weight, with their target."""
         frame = as_frame(table)
         several = frame.select(list(features)).iter_columns()
-        columns = [np.asarray(numbers_of(series), dtype=np.float64) for series in several]
+        columns = [as_floats(series, self.source_name) for series in several]
         target = self._target(frame, start)
         positions = np.arange(start, start + len(frame))
         if self.weight is None:
@@ -135,9 +135,19 @@ def numbers_of(series: Any) -> NDArray[Any]:
     return np.asarray(series.to_numpy())
 
 
+def as_floats(series: Any, source_name: str) -> FloatArray:
+    """Values of a column as doubles; an error names it."""
+    try:
+        return np.asarray(numbers_of(series), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Column {series.name!r} of {source_name} must hold numbers: {error}."
+        ) from None
+
+
 def weights_of(frame: Any, column: str, source_name: str, start: int) -> FloatArray:
     """Weights of rows: finite, none negative."""
-    weight: FloatArray = np.asarray(numbers_of(frame[column]), dtype=np.float64)
+    weight = as_floats(frame[column], source_name)
     wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
     if wrong.size:
         raise ValueError(
@@ -149,7 +159,7 @@ def weights_of(frame: Any, column: str, source_name: str, start: int) -> FloatAr
 
 def outputs_of(frame: Any, column: str, source_name: str, start: int) -> FloatArray:
     """Measured outputs: finite numbers."""
-    outputs: FloatArray = np.asarray(numbers_of(frame[column]), dtype=np.float64)
+    outputs = as_floats(frame[column], source_name)
     wrong = np.flatnonzero(~(np.abs(outputs) <= LARGEST))
     if wrong.size:
         raise ValueError(
@@ -162,15 +172,24 @@ def outputs_of(frame: Any, column: str, source_name: str, start: int) -> FloatAr
 def codes_of(series: Any, classes: NDArray[Any]) -> IntArray:
     """Places of labels among the classes, which are sorted."""
     if classes.dtype.kind in "biuf":
-        return np.searchsorted(classes, numbers_of(series)).astype(np.int64)
-    old, new = classes.tolist(), list(range(len(classes)))
-    series = series.cast(nw.String)
-    codes: IntArray = series.replace_strict(old, new, return_dtype=nw.Int64).to_numpy()
+        values = numbers_of(series)
+        codes = np.minimum(np.searchsorted(classes, values), len(classes) - 1).astype(np.int64)
+        known = bool(np.all(classes[codes] == values))
+    else:
+        text, new = series.cast(nw.String), list(range(len(classes)))
+        known = bool(text.is_in(classes.tolist()).all())
+        if known:
+            codes = text.replace_strict(classes.tolist(), new, return_dtype=nw.Int64).to_numpy()
+    if not known:
+        raise ValueError(
+            f"The target {series.name!r} holds a label that it did not hold in the first pass: "
+            "rows must not change while they are read."
+        )
     return codes
 
 
 def check_columns(
-    source: Source, target: Any, weight: Any, features: list[str] | None = None
+    source: Source, target: Any, weight: Any, *, measured: bool = False
 ) -> tuple[str, ...]:
     """Names of the features: all columns but target and weight, each of them of numbers."""
     schema = source.schema
@@ -192,12 +211,16 @@ def check_columns(
                 given=name,
                 known=_listed(list(schema)),
             )
+        if (parameter == "sample_weight" or measured) and not _is_number(schema[name]):
+            raise ParameterError(
+                parameter,
+                "must name a column of numbers; {given!r} of {source} holds {kind}.",
+                source=source.name,
+                given=name,
+                kind=schema[name],
+            )
     names = [name for name in schema if name not in {target, weight}]
-    text = [
-        name
-        for name in names
-        if not (schema[name].is_numeric() or schema[name] in (nw.Boolean, nw.Unknown))
-    ]
+    text = [name for name in names if not _is_number(schema[name])]
     if text:
         raise ValueError(
             f"{source.name} has {len(text)} column(s) that are not numbers: {_listed(text)}. "
@@ -207,6 +230,10 @@ def check_columns(
     if not names:
         raise ValueError(f"{source.name} has no column besides the target: nothing to choose from.")
     return tuple(names)
+
+
+def _is_number(kind: Any) -> bool:
+    return kind.is_numeric() or kind in (nw.Boolean, nw.Unknown, nw.Object)
 
 
 def _listed(names: list[str]) -> str:
