@@ -145,7 +145,7 @@ def dask_workers(folder: Path, n_workers: int) -> float:
     from safdr._estimators.streamed.tables import Layout
     from safdr.sources import open_source
 
-    how: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None}
+    how: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(n_workers=n_workers, processes=True, **how) as cluster, Client(cluster):
         source = open_source(dd.read_parquet(str(folder)))
         features = tuple(f"x{j}" for j in range(N_FEATURES))

@@ -15,7 +15,17 @@ import numpy as np
 
 # Each is a module with `check(rng)`, which makes one input from the generator and raises if what
 # comes out is wrong.
-NAMES = ("fits", "fits_sparse", "penalised", "estimators", "files", "exports", "options", "proofs")
+NAMES = (
+    "fits",
+    "fits_sparse",
+    "penalised",
+    "streams",
+    "estimators",
+    "files",
+    "exports",
+    "options",
+    "proofs",
+)
 
 
 def main() -> int:

@@ -39,7 +39,7 @@ def frame(folder=None, kills=()):
 
 @pytest.fixture(scope="module")
 def client():
-    how = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    how = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         distributed.LocalCluster(processes=True, **how) as cluster,
         distributed.Client(cluster) as client,

@@ -49,7 +49,8 @@ class SearchProgress:
 
     def say(self, what: str) -> None:
         """Tell what is being done, where there is nothing to count."""
-        self._bar.update(self._task, description=what)
+        # At once: it may be done before the bar is drawn again.
+        self._bar.update(self._task, description=what, refresh=True)
 
     def passing(self, _: int, n_rows: int, n_in_all: int | None, seconds: float) -> None:
         """Tell how far a pass over the rows is, on a line of its own."""
@@ -89,7 +90,10 @@ class SearchProgress:
             self._n += 1
             done = f"{self._n}/{self._total}"
             what = f"Searching: {context.task_name}"
-            self._bar.update(self._task, completed=self._n, count=done, description=what)
+            last = self._n == self._total
+            self._bar.update(
+                self._task, completed=self._n, count=done, description=what, refresh=last
+            )
 
     def teardown(self, estimator: Any, context: Any) -> None:
         """Leave the bar to the block that it was opened in."""
