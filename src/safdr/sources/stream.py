@@ -48,8 +48,8 @@ class Stream:
     sample_rows : int, default=200_000
         Candidates are compared on no more than so many rows. Where there are fewer, all are read,
         and the answer is the one in memory. Of the classes with many rows the same number is
-        sampled, and rows are weighted accordingly. Of more than 150 features the sample is smaller:
-        30 million numbers.
+        sampled, and rows are weighted accordingly. Of more than 60 features the sample is smaller:
+        12 million numbers.
 
     Examples
     --------

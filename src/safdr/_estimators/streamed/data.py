@@ -41,7 +41,7 @@ N_BUCKETS = 20
 MOST_BYTES = 4 * 10**9
 
 # Numbers in memory for the sample: beyond that it has fewer rows.
-MOST_SAMPLED = 30_000_000
+MOST_SAMPLED = 12_000_000
 
 
 def _folds(data: Any, seed: int, class_weight: Any) -> Any:
