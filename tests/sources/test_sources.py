@@ -85,7 +85,7 @@ def test_every_source_gives_the_same_rows_twice(kind, table, folder):
 
 
 def test_the_names_of_folders_are_columns(folder):
-    source = open_source(folder / "hive")
+    source = open_source(f"{folder / 'hive'}/")
     seen = source.run(Collect(["year", "n"]))
     rows = np.concatenate([rows for _, rows in seen])
     np.testing.assert_array_equal(rows[:, 0], np.where(rows[:, 1] < 200, 2023, 2024))
@@ -128,6 +128,39 @@ def test_a_missing_file_is_named(tmp_path):
 def test_a_folder_without_files_is_named(tmp_path):
     with pytest.raises(SourceError, match="holds no Parquet file"):
         open_source(tmp_path)
+
+
+def test_other_files_of_a_folder_are_left_out(table, tmp_path):
+    for name, some in {"b.PARQUET": table.slice(200), "a.pq": table.slice(0, 200)}.items():
+        pq.write_table(some, tmp_path / name)
+    pq.write_table(table, tmp_path / "_old.parquet")
+    (tmp_path / "README.txt").write_text("What these tables are.")
+    (tmp_path / "0.csv").write_text("n\n1\n")
+    seen = open_source(tmp_path).run(Collect(["n"]))
+    np.testing.assert_array_equal(np.concatenate([rows for _, rows in seen])[:, 0], table["n"])
+
+
+def test_a_column_of_another_type_is_named_with_both(table, tmp_path):
+    pq.write_table(table, tmp_path / "a.parquet")
+    words = pa.array(["word"] * N_ROWS)
+    pq.write_table(table.set_column(0, "x0", words), tmp_path / "b.parquet")
+    said = r"'x0' is string in '.*b.parquet', but double in the first file, '.*a.parquet'"
+    with pytest.raises(SourceError, match=said) as raised:
+        open_source(tmp_path).run(Collect(["n", "x0"]))
+    assert "damaged" not in str(raised.value)
+
+
+def test_a_file_of_another_kind_is_not_called_damaged(tmp_path):
+    path = tmp_path / "loans.csv"
+    path.write_text("x,y\n1,0\n")
+    with pytest.raises(SourceError, match=r"loans.csv' is not Parquet") as raised:
+        open_source(path)
+    assert "damaged" not in str(raised.value)
+
+
+def test_an_address_is_shown_as_it_is_and_refused():
+    with pytest.raises(SourceError, match=r"'s3://bucket/x.parquet' .* only local paths .*dataset"):
+        open_source("s3://bucket/x.parquet")
 
 
 @pytest.mark.parametrize("keep", [0.5, 0.98])

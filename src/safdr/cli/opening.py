@@ -10,7 +10,7 @@ from safdr.cli.memory import fits_in_memory
 from safdr.cli.options import TableOptions
 from safdr.cli.progress import SearchProgress
 from safdr.cli.rows import Rows, most_rows_at_hand, rows_in_memory, rows_in_passes
-from safdr.sources.arrow import ParquetFiles
+from safdr.sources.arrow import ParquetFiles, check_local
 from safdr.sources.errors import SourceError
 from safdr.table.prepare import Choices
 from safdr.table.reading import STANDARD_INPUT, checked_table, is_parquet, read_table
@@ -31,6 +31,7 @@ def open_table(file: str | None, options: TableOptions) -> pa.Table | ParquetFil
         if options.stream:
             raise UsageError("--stream reads a Parquet file; name one: safdr select FILE --stream.")
         return breast_cancer()
+    check_local(file)
     if not is_parquet(file):
         if options.stream and (file == STANDARD_INPUT or Path(file).is_file()):
             raise UsageError(_convert(file))

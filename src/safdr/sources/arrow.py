@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,26 @@ from safdr.sources.local import MOST_ROWS, LocalSource
 # Of each column, while a file is read.
 BUFFER_BYTES = 2**18
 
+# First bytes of a file.
+MAGIC = b"PAR1"
+# Other files of a folder are none of the table.
+NAMES = (".parquet", ".parq", ".pq")
+# s3://bucket/key, also where a Path has made one slash of two; C:/folder is none.
+ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
+
 
 def schema_of(table: Any) -> dict[str, Any]:
     """Names and types of columns, as narwhals says them."""
     return dict(nw.from_native(table, eager_only=True).schema)
+
+
+def check_local(path: str | Path) -> None:
+    """Refuse addresses, such as those of buckets."""
+    if ADDRESS.match(str(path)) and not Path(path).exists():
+        raise SourceError(
+            f"{str(path)!r} is an address: only local paths are taken. Copy the files; or, in "
+            "Python, pass a pyarrow dataset of them, made by pyarrow.dataset.dataset(address)."
+        )
 
 
 class ParquetFiles:
@@ -26,33 +43,69 @@ class ParquetFiles:
     def __init__(self, path: str | Path) -> None:
         require("pyarrow", "big", "Reading Parquet in passes")
         import pyarrow as pa
-        import pyarrow.dataset as ds
 
         self.name = str(path)
+        check_local(path)
         if not Path(path).exists():
             raise SourceError(f"There is no file or folder {self.name!r}.")
+        files = self._files()
         try:
-            if Path(path).is_file():
-                self._check_names()
-            self._dataset = ds.dataset(self.name, format="parquet", partitioning="hive")
-            schema = self._dataset.schema
+            self._check_names(files[0])
+        except (pa.ArrowException, OSError) as error:
+            raise self._unreadable(error, files[0]) from None
+        try:
+            self._dataset = self._opened(files)
             self._fragments = list(self._dataset.get_fragments())
         except (pa.ArrowException, OSError) as error:
-            raise self._unreadable(error, self.name) from None
-        if not self._fragments:
-            raise SourceError(f"The folder {self.name!r} holds no Parquet file.")
-        self.schema = schema_of(schema.empty_table())
+            said = _one_line(error)
+            raise SourceError(f"{self.name!r} can't be read as one table: {said}.") from None
+        self.schema = schema_of(self._dataset.schema.empty_table())
         self._seen = self._looks()
 
-    def _check_names(self) -> None:
+    def _files(self) -> list[str]:
+        """The file; or those of the folder, in order."""
+        from pyarrow import fs
+
+        folder = Path(self.name)
+        if not folder.is_dir():
+            return [folder.as_posix()]
+        found = fs.LocalFileSystem().get_file_info(
+            fs.FileSelector(folder.as_posix(), recursive=True)
+        )
+        paths = [each.path for each in found if each.path.lower().endswith(NAMES) and each.is_file]
+        # As Arrow does: such names are of what programs keep for themselves.
+        own = [
+            p for p in paths if not re.search(r"(^|/)[._]", Path(p).relative_to(folder).as_posix())
+        ]
+        if not own:
+            raise SourceError(
+                f"The folder {self.name!r} holds no Parquet file: no name ends in "
+                f"{', '.join(NAMES[:-1])} or {NAMES[-1]}."
+            )
+        return sorted(own)
+
+    def _opened(self, files: list[str]) -> Any:
+        """All files as one, with the columns that the names of folders give."""
+        import pyarrow.dataset as ds
+        from pyarrow import fs
+
+        path = Path(self.name)
+        options = ds.FileSystemFactoryOptions(
+            partitioning=ds.HivePartitioning.discover(),
+            partition_base_dir=path.as_posix() if path.is_dir() else None,
+        )
+        kind = ds.ParquetFileFormat()
+        return ds.FileSystemDatasetFactory(fs.LocalFileSystem(), files, kind, options).finish()
+
+    def _check_names(self, path: str) -> None:
         """Refuse columns that share a name, of which datasets say something else."""
         import pyarrow.parquet as pq
 
-        names = pq.read_schema(self.name).names
+        names = pq.read_schema(path).names
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise SourceError(
-                f"{self.name!r} has several columns called {twice!r}. Rename them, so that they "
+                f"{path!r} has several columns called {twice!r}. Rename them, so that they "
                 "can be told apart."
             )
 
@@ -124,11 +177,11 @@ class ParquetFiles:
                     for batch in file.iter_batches(n_rows, columns=inside):
                         # Text of a damaged file may be none.
                         batch.validate(full=True)
-                        yield self._completed(pa.table(batch), columns, keys)
+                        yield self._completed(pa.table(batch), columns, keys, fragment.path)
             except (pa.ArrowException, OSError) as error:
                 raise self._unreadable(error, fragment.path) from None
 
-    def _completed(self, table: Any, columns: list[str], keys: dict[str, Any]) -> Any:
+    def _completed(self, table: Any, columns: list[str], keys: dict[str, Any], path: str) -> Any:
         """With the columns that the names of folders give, and in the types of the first file."""
         import pyarrow as pa
 
@@ -137,18 +190,43 @@ class ParquetFiles:
         for name in columns:
             kind = schema.field(name).type
             if name in table.column_names:
-                column = table.column(name)
-                arrays.append(column if column.type == kind else column.cast(kind))
+                arrays.append(self._cast(table.column(name), name, path))
             else:
                 value = pa.scalar(keys.get(name), type=kind)
                 arrays.append(pa.repeat(value, table.num_rows))
         return pa.table(dict(zip(columns, arrays, strict=True)))
 
+    def _cast(self, column: Any, name: str, path: str) -> Any:
+        """A column in the type of the first file."""
+        import pyarrow as pa
+
+        kind = self._dataset.schema.field(name).type
+        try:
+            return column if column.type == kind else column.cast(kind)
+        except pa.ArrowException as error:
+            raise SourceError(
+                f"Column {name!r} is {column.type} in {path!r}, but {kind} in the first file, "
+                f"{self._fragments[0].path!r}: {_one_line(error)}. Write all files with the same "
+                "types."
+            ) from None
+
     def _unreadable(self, error: Exception, path: str) -> SourceError:
-        text = " ".join(str(error).split()).rstrip(".")
+        if isinstance(error, OSError) and error.errno:
+            return SourceError(f"{path!r} can't be read: {_one_line(error)}.")
+        with Path(path).open("rb") as file:
+            head = file.read(len(MAGIC))
+        if not MAGIC.startswith(head):
+            return SourceError(
+                f"{path!r} is not Parquet: its first bytes are {head!r}. Convert it, or pass a "
+                "function that returns an iterator of its tables."
+            )
         return SourceError(
-            f"{path!r} can't be read as Parquet: {text}. It is cut short or damaged."
+            f"{path!r} can't be read as Parquet: {_one_line(error)}. It is cut short or damaged."
         )
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")
 
 
 def dataset_tables(dataset: Any) -> Callable[[list[str], int], Iterator[Any]]:

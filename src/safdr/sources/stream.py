@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import islice
-from os import PathLike
-from pathlib import Path
+from os import PathLike, fspath
 from typing import Any
 
 import narwhals as nw
@@ -96,7 +95,7 @@ def open_source(given: Any) -> Any:
 def _opened(source: Any, sample_rows: int) -> Any:
     how: dict[str, Any] = {"sample_rows": sample_rows}
     if isinstance(source, str | PathLike):
-        return ParquetFiles(Path(source)).source(**how)
+        return ParquetFiles(fspath(source)).source(**how)
     package = type(source).__module__.partition(".")[0]
     if package == "dask" or package == "dask_expr":
         from safdr.sources.dask import DaskSource
