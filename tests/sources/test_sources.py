@@ -211,6 +211,24 @@ def test_a_function_that_forgets_a_column_is_told(table):
         open_source(lambda: iter(parts)).run(Collect(["x2"]))
 
 
+@pytest.mark.parametrize("kind", ["to_pandas", "combine_chunks"])
+def test_a_function_may_return_a_single_table(table, kind):
+    seen = open_source(getattr(table, kind)).run(Collect(["n"]))
+    np.testing.assert_array_equal(np.concatenate([rows for _, rows in seen])[:, 0], table["n"])
+
+
+@pytest.mark.parametrize(("made", "kind"), [(None, "NoneType"), (5, "int"), ([None], "NoneType")])
+def test_a_function_that_returns_something_else_is_told_what(made, kind):
+    with pytest.raises(SourceError, match=f"must return an iterator of tables .* {kind}"):
+        open_source(lambda: made)
+
+
+@pytest.mark.parametrize("sample_rows", ["a", None, 2.5, True, 0])
+def test_sample_rows_must_be_a_whole_number(table, sample_rows):
+    with pytest.raises(ValueError, match="sample_rows must be a whole number from 1 on"):
+        Stream(table, sample_rows=sample_rows)
+
+
 def test_a_function_with_no_table_is_told():
     with pytest.raises(SourceError, match="There is no table"):
         open_source(lambda: [])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from numbers import Integral
 from os import PathLike, fspath
 from typing import Any
 
@@ -26,6 +27,8 @@ WANTED = (
     "DuckDB relation, a Dask DataFrame, a data frame, or a function that returns an iterator of "
     "tables (it is called once a pass)"
 )
+
+MUST_RETURN = "The function must return an iterator of tables (data frames, Arrow), or a table"
 
 
 class Stream:
@@ -68,8 +71,12 @@ class Stream:
         columns: Sequence[str] | None = None,
         sample_rows: int = SAMPLE_ROWS,
     ) -> None:
-        if int(sample_rows) < 1:
-            raise ValueError(f"sample_rows must be at least 1; got {sample_rows!r}.")
+        given: Any = sample_rows
+        if isinstance(given, bool) or not isinstance(given, Integral) or int(given) < 1:
+            raise ValueError(
+                f"sample_rows must be a whole number from 1 on, such as {SAMPLE_ROWS}; got "
+                f"{sample_rows!r}."
+            )
         self.source = source
         self.columns = columns
         self.sample_rows = sample_rows
@@ -125,10 +132,29 @@ def _opened(source: Any, sample_rows: int) -> Any:
 
 def _made(make: Callable[[], Any], name: str, *, sample_rows: int) -> LocalSource:
     """A source of tables that a function makes; the first one says what columns there are."""
-    if (made := make()) is iter(made) and make() is made:
+    made = _several(make())
+    if made is iter(made) and make() is made:
         raise SourceError("The function must return a new iterator at each call: one is used up.")
     first = list(islice(iter(made), 1))
     if not first:
         raise SourceError(f"There is no table in {name}.")
+    if not _is_table(first[0]):
+        raise SourceError(f"{MUST_RETURN}; the first thing in it is {type(first[0]).__name__}.")
     schema = schema_of(as_table(first[0]))
-    return LocalSource(name, schema, made_tables(make, name), sample_rows=sample_rows)
+    tables = made_tables(lambda: _several(make()), name)
+    return LocalSource(name, schema, tables, sample_rows=sample_rows)
+
+
+def _several(made: Any) -> Any:
+    """Tables that a function has returned; a single one is all there is."""
+    if _is_table(made):
+        return [made]
+    if not isinstance(made, Iterable):
+        raise SourceError(f"{MUST_RETURN}; got {type(made).__name__}.")
+    return made
+
+
+def _is_table(made: Any) -> bool:
+    return isinstance(
+        nw.from_native(as_table(made), eager_only=True, pass_through=True), nw.DataFrame
+    )
