@@ -67,8 +67,9 @@ def moments_pass(folder: Path, rounds: int) -> dict[str, Any]:
     """Processor seconds of the pass, of reading the same files, and of the bare product."""
     import pyarrow.parquet as pq
 
-    from safdr._estimators.streamed.data import N_BUCKETS, look_at_target
+    from safdr._estimators.streamed.folds import N_BUCKETS
     from safdr._estimators.streamed.passes import MomentsPass
+    from safdr._estimators.streamed.reading import look_at_target
     from safdr._estimators.streamed.tables import Layout, check_columns
     from safdr.sources import open_source
 
@@ -140,7 +141,7 @@ def dask_workers(folder: Path, n_workers: int) -> float:
     from distributed import Client, LocalCluster
 
     from safdr._engine.streaming.positions import RowSample
-    from safdr._estimators.streamed.data import N_BUCKETS
+    from safdr._estimators.streamed.folds import N_BUCKETS
     from safdr._estimators.streamed.passes import MomentsPass
     from safdr._estimators.streamed.tables import Layout
     from safdr.sources import open_source

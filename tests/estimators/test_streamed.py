@@ -18,7 +18,7 @@ from safdr import (
 )
 from safdr._engine.streaming.positions import buckets_of
 from safdr._estimators.parameters import seed_from
-from safdr._estimators.streamed.data import buckets_of_folds
+from safdr._estimators.streamed.folds import buckets_of_folds
 
 N_ROWS, N_FEATURES = 12_000, 8
 # As many replicas as by default: with few of them other noise finds other subsets.

@@ -127,7 +127,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _read(self, plan: SearchPlan, X: Any, y: Any, sample_weight: Any, seed: int) -> Any:
         """Training data of a source, whose columns have names."""
-        from safdr._estimators.streamed.fit import read
+        from safdr._estimators.streamed.reading import read
 
         return read(self, self._task, plan, X, y, sample_weight, seed)
 
@@ -147,9 +147,9 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         seconds = None if plan.prove is None else as_float(plan.prove)
         result = search.run(size, n_threads=n_jobs, prove=seconds)
         if data.in_passes:
-            from safdr._estimators.streamed.fit import settled, told
+            from safdr._estimators.streamed.exact import settled
 
-            result, self.streamed_ = settled(plan, data, result), told(data)
+            result, self.streamed_ = settled(plan, data, result), data.told
         self.n_features_ = size
         self.criterion_ = data.criteria[0] if plan.criterion is None else plan.criterion
         self.C_ = as_float(plan.C)

@@ -86,11 +86,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or a source
-            Training rows: an array, a pandas or polars data frame or a scipy sparse matrix of
-            finite numbers. Or where to read them in passes, never all at once: the path of a
-            Parquet file or of a folder of them, a pyarrow dataset, a polars LazyFrame, a DuckDB
-            relation, a Dask DataFrame or array, a function that returns an iterator of tables, or a
-            `Stream` of one of these.
+            Training rows, or where to read them in passes, as in `AnnealingSelector.fit`.
 
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
             Labels of any type, or measured outputs. Of a source, the name of their column.
@@ -130,7 +126,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         plan = only_choice(plan, data)
         folds: Any
         if data.in_passes:
-            from safdr._estimators.streamed.fit import streamed_folds
+            from safdr._estimators.streamed.folds import streamed_folds
 
             folds = streamed_folds(data, self.cv, plan.class_weight, seed)
         else:

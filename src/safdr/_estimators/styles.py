@@ -132,11 +132,13 @@ def compare_on_default_splits(
     """The same where there are no folds yet."""
     try:
         # The weights of usable rows are those of rows and classes together.
-        folds: Any = (
-            data.folds(seed, plan.class_weight)
-            if data.in_passes
-            else make_folds(data, splits_of_data(None, data, seed, {}), None, {})
-        )
+        folds: Any
+        if data.in_passes:
+            from safdr._estimators.streamed.folds import streamed_folds
+
+            folds = streamed_folds(data, None, plan.class_weight, seed)
+        else:
+            folds = make_folds(data, splits_of_data(None, data, seed, {}), None, {})
     except ValueError:
         raise ValueError(
             'What is "auto" is chosen on five splits, a quarter of the rows held out of each, for '

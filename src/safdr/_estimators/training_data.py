@@ -82,8 +82,8 @@ class TrainingData:
     fold_hint: ClassVar[str]
     # Whether these rows are a sample of those that passed by.
     in_passes: ClassVar[bool] = False
-    # Then: what folds of them are made of.
-    folds: ClassVar[Any] = None
+    # Then: how they were read, for people.
+    told: ClassVar[Any] = None
 
     @classmethod
     def validate(

@@ -27,7 +27,10 @@ def mean_loss(theta, X, codes, weight, penalties):
 def optimum(X, codes, weight, penalties, n_rows):
     """Its smallest value."""
     size = X.shape[1] + 1
-    fun = lambda t: mean_loss(t.reshape(n_rows, size), X, codes, weight, penalties)  # noqa: E731
+
+    def fun(theta):
+        return mean_loss(theta.reshape(n_rows, size), X, codes, weight, penalties)
+
     best = minimize(fun, np.zeros(n_rows * size), method="BFGS", options={"gtol": 1e-9})
     return best.fun
 

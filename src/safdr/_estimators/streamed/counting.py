@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from safdr._engine.arrays import FloatArray
-from safdr._estimators.streamed.data import look_at_target, read_rows
 from safdr._estimators.streamed.exact import Winner, histograms
+from safdr._estimators.streamed.reading import look_at_target, read_rows
 from safdr._estimators.streamed.tables import Layout, Source, check_columns
 
 

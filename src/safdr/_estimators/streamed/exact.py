@@ -16,6 +16,7 @@ from safdr._engine.streaming.histograms import (
     area_and_error,
 )
 from safdr._engine.streaming.models import (
+    FINAL_TOL,
     TOL,
     LossPass,
     StreamedModel,
@@ -162,6 +163,12 @@ def _started(
         columns = data.X[:, subset].T
         model.curvature = curvature_on(model, columns, data.codes, data.sample_weight)
     return model
+
+
+def settled(plan: SearchPlan, data: Any, result: AnnealingResult) -> AnnealingResult:
+    """The result of a search by what the best candidates are worth on all rows."""
+    finalists = unsettled(plan, data, result, N_FINALISTS)
+    return settle(data.rows, [finalists], FINAL_TOL)[0]
 
 
 # ---- Scores ----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._estimators.validation import LARGEST
 from safdr.errors import ParameterError
+from safdr.sources.arrow import as_table
 
 
 class TablePass(Protocol):
@@ -110,11 +111,7 @@ class Layout:
 
 def as_frame(table: Any) -> Any:
     """A table of any kind, with the methods of narwhals."""
-    if type(table).__name__ == "RecordBatch" and hasattr(table, "to_struct_array"):
-        from pyarrow import table as of_batch
-
-        table = of_batch(table)
-    return nw.from_native(table, eager_only=True)
+    return nw.from_native(as_table(table), eager_only=True)
 
 
 def columns_of(table: Any, target: str, weight: str | None) -> tuple[Any, Any, Any]:

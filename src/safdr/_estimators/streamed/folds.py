@@ -1,4 +1,4 @@
-"""Selectors fitted to rows that are read in passes."""
+"""Folds of rows that are read in passes: buckets to learn from, and buckets to score."""
 
 from __future__ import annotations
 
@@ -13,20 +13,10 @@ from sklearn.utils.parallel import delayed
 
 from safdr._engine.arrays import IntArray
 from safdr._engine.search import Search
-from safdr._engine.streaming.models import FINAL_TOL
 from safdr._estimators.folds import Fold, FoldScore, as_they_come
 from safdr._estimators.plan import SearchPlan
-from safdr._estimators.streamed.data import (
-    StreamedRows,
-    buckets_of_folds,
-    check_folds,
-    fits_in_memory,
-    look_at_target,
-    n_buckets_for,
-    read_rows,
-)
+from safdr._estimators.streamed.data import StreamedRows
 from safdr._estimators.streamed.exact import (
-    N_FINALISTS,
     Unsettled,
     Winner,
     areas,
@@ -35,61 +25,52 @@ from safdr._estimators.streamed.exact import (
     settle,
     unsettled,
 )
-from safdr._estimators.streamed.tables import Layout, check_columns
-from safdr._estimators.training_data import MeasuredData, TrainingData
+from safdr._estimators.validation import shown
 from safdr._estimators.workers import Cancellation
 from safdr.errors import ParameterError
-from safdr.result import AnnealingResult
+
+# Every fold's training part and every batch is a sum of some of these.
+N_BUCKETS = 20
 
 
-def read(
-    selector: Any,
-    task: type[TrainingData],
-    plan: SearchPlan,
-    given: Any,
-    y: Any,
-    weight: Any,
-    seed: int,
-) -> TrainingData:
-    """What two passes find; or all rows, where they are few."""
-    from safdr.sources import open_source
-
-    if type(given).__module__.startswith("dask.array"):
-        from safdr.sources.dask import as_frame
-
-        given, y = as_frame(given, y)
-    _check_plan(plan)
-    n_buckets = n_buckets_for(getattr(selector, "cv", None))
-    source = open_source(given)
-    measured = issubclass(task, MeasuredData)
-    layout = Layout(source.name, check_columns(source, y, weight, measured=measured), y, weight)
-    found = look_at_target(source, layout, measured=measured, seed=seed)
-    few = fits_in_memory(found)
-    how: dict[str, Any] = {"seed": seed, "n_buckets": 0 if few else n_buckets}
-    rows = read_rows(source, layout, found, measured=measured, **how)
-    names = np.array(layout.features, dtype=object)
-    if not few:
-        selector.n_features_in_, selector.feature_names_in_ = len(names), names
-        if rows.layout.classes is not None:
-            selector.classes_ = rows.layout.classes
-        return rows.data(rows.every)
-    X, labels, weights = rows.sampled(rows.every)
-    data = task.validate(selector, X, labels, weights if weight is not None else None)
-    selector.feature_names_in_ = names
-    return data
+def n_buckets_for(cv: Any) -> int:
+    """How many buckets, so that folds are of the same size."""
+    if cv is None:
+        return N_BUCKETS
+    if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or not 2 <= cv <= N_BUCKETS:
+        raise ParameterError(
+            "cv",
+            "must be None or a whole number from 2 to {most} where rows are read in passes: folds "
+            "are made of buckets of rows; got {given!r}.",
+            most=N_BUCKETS,
+            given=cv,
+        )
+    return int(cv) * -(-N_BUCKETS // int(cv))
 
 
-def _check_plan(plan: SearchPlan) -> None:
-    """Refuse what needs all rows at hand."""
-    for name in ("criterion", "estimator"):
-        given = getattr(plan, name)
-        if given is not None and not isinstance(given, str):
-            raise ParameterError(
-                name,
-                "of your own needs all rows in memory; got {given!r} for rows that are read in "
-                "passes. Leave it out, or fit it to the chosen columns afterwards.",
-                given=given,
-            )
+def buckets_of_folds(cv: Any, n_buckets: int, seed: int) -> list[IntArray]:
+    """Those of each fold; None stands for five times a quarter, drawn anew each time."""
+    rng = np.random.default_rng([seed, n_buckets])
+    if cv is None:
+        return [np.sort(rng.permutation(n_buckets)[: n_buckets // 4]) for _ in range(5)]
+    return [np.sort(part) for part in np.array_split(rng.permutation(n_buckets), int(cv))]
+
+
+def _check_folds(rows: StreamedRows, tests: list[IntArray]) -> None:
+    """Every class must be in every part of every fold."""
+    classes = rows.layout.classes
+    if classes is None:
+        return
+    for test in tests:
+        for part, least in ((test, 1), (np.setdiff1d(rows.every, test), 2)):
+            counts = rows.moments.counts[part].sum(axis=0)
+            if counts.min() < least:
+                raise ValueError(
+                    f"A fold has {counts.min()} row(s) of class {shown(classes[counts.argmin()])} "
+                    f"to {'score' if least == 1 else 'learn from'}: too few are spread over the "
+                    f"{rows.n_buckets} buckets of {rows.source.name}. Use fewer folds (cv=3), "
+                    "another random_state, or leave the class out."
+                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +146,7 @@ def streamed_folds(data: Any, cv: Any, class_weight: Any, seed: int) -> Streamed
     """The folds that a `cv` asks for."""
     rows: StreamedRows = data.rows
     tests = buckets_of_folds(cv, rows.n_buckets, seed)
-    check_folds(rows, tests)
+    _check_folds(rows, tests)
     return StreamedFolds(rows, tests, class_weight)
 
 
@@ -213,15 +194,3 @@ def _on_sample(rows: StreamedRows, scorer: Any, winner: Winner, buckets: IntArra
             raise ValueError(
                 f"Rows of a sample have weights, which {scorer!r} can't take: {error}"
             ) from error
-
-
-def settled(plan: SearchPlan, data: Any, result: AnnealingResult) -> AnnealingResult:
-    """The result of a search by what the best candidates are worth on all rows."""
-    finalists = unsettled(plan, data, result, N_FINALISTS)
-    return settle(data.rows, [finalists], FINAL_TOL)[0]
-
-
-def told(data: Any) -> dict[str, Any]:
-    """How the rows were read, for people."""
-    rows: StreamedRows = data.rows
-    return {"source": rows.source.name, "n_rows": rows.n_rows, "n_sample_rows": len(rows.X)}
