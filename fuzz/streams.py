@@ -82,6 +82,9 @@ def random_rows(rng: np.random.Generator):
     codes = np.digitize(z, np.quantile(z, np.sort(rng.uniform(0.05, 0.95, n_classes - 1))))
     for j in range(2, n_features):
         X[:, j] = COLUMNS[rng.integers(len(COLUMNS))](rng, X[:, j], codes)
+    if rng.random() < 0.2:
+        # A copy, or nearly one.
+        X[:, -1] = X[:, 0] + rng.choice([0.0, 1e-3]) * rng.normal(size=n_rows)
     if rng.random() < 0.3:
         order = np.argsort(codes if rng.random() < 0.5 else X[:, -1], kind="stable")
         X, codes = X[order], codes[order]

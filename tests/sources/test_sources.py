@@ -11,8 +11,8 @@ import pytest
 
 from safdr import AnnealingSelector, Stream
 from safdr.sources import open_source
-from safdr.sources.arrow import ParquetFiles
 from safdr.sources.errors import SourceError
+from safdr.sources.parquet import ParquetFiles
 
 N_ROWS = 500
 

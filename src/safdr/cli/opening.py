@@ -10,8 +10,8 @@ from safdr.cli.memory import fits_in_memory
 from safdr.cli.options import TableOptions
 from safdr.cli.progress import SearchProgress
 from safdr.cli.rows import Rows, most_rows_at_hand, rows_in_memory, rows_in_passes
-from safdr.sources.arrow import ParquetFiles, check_local
 from safdr.sources.errors import SourceError
+from safdr.sources.parquet import ParquetFiles, check_local
 from safdr.table.prepare import Choices
 from safdr.table.reading import STANDARD_INPUT, checked_table, is_parquet, read_table
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from safdr import Moments
-    from safdr.sources.arrow import ParquetFiles
+    from safdr.sources.parquet import ParquetFiles
 
 # Values of a table that are always in memory without a thought (160 MB).
 FEW_VALUES = 20_000_000

@@ -10,15 +10,10 @@ from typing import Any
 
 import narwhals as nw
 
-from safdr.sources.arrow import (
-    ParquetFiles,
-    as_table,
-    dataset_tables,
-    made_tables,
-    schema_of,
-)
+from safdr.sources.arrow import as_table, dataset_tables, made_tables, schema_of
 from safdr.sources.errors import SourceError
 from safdr.sources.local import LocalSource
+from safdr.sources.parquet import ParquetFiles
 
 SAMPLE_ROWS = 200_000
 

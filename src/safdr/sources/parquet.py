@@ -1,0 +1,223 @@
+"""A Parquet file, or a folder of them, as one table that is read a few rows at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from safdr.sources.arrow import schema_of
+from safdr.sources.errors import SourceError, require
+from safdr.sources.local import MOST_ROWS, LocalSource
+
+# Of each column, while a file is read.
+BUFFER_BYTES = 2**18
+
+# First bytes of a file.
+MAGIC = b"PAR1"
+# Other files of a folder are none of the table.
+NAMES = (".parquet", ".parq", ".pq")
+# s3://bucket/key, also where a Path has made one slash of two; C:/folder is none.
+ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+def check_local(path: str | Path) -> None:
+    """Refuse addresses, such as those of buckets."""
+    if ADDRESS.match(str(path)) and not Path(path).exists():
+        raise SourceError(
+            f"{str(path)!r} is an address: only local paths are taken. Copy the files; or, in "
+            "Python, pass a pyarrow dataset of them, made by pyarrow.dataset.dataset(address)."
+        )
+
+
+class ParquetFiles:
+    """A Parquet file, or a folder of them, whose folders may name partitions (hive)."""
+
+    def __init__(self, path: str | Path) -> None:
+        require("pyarrow", "big", "Reading Parquet in passes")
+        import pyarrow as pa
+
+        self.name = str(path)
+        check_local(path)
+        if not Path(path).exists():
+            raise SourceError(f"There is no file or folder {self.name!r}.")
+        files = self._files()
+        try:
+            self._check_names(files[0])
+        except (pa.ArrowException, OSError) as error:
+            raise self._unreadable(error, files[0]) from None
+        try:
+            self._dataset = self._opened(files)
+            self._fragments = list(self._dataset.get_fragments())
+        except (pa.ArrowException, OSError) as error:
+            said = _one_line(error)
+            raise SourceError(f"{self.name!r} can't be read as one table: {said}.") from None
+        self.schema = schema_of(self._dataset.schema.empty_table())
+        self._seen = self._looks()
+
+    def _files(self) -> list[str]:
+        """The file; or those of the folder, in order."""
+        from pyarrow import fs
+
+        folder = Path(self.name)
+        if not folder.is_dir():
+            return [folder.as_posix()]
+        found = fs.LocalFileSystem().get_file_info(
+            fs.FileSelector(folder.as_posix(), recursive=True)
+        )
+        paths = [each.path for each in found if each.path.lower().endswith(NAMES) and each.is_file]
+        # As Arrow does: such names are of what programs keep for themselves.
+        own = [
+            p for p in paths if not re.search(r"(^|/)[._]", Path(p).relative_to(folder).as_posix())
+        ]
+        if not own:
+            raise SourceError(
+                f"The folder {self.name!r} holds no Parquet file: no name ends in "
+                f"{', '.join(NAMES[:-1])} or {NAMES[-1]}."
+            )
+        return sorted(own)
+
+    def _opened(self, files: list[str]) -> Any:
+        """All files as one, with the columns that the names of folders give."""
+        import pyarrow.dataset as ds
+        from pyarrow import fs
+
+        path = Path(self.name)
+        options = ds.FileSystemFactoryOptions(
+            partitioning=ds.HivePartitioning.discover(),
+            partition_base_dir=path.as_posix() if path.is_dir() else None,
+        )
+        kind = ds.ParquetFileFormat()
+        return ds.FileSystemDatasetFactory(fs.LocalFileSystem(), files, kind, options).finish()
+
+    def _check_names(self, path: str) -> None:
+        """Refuse columns that share a name, of which datasets say something else."""
+        import pyarrow.parquet as pq
+
+        names = pq.read_schema(path).names
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SourceError(
+                f"{path!r} has several columns called {twice!r}. Rename them, so that they "
+                "can be told apart."
+            )
+
+    def source(self, *, sample_rows: int) -> LocalSource:
+        """The source of all columns."""
+        return LocalSource(
+            self.name,
+            self.schema,
+            self.tables,
+            sample_rows=sample_rows,
+            check=self.check,
+            n_rows=self.n_rows(),
+        )
+
+    def n_rows(self) -> int:
+        """Number of rows, as the files say."""
+        return int(self._dataset.count_rows())
+
+    def n_bytes(self) -> int:
+        """Size of the values before they were compressed, and at least eight bytes each."""
+        groups = (group for fragment in self._fragments for group in fragment.row_groups)
+        written = sum(int(group.total_byte_size) for group in groups)
+        # Values that repeat are written once, but read as many times as they occur.
+        return max(written, 8 * len(self.schema) * self.n_rows())
+
+    def read(self) -> Any:
+        """All rows as one table."""
+        import pyarrow as pa
+
+        self.check()
+        tables = list(self.tables(list(self.schema), MOST_ROWS))
+        self.check()
+        return pa.concat_tables(tables) if tables else self._dataset.schema.empty_table()
+
+    def check(self) -> None:
+        """Refuse files that have changed since they were first looked at."""
+        now = self._looks()
+        for path, look in self._seen.items():
+            if now[path] != look:
+                raise SourceError(
+                    f"{path!r} has changed while it was read: start again once it is whole."
+                )
+
+    def _looks(self) -> dict[str, Any]:
+        """Size and time of each file."""
+        looks: dict[str, Any] = {}
+        for fragment in self._fragments:
+            try:
+                stat = Path(fragment.path).stat()
+                looks[fragment.path] = (stat.st_size, stat.st_mtime_ns)
+            except OSError:
+                looks[fragment.path] = None
+        return looks
+
+    def tables(self, columns: list[str], n_rows: int) -> Iterator[Any]:
+        """Tables of at most so many rows, file by file."""
+        import pyarrow as pa
+        import pyarrow.dataset as ds
+        import pyarrow.parquet as pq
+
+        for fragment in self._fragments:
+            keys = ds.get_partition_keys(fragment.partition_expression)
+            try:
+                # Not by the scanner of the dataset, which holds whole row groups; nor with buffers
+                # of them, which stay until the file is closed.
+                how: dict[str, Any] = {"pre_buffer": False, "buffer_size": BUFFER_BYTES}
+                with pq.ParquetFile(fragment.path, **how) as file:
+                    inside = [name for name in columns if name in file.schema_arrow.names]
+                    for batch in file.iter_batches(n_rows, columns=inside):
+                        # Text of a damaged file may be none.
+                        batch.validate(full=True)
+                        yield self._completed(pa.table(batch), columns, keys, fragment.path)
+            except (pa.ArrowException, OSError) as error:
+                raise self._unreadable(error, fragment.path) from None
+
+    def _completed(self, table: Any, columns: list[str], keys: dict[str, Any], path: str) -> Any:
+        """With the columns that the names of folders give, and in the types of the first file."""
+        import pyarrow as pa
+
+        schema = self._dataset.schema
+        arrays = []
+        for name in columns:
+            kind = schema.field(name).type
+            if name in table.column_names:
+                arrays.append(self._cast(table.column(name), name, path))
+            else:
+                value = pa.scalar(keys.get(name), type=kind)
+                arrays.append(pa.repeat(value, table.num_rows))
+        return pa.table(dict(zip(columns, arrays, strict=True)))
+
+    def _cast(self, column: Any, name: str, path: str) -> Any:
+        """A column in the type of the first file."""
+        import pyarrow as pa
+
+        kind = self._dataset.schema.field(name).type
+        try:
+            return column if column.type == kind else column.cast(kind)
+        except pa.ArrowException as error:
+            raise SourceError(
+                f"Column {name!r} is {column.type} in {path!r}, but {kind} in the first file, "
+                f"{self._fragments[0].path!r}: {_one_line(error)}. Write all files with the same "
+                "types."
+            ) from None
+
+    def _unreadable(self, error: Exception, path: str) -> SourceError:
+        if isinstance(error, OSError) and error.errno:
+            return SourceError(f"{path!r} can't be read: {_one_line(error)}.")
+        with Path(path).open("rb") as file:
+            head = file.read(len(MAGIC))
+        if not MAGIC.startswith(head):
+            return SourceError(
+                f"{path!r} is not Parquet: its first bytes are {head!r}. Convert it, or pass a "
+                "function that returns an iterator of its tables."
+            )
+        return SourceError(
+            f"{path!r} can't be read as Parquet: {_one_line(error)}. It is cut short or damaged."
+        )
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")
