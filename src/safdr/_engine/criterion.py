@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from safdr._engine.moments import (
 from safdr._engine.shrinkage import auto_ridge
 
 if TYPE_CHECKING:
-    from safdr._engine.shared import LastBatches
+    from safdr._engine.shared import Shared
 
 # A number of any type, or "auto": what the number of rows asks for.
 Ridge: TypeAlias = float | str
@@ -291,8 +291,8 @@ class Noise(Protocol):
         """That of the criterion, which batches have too."""
 
     @property
-    def known(self) -> LastBatches | None:
-        """What other criteria of the same rows have drawn, if they tell each other."""
+    def shared(self) -> Shared | None:
+        """What searches on the same rows leave to each other, if they do."""
 
     def draw(self, n_batches: int, share: float, rng: np.random.Generator) -> Iterator[IntArray]:
         """Batches at random, each with a share of the rows."""
@@ -309,7 +309,7 @@ class BucketNoise:
     buckets: IntArray
     of_buckets: Callable[[IntArray], Criterion]
     ridge: float = np.nan
-    known: None = None
+    shared: None = None
 
     def draw(self, n_batches: int, share: float, rng: np.random.Generator) -> Iterator[IntArray]:
         """Some of the buckets."""
@@ -332,7 +332,7 @@ class ClassNoise:
     codes: IntArray
     sample_weight: FloatArray | None
     criterion: FisherCriterion
-    known: LastBatches | None = None
+    shared: Shared | None = None
 
     @property
     def ridge(self) -> float:
@@ -364,7 +364,7 @@ class OutputNoise:
     outputs: FloatArray
     sample_weight: FloatArray | None
     criterion: R2Criterion
-    known: LastBatches | None = None
+    shared: Shared | None = None
 
     @property
     def ridge(self) -> float:
@@ -392,14 +392,33 @@ class OutputNoise:
         )
 
 
+class DrawnBatches(NamedTuple):
+    """Criteria of batches, for others of the same rows that differ in the ridge alone."""
+
+    drawn: tuple[int, float, int]  # number, share and seed
+    ridge: float
+    stack: CriterionStack
+    diagonals: FloatArray  # without the ridge
+
+    def with_ridge(self, ridge: float) -> CriterionStack:
+        """The same batches with another ridge."""
+        A, D = self.stack
+        if ridge != self.ridge:
+            A = A.copy()
+            every = np.arange(A.shape[1])
+            A[:, every, every] = self.diagonals + ridge
+        return A, D
+
+
 def batch_criteria(
     noise: Noise, n_batches: int, share: float, n_features: int, seed: int
 ) -> CriterionStack:
     """Criteria of random batches, each with a share of the rows."""
     n_batches = affordable_batches(n_batches, n_features)
     drawn = (n_batches, share, seed)
-    if noise.known is not None and (stack := noise.known.get(drawn, noise.ridge)) is not None:
-        return stack
+    last = None if noise.shared is None else noise.shared.batches
+    if last is not None and last.drawn == drawn:
+        return last.with_ridge(noise.ridge)
     A, D, diagonals = np.empty((n_batches, n_features, n_features)), [], []
     rng = np.random.default_rng(np.random.SeedSequence([seed]))
     for out, batch in zip(A, noise.draw(n_batches, share, rng), strict=True):
@@ -407,9 +426,10 @@ def batch_criteria(
         criterion = noise.batch_criterion(batch, out)
         D.append(criterion.D)
         diagonals.append(criterion.diagonal)
-    if noise.known is not None:
-        noise.known.keep(drawn, noise.ridge, (A, np.array(D)), np.array(diagonals))
-    return A, np.array(D)
+    stack = A, np.array(D)
+    if noise.shared is not None:
+        noise.shared.batches = DrawnBatches(drawn, noise.ridge, stack, np.array(diagonals))
+    return stack
 
 
 def affordable_batches(n_batches: int, n_features: int) -> int:

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._estimators.parameters import as_float
 from safdr._estimators.validation import (
-    ALL_ZERO,
     LEAST_SHARE_OF_MORE,
     LEAST_SHARE_OF_TWO,
     check_ratio_of_weights,
-    if_measured,
     shown,
 )
 
@@ -103,29 +101,3 @@ def _class_weights(class_weight: Any, data: LabelledRows) -> FloatArray:
         by_class = np.array([float(class_weight.get(c, 1.0)) for c in data.classes.tolist()])
     of_rows: FloatArray = by_class[data.codes]
     return of_rows
-
-
-def check_classes(data: Any) -> None:
-    """At least two classes with two rows each; one row of weight two or more counts as two."""
-    if len(data.codes) == 0:
-        raise ValueError(ALL_ZERO)
-    counts = np.bincount(data.codes, minlength=len(data.classes))
-    present = data.classes[np.flatnonzero(counts)]
-    if len(present) < 2:
-        raise ValueError(
-            f"y holds one class only, {shown(present[0])}; the classifier needs rows of at least 2 "
-            "classes."
-        )
-    if len(present) < len(data.classes):
-        gone = data.classes[np.flatnonzero(counts == 0)[0]]
-        raise ValueError(
-            f"y holds no row of class {shown(gone)} with a weight above 0; each class needs at "
-            "least 2 rows."
-        )
-    weighted = np.bincount(data.codes, weights=data.sample_weight, minlength=len(data.classes))
-    counts = np.maximum(counts, weighted)
-    if counts.min() < 2:
-        raise ValueError(
-            f"y holds 1 row of class {shown(data.classes[counts.argmin()])}; each class needs at "
-            f"least 2 rows, or it has no variance.{if_measured(data.classes)}"
-        )

@@ -222,7 +222,9 @@ class SearchPlan:
         self, rows: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None
     ) -> tuple[Any, Noise]:
         """What is maximised on some rows, and batches of them."""
-        criterion = rows.criterion(self.ridge, allowed.rank(cost))
+        # Without constraints and costs no column comes before another.
+        alike = self.constraints is None and cost is None
+        criterion = rows.criterion(self.ridge, None if alike else allowed.rank(cost))
         return criterion, rows.noise(criterion)
 
     def _settings(self) -> AnnealingSettings:

@@ -69,20 +69,22 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         estimator
             Itself, fitted.
         """
+        seed, n_jobs = seed_from(self.random_state), n_workers(self.n_jobs)
         plan = SearchPlan.of(self)
         plan.check_models(self._task)
-        seed, n_jobs = seed_from(self.random_state), n_workers(self.n_jobs)
         if plan.reads(X, y):
             data = self._read(plan, X, y, sample_weight, seed)
         else:
             data = self._task.validate(self, X, y, sample_weight)
         data = data.usable(plan.class_weight)
+        if plan.is_open:
+            plan = only_choice(plan, data)
         allowed = plan.allowed(self)
         if plan.prove is not None:
             plan.check_proof(allowed)
         size = self._size(plan, allowed)
         self.__dict__.pop("style_results_", None)  # of an earlier fit
-        if plan.is_open and (plan := only_choice(plan, data)).is_open:
+        if plan.is_open:
             comparison = compare_on_default_splits(
                 plan, data, allowed, plan.cost(self), [size], seed, self.n_jobs
             )

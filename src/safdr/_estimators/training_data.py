@@ -35,17 +35,14 @@ from safdr._engine.fits.logistic import LogisticFitter
 from safdr._engine.fits.multinomial import MultinomialFitter
 from safdr._engine.fits.working_response import working_response
 from safdr._engine.moments import joint_moments, within_moments
-from safdr._engine.shared import SharedCriteria
+from safdr._engine.shared import LastCriterion, Shared
 from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._engine.taken_rows import take_rows
-from safdr._estimators.class_weights import (
-    check_classes,
-    check_weights_of_classes,
-    weighted_rows,
-)
+from safdr._estimators.class_weights import check_weights_of_classes, weighted_rows
 from safdr._estimators.clipped_model import ClippedLogisticRegression
 from safdr._estimators.parameters import AUTO
 from safdr._estimators.validation import (
+    check_classes,
     check_labels,
     check_not_constant,
     check_outputs,
@@ -124,15 +121,20 @@ class TrainingData:
 
     def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> Any:
         """What is maximised; of features that say the same, those of the lowest rank are needed."""
-        return self._shared.get(ridge, rank, self._rows_a_weight, self._made_criterion)
+        last = self._shared.criterion  # threads see all of it or nothing
+        made = None if last is None else last.again(ridge, rank, self._rows_a_weight)
+        if made is None:
+            made = self._made_criterion(ridge, rank)
+        self._shared.criterion = LastCriterion(ridge, rank, made)
+        return made
 
     def _made_criterion(self, ridge: Ridge, rank: FloatArray | None) -> Any:
         """The same, from the rows."""
         raise NotImplementedError
 
     @cached_property
-    def _shared(self) -> SharedCriteria:
-        return SharedCriteria()
+    def _shared(self) -> Shared:
+        return Shared()
 
     def noise(self, criterion: Any) -> Noise:
         """Where batches of these rows come from."""
@@ -281,9 +283,7 @@ class ClassData(TrainingData):
 
     def noise(self, criterion: FisherCriterion) -> Noise:
         """Stratified batches."""
-        return ClassNoise(
-            self.X, self.codes, self._relative_weight, criterion, self._shared.batches
-        )
+        return ClassNoise(self.X, self.codes, self._relative_weight, criterion, self._shared)
 
     def linearised(self) -> MeasuredData:
         """The log-loss near the model of all features, as a squared error of weighted rows."""
@@ -316,7 +316,7 @@ class ClassData(TrainingData):
         """Forward selection on the cross-entropy, where features come one by one; made once."""
         if not allowed.swaps_alone:
             return []
-        key = (C, id(allowed))
+        key = (C, allowed)
         if key not in self._forwards:
             fitter: Any = self.linear_fitter(ridge, C, criterion)
             rows = (self.X, self.codes == 1, self._relative_weight)
@@ -325,12 +325,12 @@ class ClassData(TrainingData):
         return [self._forwards[key]]
 
     @cached_property
-    def forward_paths(self) -> dict[tuple[float, int], list[int]]:
+    def forward_paths(self) -> dict[tuple[float, AllowedSubsets], list[int]]:
         """What forward selection found: little beside the rows, and much work."""
         return {}
 
     @cached_property
-    def _forwards(self) -> dict[tuple[float, int], ForwardSelection]:
+    def _forwards(self) -> dict[tuple[float, AllowedSubsets], ForwardSelection]:
         return {}
 
     @property
@@ -428,9 +428,7 @@ class MeasuredData(TrainingData):
 
     def noise(self, criterion: R2Criterion) -> Noise:
         """Batches of random rows."""
-        return OutputNoise(
-            self.X, self._outputs, self._relative_weight, criterion, self._shared.batches
-        )
+        return OutputNoise(self.X, self._outputs, self._relative_weight, criterion, self._shared)
 
     def fitter(self, criterion: R2Criterion, C: float = np.inf) -> Fitter:
         """Least-squares models."""
