@@ -228,6 +228,7 @@ def test_every_known_setting_works(safdr, table, tmp_path):
         "stability": "4",
         "criterion": '"auto"',
         "sample-rows": "100",
+        "task": '"classification"',
     }
     for name in set(known) - {"debug"}:
         config.write_text(f"{name} = {values.get(name, '1')}\n")

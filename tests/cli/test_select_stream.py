@@ -91,12 +91,12 @@ def test_one_class_can_be_set_against_the_rest(select, write, loans):
     wishes = (write(loans), "-t", "late", "-k", 2, "--json")
     streamed = select(*wishes, "--positive", "yes", *STREAM).json
     assert streamed["target"]["classes"] == ["not yes", "yes"]
-    assert "3 values, not two" in select(*wishes, *STREAM, code=1).err
     assert "no value 'maybe'" in select(*wishes, "--positive", "maybe", *STREAM, code=2).err
 
 
 def test_a_target_with_many_values_is_refused_at_once(select, write, loans):
-    error = select(write(loans), "-t", "height", *STREAM, code=1).err
+    loans["name"] = np.arange(N).astype(str)
+    error = select(write(loans), "-t", "name", *STREAM, code=1).err
     assert "has 6,000 values or more" in error
 
 

@@ -163,9 +163,7 @@ def test_without_a_target_those_that_could_be_are_named(select, write, columns):
 
 def test_a_target_of_several_values_offers_one_against_the_rest(select, write, columns):
     columns["fate"] = ["paid", "late", "lost", "late"] * 50
-    error = select(write(columns), "-t", "fate", code=1).err
-    assert "'late' (100 rows), 'lost' (50 rows), 'paid' (50 rows)" in error
-    assert "--positive LABEL" in error
+    assert "--positive LABEL" in select(write(columns), "-t", "fate", code=2).err
     found = select(write(columns), "-t", "fate", "--positive", "late", "--json").json
     assert found["target"] == {
         "name": "fate",
@@ -207,7 +205,7 @@ def test_the_positive_class_turns_the_signs(select, write, columns):
 @pytest.mark.parametrize(
     ("target", "code", "message"),
     [
-        ("height", 1, "A target has two, or up to 20"),
+        ("height", 2, "not two classes"),
         ("same", 1, "one value only"),
         ("lat", 2, "no column 'lat'. Did you mean 'late'?"),
     ],

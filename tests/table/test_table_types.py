@@ -110,10 +110,10 @@ def test_a_type_that_can_be_read_is_a_target(name, rng):
     make, _, labels = READABLE[name]
     table = pa.table({"x": rng.normal(size=N), "y": make()})
     target = prepare(table, Choices(target="y", test_size=0.0)).target
-    assert (target.negative, target.positive) == labels
+    assert target.kind.labels == labels
     # A dictionary's order is not that of its values.
-    assert target.counts == (N // 2, N // 2)
-    assert len(np.unique(target.is_positive[::2])) == 1
+    assert tuple(target.totals) == (N // 2, N // 2)
+    assert len(np.unique(target.values[::2])) == 1
 
 
 def days(kind):
@@ -221,14 +221,14 @@ def test_moments_apart_by_a_nanosecond_are_two_classes(rng):
     pytest.importorskip("pandas")
     column = of_two(0, 1577836800000000001, pa.timestamp("ns"))
     target = prepare(pa.table({"x": rng.normal(size=N), "y": column}), Choices(target="y")).target
-    assert target.counts == (N // 2, N // 2)
+    assert tuple(target.totals) == (N // 2, N // 2)
 
 
 def test_zero_with_a_sign_is_the_same_class(rng):
     y = [-0.0, 0.0, 1.0] * (N // 3)
     target = prepare(pa.table({"x": rng.normal(size=N), "y": y}), Choices(target="y")).target
-    assert (target.negative, target.positive) == ("0", "1")
-    assert target.counts == (2 * N // 3, N // 3)
+    assert target.kind.labels == ("0", "1")
+    assert tuple(target.totals) == (2 * N // 3, N // 3)
 
 
 def test_whole_numbers_that_doubles_can_not_tell_apart_are_left_out(rng):

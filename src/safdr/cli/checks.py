@@ -30,6 +30,8 @@ def check_options(
     """Refuse values out of range, and files that can't be written."""
     if not 0 <= table.test_size < 1:
         raise UsageError(f"--test-size must be at least 0 and below 1; got {table.test_size:g}.")
+    if table.positive is not None and table.task == "regression":
+        raise UsageError("--positive names a class, and with --task regression there are none.")
     if table.sample_rows < LEAST_SAMPLED:
         raise UsageError(
             f"--sample-rows must be at least {LEAST_SAMPLED}; got {table.sample_rows}."

@@ -14,8 +14,8 @@ from safdr.table.names import FeaturePlaces
 from safdr.table.prepare import Prepared
 
 BALANCED = (
-    "Both classes count alike (--class-weight balanced): probabilities and intercept are those of "
-    "equal shares of both classes, not of the shares in the table."
+    "All classes count alike (--class-weight balanced): probabilities and intercept are those of "
+    "equal shares of all classes, not of the shares in the table."
 )
 USELESS_STRENGTH = "--cost-strength has no effect: no feature costs anything (--cost)."
 
@@ -38,6 +38,12 @@ def constrain(options: ConstraintOptions, prepared: Prepared) -> Constraining:
     """Find the features that constraints name."""
     from safdr import Constraints
 
+    target = prepared.target.kind
+    if options.class_weight and target.task == "regression":
+        raise UsageError(
+            f"--class-weight is for classes, and {target.name!r} is a quantity. Leave it out, or "
+            "say --task classification."
+        )
     finder = _Finder(FeaturePlaces(prepared), split=options.split_categories)
     groups = finder.groups([split_names(text) for text in options.group or []])
     sets = [split_names(text) for text in options.at_most_one_of or []]

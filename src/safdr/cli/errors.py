@@ -30,10 +30,11 @@ OPTION_OF = {
 # What to do next, by the kind of error, in words of the command line.
 NEXT_STEP = {
     "DuplicateColumnsError": "Rename them, or leave them out with --drop NAME.",
-    "ManyClassesError": "Set one of them against the rest with --positive LABEL.",
+    "ManyLabelsError": "Up to 50 are classes if you say so, with --task classification.",
     "OneClassError": "Take more rows, or another --target.",
+    "TaskError": "Leave out --task, or name another --target.",
 }
-WRONG_CHOICES = {"UnknownColumnError", "ColumnUseError", "UnknownLabelError"}
+WRONG_CHOICES = {"UnknownColumnError", "ColumnUseError", "UnknownLabelError", "TaskError"}
 
 
 class UsageError(Exception):

@@ -13,7 +13,8 @@ from rich.text import Text
 
 from safdr.cli.words import name_text, printable, safe
 from safdr.table.errors import counted
-from safdr.table.missing import MissingColumn, MissingReport, percent
+from safdr.table.kinds import Totals
+from safdr.table.missing import MissingColumn, MissingReport
 
 MOST_LISTED = 20
 WIDEST = 120
@@ -30,14 +31,13 @@ def print_gaps(message: str, report: MissingReport) -> None:
 
 
 def _table(report: MissingReport) -> Table:
-    """Counts by column and by class."""
-    target = report.target
+    """Counts by column, and what they tell about the target."""
+    headings = (Text(safe(heading, 40)) for heading in report.target.gap_headings)
     table = Table(
         Column("", no_wrap=True),
         Column("Column", overflow="fold"),
         Column("Missing", justify="right", no_wrap=True),
-        Column(Text(f"of class {safe(target.negative, 12)}"), justify="right", no_wrap=True),
-        Column(Text(f"of class {safe(target.positive, 12)}"), justify="right", no_wrap=True),
+        *(Column(heading, justify="right", no_wrap=True) for heading in headings),
         box=box.SIMPLE_HEAD,
     )
     for each in report.columns[:MOST_LISTED]:
@@ -49,25 +49,25 @@ def _table(report: MissingReport) -> Table:
 
 
 def _row(each: MissingColumn) -> Iterator[Text]:
-    style = "yellow" if each.depends else ""
-    yield Text("!" if each.depends else "", style=style)
+    style = "yellow" if each.hint.depends else ""
+    yield Text("!" if each.hint.depends else "", style=style)
     yield name_text(each.column, style)
     yield Text(f"{each.n_missing:,}", style=style)
-    yield from (Text(percent(share), style=style) for share in each.by_class)
+    yield from (Text(safe(cell), style=style) for cell in each.hint.cells)
 
 
 def _warning(report: MissingReport) -> Iterator[Text | None]:
     """Say what a gap that depends on the target does to a model."""
     if not report.depending:
         return
-    worst = max(report.depending, key=lambda each: each.auc)
+    worst = max(report.depending, key=lambda each: each.hint.strength)
     yield Text.assemble(
         ("Careful: ", "bold yellow"),
         f"where values are missing depends on the target in "
         f"{counted(len(report.depending), 'column')}, "
-        f'marked "!". Whether {safe(worst.column)} is missing tells the classes apart with an AUC '
-        f"of {worst.auc:.3f}, without its value. If a value is missing because of the outcome, a "
-        "new row won't have that gap yet: leave the column out.",
+        f'marked "!". Whether {safe(worst.column)} is missing {safe(worst.hint.claim, None)}, '
+        "without its value. If a value is missing because of the outcome, a new row won't have "
+        "that gap yet: leave the column out.",
     )
     yield None
 
@@ -78,7 +78,7 @@ def _ways(report: MissingReport) -> Iterator[Text | None]:
     yield Text("Ways on:", style="bold")
     yield _way("--missing drop-rows", _rows_left(report, report.complete))
     yield _way("--missing drop-columns", f"leaves {counted(n_left, 'column')} and all rows")
-    danger = "; the fill value itself may then tell the classes apart" if report.depending else ""
+    danger = f"; {report.target.filling_tells}" if report.depending else ""
     yield _way("--missing median", f"keeps all rows and columns and fills the gaps{danger}")
     if report.depending:
         drops = " ".join(f"--drop {shlex.quote(printable(e.column))}" for e in report.depending)
@@ -91,8 +91,5 @@ def _way(options: str, what: str) -> Text:
     return Text.assemble("  ", (options, "cyan"), f"  {what}")
 
 
-def _rows_left(report: MissingReport, counts: tuple[int, int]) -> str:
-    target = report.target
-    total = sum(counts)
-    positive = f"{counts[1]:,} of {target.counts[1]:,} of class {safe(target.positive)}"
-    return f"leaves {total:,} of {sum(target.counts):,} rows, {positive}"
+def _rows_left(report: MissingReport, totals: Totals) -> str:
+    return f"leaves {safe(report.target.left(totals), None)}"

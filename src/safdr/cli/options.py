@@ -50,7 +50,16 @@ class TableOptions:
     """What to make of the table."""
 
     target: Annotated[
-        str | None, Parameter(name=["--target", "-t"], help="Column to predict; two values.")
+        str | None,
+        Parameter(name=["--target", "-t"], help="Column to predict: classes, or numbers."),
+    ] = None
+    task: Annotated[
+        Literal["classification", "regression"] | None,
+        Parameter(
+            help="What the target is: classes, or a quantity. Default: two values, text (up to 20 "
+            "values) and whole numbers of up to 10 values are classes, other numbers a quantity. "
+            "The answer says which."
+        ),
     ] = None
     positive: Annotated[
         str | None,
@@ -134,7 +143,7 @@ class SearchOptions:
     ] = "one_sd"
     tolerance: Annotated[
         float | None,
-        Parameter(help="AUC that --rule tolerance may give up. Default: 0.005."),
+        Parameter(help="Score that --rule tolerance may give up. Default: 0.005."),
     ] = None
     seed: Annotated[int, WHOLE, Parameter(help="The same seed gives the same answer.")] = 0
     jobs: Annotated[
@@ -205,7 +214,7 @@ class ConstraintOptions:
     ] = None
     class_weight: Annotated[
         Literal["balanced"] | None,
-        Parameter(help="Let both classes count alike, however many rows they have."),
+        Parameter(help="Let all classes count alike, however many rows they have."),
     ] = None
 
 

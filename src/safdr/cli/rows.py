@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from safdr.cli.progress import SearchProgress
 from safdr.sources.local import LocalSource
 from safdr.table.errors import counted
+from safdr.table.kinds import MIN_CLASS_ROWS, Task, Totals
 from safdr.table.passes import TARGET, Numbers, PreparedPasses, prepare_in_passes
 from safdr.table.prepare import Choices, Prepared, prepare
-from safdr.table.target import MIN_CLASS_ROWS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,8 +37,8 @@ class Rows:
     y: Any
     X_test: Any
     y_test: Any
-    # Rows of each class to learn from.
-    counts: NDArray[np.int64]
+    # What rows to learn from add up to: those of each class, or their number and sums.
+    totals: Totals
     notes: tuple[str, ...] = ()
 
     @property
@@ -49,15 +49,20 @@ class Rows:
     @property
     def lacks_a_class(self) -> bool:
         """Whether the rows at hand, a sample, have too few of a class to search again."""
-        return bool(np.bincount(self.prepared.train.y, minlength=2).min() < MIN_CLASS_ROWS)
+        target = self.prepared.target.kind
+        counts = target.add_up(self.prepared.train.y)
+        return target.task == "classification" and bool(counts.min() < MIN_CLASS_ROWS)
 
     def moments(self, class_weight: str | None) -> Moments:
         """Of the rows to learn from."""
         # As scikit-learn balances classes.
-        weights = None if class_weight is None else self.counts.sum() / (2 * self.counts)
+        weights = None
+        if class_weight is not None:
+            weights = self.totals.sum() / (len(self.totals) * self.totals)
+        task = self.prepared.target.kind.task
         if not self.in_passes:
-            return _moments(self.X, self.y, weights)
-        total: Moments = self.X.run(_MomentsPass(list(self.X.schema), weights))
+            return _moments(self.X, self.y, weights, task)
+        total: Moments = self.X.run(_MomentsPass(list(self.X.schema), weights, task))
         return total
 
 
@@ -66,8 +71,8 @@ def rows_in_memory(table: pa.Table, choices: Choices) -> Rows:
     prepared = prepare(table, choices)
     train, test = prepared.train, prepared.test
     X_test, y_test = (None, None) if test is None else (test.X, test.y)
-    counts = np.bincount(train.y, minlength=2)
-    return Rows(prepared, train.X, train.y, X_test, y_test, counts)
+    totals = prepared.target.kind.add_up(train.y)
+    return Rows(prepared, train.X, train.y, X_test, y_test, totals)
 
 
 def most_rows_at_hand(files: ParquetFiles, sample_rows: int) -> int:
@@ -114,6 +119,7 @@ def _source(
     import narwhals as nw
 
     numbers: Numbers = found.numbers
+    target = found.sample.target.kind
 
     def tables(columns: list[str], n_rows: int) -> Iterator[Any]:
         start = 0
@@ -121,14 +127,15 @@ def _source(
             yield numbers.follow(table, start, columns, test=bool(test))
             start += table.num_rows
 
-    schema = {**dict.fromkeys(numbers.names, nw.Float64()), TARGET: nw.Int64()}
+    labels = nw.Int64() if target.task == "classification" else nw.Float64()
+    schema = {**dict.fromkeys(numbers.names, nw.Float64()), TARGET: labels}
     source = LocalSource(
         files.name,
         schema,
         tables,
         sample_rows=sample_rows,
         check=files.check,
-        n_rows=int(found.counts[test].sum()),
+        n_rows=target.n_rows(found.counts[test]),
     )
     source.tell = progress.passing
     return source
@@ -140,19 +147,20 @@ class _MomentsPass:
 
     columns: list[str]
     weights: NDArray[np.float64] | None
+    task: Task
 
     def empty(self) -> Any:
         return 0
 
     def add(self, total: Any, table: pa.Table, start: int) -> Any:
         *columns, y = (table.column(name).to_numpy() for name in self.columns)
-        return total + _moments(np.column_stack(columns), y, self.weights)
+        return total + _moments(np.column_stack(columns), y, self.weights, self.task)
 
 
 def _moments(
-    X: NDArray[np.float64], y: NDArray[np.int64], weights: NDArray[np.float64] | None
+    X: NDArray[np.float64], y: NDArray[Any], weights: NDArray[np.float64] | None, task: Task
 ) -> Moments:
     from safdr import Moments
 
     sample_weight = None if weights is None else weights[y]
-    return Moments.from_rows(X, y, sample_weight, task="classification")
+    return Moments.from_rows(X, y, sample_weight, task=task)

@@ -29,13 +29,16 @@ from safdr.cli.rows import Rows
 from safdr.cli.writing import to_json, write_results
 from safdr.errors import ParameterError
 from safdr.export.errors import ExportError
+from safdr.table.kinds import Task
 from safdr.table.leaks import pure_levels
 from safdr.table.prepare import Choices
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from safdr import AnnealingSelectorCV, SelectionReport
+    from safdr import AnnealingRegressorSelectorCV, AnnealingSelectorCV, SelectionReport
+
+    Selector = AnnealingSelectorCV | AnnealingRegressorSelectorCV
 
 TARGET_NAME = re.compile(r"(?i)target|label|class|outcome|default|status|^y$")
 BUILT_IN = "breast cancer (built in)"
@@ -67,8 +70,9 @@ def run(
         choices = _choices(target, table, search.seed)
         progress.say("Preparing")
         rows = prepare_rows(opened, choices, table, progress)
+        _check_two_classes(rows)
         constraining = constrain(constraints, rows.prepared)
-        estimator = _estimator(search, annealing, constraining)
+        estimator = _estimator(search, annealing, constraining, rows.prepared.target.kind.task)
         fixed = search.k is not None
         found, unproven = _fit(progress.follow(estimator), rows, fixed=fixed)
         certainty = look_closer(estimator, rows, search, unproven, progress)
@@ -91,6 +95,15 @@ def run(
         raise ExportError("\n".join(texts)) from next(iter(failed.values()))
 
 
+def _check_two_classes(rows: Rows) -> None:
+    """Refuse what the report has no words for so far."""
+    target = rows.prepared.target.kind
+    if len(rows.totals) != 2:
+        raise UsageError(
+            f"{target.name!r} has not two classes; set one against the rest with --positive LABEL."
+        )
+
+
 def _table_name(file: str | None) -> str:
     """What a query calls the table: the name of the file, without its endings."""
     if file is None:
@@ -103,6 +116,7 @@ def _choices(target: str, options: TableOptions, seed: int) -> Choices:
     return Choices(
         target=target,
         positive=options.positive,
+        task=options.task,
         drop=options.drop or (),
         identifiers=options.id or (),
         keep=options.keep or (),
@@ -135,10 +149,10 @@ def _which_target(table: pa.Table) -> str:
 
 
 def _estimator(
-    search: SearchOptions, annealing: AnnealingOptions, constraining: Constraining
-) -> AnnealingSelectorCV:
+    search: SearchOptions, annealing: AnnealingOptions, constraining: Constraining, task: Task
+) -> Selector:
     """The selector; a given number of features is validated in the same way."""
-    from safdr import AnnealingSelectorCV
+    from safdr import AnnealingRegressorSelectorCV, AnnealingSelectorCV
 
     n_features = constraining.n_features
     grouped = getattr(constraining.parameters.get("constraints"), "groups", None)
@@ -147,7 +161,8 @@ def _estimator(
         raise UsageError(
             f"-k must be at most {n_features}, the number of features{counted}; got {search.k}."
         )
-    return AnnealingSelectorCV(
+    kind = AnnealingSelectorCV if task == "classification" else AnnealingRegressorSelectorCV
+    return kind(
         min_features=search.k or 1,
         max_features=search.k or min(search.k_max or LARGEST_SIZE, n_features),
         rule=search.rule,
@@ -191,9 +206,7 @@ def _unused(search: SearchOptions) -> list[str]:
     return notes
 
 
-def _fit(
-    estimator: AnnealingSelectorCV, rows: Rows, *, fixed: bool
-) -> tuple[list[str], str | None]:
+def _fit(estimator: Selector, rows: Rows, *, fixed: bool) -> tuple[list[str], str | None]:
     """Search, and return what was warned about, and why there is no proof."""
     from safdr import SeparationWarning
 
@@ -216,7 +229,7 @@ def _fit(
 
 def _report(
     file: str | None,
-    estimator: AnnealingSelectorCV,
+    estimator: Selector,
     rows: Rows,
     certainty: Certainty,
     notes: list[str],
@@ -228,7 +241,7 @@ def _report(
     """All numbers, with the names of the table."""
     from safdr import SelectionReport
 
-    prepared = rows.prepared
+    prepared, target = rows.prepared, rows.prepared.target.kind
     content = SelectionReport.from_estimator(
         estimator,
         prepared.train.X,
@@ -236,7 +249,7 @@ def _report(
         feature_names=[feature.name for feature in prepared.recipe.features],
         X_test=rows.X_test,
         y_test=rows.y_test,
-        title=f"Which features predict {prepared.target.name}?",
+        title=f"Which features predict {target.name}?",
         notes=notes,
         coding=[coding.to_dict() for coding in prepared.recipe.codings],
         left_out=[asdict(each) for each in prepared.left_out],
@@ -246,14 +259,9 @@ def _report(
         substitutes=certainty.substitutes,
     ).to_dict()
     content.update(certainty.unknown)
-    # The selector knows 0 and 1; the table has names for them.
-    labels = [prepared.target.negative, prepared.target.positive]
-    content["target"] = {
-        "name": prepared.target.name,
-        "classes": labels,
-        "counts": dict(zip(labels, rows.counts.tolist(), strict=True)),
-    }
-    content["rows"]["train"] = int(rows.counts.sum())
+    # The selector knows codes of classes; the table has names for them.
+    content["target"] = target.to_dict(rows.totals)
+    content["rows"]["train"] = target.n_rows(rows.totals)
     content["settings"].update({"file": file or BUILT_IN, **asked})
     if fixed:
         # There was nothing to choose.

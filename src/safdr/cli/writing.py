@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from safdr._atomic import write_all_atomically
 from safdr.cli.options import ResultOptions
 from safdr.export.errors import ExportError
+from safdr.table.kinds import Classes
 from safdr.table.prepare import Prepared
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ def _export(
     from safdr.export.write import export
 
     model = estimator.estimator_
-    features = prepared.recipe.features
+    features, target = prepared.recipe.features, prepared.target.kind
+    assert isinstance(target, Classes)
     formula = Formula(
         terms=tuple(
             Term(features[j], float(coefficient), *limits)
@@ -56,9 +58,9 @@ def _export(
             )
         ),
         intercept=float(model.intercept_[0]),
-        target=prepared.target.name,
-        negative=prepared.target.negative,
-        positive=prepared.target.positive,
+        target=target.name,
+        negative=target.labels[0],
+        positive=target.labels[1],
         table=table_name,
     )
     return export(

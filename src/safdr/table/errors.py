@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -48,16 +48,21 @@ class DuplicateColumnsError(TableError):
 
 
 class TargetError(TableError):
-    """The target has not two classes."""
+    """The target can't be predicted as it is."""
 
 
-class ManyClassesError(TargetError):
-    """The target has more than two classes, but few enough to choose one."""
+class TaskError(TargetError):
+    """The target is asked to be something that it can't."""
 
-    def __init__(self, target: str, counts: Mapping[str, int]) -> None:
-        listed = ", ".join(f"{label!r} ({count:,} rows)" for label, count in counts.items())
-        super().__init__(f"The target {target!r} has {len(counts)} values, not two: {listed}.")
-        self.labels = tuple(counts)
+
+class ManyLabelsError(TargetError):
+    """The target has more values than classes may have."""
+
+    def __init__(self, target: str, n_values: str, first: str, most: int) -> None:
+        super().__init__(
+            f"The target {target!r} has {n_values} ({first}, …), too many for classes: up to "
+            f"{most} are taken for that. Join rare ones, or predict another column."
+        )
 
 
 class UnknownLabelError(TableError):
@@ -79,11 +84,11 @@ class MissingValuesError(TableError):
 
 
 class OneClassError(TargetError):
-    """Only one class is left."""
+    """Too little is left to learn from, such as one class only."""
 
 
 class ClassLostError(OneClassError):
-    """Leaving out incomplete rows leaves one class only."""
+    """Leaving out incomplete rows leaves too little."""
 
     def __init__(self, message: str, report: MissingReport) -> None:
         super().__init__(message)

@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.target import Classes, Target, shown
+from safdr.table.kinds import Hint, TargetKind, Totals
+from safdr.table.target import Target
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Way = Literal["drop-rows", "drop-columns", "median"]
-
-# A difference between the classes that no chance makes (in standard errors), and that matters.
-SURE = 5.0
-MATTERS = 0.05
-# Dropping rows bends the classes when one keeps less than this share of what the other keeps.
-BENDS = 0.8
 
 
 @dataclass(frozen=True)
@@ -31,16 +26,8 @@ class MissingColumn:
     column: str
     # Rows without a value.
     n_missing: int
-    # Share of the rows of the negative and of the positive class without a value.
-    by_class: tuple[float, float]
-    # Whether the shares differ by more than chance, and by enough to matter.
-    depends: bool
-
-    @property
-    def auc(self) -> float:
-        """How well the mere gap tells the classes apart: area under its ROC curve."""
-        negative, positive = self.by_class
-        return 0.5 + abs(positive - negative) / 2
+    # What they tell about the target.
+    hint: Hint
 
 
 @dataclass(frozen=True)
@@ -48,15 +35,15 @@ class MissingReport:
     """Missing values of a table."""
 
     # Of all rows.
-    target: Classes
+    target: TargetKind
     # Those with missing values, most first.
     columns: tuple[MissingColumn, ...]
     # Columns looked at.
     n_columns: int
-    # Rows of each class without any missing value.
-    complete: tuple[int, int]
+    # What rows without any missing value add up to.
+    complete: Totals
     # The same if the columns that depend on the target are left out.
-    complete_without: tuple[int, int]
+    complete_without: Totals
 
     @property
     def n_missing(self) -> int:
@@ -66,36 +53,34 @@ class MissingReport:
     @property
     def depending(self) -> tuple[MissingColumn, ...]:
         """Columns in which the target decides where values are missing."""
-        return tuple(each for each in self.columns if each.depends)
+        return tuple(each for each in self.columns if each.hint.depends)
 
 
 def look_for_missing(table: pa.Table, names: Sequence[str], target: Target) -> MissingReport:
-    """Count missing values, by column and by class."""
+    """Count missing values, by column and by what they tell about the target."""
 
-    def complete(columns: Sequence[str]) -> tuple[int, int]:
-        return target.take(complete_rows(table, columns)).counts
+    def complete(columns: Sequence[str]) -> Totals:
+        return target.take(complete_rows(table, columns)).totals
 
     return missing_report(
-        {name: gaps_by_class(table, name, target) for name in names}, target, complete
+        {name: gaps_of(table, name, target) for name in names}, target.kind, complete
     )
 
 
-def gaps_by_class(table: pa.Table, name: str, target: Target) -> NDArray[np.int64]:
-    """Rows of each class without a value in a column."""
-    gap = _gap(table, name)
-    return np.bincount(target.is_positive[gap], minlength=2)
+def gaps_of(table: pa.Table, name: str, target: Target) -> Totals:
+    """What rows without a value in a column add up to."""
+    return target.take(_gap(table, name)).totals
 
 
 def missing_report(
-    gaps: Mapping[str, NDArray[np.int64]],
-    target: Classes,
-    complete: Callable[[Sequence[str]], tuple[int, int]],
+    gaps: Mapping[str, Totals], target: TargetKind, complete: Callable[[Sequence[str]], Totals]
 ) -> MissingReport:
-    """Describe gaps that are counted, given the rows of each class that are complete in columns."""
-    columns = [_describe(name, counts, target) for name, counts in gaps.items() if counts.any()]
-    depending = {each.column for each in columns if each.depends}
-    every = [each.column for each in columns]
-    n_complete = complete(every) if every else target.counts
+    """Describe gaps that are counted, given what rows that are complete in columns add up to."""
+    counts = {name: target.n_rows(totals) for name, totals in gaps.items()}
+    every = [name for name, n_missing in counts.items() if n_missing]
+    columns = [MissingColumn(name, counts[name], target.hint(gaps[name])) for name in every]
+    depending = {each.column for each in columns if each.hint.depends}
+    n_complete = complete(every) if every else target.totals
     rest = [name for name in every if name not in depending]
     return MissingReport(
         target=target,
@@ -119,44 +104,23 @@ def warnings_about(report: MissingReport, way: Way) -> list[str]:
     found = []
     if report.depending and way != "drop-columns":
         found.append(_about_depending(report, way))
-    shares = [kept / n for kept, n in zip(report.complete, report.target.counts, strict=True)]
-    if way == "drop-rows" and min(shares) < BENDS * max(shares):
-        found.append(
-            f"Leaving out incomplete rows keeps {percent(shares[1])} of class "
-            f"{shown(report.target.positive)} and {percent(shares[0])} of class "
-            f"{shown(report.target.negative)}: "
-            "probabilities and intercept are those of the rows that are left, not of all."
-        )
+    if way == "drop-rows" and (bent := report.target.bent(report.complete)):
+        found.append(bent)
     return found
 
 
 def _about_depending(report: MissingReport, way: Way) -> str:
-    target = report.target
-    listed = "; ".join(
-        f"{each.column} ({percent(each.by_class[1])} of class {shown(target.positive)}, "
-        f"{percent(each.by_class[0])} of class {shown(target.negative)})"
-        for each in report.depending
-    )
+    listed = "; ".join(f"{each.column} ({each.hint.words})" for each in report.depending)
     effect = (
         "Filled with the median, the gap itself becomes a signal, and one that new rows may not "
         "carry."
         if way == "median"
-        else "Leaving out incomplete rows leaves out one class more than the other."
+        else report.target.dropping_bends
     )
     return (
         f"Where values are missing depends on the target: {listed}. {effect} Find out why before "
         "you trust the model, or leave these columns out."
     )
-
-
-def percent(share: float) -> str:
-    """A share for people: never 0 % or 100 % unless it is exactly that."""
-    text = f"{100 * share:.1f}"
-    if text == "0.0" and share > 0:
-        return "under 0.1 %"
-    if text == "100.0" and share < 1:
-        return "over 99.9 %"
-    return f"{text.removesuffix('.0')} %"
 
 
 def _gap(table: pa.Table, name: str) -> NDArray[np.bool_]:
@@ -165,13 +129,3 @@ def _gap(table: pa.Table, name: str) -> NDArray[np.bool_]:
     if column.null_count == 0:
         return np.zeros(len(column), dtype=bool)
     return np.asarray(column.is_null().to_numpy(), dtype=bool)
-
-
-def _describe(name: str, gaps: NDArray[np.int64], target: Classes) -> MissingColumn:
-    n, m = target.counts
-    shares = float(gaps[0] / n), float(gaps[1] / m)
-    overall = gaps.sum() / (n + m)
-    error = np.sqrt(overall * (1 - overall) * (1 / n + 1 / m))
-    difference = abs(shares[1] - shares[0])
-    depends = bool(difference > max(MATTERS, SURE * error))
-    return MissingColumn(name, int(gaps.sum()), shares, depends)

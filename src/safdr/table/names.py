@@ -30,12 +30,12 @@ class FeaturePlaces:
             return (self.names.index(name),)
         self._explain(name)
         left_out = (each.column for each in self._prepared.left_out)
-        columns = [*self._of_column, *left_out, self._prepared.target.name]
+        columns = [*self._of_column, *left_out, self._prepared.target.kind.name]
         raise UnknownColumnError(name, columns, also=self.names)
 
     def _explain(self, name: str) -> None:
         """Say why a column, or a value of one, has no feature."""
-        if name == self._prepared.target.name:
+        if name == self._prepared.target.kind.name:
             raise ColumnUseError(f"The column {name!r} is the target.")
         for each in self._prepared.left_out:
             if name == each.column:

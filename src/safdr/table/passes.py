@@ -6,15 +6,15 @@ Which rows are sampled and which are held out depends on their positions and the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safdr.table.columns import LeftOut
-from safdr.table.errors import TableError
-from safdr.table.missing import complete_rows, gaps_by_class, missing_report
+from safdr.table.kinds import TargetKind, Totals
+from safdr.table.missing import complete_rows, gaps_of, missing_report
 from safdr.table.plain import plain
 from safdr.table.prepare import (
     Choices,
@@ -27,7 +27,7 @@ from safdr.table.prepare import (
     without_gaps,
 )
 from safdr.table.recipe import Recipe
-from safdr.table.target import Classes, LabelCounts, Target, equals
+from safdr.table.target import Target, TargetValues
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,8 +38,8 @@ FOR_TEST, FOR_SAMPLE = 1, 2
 # The target among the numbers; features are called by their places.
 TARGET = "target"
 
-# By part (to learn from, held out) and class (negative, positive).
-Counts = NDArray[np.int64]
+# What rows add up to, by part: to learn from, held out.
+Counts = NDArray[Any]
 
 Run = Callable[[Any], Any]
 
@@ -66,48 +66,37 @@ def prepare_in_passes(
     check_columns(columns, choices)
     labels: _Labels = run(_LabelPass(choices))
     notes = about_unknown(choices.target, labels.n_unknown, labels.n_rows)
-    classes, value = labels.found.classes(choices.positive)
-    classes.check_classes("")
-    rows = _Rows(choices, classes, value)
+    kind = labels.found.kind(choices.positive, choices.task)
+    kind.check(kind.totals)
+    rows = _Rows(choices, kind)
     asked = {*choices.drop, *choices.identifiers}
     reads = [name for name in columns if name not in asked]
     read: _Sampled = run(_SamplePass(rows, reads, share))
-    table, target = read.table(), Target.of_rows(classes, np.concatenate(read.is_positive))
+    table, target = read.table(), Target(kind, np.concatenate(read.values))
     kinds, left_out = usable_columns(table, read.unreadable, choices, read.without_gap())
     counts: dict[tuple[str, ...], Counts] = {(): read.counts}
 
-    def complete(names: Sequence[str]) -> tuple[int, int]:
+    def complete(names: Sequence[str]) -> Totals:
         key = tuple(names)
         if key not in counts:
             counts[key] = run(_CompletePass(rows, key))
-        negative, positive = counts[key].sum(axis=0).tolist()
-        return negative, positive
+        return counts[key].sum(axis=0)
 
-    report = missing_report({name: read.gaps[name] for name in kinds}, classes, complete)
+    report = missing_report({name: read.gaps[name] for name in kinds}, kind, complete)
     gapless = without_gaps(table, kinds, report, choices)
     held_out = np.concatenate(read.held_out)[gapless.kept]
     table, target = table.filter(gapless.kept), target.take(gapless.kept)
     gaps = tuple(name for name in kinds if read.gaps[name].any())
     needed = gaps if choices.missing == "drop-rows" else ()
-    if needed:
-        classes = replace(classes, counts=report.complete)
-    _check_parts(classes, counts[needed], choices)
+    learnt, tested = counts[needed]
+    kind.check(learnt, "After rows were held out: ")
+    if choices.test_size:
+        kind.check_held_out(tested, choices.test_size)
     train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     sample = prepared_rows(
         table, target, train, test, gapless, choices, left_out=left_out, notes=notes
     )
     return PreparedPasses(sample, Numbers(rows, sample.recipe, needed), counts[needed])
-
-
-def _check_parts(classes: Classes, counts: Counts, choices: Choices) -> None:
-    """Refuse to hold out so much, or so little, that a class is lost."""
-    train, test = ((int(negative), int(positive)) for negative, positive in counts)
-    replace(classes, counts=train).check_classes("After rows were held out: ")
-    if choices.test_size and not all(test):
-        raise TableError(
-            f"A share of {choices.test_size:g} of the rows holds one class only. Hold out more "
-            "rows, or none."
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +129,7 @@ class Numbers:
         table = table.filter(kept)
         return pa.table(
             {
-                name: self.rows.target(table).is_positive.astype(np.int64)
+                name: self.rows.target(table).values
                 if name == TARGET
                 else self.recipe.features[int(name)].values(table)
                 for name in names
@@ -153,21 +142,23 @@ class _Rows:
     """What is known of rows before anything is learnt from them."""
 
     choices: Choices
-    classes: Classes
-    value: pa.Scalar  # of the positive class
+    kind: TargetKind
 
     def target(self, table: pa.Table) -> Target:
         """Of rows whose target is known."""
-        column = table.column(self.choices.target)
-        return Target.of_rows(self.classes, equals(column, self.value))
+        return Target(self.kind, self.kind.read(table.column(self.choices.target)))
 
     def held_out(self, start: int, n_rows: int) -> NDArray[np.bool_]:
         """Which rows took no part in the search."""
         return _draws(self.choices.seed, FOR_TEST, start, n_rows) < self.choices.test_size
 
     def counted(self, target: Target, held_out: NDArray[np.bool_]) -> Counts:
-        """Rows by part and class."""
-        return np.bincount(2 * held_out + target.is_positive, minlength=4).reshape(2, 2)
+        """What rows add up to, by part."""
+        return np.array([target.take(part).totals for part in (~held_out, held_out)])
+
+    def none(self) -> Counts:
+        """What no rows add up to."""
+        return np.zeros((2, *self.kind.totals.shape), dtype=self.kind.totals.dtype)
 
 
 def _draws(seed: int, stream: int, start: int, n_rows: int) -> NDArray[np.float64]:
@@ -183,7 +174,7 @@ def _draws(seed: int, stream: int, start: int, n_rows: int) -> NDArray[np.float6
 class _Labels:
     """Values of the target."""
 
-    found: LabelCounts
+    found: TargetValues
     n_rows: int = 0
     n_unknown: int = 0
 
@@ -199,7 +190,7 @@ class _LabelPass:
         return [self.choices.target]
 
     def empty(self) -> _Labels:
-        return _Labels(LabelCounts(self.choices.target))
+        return _Labels(TargetValues(self.choices.target))
 
     def add(self, labels: _Labels, table: pa.Table, start: int) -> _Labels:
         table, unreadable = plain(table)
@@ -208,20 +199,20 @@ class _LabelPass:
         labels.n_rows += len(column)
         labels.n_unknown += column.null_count
         labels.found.add(column.drop_null())
-        labels.found.check(" or more")
+        labels.found.check_so_far(self.choices.positive, self.choices.task)
         return labels
 
 
 class _Sampled:
     """Rows of the sample as they are in the table, and counts of all."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], rows: _Rows) -> None:
         self.tables: list[pa.Table] = []
-        self.is_positive: list[NDArray[np.bool_]] = []
+        self.values: list[NDArray[Any]] = []
         self.held_out: list[NDArray[np.bool_]] = []
         self.unreadable: list[LeftOut] = []
-        self.gaps = {name: np.zeros(2, dtype=np.int64) for name in names}
-        self.counts = np.zeros((2, 2), dtype=np.int64)
+        self.gaps = {name: rows.none()[0] for name in names}
+        self.counts = rows.none()
         # Of columns of whole numbers, on all rows: how many values, the least and the largest.
         self.spans: dict[str, tuple[int, int, int]] = {}
 
@@ -257,7 +248,7 @@ class _SamplePass:
     share: float
 
     def empty(self) -> _Sampled:
-        return _Sampled(self.columns)
+        return _Sampled(self.columns, self.rows)
 
     def add(self, found: _Sampled, table: pa.Table, start: int) -> _Sampled:
         choices = self.rows.choices
@@ -269,10 +260,10 @@ class _SamplePass:
         table = table if known.all() else table.filter(known)
         target = self.rows.target(table)
         for name in table.column_names:
-            found.gaps[name] += gaps_by_class(table, name, target)
+            found.gaps[name] += gaps_of(table, name, target)
         found.counts += self.rows.counted(target, held_out)
         found.tables.append(table.filter(sampled))
-        found.is_positive.append(target.is_positive[sampled])
+        found.values.append(target.values[sampled])
         found.held_out.append(held_out[sampled])
         return found
 
@@ -289,7 +280,7 @@ class _CompletePass:
         return [self.rows.choices.target, *self.names]
 
     def empty(self) -> Counts:
-        return np.zeros((2, 2), dtype=np.int64)
+        return self.rows.none()
 
     def add(self, counts: Counts, table: pa.Table, start: int) -> Counts:
         table, _ = plain(table)

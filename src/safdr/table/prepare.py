@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from safdr.table.errors import (
     UnknownColumnError,
     counted,
 )
+from safdr.table.kinds import Task
 from safdr.table.missing import (
     MissingReport,
     Way,
@@ -44,6 +45,8 @@ class Choices:
     target: str
     # The label whose odds the model gives; of more than two, against the rest.
     positive: str | None = None
+    # What the target is; None judges by its values.
+    task: Task | None = None
     # Columns to leave out, columns that name rows, and columns that only look as if.
     drop: Sequence[str] = ()
     identifiers: Sequence[str] = ()
@@ -62,7 +65,8 @@ class Part:
 
     table: pa.Table
     X: FloatArray
-    y: NDArray[np.int64]
+    # Codes of classes, or numbers.
+    y: NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +150,7 @@ def check_columns(columns: Sequence[str], choices: Choices) -> None:
 
 
 def check_readable(unreadable: Sequence[LeftOut], choices: Choices) -> None:
-    """Refuse a target that no classes can be read from."""
+    """Refuse a target that can't be read."""
     for each in unreadable:
         if each.column == choices.target:
             raise TargetError(
@@ -161,8 +165,9 @@ def _with_target(table: pa.Table, choices: Choices) -> tuple[pa.Table, Target, l
     n_unknown = int((~known).sum())
     notes = about_unknown(choices.target, n_unknown, len(known))
     table = table.filter(known) if n_unknown else table
-    target = read_target(table.column(choices.target), choices.target, choices.positive)
-    target.check_classes("")
+    column = table.column(choices.target)
+    target = read_target(column, choices.target, choices.positive, choices.task)
+    target.kind.check(target.totals)
     return table, target, notes
 
 
@@ -223,11 +228,12 @@ def without_gaps(
         gone = {each.column for each in left_out}
         kinds = {name: kind for name, kind in kinds.items() if name not in gone}
     elif choices.missing == "drop-rows":
-        n_gone = sum(report.target.counts) - sum(report.complete)
+        n_rows = report.target.n_rows
+        n_gone = n_rows(report.target.totals) - n_rows(report.complete)
         text = f"{_rows(n_gone)} with missing values {are(n_gone)} left out."
         notes = [text, *notes]
         try:
-            replace(report.target, counts=report.complete).check_classes(f"{text} ")
+            report.target.check(report.complete, f"{text} ")
         except OneClassError as error:
             raise ClassLostError(str(error), report) from None
         kept = complete_rows(table, list(kinds))
@@ -260,33 +266,28 @@ def are(number: int) -> str:
 
 
 def _split(target: Target, choices: Choices) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Row numbers to learn from and to hold out, with equal shares of both classes."""
+    """Row numbers to learn from and to hold out, with equal shares of the classes."""
     from sklearn.model_selection import train_test_split
 
-    rows = np.arange(len(target.is_positive))
+    rows = np.arange(len(target.values))
     if choices.test_size == 0:
         return rows, rows[:0]
     try:
         train, test = train_test_split(
             rows,
             test_size=choices.test_size,
-            # The same rows whichever class is the positive one.
-            stratify=target.is_positive == target.is_positive[0],
+            stratify=target.kind.strata(target.values),
             random_state=choices.seed,
         )
     except ValueError as error:
         raise TableError(
             f"A share of {choices.test_size:g} of the {len(rows)} rows can't be held out: {error}"
         ) from None
-    target.take(train).check_classes("After rows were held out: ")
-    if len(np.unique(target.is_positive[test])) < 2:
-        raise TableError(
-            f"A share of {choices.test_size:g} of the rows holds one class only. Hold out more "
-            "rows, or none."
-        )
+    target.kind.check(target.take(train).totals, "After rows were held out: ")
+    target.kind.check_held_out(target.take(test).totals, choices.test_size)
     return np.sort(train), np.sort(test)
 
 
 def _part(table: pa.Table, rows: NDArray[np.intp], recipe: Recipe, target: Target) -> Part:
     some = table.take(rows)
-    return Part(some, recipe.follow(some), target.is_positive[rows].astype(np.int64))
+    return Part(some, recipe.follow(some), target.values[rows])

@@ -1,4 +1,4 @@
-"""The target column: two classes, or one against the rest."""
+"""The target column: what its values are, by their type and number or as someone says."""
 
 from __future__ import annotations
 
@@ -9,96 +9,111 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.errors import ManyClassesError, OneClassError, TargetError, UnknownLabelError
+from safdr.table.errors import (
+    ManyLabelsError,
+    OneClassError,
+    TargetError,
+    TaskError,
+    UnknownLabelError,
+)
+from safdr.table.kinds import (
+    Classes,
+    Measured,
+    TargetKind,
+    Task,
+    Totals,
+    as_numbers,
+    shown,
+    without_minus_zero,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# With more values it is a quantity or a name, not a class.
+# Text with more values names things. Who knows better may say so, up to a formula that can be read.
 MAX_CLASSES = 20
-# Fewer rows of a class can't be split for validation, let alone be learnt from.
-MIN_CLASS_ROWS = 10
+MOST_CLASSES = 50
+# Whole numbers: grades, ratings and digits have up to ten values; ages, counts and years have more.
+MAX_WHOLE = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
-    """Two classes, and how many rows there are of each."""
+class Target:
+    """The target of some rows: codes of classes, or numbers."""
 
-    # The column.
-    name: str
-    # The labels, as people write them; the model gives the odds of the positive one.
-    negative: str
-    positive: str
-    # Rows of the negative and of the positive class.
-    counts: tuple[int, int]
+    kind: TargetKind
+    values: NDArray[Any]
 
-    def check_classes(self, after: str) -> None:
-        """Refuse too few rows of a class."""
-        for label, count in zip((self.negative, self.positive), self.counts, strict=True):
-            if count < MIN_CLASS_ROWS:
-                n_rows = f"{sum(self.counts):,}"
-                raise OneClassError(
-                    f"{after}Of the {n_rows} rows of the target {self.name!r} {count} are of class "
-                    f"{label!r}; at least {MIN_CLASS_ROWS} are needed to learn from."
-                )
-
-
-@dataclass(frozen=True, eq=False)
-class Target(Classes):
-    """Two classes, and which of them each row has."""
-
-    is_positive: NDArray[np.bool_]
-
-    @classmethod
-    def of_rows(cls, classes: Classes, is_positive: NDArray[np.bool_]) -> Target:
-        """The target of some rows."""
-        n_positive = int(is_positive.sum())
-        counts = len(is_positive) - n_positive, n_positive
-        return cls(classes.name, classes.negative, classes.positive, counts, is_positive)
+    @property
+    def totals(self) -> Totals:
+        """What the rows add up to."""
+        return self.kind.add_up(self.values)
 
     def take(self, rows: NDArray[Any]) -> Target:
         """The target of some of the rows."""
-        return self.of_rows(self, self.is_positive[rows])
+        return Target(self.kind, self.values[rows])
 
 
-def read_target(column: pa.ChunkedArray, name: str, positive: str | None) -> Target:
-    """Find the two classes."""
-    labels = LabelCounts(name)
-    labels.add(column)
-    classes, value = labels.classes(positive)
-    return Target.of_rows(classes, equals(column, value))
+def read_target(
+    column: pa.ChunkedArray, name: str, positive: str | None, task: Task | None
+) -> Target:
+    """Find out what the target is."""
+    values = TargetValues(name)
+    values.add(column)
+    kind = values.kind(positive, task)
+    return Target(kind, kind.read(column))
 
 
-def equals(column: pa.ChunkedArray, value: pa.Scalar) -> NDArray[np.bool_]:
-    """Rows that have a value; none of them is missing."""
-    import pyarrow.compute as pc
-
-    found: NDArray[np.bool_] = pc.equal(column, value).to_numpy().astype(bool)
-    return found
-
-
-class LabelCounts:
-    """The different values of a target column, which may come in parts, and their rows."""
+class TargetValues:
+    """The different values of a target column, which may come in parts; many are not kept."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._rows: dict[Any, int] = {}
         self._scalars: dict[Any, pa.Scalar] = {}
+        # At least so many.
+        self._n_values = 0
+        self._type: Any = None
+        self._has_fraction = False
+        # Rows, their mean, and the sum of squares about it.
+        self._n, self._mean, self._squares = 0, 0.0, 0.0
 
     def add(self, column: pa.ChunkedArray) -> None:
         """Count more rows; none of them is missing."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
-        if pa.types.is_floating(column.type):
-            # Or -0 would be a class beside 0.
-            column = pc.add(column, pa.scalar(0, column.type))
+        self._type = column.type
+        if len(column) == 0:
+            return
+        if self._are_numbers:
+            self._add_numbers(as_numbers(column))
+        column = without_minus_zero(column)
+        self._n_values = max(self._n_values, pc.count_distinct(column).as_py())
+        if self._n_values > MOST_CLASSES and self._rows:
+            return
         counted = pc.value_counts(column)
         values, counts = counted.field("values"), counted.field("counts").to_pylist()
-        for value, count in zip(values, counts, strict=True):
+        # The first will do for a message.
+        for value, count in zip(values[: MOST_CLASSES + 1], counts, strict=False):
             key = self._in_python(value)
             self._rows[key] = self._rows.get(key, 0) + count
             self._scalars.setdefault(key, value)
+        self._n_values = max(self._n_values, len(self._rows))
+
+    @property
+    def _are_numbers(self) -> bool:
+        from pyarrow import types
+
+        tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+        return any(test(self._type) for test in tests)
+
+    def _add_numbers(self, numbers: NDArray[np.float64]) -> None:
+        n, mean = len(numbers), float(numbers.mean())
+        step, total = mean - self._mean, self._n + n
+        self._squares += float(((numbers - mean) ** 2).sum()) + step**2 * self._n * n / total
+        self._mean += step * n / total
+        self._n = total
+        self._has_fraction |= bool((numbers != np.floor(numbers)).any())
 
     def _in_python(self, value: pa.Scalar) -> Any:
         try:
@@ -110,41 +125,95 @@ class LabelCounts:
                 "as dates. Make it numbers, text or booleans first."
             ) from None
 
-    def check(self, so_far: str = "") -> None:
+    def check_classes(self, task: Task | None, so_far: str = "") -> None:
         """Refuse more values than classes may have."""
-        if len(self._rows) > MAX_CLASSES:
+        most = MAX_CLASSES if task is None else MOST_CLASSES
+        if self._n_values > most:
             first = ", ".join(label_text(value) for value in sorted(self._rows)[:5])
-            raise TargetError(
-                f"The target {self.name!r} has {len(self._rows):,} values{so_far} ({first}, …). A "
-                f"target has two, or up to {MAX_CLASSES} of which one is set against the rest. To "
-                "predict a quantity, cut it into two classes first."
-            )
+            raise ManyLabelsError(self.name, f"{self._n_values:,} values{so_far}", first, most)
 
-    def classes(self, positive: str | None) -> tuple[Classes, pa.Scalar]:
-        """The two classes, and the value of the positive one."""
-        self.check()
-        values = sorted(self._rows)
-        labels = [label_text(value) for value in values]
-        if len(values) < 2:
+    def check_so_far(self, positive: str | None, task: Task | None) -> None:
+        """Refuse them as soon as there are too many for what they must be."""
+        must_be = positive is not None or task == "classification"
+        if must_be or not (task or self._are_numbers):
+            self.check_classes(task, " or more")
+
+    def kind(self, positive: str | None, task: Task | None) -> TargetKind:
+        """What they are; with a positive label, that one against the rest."""
+        if self._n_values < 2:
+            (label,) = map(label_text, self._rows)
             raise OneClassError(
-                f"The target {self.name!r} has one value only, {labels[0]!r}: nothing can be told "
+                f"The target {self.name!r} has one value only, {label!r}: nothing can be told "
                 "apart."
             )
-        counts = {label: self._rows[value] for label, value in zip(labels, values, strict=True)}
-        chosen = _chosen(self.name, counts, positive)
-        rest = [label for i, label in enumerate(labels) if i != chosen]
-        negative = rest[0] if len(rest) == 1 else f"not {shown(labels[chosen])}"
-        n_positive = self._rows[values[chosen]]
-        n_negative = sum(self._rows.values()) - n_positive
-        found = Classes(self.name, negative, labels[chosen], (n_negative, n_positive))
-        return found, self._scalars[values[chosen]]
+        if positive is None and (task or self._guess()) == "regression":
+            return self._measured(task)
+        self.check_classes(task)
+        return self._classes(positive, task)
+
+    def _guess(self) -> Task:
+        """By type and number of values; two values are always two classes."""
+        if str(self._type) == "bool" or not self._are_numbers or self._n_values <= 2:
+            return "classification"
+        few = self._n_values <= MAX_WHOLE and not self._has_fraction
+        return "classification" if few else "regression"
+
+    def _measured(self, task: Task | None) -> Measured:
+        if not self._are_numbers:
+            raise TaskError(
+                f"The target {self.name!r} holds {self._type}, not numbers: there is nothing to "
+                "regress on."
+            )
+        some = "more than " if self._n_values > MOST_CLASSES else ""
+        n_values = f"{min(self._n_values, MOST_CLASSES)} values"
+        why = "with fractions" if self._has_fraction else f"{some}{n_values}"
+        few = not self._has_fraction and self._n_values <= MOST_CLASSES
+        deviation = float(np.sqrt(self._squares / self._n))
+        kind = Measured(
+            name=self.name,
+            totals=np.array([self._n, 0.0, float(self._n)]),
+            why="as asked for" if task else f"numbers, {why}",
+            otherwise="classification" if few and task is None else None,
+            mean=self._mean,
+            # Numbers may differ by less than doubles tell apart from their mean.
+            deviation=deviation or 1.0,
+        )
+        if deviation == 0:
+            kind.check(np.array([self._n, 0.0, 0.0]))
+        return kind
+
+    def _classes(self, positive: str | None, task: Task | None) -> Classes:
+        values = sorted(self._rows)
+        labels = [label_text(value) for value in values]
+        scalars = [self._scalars[value] for value in values]
+        counts = [self._rows[value] for value in values]
+        why = f"{len(values)} values"
+        are_numbers = self._are_numbers and str(self._type) != "bool"
+        ambiguous = len(values) > 2 and are_numbers and not task
+        otherwise: Task | None = "regression" if ambiguous else None
+        if positive is not None or len(values) == 2:
+            chosen = _chosen(self.name, dict(zip(labels, counts, strict=True)), positive)
+            rest = [label for i, label in enumerate(labels) if i != chosen]
+            if len(rest) > 1:
+                why, otherwise = f"one of {len(values)} values against the rest", None
+            negative = rest[0] if len(rest) == 1 else f"not {shown(labels[chosen])}"
+            labels, scalars = [negative, labels[chosen]], [scalars[chosen]]
+            counts = [sum(counts) - counts[chosen], counts[chosen]]
+        elif otherwise:
+            why = f"{why}, all of them whole numbers"
+        return Classes(
+            name=self.name,
+            totals=np.array(counts),
+            why=why,
+            otherwise=otherwise,
+            labels=tuple(labels),
+            values=tuple(scalars),
+        )
 
 
 def _chosen(name: str, counts: Mapping[str, int], positive: str | None) -> int:
     """Index of the positive label."""
     if positive is None:
-        if len(counts) > 2:
-            raise ManyClassesError(name, counts)
         return 1
     wanted = [positive, _as_number(positive)]
     found = [i for i, label in enumerate(counts) if label in wanted]
@@ -158,11 +227,6 @@ def label_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
-
-
-def shown(label: str) -> str:
-    """A label within a sentence: in quotes where it begins or ends with a space."""
-    return label if label == label.strip() else f'"{label}"'
 
 
 def _as_number(text: str) -> str | None:
