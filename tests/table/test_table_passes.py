@@ -6,8 +6,9 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 
 from safdr.table import errors
+from safdr.table.choices import Choices
 from safdr.table.passes import TARGET, prepare_in_passes
-from safdr.table.prepare import Choices, prepare
+from safdr.table.prepare import prepare
 
 N = 4000
 
@@ -28,7 +29,9 @@ def run_on(table, n_at_once):
 def prepared(columns, n_at_once=700, share=0.25, **choices):
     table = pa.table(columns)
     chosen = Choices(target="y", **choices)
-    return prepare_in_passes(run_on(table, n_at_once), table.column_names, chosen, share)
+    texts = [each.name for each in table.schema if each.type == pa.string()]
+    run = run_on(table, n_at_once)
+    return prepare_in_passes(run, table.column_names, texts, chosen, share)
 
 
 def followed(found, columns, *, test, n_at_once=700):

@@ -6,9 +6,10 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 
 from safdr.table import errors
+from safdr.table.choices import Choices
 from safdr.table.kinds import percent
 from safdr.table.leaks import pure_levels
-from safdr.table.prepare import Choices, prepare
+from safdr.table.prepare import prepare
 
 N = 200
 

@@ -9,9 +9,10 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 
 from safdr.table import errors
+from safdr.table.choices import Choices
 from safdr.table.columns import sort_columns
 from safdr.table.plain import plain
-from safdr.table.prepare import Choices, prepare
+from safdr.table.prepare import prepare
 
 N = 60
 HALVES = np.arange(N) % 2

@@ -67,7 +67,7 @@ def _explain(error: Exception) -> None:
     if isinstance(error, MissingValuesError | ClassLostError):
         from safdr.cli.gaps import print_gaps
 
-        print_gaps(str(error), error.report)
+        print_gaps(str(error), error.report, getattr(error, "notes", ()))
         sys.exit(FAILED)
     if isinstance(error, TableError):
         from safdr.cli.words import printable

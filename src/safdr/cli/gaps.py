@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console
@@ -20,13 +20,14 @@ MOST_LISTED = 20
 WIDEST = 120
 
 
-def print_gaps(message: str, report: MissingReport) -> None:
+def print_gaps(message: str, report: MissingReport, notes: Sequence[str] = ()) -> None:
     """Print to standard error."""
     console = Console(stderr=True)
     console.width = min(console.width, WIDEST)
     console.print(Text(f"safdr select: {safe(message, None)}", style="bold"))
     console.print(_table(report))
-    for paragraph in (*_warning(report), *_ways(report)):
+    read = [paragraph for note in notes for paragraph in (Text(safe(note, None)), None)]
+    for paragraph in (*read, *_warning(report), *_ways(report)):
         console.print(Padding(paragraph, (0, 0, 0, 2), expand=False) if paragraph else "")
 
 

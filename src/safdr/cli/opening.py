@@ -12,7 +12,7 @@ from safdr.cli.progress import SearchProgress
 from safdr.cli.rows import Rows, most_rows_at_hand, rows_in_memory, rows_in_passes
 from safdr.sources.errors import SourceError
 from safdr.sources.parquet import ParquetFiles, check_local
-from safdr.table.prepare import Choices
+from safdr.table.choices import Choices
 from safdr.table.reading import STANDARD_INPUT, checked_table, is_parquet, read_table
 
 if TYPE_CHECKING:

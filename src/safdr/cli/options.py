@@ -83,6 +83,30 @@ class TableOptions:
             "number; may be repeated.",
         ),
     ] = None
+    number: Annotated[
+        list[str] | None,
+        Parameter(
+            negative=(),
+            help="Column of text to read as numbers, such as 20,000, 94.0% or € 5: what is none is "
+            "missing; may be repeated. Default: where nearly all are numbers.",
+        ),
+    ] = None
+    categorical: Annotated[
+        list[str] | None,
+        Parameter(
+            name=["--categorical", "--text"],
+            negative=(),
+            help="Column whose values, numbers or text, are categories; may be repeated.",
+        ),
+    ] = None
+    na: Annotated[
+        list[str] | None,
+        Parameter(
+            negative=(),
+            help="VALUE, text or number, that says that a value is missing; COLUMN=VALUE for one "
+            "column; may be repeated.",
+        ),
+    ] = None
     missing: Annotated[
         Literal["drop-rows", "drop-columns", "median"] | None,
         Parameter(

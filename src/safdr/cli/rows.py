@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from safdr.cli.progress import SearchProgress
 from safdr.sources.local import LocalSource
+from safdr.table.choices import Choices
 from safdr.table.errors import counted
 from safdr.table.kinds import MIN_CLASS_ROWS, Task, Totals
 from safdr.table.passes import TARGET, Numbers, PreparedPasses, prepare_in_passes
-from safdr.table.prepare import Choices, Prepared, prepare
+from safdr.table.prepare import Prepared, prepare
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,12 +85,16 @@ def rows_in_passes(
     files: ParquetFiles, choices: Choices, sample_rows: int, progress: SearchProgress, why: str
 ) -> Rows:
     """All rows, in sources; at hand is a sample."""
+    import narwhals as nw
+
     table = files.source(sample_rows=sample_rows)
     table.tell = progress.passing
     n_rows = files.n_rows()
     # Half of that is at hand of a larger one: the selector has a sample of its own.
     share = 0.5 * most_rows_at_hand(files, sample_rows) / n_rows
-    found = prepare_in_passes(table.run, list(files.schema), choices, share)
+    kinds = (nw.String, nw.Categorical, nw.Enum)
+    texts = [name for name, kind in files.schema.items() if isinstance(kind, kinds)]
+    found = prepare_in_passes(table.run, list(files.schema), texts, choices, share)
     train, test = (_source(files, found, progress, sample_rows, test=part) for part in (0, 1))
     X_test, y_test = (test, TARGET) if choices.test_size else (None, None)
     notes = (_note(n_rows, found, why),)

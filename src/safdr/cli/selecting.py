@@ -29,9 +29,9 @@ from safdr.cli.rows import Rows
 from safdr.cli.writing import to_json, write_results
 from safdr.errors import ParameterError
 from safdr.export.errors import ExportError
+from safdr.table.choices import Choices
 from safdr.table.kinds import Task
 from safdr.table.leaks import pure_levels
-from safdr.table.prepare import Choices
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -120,6 +120,9 @@ def _choices(target: str, options: TableOptions, seed: int) -> Choices:
         drop=options.drop or (),
         identifiers=options.id or (),
         keep=options.keep or (),
+        numbers=options.number or (),
+        categories=options.categorical or (),
+        na=options.na or (),
         missing=options.missing,
         test_size=options.test_size,
         seed=seed,

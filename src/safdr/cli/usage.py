@@ -11,7 +11,7 @@ from safdr.cli.lists import SETS
 
 # Options that take one value at a time, and may be repeated.
 REPEATED = (
-    *("--drop", "--id", "--keep", "--export"),
+    *("--drop", "--id", "--keep", "--number", "--categorical", "--text", "--na", "--export"),
     *("--always-include", "--never-include", "--group", "--at-most-one-of", "--cost"),
 )
 

@@ -67,6 +67,14 @@ class Formula:
         """The columns that the formula reads, each with a feature made from it."""
         return {term.feature.column: term.feature for term in reversed(self.terms)}
 
+    def expected(self) -> dict[str, str]:
+        """Columns of text that were read as numbers, and how; for those who pass numbers."""
+        return {
+            name: feature.reading.shown
+            for name, feature in self.columns.items()
+            if feature.reading.mark is not None
+        }
+
     def log_odds(self, table: pa.Table) -> FloatArray:
         """The log-odds of each row of a table."""
         total = np.full(table.num_rows, self.intercept)

@@ -51,8 +51,14 @@ def to_onnx(formula: Formula) -> bytes:
         ir_version=IR_VERSION,
         producer_name="safdr",
     )
-    classes = json.dumps([formula.negative, formula.positive])
-    onnx.helper.set_model_props(model, {"target": formula.target, "classes": classes})
+    properties = {
+        "target": formula.target,
+        "classes": json.dumps([formula.negative, formula.positive]),
+    }
+    if expected := formula.expected():
+        # Inputs are numbers; what is none is to be passed as NaN.
+        properties["numbers_from_text"] = json.dumps(expected)
+    onnx.helper.set_model_props(model, properties)
     onnx.checker.check_model(model, full_check=True)
     return bytes(model.SerializeToString())
 
@@ -64,7 +70,7 @@ def _check(formula: Formula) -> None:
     whole_text(formula.target)
     for feature in (term.feature for term in formula.terms):
         whole_text(feature.column)
-        if "\0" in whole_text(feature.level or ""):
+        if isinstance(feature.level, str) and "\0" in whole_text(feature.level):
             raise ExportError(f"ONNX text ends at the zero character, as in {feature.level!r}.")
         if feature.level == "" and feature.fill is not None:
             raise ExportError(
@@ -136,7 +142,7 @@ class _Graph:
 
     def _input(self, term: Term) -> Any:
         kinds = self.onnx.TensorProto
-        kind = kinds.STRING if term.feature.kind == "level" else kinds.DOUBLE
+        kind = kinds.STRING if isinstance(term.feature.level, str) else kinds.DOUBLE
         return self._info(term.feature.column, kind)
 
     def _info(self, name: str, kind: int) -> Any:
@@ -145,20 +151,29 @@ class _Graph:
     def _feature(self, term: Term) -> str:
         """Name of the tensor that holds a feature."""
         feature = term.feature
-        if feature.kind == "level":
-            level = self._constant(np.array([[feature.level]], dtype=object))
-            same = self._node("Equal", [feature.column, level])
-            return self._node("Cast", [same], to=self.onnx.TensorProto.DOUBLE)
+        if isinstance(feature.level, str):
+            level = np.array([[feature.level]], dtype=object)
+            return self._equal(feature.column, level)
         # Not a number and infinity are missing values, as in the table that the model came from.
         size = self._node("Abs", [feature.column])
         largest = self._constant(np.array([[sys.float_info.max]]))
         known = self._node("LessOrEqual", [size, largest])
         filling = self._constant(np.array([[np.nan if feature.fill is None else feature.fill]]))
         value = feature.column
-        if term.is_clipped:
+        for number in feature.reading.numbers:
+            other = self._node("Equal", [feature.column, self._constant(np.array([[number]]))])
+            known = self._node("And", [known, self._node("Not", [other])])
+        if isinstance(feature.level, float):
+            value = self._equal(value, np.array([[feature.level]]))
+        elif term.is_clipped:
             ends = [self._constant(np.array(end)) for end in (term.low, term.high)]
             value = self._node("Clip", [value, *ends])
         return self._node("Where", [known, value, filling])
+
+    def _equal(self, column: str, level: Any) -> str:
+        """1 where a column has a value, otherwise 0."""
+        same = self._node("Equal", [column, self._constant(level)])
+        return self._node("Cast", [same], to=self.onnx.TensorProto.DOUBLE)
 
     def _constant(self, values: Any) -> str:
         name = self._name()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from safdr.export.formula import Formula, Term
+from safdr.table.numbers import MARKS, number_pattern
 from safdr.table.recipe import Feature, FloatArray
 from safdr.table.text import MISSING_TEXTS
 
@@ -42,12 +43,16 @@ import sys
 TARGET = {target}
 CLASSES = ({negative}, {positive})  # the probability is that of the second
 INTERCEPT = {intercept}
-# Column, coefficient, level of a text column (None: the number itself; True: 1 for true), what the
-# feature is where the value is missing (None: it must be there), and the least and the largest that
-# the model was fitted to: what lies beyond counts as that.
+# Column, coefficient, the text or code that the feature is 1 for (None: the number itself; True: 1
+# for true), what the feature is where the value is missing (None: it must be there), and the least
+# and the largest that the model was fitted to: what lies beyond counts as that.
 TERMS = [
 {terms}
 ]
+# Columns of text that are numbers: their decimal mark. And values that are missing ones, by column.
+MARKS = {marks}
+GAPS = {gaps}
+WRITTEN = {{mark: re.compile(pattern) for mark, pattern in {patterns}}}
 NUMBER = re.compile(
     r"[ \\t]*[-+]?((\\d+\\.?\\d*|\\.\\d+)(e[-+]?\\d+)?|nan|inf|infinity)[ \\t]*",
     re.ASCII | re.IGNORECASE,
@@ -83,6 +88,8 @@ def _feature(row, column, level, fill, ends):
         if fill is None:
             raise ValueError(f"{{column!r}} has no value")
         return fill
+    if isinstance(level, float):
+        return float(value == level)
     if level is True and value not in (0, 1):
         raise ValueError(f"{{column!r}} must be true or false; got {{row[column]!r}}")
     return value if ends is None else min(max(value, ends[0]), ends[1])
@@ -100,7 +107,7 @@ def _value(row, column):
             'those of a data frame are frame.to_dict("records")'
         )
     is_missing = value is None or type(value).__name__ == "NAType" or value != value
-    return None if is_missing else value
+    return None if is_missing or value in GAPS.get(column, ()) else value
 
 
 def _same(column, value, level):
@@ -114,12 +121,20 @@ def _number(column, value):
     if value == "":
         return None
     try:
-        if isinstance(value, str) and not NUMBER.fullmatch(value):
-            raise ValueError
-        number = float(value)
+        number = float(_plain(column, value) if isinstance(value, str) else value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{{column!r}} must be a number; got {{value!r}}") from None
-    return number if math.isfinite(number) else None
+    return number if math.isfinite(number) and number not in GAPS.get(column, ()) else None
+
+
+def _plain(column, text):
+    """The number without units and groups of digits."""
+    mark = MARKS.get(column)
+    if not (WRITTEN[mark] if mark else NUMBER).fullmatch(text):
+        raise ValueError
+    if mark is None:
+        return text
+    return re.sub(f"[^0-9eE+{{mark}}-]", "", text.replace("\u2212", "-")).replace(mark, ".")
 
 
 # The rest reads CSV files, as they were read for the model.
@@ -193,7 +208,8 @@ def _rows(text, delimiter, n_columns):
 
 
 def _has_decimal_commas(names, rows):
-    places = [names.index(column) for column, _, level, *_ in TERMS if not isinstance(level, str)]
+    numbers = [c for c, _, level, *_ in TERMS if not isinstance(level, str) and c not in MARKS]
+    places = [names.index(column) for column in numbers]
     values = [row[place] for row in rows for place in places]
     return any("," in value for value in values) and not any("." in value for value in values)
 
@@ -204,7 +220,7 @@ def _mapping(names, row, mark):
     mapping = {{}}
     for column, _, level, *_ in TERMS:
         value = None if found[column] in MISSING else found[column]
-        is_number = value is not None and not isinstance(level, str)
+        is_number = value is not None and not isinstance(level, str) and column not in MARKS
         mapping[column] = value.replace(mark, ".") if is_number else value
     return mapping
 
@@ -253,6 +269,9 @@ def to_python(formula: Formula, module: str = "model") -> str:
         intercept=repr(formula.intercept),
         terms="\n".join(terms),
         missing=_missing_lines(),
+        marks=_marks(formula),
+        gaps=_gaps(formula),
+        patterns=ascii([(mark, number_pattern(mark)) for mark in MARKS]),
     )
 
 
@@ -264,6 +283,21 @@ def _level(feature: Feature) -> str:
 def _ends(term: Term) -> str:
     """The least and the largest value that count, as code."""
     return repr((term.low, term.high)) if term.is_clipped else "None"
+
+
+def _marks(formula: Formula) -> str:
+    """Decimal marks of texts that are numbers, as code."""
+    return ascii({name: f.reading.mark for name, f in formula.columns.items() if f.reading.mark})
+
+
+def _gaps(formula: Formula) -> str:
+    """Values that are missing ones, as code."""
+    found = {}
+    for name, feature in formula.columns.items():
+        values = (*feature.reading.words, *feature.reading.numbers)
+        if values and feature.kind != "boolean":
+            found[name] = values
+    return ascii(found)
 
 
 def _missing_lines() -> str:

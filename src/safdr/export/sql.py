@@ -32,11 +32,12 @@ BACKSLASH = "SUBSTR('\\\\', 1, 1)"
 # One that the text does not have stands for a backslash in it.
 STAND_INS = "/|~#^" + "".join(map(chr, range(0xE000, 0xF8FF)))
 ABOUT_ENDS = "-- A number beyond all that the model was fitted to counts as the nearest of them.\n"
+ABOUT_NUMBERS = "-- A column of numbers, not of text, is expected where texts were read as such: "
 ABOUT_TEXT = "-- Text that the model never saw counts as the commonest value.\n"
 TEMPLATE = """\
 -- Log-odds and probability that {target} is {positive} and not {negative}.
 -- Query: all columns of {name} plus {added}; change the table name in FROM.
-{about_ends}{about_text}SELECT
+{about_ends}{about_text}{about_numbers}SELECT
   scored.*,
   CASE
     WHEN scored.{log_odds} BETWEEN -{limit} AND {limit}
@@ -70,6 +71,7 @@ def to_sql(formula: Formula, columns: set[str]) -> str:
         added=" and ".join(added),
         about_ends=ABOUT_ENDS if any(term.is_clipped for term in formula.terms) else "",
         about_text=ABOUT_TEXT if has_text else "",
+        about_numbers=_about_numbers(formula),
         log_odds=_identifier(added[0]),
         probability=_identifier(added[1]),
         limit=LARGEST_EXPONENT,
@@ -118,8 +120,11 @@ def _value(term: Term) -> str:
     feature = term.feature
     # Without the table SQLite takes the name of a column that is not there for a text.
     column = f"rows_to_score.{_identifier(feature.column)}"
-    if feature.kind == "number":
+    if feature.is_of_numbers:
         number = f"CAST({column} AS DOUBLE PRECISION)"
+        for value in feature.reading.numbers:
+            number = f"NULLIF({number}, {_number(value)})"
+    if feature.kind == "number":
         if feature.fill is None and not term.is_clipped:
             return number
         missing = "NULL" if feature.fill is None else _number(feature.fill)
@@ -132,8 +137,21 @@ def _value(term: Term) -> str:
             f" WHEN {number} BETWEEN {high} AND {LARGEST} THEN {high} ELSE {missing} END"
         )
     unknown = "NULL" if feature.fill is None else _number(feature.fill)
-    test = column if feature.level is None else f"{column} = {_string(feature.level)}"
+    test = column
+    if isinstance(feature.level, float):
+        column, test = number, f"{number} = {_number(feature.level)}"
+    elif feature.level is not None:
+        for word in feature.reading.words:
+            column = f"NULLIF({column}, {_string(word)})"
+        test = f"{column} = {_string(feature.level)}"
     return f"CASE WHEN {column} IS NULL THEN {unknown} WHEN {test} THEN 1.0e0 ELSE 0.0e0 END"
+
+
+def _about_numbers(formula: Formula) -> str:
+    """A comment, in JSON as all that comes from the table."""
+    listed = (f"{json.dumps(name)} ({json.dumps(how)})" for name, how in formula.expected().items())
+    text = ", ".join(listed)
+    return f"{ABOUT_NUMBERS}{text}; what is no number is NULL.\n" if text else ""
 
 
 def _sum(terms: list[str]) -> str:

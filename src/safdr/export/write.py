@@ -76,7 +76,7 @@ def _columns_read(formula: Formula, table: pa.Table) -> pa.Table:
     """What the formula reads; numbers of all kinds as doubles, which everything understands."""
     read = table.select(list(formula.columns))
     for i, feature in enumerate(formula.columns.values()):
-        if feature.kind == "number":
+        if feature.is_of_numbers:
             read = read.set_column(i, feature.column, read.column(i).cast("float64", safe=False))
     return read
 

@@ -17,6 +17,8 @@ MIN_ROWS = 10
 # Text with more values than this, most of them seen once, names rows and does not group them.
 MANY_VALUES = 20
 NEARLY_UNIQUE = 0.5
+# Different whole numbers that may be codes: the months of a year.
+MOST_CODES = 12
 IDENTIFIER_NAME = re.compile(
     r"(?i:(^|[_\W])(id|uuid|guid|key|index|no|nr|number)$)|(?i:^(id|uuid)[_\W])|[a-z]I[Dd]$"
 )
@@ -41,15 +43,17 @@ def sort_columns(
     table: pa.Table,
     names: Iterable[str],
     keep: Iterable[str] = (),
+    categories: Collection[str] = (),
     without_gap: Collection[str] = (),
 ) -> tuple[dict[str, Kind], list[LeftOut]]:
     """Tell the columns that a model can use from those to leave out.
 
-    Of a sample: `without_gap` are whole numbers that span as many values as there are rows in all.
+    Those to keep, and numbers that are `categories`, are not asked whether they name rows. Of a
+    sample: `without_gap` are whole numbers that span as many values as there are rows in all.
     """
     kinds: dict[str, Kind] = {}
     left_out = []
-    kept = set(keep)
+    kept = {*keep, *categories}
     for name in names:
         column = table.column(name)
         kind = _kind(column.type)
@@ -59,7 +63,7 @@ def sort_columns(
         if reason or kind is None:
             left_out.append(LeftOut(name, reason or f"holds {column.type}"))
         else:
-            kinds[name] = kind
+            kinds[name] = "text" if name in categories and kind == "number" else kind
     return kinds, left_out
 
 
@@ -68,10 +72,22 @@ def code_example(column: pa.ChunkedArray) -> str | None:
     import pyarrow.compute as pc
 
     values = pc.unique(column).drop_null()
+    if _kind(column.type) != "text":
+        return None
     if not pc.all(pc.match_substring_regex(values, WHOLE_TEXT)).as_py():
         return None
     codes = pc.filter(values, pc.match_substring_regex(values, CODE_TEXT))
     return str(codes[0]) if len(codes) else None
+
+
+def few_codes(column: pa.ChunkedArray) -> bool:
+    """Whether a column of numbers holds more than two whole ones, each again and again."""
+    import pyarrow.compute as pc
+
+    values = pc.unique(column.drop_null())
+    if not 2 < len(values) <= MOST_CODES or len(column) < MIN_ROWS * len(values):
+        return False
+    return bool(pc.all(pc.equal(pc.floor(values.cast("float64", safe=False)), values)).as_py())
 
 
 def _kind(kind: Any) -> Kind | None:
@@ -118,7 +134,7 @@ def _names_rows(
     if len(valid) < MIN_ROWS:
         return None
     if kind == "text":
-        return _text_names_rows(valid)
+        return _text_names_rows(name, valid)
     if not types.is_integer(column.type):
         return None
     if _are_days(valid):
@@ -130,7 +146,7 @@ def _names_rows(
     return None
 
 
-def _text_names_rows(valid: pa.ChunkedArray) -> str | None:
+def _text_names_rows(name: str, valid: pa.ChunkedArray) -> str | None:
     import pyarrow.compute as pc
 
     values = pc.unique(valid)
@@ -142,9 +158,8 @@ def _text_names_rows(valid: pa.ChunkedArray) -> str | None:
         return f"codes with leading zeros, such as {code!r}: {len(values):,} in {len(valid):,} rows"
     numeric = pc.match_substring_regex(values, NUMBER_TEXT)
     if pc.sum(numeric).as_py() > len(values) / 2:
-        odd = pc.filter(values, pc.invert(numeric))
-        example = (odd if len(odd) else values)[0].as_py()
-        return f"numbers written as text, such as {example!r}: make them numbers"
+        example = values[0].as_py()
+        return f"numbers written as text, such as {example!r}: read them with --number {name}"
     return f"an identifier or free text: {len(values):,} values in {len(valid):,} rows"
 
 

@@ -75,12 +75,14 @@ class UnknownLabelError(TableError):
 class MissingValuesError(TableError):
     """Values are missing, and nobody has said what to do about it."""
 
-    def __init__(self, report: MissingReport) -> None:
+    def __init__(self, report: MissingReport, notes: Sequence[str] = ()) -> None:
         super().__init__(
             f"{counted(report.n_missing, 'value')} {'is' if report.n_missing == 1 else 'are'} "
             f"missing, in {len(report.columns)} of {counted(report.n_columns, 'column')}."
         )
         self.report = report
+        # What was read as missing, and why.
+        self.notes = tuple(notes)
 
 
 class OneClassError(TargetError):

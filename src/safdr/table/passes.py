@@ -6,26 +6,27 @@ Which rows are sampled and which are held out depends on their positions and the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from safdr.table.choices import Choices, check_columns
 from safdr.table.columns import LeftOut
+from safdr.table.errors import TargetError
 from safdr.table.kinds import TargetKind, Totals
 from safdr.table.missing import complete_rows, gaps_of, missing_report
 from safdr.table.plain import plain
 from safdr.table.prepare import (
-    Choices,
     Prepared,
     about_unknown,
-    check_columns,
     check_readable,
     prepared_rows,
     usable_columns,
     without_gaps,
 )
+from safdr.table.readings import Readings, given_readings, learn_readings
 from safdr.table.recipe import Recipe
 from safdr.table.target import Target, TargetValues
 
@@ -56,24 +57,33 @@ class PreparedPasses:
 
 
 def prepare_in_passes(
-    run: Run, columns: Sequence[str], choices: Choices, share: float
+    run: Run, columns: Sequence[str], texts: Sequence[str], choices: Choices, share: float
 ) -> PreparedPasses:
     """Learn from a share of the rows how to turn all of them into numbers.
+
+    `texts` are the columns that hold text.
 
     `run` has a task read all rows once: its `columns`, table by table with the position of the
     first row, by ``sums = task.add(sums, table, start)`` from ``task.empty()`` on.
     """
     check_columns(columns, choices)
-    labels: _Labels = run(_LabelPass(choices))
-    notes = about_unknown(choices.target, labels.n_unknown, labels.n_rows)
-    kind = labels.found.kind(choices.positive, choices.task)
-    kind.check(kind.totals)
-    rows = _Rows(choices, kind)
+    if choices.target in texts and choices.target in choices.numbers:
+        raise TargetError(
+            f"The target {choices.target!r} is text, which can't be read as numbers where rows are "
+            "read in passes. Make it numbers first."
+        )
     asked = {*choices.drop, *choices.identifiers}
     reads = [name for name in columns if name not in asked]
+    given = given_readings(columns, choices)
+    labels: _Labels = run(_LabelPass(choices, given, [n for n in texts if n in reads], share))
+    readings, read_as = learn_readings(given, labels.texts(), choices)
+    notes = [*about_unknown(choices.target, labels.n_unknown, labels.n_rows), *read_as]
+    kind = labels.found.kind(choices.positive, choices.task)
+    kind.check(kind.totals)
+    rows = _Rows(choices, readings, kind)
     read: _Sampled = run(_SamplePass(rows, reads, share))
     table, target = read.table(), Target(kind, np.concatenate(read.values))
-    kinds, left_out = usable_columns(table, read.unreadable, choices, read.without_gap())
+    kinds, left_out = usable_columns(table, read.unreadable, choices, readings, read.without_gap())
     counts: dict[tuple[str, ...], Counts] = {(): read.counts}
 
     def complete(names: Sequence[str]) -> Totals:
@@ -83,7 +93,7 @@ def prepare_in_passes(
         return counts[key].sum(axis=0)
 
     report = missing_report({name: read.gaps[name] for name in kinds}, kind, complete)
-    gapless = without_gaps(table, kinds, report, choices)
+    gapless = without_gaps(table, kinds, report, choices, read_as)
     held_out = np.concatenate(read.held_out)[gapless.kept]
     table, target = table.filter(gapless.kept), target.take(gapless.kept)
     gaps = tuple(name for name in kinds if read.gaps[name].any())
@@ -94,7 +104,7 @@ def prepare_in_passes(
         kind.check_held_out(tested, choices.test_size)
     train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     sample = prepared_rows(
-        table, target, train, test, gapless, choices, left_out=left_out, notes=notes
+        table, target, train, test, gapless, choices, readings, left_out=left_out, notes=notes
     )
     return PreparedPasses(sample, Numbers(rows, sample.recipe, needed), counts[needed])
 
@@ -123,7 +133,7 @@ class Numbers:
         """Columns of numbers of the rows to learn from, or of those held out."""
         import pyarrow as pa
 
-        table, _ = plain(table)
+        table, _ = self.rows.read(table)
         kept = self.rows.held_out(start, table.num_rows) == test
         kept &= complete_rows(table, [self.rows.choices.target, *self.needed])
         table = table.filter(kept)
@@ -142,7 +152,13 @@ class _Rows:
     """What is known of rows before anything is learnt from them."""
 
     choices: Choices
+    readings: Readings
     kind: TargetKind
+
+    def read(self, table: pa.Table) -> tuple[pa.Table, list[LeftOut]]:
+        """The table as it is meant, and the columns that can't be read."""
+        table, unreadable = plain(table)
+        return self.readings.apply(table), unreadable
 
     def target(self, table: pa.Table) -> Target:
         """Of rows whose target is known."""
@@ -177,17 +193,28 @@ class _Labels:
     found: TargetValues
     n_rows: int = 0
     n_unknown: int = 0
+    # A sample of the rows of text columns.
+    sample: list[pa.Table] = field(default_factory=list)
+
+    def texts(self) -> pa.Table:
+        """The sample."""
+        import pyarrow as pa
+
+        return pa.concat_tables(self.sample)
 
 
 @dataclass(frozen=True, eq=False)
 class _LabelPass:
-    """Counts the values of the target."""
+    """Counts the values of the target, and takes a sample of texts."""
 
     choices: Choices
+    given: Readings
+    texts: Sequence[str]
+    share: float
 
     @property
     def columns(self) -> list[str]:
-        return [self.choices.target]
+        return list(dict.fromkeys([self.choices.target, *self.texts]))
 
     def empty(self) -> _Labels:
         return _Labels(TargetValues(self.choices.target))
@@ -195,7 +222,10 @@ class _LabelPass:
     def add(self, labels: _Labels, table: pa.Table, start: int) -> _Labels:
         table, unreadable = plain(table)
         check_readable(unreadable, self.choices)
-        column = table.column(self.choices.target)
+        sampled = _draws(self.choices.seed, FOR_SAMPLE, start, table.num_rows) < self.share
+        readable = [name for name in self.texts if name in table.column_names]
+        labels.sample.append(table.select(readable).filter(sampled))
+        column = self.given.apply(table.select([self.choices.target])).column(0)
         labels.n_rows += len(column)
         labels.n_unknown += column.null_count
         labels.found.add(column.drop_null())
@@ -252,7 +282,7 @@ class _SamplePass:
 
     def add(self, found: _Sampled, table: pa.Table, start: int) -> _Sampled:
         choices = self.rows.choices
-        table, found.unreadable = plain(table)
+        table, found.unreadable = self.rows.read(table)
         found.span(table)
         known = complete_rows(table, [choices.target])
         held_out = self.rows.held_out(start, len(known))[known]
@@ -283,7 +313,7 @@ class _CompletePass:
         return self.rows.none()
 
     def add(self, counts: Counts, table: pa.Table, start: int) -> Counts:
-        table, _ = plain(table)
+        table, _ = self.rows.read(table)
         complete = complete_rows(table, self.columns)
         held_out = self.rows.held_out(start, len(complete))[complete]
         counts += self.rows.counted(self.rows.target(table.filter(complete)), held_out)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.columns import Kind, LeftOut, code_example, sort_columns
+from safdr.table.choices import Choices, check_columns
+from safdr.table.columns import Kind, LeftOut, code_example, few_codes, sort_columns
 from safdr.table.errors import (
     ClassLostError,
     ColumnUseError,
@@ -17,46 +18,23 @@ from safdr.table.errors import (
     OneClassError,
     TableError,
     TargetError,
-    UnknownColumnError,
     counted,
+    named,
 )
-from safdr.table.kinds import Task
 from safdr.table.missing import (
     MissingReport,
-    Way,
     complete_rows,
     look_for_missing,
     warnings_about,
 )
 from safdr.table.plain import plain
-from safdr.table.reading import check_names
+from safdr.table.readings import Readings, given_readings, learn_readings
 from safdr.table.recipe import FloatArray, Recipe, learn_recipe
 from safdr.table.target import Target, read_target
+from safdr.table.text import decimal_mark
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-@dataclass(frozen=True, kw_only=True)
-class Choices:
-    """What someone decides about a table."""
-
-    # The column to predict.
-    target: str
-    # The label whose odds the model gives; of more than two, against the rest.
-    positive: str | None = None
-    # What the target is; None judges by its values.
-    task: Task | None = None
-    # Columns to leave out, columns that name rows, and columns that only look as if.
-    drop: Sequence[str] = ()
-    identifiers: Sequence[str] = ()
-    keep: Sequence[str] = ()
-    # What to do about missing values; None allows none.
-    missing: Way | None = None
-    # Share of the rows to hold out; 0 holds none out.
-    test_size: float = 0.2
-    # Which rows those are.
-    seed: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,17 +71,21 @@ def prepare(table: pa.Table, choices: Choices) -> Prepared:
     What is learnt from rows, such as medians, is learnt from those that are not held out.
     """
     check_columns(table.column_names, choices)
+    mark = decimal_mark(table)
     table, unreadable = plain(table)
     check_readable(unreadable, choices)
-    table, target, notes = _with_target(table, choices)
-    kinds, left_out = usable_columns(table, unreadable, choices)
+    given = given_readings(table.column_names, choices)
+    readings, read = learn_readings(given, table, choices, mark)
+    table, target, notes = _with_target(readings.apply(table), choices)
+    notes += read
+    kinds, left_out = usable_columns(table, unreadable, choices, readings)
     report = look_for_missing(table, list(kinds), target)
-    gapless = without_gaps(table, kinds, report, choices)
+    gapless = without_gaps(table, kinds, report, choices, read)
     if not gapless.kept.all():
         table, target = table.filter(gapless.kept), target.take(gapless.kept)
     train, test = _split(target, choices)
     return prepared_rows(
-        table, target, train, test, gapless, choices, left_out=left_out, notes=notes
+        table, target, train, test, gapless, choices, readings, left_out=left_out, notes=notes
     )
 
 
@@ -114,13 +96,14 @@ def prepared_rows(
     test: NDArray[np.intp],
     gapless: Gapless,
     choices: Choices,
+    readings: Readings,
     *,
     left_out: Sequence[LeftOut],
     notes: Sequence[str],
 ) -> Prepared:
     """Learn the recipe from the rows to learn from, and follow it on all."""
     fill = choices.missing == "median"
-    recipe, uncoded = learn_recipe(table.take(train), gapless.kinds, fill=fill)
+    recipe, uncoded = learn_recipe(table.take(train), gapless.kinds, readings, fill=fill)
     left_out = [*left_out, *gapless.left_out, *uncoded]
     if not recipe.features:
         raise TableError(
@@ -134,19 +117,8 @@ def prepared_rows(
         target=target,
         recipe=recipe,
         left_out=tuple(left_out),
-        notes=(*notes, *_about_codes(table, gapless.kinds), *gapless.notes),
+        notes=(*notes, *_about_codes(table, gapless.kinds, choices), *gapless.notes),
     )
-
-
-def check_columns(columns: Sequence[str], choices: Choices) -> None:
-    """Columns that are named are there, once, and in one role."""
-    check_names(columns, {*choices.drop, *choices.identifiers})
-    named = [choices.target, *choices.drop, *choices.identifiers, *choices.keep]
-    for name in named:
-        if name not in columns:
-            raise UnknownColumnError(name, columns)
-    for name in {choices.target, *choices.keep} & {*choices.drop, *choices.identifiers}:
-        raise ColumnUseError(f"The column {name!r} is to be used and to be left out.")
 
 
 def check_readable(unreadable: Sequence[LeftOut], choices: Choices) -> None:
@@ -183,16 +155,20 @@ def usable_columns(
     table: pa.Table,
     unreadable: Sequence[LeftOut],
     choices: Choices,
+    readings: Readings,
     without_gap: Collection[str] = (),
 ) -> tuple[dict[str, Kind], list[LeftOut]]:
     """The columns that can be features, and why not the others."""
     asked = {**dict.fromkeys(choices.drop, "dropped on request")}
     asked.update(dict.fromkeys(choices.identifiers, "an identifier, as you said"))
     candidates = [n for n in table.column_names if n != choices.target and n not in asked]
-    kinds, left_out = sort_columns(table, candidates, choices.keep, without_gap)
+    kept = (*choices.keep, *choices.numbers)
+    kinds, left_out = sort_columns(
+        readings.whole(table), candidates, kept, choices.categories, without_gap
+    )
     left_out = [*(each for each in unreadable if each.column not in asked), *left_out]
     for each in left_out:
-        if each.column in choices.keep:
+        if each.column in (*kept, *choices.categories):
             raise ColumnUseError(f"The column {each.column!r} can't be kept: {each.reason}.")
     return kinds, [*(LeftOut(column, reason) for column, reason in asked.items()), *left_out]
 
@@ -211,14 +187,18 @@ class Gapless:
 
 
 def without_gaps(
-    table: pa.Table, kinds: dict[str, Kind], report: MissingReport, choices: Choices
+    table: pa.Table,
+    kinds: dict[str, Kind],
+    report: MissingReport,
+    choices: Choices,
+    read: Sequence[str],
 ) -> Gapless:
     """Do about missing values what was chosen; the report may be about more rows than these."""
     kept = np.ones(table.num_rows, dtype=bool)
     if not report.columns:
         return Gapless(kept, kinds)
     if choices.missing is None:
-        raise MissingValuesError(report)
+        raise MissingValuesError(report, read)
     left_out: list[LeftOut] = []
     notes = warnings_about(report, choices.missing)
     if choices.missing == "drop-columns":
@@ -238,7 +218,9 @@ def without_gaps(
             raise ClassLostError(str(error), report) from None
         kept = complete_rows(table, list(kinds))
         # Without those rows a column may have one value only.
-        kinds, left_out = sort_columns(table.filter(kept), kinds, choices.keep)
+        kinds, left_out = sort_columns(
+            table.filter(kept), kinds, (*choices.keep, *choices.numbers), choices.categories
+        )
     else:
         listed = counted(report.n_missing, "missing value")
         where = f"in {counted(len(report.columns), 'column')} {are(report.n_missing)} filled"
@@ -246,14 +228,21 @@ def without_gaps(
     return Gapless(kept, kinds, left_out, notes)
 
 
-def _about_codes(table: pa.Table, kinds: dict[str, Kind]) -> list[str]:
-    """Name the columns that look like numbers and are taken as text."""
+def _about_codes(table: pa.Table, kinds: dict[str, Kind], choices: Choices) -> list[str]:
+    """Name the columns that look like numbers and are taken as text, or the other way round."""
     texts = [name for name, kind in kinds.items() if kind == "text"]
-    return [
+    notes = [
         f"{name} holds whole numbers with leading zeros, such as {code!r}: codes, taken as text."
         for name in texts
         if (code := code_example(table.column(name))) is not None
     ]
+    numbers = [n for n, kind in kinds.items() if kind == "number" and n not in choices.numbers]
+    if codes := [name for name in numbers if few_codes(table.column(name))]:
+        notes.append(
+            f"Few whole numbers, that may be codes and not amounts, are in {named(codes)}. Make "
+            "codes categories with --categorical NAME."
+        )
+    return notes
 
 
 def _rows(number: int) -> str:

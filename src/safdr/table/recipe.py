@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr.table.columns import Kind, LeftOut
+from safdr.table.readings import PLAIN, Reading, Readings
+from safdr.table.target import label_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,12 +33,19 @@ class Feature:
     name: str
     # Of the table.
     column: str
-    # The number itself; 1 for true; or 1 where the text is `level`. Otherwise 0.
+    # The number itself; 1 for true; or 1 where the value is `level`. Otherwise 0.
     kind: Literal["number", "boolean", "level"]
-    # A value of a text column.
-    level: str | None = None
+    # A text; or a number that is a code.
+    level: str | float | None = None
     # What the feature is where the column has no value; None says that it must have one.
     fill: float | None = None
+    # How values of the column were read.
+    reading: Reading = PLAIN
+
+    @property
+    def is_of_numbers(self) -> bool:
+        """Whether the column holds numbers."""
+        return self.kind == "number" or isinstance(self.level, float)
 
     def values(self, table: pa.Table) -> FloatArray:
         """The feature of each row of a table; not a number where it is unknown."""
@@ -60,11 +69,11 @@ class Coding:
     # Its name.
     column: str
     # Values that have a feature each.
-    levels: tuple[str, ...]
+    levels: tuple[str | float, ...]
     # The commonest value: all features are 0.
-    reference: str
+    reference: str | float
     # Values too rare for a feature; they count as the reference, as do values never seen.
-    pooled: tuple[str, ...]
+    pooled: tuple[str | float, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """For the report."""
@@ -72,8 +81,8 @@ class Coding:
             "column": self.column,
             "kind": "one-hot",
             "names": [level_name(self.column, level) for level in self.levels],
-            "reference": self.reference,
-            "pooled": list(self.pooled),
+            "reference": label_text(self.reference),
+            "pooled": [label_text(level) for level in self.pooled],
         }
 
 
@@ -92,7 +101,7 @@ class Recipe:
 
 
 def learn_recipe(
-    table: pa.Table, kinds: Mapping[str, Kind], *, fill: bool
+    table: pa.Table, kinds: Mapping[str, Kind], readings: Readings, *, fill: bool
 ) -> tuple[Recipe, list[LeftOut]]:
     """Decide on the features."""
     features: list[Feature] = []
@@ -100,27 +109,27 @@ def learn_recipe(
     for column, kind in kinds.items():
         if kind != "text":
             middle = _median(table.column(column)) if fill else None
-            features.append(Feature(column, column, kind, fill=middle))
+            features.append(Feature(column, column, kind, fill=middle, reading=readings.of(column)))
             continue
         coding = _code(column, table.column(column))
         if not coding.levels:
             left_out.append(LeftOut(column, _why_uncoded(coding)))
             continue
         codings.append(coding)
-        features.extend(_level_features(coding, fill))
+        features.extend(_level_features(coding, readings.of(column), fill))
     return Recipe(tuple(features), tuple(codings)), left_out
 
 
-def level_name(column: str, level: str) -> str:
+def level_name(column: str, level: str | float) -> str:
     """What the feature of a level is called."""
-    return f"{column} = {level}"
+    return f"{column} = {label_text(level)}"
 
 
-def _level_features(coding: Coding, fill: bool) -> Iterable[Feature]:
+def _level_features(coding: Coding, reading: Reading, fill: bool) -> Iterable[Feature]:
     for level in coding.levels:
         name = level_name(coding.column, level)
         # A gap counts as the commonest level, which is the reference.
-        yield Feature(name, coding.column, "level", level, 0.0 if fill else None)
+        yield Feature(name, coding.column, "level", level, 0.0 if fill else None, reading)
 
 
 def _median(column: pa.ChunkedArray) -> float:
@@ -139,7 +148,7 @@ def _code(column: str, values: pa.ChunkedArray) -> Coding:
     return Coding(column, tuple(levels), reference, tuple(pooled))
 
 
-def _level_counts(values: pa.ChunkedArray) -> Sequence[tuple[str, int]]:
+def _level_counts(values: pa.ChunkedArray) -> Sequence[tuple[Any, int]]:
     """Levels and their rows, the commonest first; ties by the alphabet."""
     import pyarrow.compute as pc
 

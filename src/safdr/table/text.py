@@ -33,6 +33,8 @@ MISSING_TEXTS = (
 LEADING_ZERO = re.compile(rb"""(?:^|[\r\n,;\t|"])0\d""")
 DECIMAL_COMMA = re.compile(r"^\s*[-+]?\d+,\d+\s*$")
 DECIMAL_POINT = re.compile(r"^\s*[-+]?\d+\.\d+\s*$")
+# Under which a table remembers the mark of its file.
+DECIMAL_MARK = b"safdr.decimal_mark"
 # Column types are those of the first block, so the whole file is one; pyarrow allows no larger.
 LARGEST_BLOCK = 2**31 - 2
 
@@ -57,7 +59,14 @@ def read_text(name: str, content: Any) -> pa.Table:
     )
     options.null_values = list(MISSING_TEXTS)
     table = _parse(data, delimiter, options)
+    if comma:
+        table = table.replace_schema_metadata({DECIMAL_MARK: b","})
     return _with_codes(table, data, delimiter, options) if LEADING_ZERO.search(data) else table
+
+
+def decimal_mark(table: pa.Table) -> str:
+    """That of the file."""
+    return ((table.schema.metadata or {}).get(DECIMAL_MARK) or b".").decode()
 
 
 def _parse(data: bytes, delimiter: str, options: Any) -> pa.Table:
