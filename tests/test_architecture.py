@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "_engine": {"_core", "errors", "result"},
     "_estimators": {"_atomic", "_engine", "_frames", "errors", "result", "sources"},
     "sources": set(),
-    "table": set(),
+    "table": {"errors"},
     "export": {"_atomic", "table"},
     "display": {"safdr", "_frames", "result"},
     "report": {"safdr", "_atomic", "display", "result"},

@@ -7,7 +7,7 @@ import pytest
 from sklearn.utils._param_validation import InvalidParameterError
 
 from safdr import AnnealingSelector, ParameterError
-from safdr.errors import Columns
+from safdr.errors import Columns, meant
 
 
 @pytest.fixture
@@ -63,3 +63,26 @@ def test_an_error_of_fit_names_its_parameter(parameter, settings):
     with pytest.raises(ParameterError, match=parameter) as found:
         AnnealingSelector(**settings).fit(X, np.arange(20) % 2)
     assert found.value.parameter == parameter
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "wanted"),
+    [
+        ("traget", ["target", "test-size"], "target"),
+        ("PAY_amt", ["PAY_AMT", "AGE"], "PAY_AMT"),
+        ("lat", ["late", "height"], "late"),
+        # Other names.
+        ("weight", ["class-weight", "height"], None),
+        ("categorical", ["split-categories"], None),
+        ("sample", ["sample-rows"], None),
+        ("na", ["json", "id"], None),
+        # Other numbers.
+        ("PAY_7", ["PAY_5", "PAY_6"], None),
+        ("x10", ["x1", "x100"], None),
+        # Which of two?
+        ("cat", ["cats", "cart"], None),
+        ("x", [], None),
+    ],
+)
+def test_a_name_is_a_slip_of_one_other_or_of_none(name, known, wanted):
+    assert meant(name, known) == wanted

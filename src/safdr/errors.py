@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from functools import partial
 from typing import Any
 
 # Columns in a message; the rest is counted.
 MOST_NAMED = 5
+# Of the letters of two names that differ by a slip of the hand: one in six, or two that changed
+# places. `--weight` is no slip of `--class-weight` (0.67), nor `sample` of `sample-rows` (0.71).
+ALIKE = 0.8
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,26 @@ class ParameterError(ValueError):
         }
         subject = names.get(self.parameter, self.parameter)
         return f"{subject} {self.args[1].format_map(_Names({**names, **values}))}"
+
+
+def meant(name: str, known: Iterable[str]) -> str | None:
+    """The one known name that a name is a slip of; None where none is, or more than one.
+
+    Names with other numbers, or another first letter, are other names: PAY_7 is no slip of PAY_6,
+    nor weight of height.
+    """
+    likeness = {each: _likeness(name, each) for each in known}
+    best = max(likeness.values(), default=0.0)
+    near = [each for each, share in likeness.items() if share == best]
+    return near[0] if best >= ALIKE and len(near) == 1 else None
+
+
+def _likeness(one: str, other: str) -> float:
+    """Share of the letters that two names have in common, in this order; capitals are no matter."""
+    one, other = one.casefold(), other.casefold()
+    if one[:1] != other[:1] or re.findall(r"\d+", one) != re.findall(r"\d+", other):
+        return 0.0
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
 class _Names(dict[str, Any]):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._estimators.parameters import Constraints, as_float, is_bool, is_int
-from safdr.errors import Columns, ParameterError
+from safdr.errors import Columns, ParameterError, meant
 
 
 def names_of(seen: Any) -> NDArray[Any]:
@@ -213,7 +213,5 @@ def _floats(given: Any, parameter: str) -> FloatArray:
 
 
 def _nearest(name: str, known: list[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known, n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    near = meant(name, known)
+    return "" if near is None else f" Did you mean {near!r}?"

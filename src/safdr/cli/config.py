@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from cyclopts import App, CycloptsError
 from cyclopts.config import Dict
 
 from safdr.cli.lists import as_words
+from safdr.errors import meant
 
 OPTION = "--config"
 
@@ -75,5 +75,5 @@ def _check(path: Path, settings: dict[str, Any], known: dict[str, str]) -> None:
 
 
 def _with_guess(key: str, known: dict[str, str]) -> str:
-    near = get_close_matches(key, set(known.values()), n=1)
-    return f"{key} (did you mean {near[0]}?)" if near else key
+    near = meant(key, set(known.values()))
+    return key if near is None else f"{key} (did you mean {near}?)"

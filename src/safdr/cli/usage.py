@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from cyclopts import CycloptsError, UnusedCliTokensError
+from cyclopts import CycloptsError, UnknownOptionError, UnusedCliTokensError
 
 from safdr.cli.lists import SETS
+from safdr.errors import meant
 
 # Options that take one value at a time, and may be repeated.
 REPEATED = (
@@ -21,6 +22,8 @@ WITH_COMMAS = tuple(f"--{name}" for name in SETS)
 
 def explain_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
     """Say what is wrong."""
+    if isinstance(error, UnknownOptionError):
+        return _unknown(error)
     if not isinstance(error, UnusedCliTokensError) or not error.unused_tokens:
         return str(error)
     unused = error.unused_tokens[0]
@@ -33,3 +36,16 @@ def explain_usage(error: CycloptsError, arguments: Sequence[str]) -> str:
         repeated = " ".join(f"{option} {shlex.quote(value)}" for value in (*values, unused))
         return f"{option} takes one value at a time, so {unused!r} is left over. Use: {repeated}"
     return f"{unused!r} is left over: it belongs to no option, and the command takes one file."
+
+
+def _unknown(error: UnknownOptionError) -> str:
+    """Name the option that this one is a slip of, if it is one."""
+    name = (error.token.keyword or error.token.value).partition("=")[0]
+    known = {_bare(each): each for option in error.argument_collection for each in option.names}
+    near = meant(_bare(name), known)
+    guess = "" if near is None else f" Did you mean {known[near]}?"
+    return f"Unknown option: {name}.{guess} safdr select --help shows all."
+
+
+def _bare(option: str) -> str:
+    return option.lstrip("-")

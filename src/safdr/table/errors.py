@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
+
+from safdr.errors import meant
 
 if TYPE_CHECKING:
     from safdr.table.missing import MissingReport
@@ -25,10 +26,10 @@ class UnknownColumnError(TableError):
     """A column was asked for that the table does not have."""
 
     def __init__(self, name: str, columns: Sequence[str], also: Sequence[str] = ()) -> None:
-        near = get_close_matches(name, [*columns, *also], n=1)
-        meant = f" Did you mean {near[0]!r}?" if near else ""
+        near = meant(name, [*columns, *also])
+        guess = f" Did you mean {near!r}?" if near is not None else ""
         super().__init__(
-            f"The table has no column {name!r}.{meant} It has {len(columns)}: {named(columns)}."
+            f"The table has no column {name!r}.{guess} It has {len(columns)}: {named(columns)}."
         )
 
 
