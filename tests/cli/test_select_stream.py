@@ -1,5 +1,7 @@
 """Parquet that is read in passes: the same answers as in memory, and what can go wrong."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 
@@ -233,7 +235,30 @@ def test_other_files_are_to_be_converted(select, tmp_path):
     assert "COPY (FROM 'loans.csv') TO 'loans.parquet'" in error
     assert "standard input is none" in select("-", "-t", "late", "--stream", code=2).err
     assert "safdr select FILE --stream" in select("--stream", code=2).err
+    cluster = ("--dask", "tcp://127.0.0.1:1")
+    assert f"--dask reads Parquet, and {str(path)!r}" in select(path, *cluster, code=2).err
+    assert "safdr select FILE --dask tcp" in select(*cluster, code=2).err
     assert "no file" in select(tmp_path / "none.parquet", "-t", "a", "--stream", code=1).err
+
+
+def test_a_scheduler_that_does_not_answer_is_named(select, write, loans, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("safdr.cli.cluster.PATIENCE", 0.2)
+    wishes = (write(loans), "-t", "late", "--dask")
+    for address in ("tcp://127.0.0.1:1", "nowhere"):
+        error = select(*wishes, address, code=2).err
+        assert f"--dask {address}: no scheduler answers there" in error
+        assert error.count("\n") == 1
+
+
+def test_a_cluster_needs_an_extra(select, write, loans, monkeypatch):
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "distributed" else find_spec(name)
+    )
+    error = select(write(loans), "-t", "late", "--dask", "tcp://127.0.0.1:1", code=2).err
+    assert "--dask needs distributed, which is not installed" in error
+    assert "pip install 'safdr[dask]'" in error
 
 
 def test_a_sample_of_few_rows_is_refused(select, write, loans):

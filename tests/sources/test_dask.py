@@ -1,5 +1,6 @@
 """Dask on a real cluster of two processes: the answer of one machine, whatever happens."""
 
+import json
 import os
 import pickle
 from pathlib import Path
@@ -149,3 +150,79 @@ def test_other_collections_are_refused():
     bag = pytest.importorskip("dask.bag")
     with pytest.raises(SourceError, match="a DataFrame can be read in passes"):
         AnnealingSelector(1).fit(bag.from_sequence([1, 2]), "y")
+
+
+# ---- The command line, here since it shares the cluster ------------------------------------------
+
+
+@pytest.fixture
+def select(client, tmp_path, monkeypatch, capfd):
+    """Run ``safdr select`` on a table with text and gaps, in six parts."""
+    pytest.importorskip("cyclopts")
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    from safdr.cli import main
+
+    rng, n = np.random.default_rng(3), 3000
+    y = rng.random(n) < 0.4
+    table = pa.table(
+        {
+            "height": pa.array(rng.normal(size=n) + y, mask=rng.random(n) < 0.05),
+            "noise": rng.normal(size=n),
+            "colour": np.where(rng.random(n) < 0.2 + 0.5 * y, "red", "blue"),
+            "row": np.arange(n),
+            "late": pa.array(np.where(y, "yes", "no"), mask=rng.random(n) < 0.02),
+        }
+    )
+    pq.write_table(table, tmp_path / "loans.parquet", row_group_size=500)
+    monkeypatch.setattr("safdr.sources.parquet_part.PART_BYTES", 1)
+    # Workers have been started elsewhere.
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments, code=0):
+        wishes = ("loans.parquet", "-t", "late", "--missing", "drop-rows", "--sample-rows", "1000")
+        quick = ("--k-max", "2", "--n-replicas", "4", "--max-steps", "5", "--prove", "2")
+        capfd.readouterr()
+        ended = 0
+        try:
+            main(["select", *wishes, *quick, "--json", *arguments])
+        except SystemExit as end:
+            ended = end.code or 0
+        out, error = capfd.readouterr()
+        assert ended == code, error
+        return json.loads(out) if code == 0 else error
+
+    return run
+
+
+def test_the_command_line_gives_the_answer_of_one_machine(client, select, monkeypatch):
+    computed = []
+
+    def spy(self, task):
+        computed.append(type(task).__name__)
+        return run(self, task)
+
+    run = DaskSource.run
+    monkeypatch.setattr(DaskSource, "run", spy)
+    streamed = select("--stream")
+    assert not computed
+    found = select("--dask", client.scheduler.address)
+    assert {"_LabelPass", "_SamplePass", "_CompletePass", "MomentsPass"} <= set(computed)
+    assert {"ModelsPass", "_MomentsPass"} <= set(computed)
+    assert found["notes"][0].startswith("Asked to read the table on the Dask cluster at tcp://")
+    assert found["notes"][1:] == streamed["notes"][1:]
+    for name in ("rows", "target", "left_out", "coding", "n_features"):
+        assert found[name] == streamed[name]
+    assert found["proof"]["value"] == pytest.approx(streamed["proof"]["value"], rel=1e-9)
+    for ours, theirs in zip(found["features"], streamed["features"], strict=True):
+        assert ours["name"] == theirs["name"]
+        assert ours["coefficient"] == pytest.approx(theirs["coefficient"], rel=1e-7)
+    for ours, theirs in zip(found["path"], streamed["path"], strict=True):
+        assert ours["splits"] == pytest.approx(theirs["splits"], abs=1e-4)
+
+
+def test_workers_with_another_version_are_named(client, select, monkeypatch):
+    monkeypatch.setattr("safdr.cli.cluster.version", lambda _: str(os.getpid()))
+    error = select("--dask", client.scheduler.address, code=2)
+    assert f"but here it is {os.getpid()}" in error
+    assert error.startswith("safdr select: The worker tcp://")

@@ -252,3 +252,13 @@ def test_what_was_read_of_a_file_is_let_go(tmp_path):
     for _ in ParquetFiles(path).tables(["x"], 10_000):
         most = max(most, pa.total_allocated_bytes() - before)
     assert most < path.stat().st_size / 4
+
+
+def test_a_worker_that_does_not_find_a_file_says_so(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"x": [1.0, 2.0], "y": [0, 1]}), path)
+    ((part, n_rows),) = ParquetFiles(path).parts()
+    assert n_rows == 2
+    path.unlink()
+    with pytest.raises(SourceError, match="every worker of a cluster must find it"):
+        next(part.tables(["x"], 10))

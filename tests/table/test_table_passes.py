@@ -1,5 +1,8 @@
 """Tables that are prepared in passes: what a sample says, and what all rows say."""
 
+import pickle
+from functools import reduce
+
 import numpy as np
 import pytest
 
@@ -53,6 +56,34 @@ def columns(rng):
         "owner": rng.random(N) < 0.3,
         "y": y,
     }
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_parts_that_are_read_apart_become_one(columns, task):
+    columns["x"] = pa.array(columns["x"], mask=np.arange(N) % 50 == 3)
+    columns["row"] = np.arange(N)
+    if task == "regression":
+        columns["y"] = columns["y"] + np.sin(np.arange(N))
+
+    def run(task):
+        # The first one has no rows at all.
+        parts = [task.empty()]
+        for start in range(0, N, 900):
+            some = pa.table(columns).slice(start, 900).select(task.columns)
+            parts.append(task.add(task.empty(), some, start))
+        before = pickle.dumps(parts)
+        total = reduce(task.merge, parts)
+        assert pickle.dumps(parts) == before
+        return total
+
+    chosen = Choices(target="y", missing="drop-rows", task=task)
+    found = prepare_in_passes(run, list(columns), ["colour"], chosen, 0.25)
+    alone = prepared(columns, missing="drop-rows", task=task)
+    np.testing.assert_allclose(found.counts, alone.counts, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(found.sample.train.X, alone.sample.train.X)
+    np.testing.assert_array_equal(found.sample.test.y, alone.sample.test.y)
+    assert found.sample.left_out == alone.sample.left_out
+    assert [each.column for each in found.sample.left_out] == ["row"]
 
 
 def test_numbers_are_those_that_the_recipe_makes_of_the_table(columns):

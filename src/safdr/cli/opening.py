@@ -28,39 +28,56 @@ def open_table(file: str | None, options: TableOptions) -> pa.Table | ParquetFil
     if file is None:
         from safdr.cli.builtin import breast_cancer
 
-        if options.stream:
-            raise UsageError("--stream reads a Parquet file; name one: safdr select FILE --stream.")
+        if option := _in_passes(options):
+            raise UsageError(f"{option} reads a Parquet file; name one: safdr select FILE {option}")
         return breast_cancer()
     check_local(file)
     if not is_parquet(file):
-        if options.stream and (file == STANDARD_INPUT or Path(file).is_file()):
-            raise UsageError(_convert(file))
+        option = _in_passes(options)
+        if option and (file == STANDARD_INPUT or Path(file).is_file()):
+            raise UsageError(_convert(file, option.split()[0]))
         return read_table(file)
     return _open_parquet(file, options)
 
 
 def _open_parquet(file: str, options: TableOptions) -> pa.Table | ParquetFiles:
-    single = Path(file).is_file() and not options.stream
+    wanted = bool(_in_passes(options))
+    single = Path(file).is_file() and not wanted
     try:
-        files = ParquetFiles(file)
+        files = _files(file, options)
     except SourceError:
         if single:
             return read_table(file)  # which says what is wrong with a file
         raise
     if files.n_rows() > most_rows_at_hand(files, options.sample_rows) and (
-        options.stream or not fits_in_memory(files.n_bytes())
+        wanted or not fits_in_memory(files.n_bytes())
     ):
         return files
     return read_table(file) if single else checked_table(files.name, files.read())
 
 
-def _convert(file: str) -> str:
+def _in_passes(options: TableOptions) -> str:
+    """The option that asks for passes, as it was written."""
+    if options.dask is not None:
+        return f"--dask {options.dask}"
+    return "--stream" if options.stream else ""
+
+
+def _files(file: str, options: TableOptions) -> ParquetFiles:
+    if options.dask is None:
+        return ParquetFiles(file)
+    from safdr.sources.dask import ParquetOnDask
+
+    return ParquetOnDask(file)
+
+
+def _convert(file: str, option: str) -> str:
     """How to make Parquet of something else."""
     name, target = Path(file).name, f"{Path(file).name.split('.')[0]}.parquet"
     if file == STANDARD_INPUT:
-        return "--stream reads Parquet files, and standard input is none. Write it to one first."
+        return f"{option} reads Parquet files, and standard input is none. Write it to one first."
     return (
-        f"--stream reads Parquet, and {file!r} is something else. Convert it first, CSV by "
+        f"{option} reads Parquet, and {file!r} is something else. Convert it first, CSV by "
         f"duckdb -c \"COPY (FROM '{name}') TO '{target}'\", Arrow by "
         f"python -c \"import polars; polars.scan_ipc('{name}').sink_parquet('{target}')\"."
     )
@@ -82,5 +99,9 @@ def prepare_rows(
     """Rows to learn from, and rows held out."""
     if not isinstance(opened, ParquetFiles):
         return rows_in_memory(opened, choices)
-    why = "Asked to stream the table" if options.stream else TOO_LARGE
+    why = TOO_LARGE
+    if options.dask is not None:
+        why = f"Asked to read the table on the Dask cluster at {options.dask}"
+    elif options.stream:
+        why = "Asked to stream the table"
     return rows_in_passes(opened, choices, options.sample_rows, progress, why)

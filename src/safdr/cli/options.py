@@ -126,6 +126,13 @@ class TableOptions:
             "comfortably in memory.",
         ),
     ] = False
+    dask: Annotated[
+        str | None,
+        Parameter(
+            help="Do so on the Dask cluster whose scheduler is at this address, such as "
+            "tcp://host:8786. Its workers must have safdr, and find the files at the same path."
+        ),
+    ] = None
     sample_rows: Annotated[
         int,
         WHOLE,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr.cli.progress import SearchProgress
-from safdr.sources.local import LocalSource
+from safdr.sources.local import Readable
 from safdr.table.choices import Choices
 from safdr.table.errors import counted
 from safdr.table.kinds import MIN_CLASS_ROWS, Task, Totals
@@ -95,7 +95,13 @@ def rows_in_passes(
     kinds = (nw.String, nw.Categorical, nw.Enum)
     texts = [name for name, kind in files.schema.items() if isinstance(kind, kinds)]
     found = prepare_in_passes(table.run, list(files.schema), texts, choices, share)
-    train, test = (_source(files, found, progress, sample_rows, test=part) for part in (0, 1))
+    kind = found.sample.target.kind
+    views = [
+        _NumbersView(found.numbers, kind.task, kind.n_rows(found.counts[test]), test)
+        for test in (0, 1)
+    ]
+    train, test = (files.source(sample_rows=sample_rows, view=view) for view in views)
+    train.tell = test.tell = progress.passing
     X_test, y_test = (test, TARGET) if choices.test_size else (None, None)
     notes = (_note(n_rows, found, why),)
     return Rows(found.sample, train, TARGET, X_test, y_test, found.counts[0], notes)
@@ -112,38 +118,40 @@ def _note(n_rows: int, found: PreparedPasses, why: str) -> str:
     )
 
 
-def _source(
-    files: ParquetFiles,
-    found: PreparedPasses,
-    progress: SearchProgress,
-    sample_rows: int,
-    *,
-    test: int,
-) -> LocalSource:
+@dataclass(frozen=True, eq=False)
+class _NumbersView:
     """Numbers of the rows to learn from, or of those held out."""
-    import narwhals as nw
 
-    numbers: Numbers = found.numbers
-    target = found.sample.target.kind
+    numbers: Numbers
+    task: Task
+    n_rows: int
+    test: int
 
-    def tables(columns: list[str], n_rows: int) -> Iterator[Any]:
-        start = 0
-        for table in files.tables(numbers.reads(columns), n_rows):
-            yield numbers.follow(table, start, columns, test=bool(test))
+    @property
+    def schema(self) -> dict[str, Any]:
+        import narwhals as nw
+
+        target = nw.Int64() if self.task == "classification" else nw.Float64()
+        return {**dict.fromkeys(self.numbers.names, nw.Float64()), TARGET: target}
+
+    def of(self, part: Readable, start: int) -> Readable:
+        return _NumbersOfPart(part, start, self.numbers, self.test)
+
+
+@dataclass(frozen=True, eq=False)
+class _NumbersOfPart:
+    """The same of a part of the table."""
+
+    part: Readable
+    start: int
+    numbers: Numbers
+    test: int
+
+    def tables(self, columns: list[str], n_rows: int) -> Iterator[Any]:
+        start = self.start
+        for table in self.part.tables(self.numbers.reads(columns), n_rows):
+            yield self.numbers.follow(table, start, columns, test=bool(self.test))
             start += table.num_rows
-
-    labels = nw.Int64() if target.task == "classification" else nw.Float64()
-    schema = {**dict.fromkeys(numbers.names, nw.Float64()), TARGET: labels}
-    source = LocalSource(
-        files.name,
-        schema,
-        tables,
-        sample_rows=sample_rows,
-        check=files.check,
-        n_rows=target.n_rows(found.counts[test]),
-    )
-    source.tell = progress.passing
-    return source
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +168,9 @@ class _MomentsPass:
     def add(self, total: Any, table: pa.Table, start: int) -> Any:
         *columns, y = (table.column(name).to_numpy() for name in self.columns)
         return total + _moments(np.column_stack(columns), y, self.weights, self.task)
+
+    def merge(self, first: Any, second: Any) -> Any:
+        return first + second if second else first
 
 
 def _moments(

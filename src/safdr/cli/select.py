@@ -29,6 +29,7 @@ Examples:
   safdr select loans.csv -t default --always-include age --cost income=0.2
   safdr select loans.csv -t default --prove 10 --stability 50    how sure is it?
   safdr select loans/ -t default --stream            Parquet larger than memory
+  safdr select loans/ -t default --dask tcp://boss:8786       on a Dask cluster
   zcat loans.csv.gz | safdr select - -t default --json > result.json
 
 Exit codes: 0 done, 1 failed on the data, 2 wrong usage, 130 stopped by Ctrl-C,

@@ -6,6 +6,7 @@ import re
 import sys
 import time
 import warnings
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from safdr.cli.builtin import TARGET
 from safdr.cli.certainty import Certainty, fit_proven, look_closer
 from safdr.cli.checks import check_options
+from safdr.cli.cluster import cluster_at
 from safdr.cli.constraining import Constraining, constrain
 from safdr.cli.errors import OPTION_OF, UsageError
 from safdr.cli.opening import open_table, prepare_rows, some_rows
@@ -61,13 +63,14 @@ def run(
     check_options(file, table, search, constraints, results)
     _check_settings(search, constraints, annealing)
     started = time.perf_counter()
-    with SearchProgress(shown=not results.quiet) as progress:
+    with SearchProgress(shown=not results.quiet) as progress, ExitStack() as until_then:
         progress.say("Reading")
         opened = open_table(file, table)
         target = table.target or (TARGET if file is None else None)
         if target is None:
             raise UsageError(_which_target(some_rows(opened)))
         choices = _choices(target, table, search.seed)
+        until_then.enter_context(cluster_at(table.dask, progress))
         progress.say("Preparing")
         rows = prepare_rows(opened, choices, table, progress)
         _check_two_classes(rows)
@@ -81,6 +84,7 @@ def run(
         asked = {**_given(asdict(choices)), **constraining.settings, **_looked_into(search)}
         if rows.in_passes:
             asked |= {"stream": table.stream, "sample_rows": table.sample_rows}
+            asked |= _given({"dask": table.dask})
         report = _report(file, estimator, rows, certainty, notes, asked, started, fixed=fixed)
     prepared = rows.prepared
     try:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals as nw
 
@@ -20,6 +20,28 @@ LEAST_ROWS = 4096
 # What is told while rows are read: passes done, rows read in this one, rows in all if known,
 # seconds that this pass has taken.
 Tell = Callable[[int, int, "int | None", float], None]
+
+
+class Readable(Protocol):
+    """Rows in tables: a file, some row groups of it, or what is made of them."""
+
+    def tables(self, columns: list[str], n_rows: int) -> Iterator[Any]:
+        """Tables of some columns, of at most so many rows each."""
+
+
+class View(Protocol):
+    """Rows made of the rows of a table, such as numbers of those that are complete."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Types of its columns."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many there are."""
+
+    def of(self, part: Readable, start: int) -> Readable:
+        """The view of a part of the table, whose first row stands at `start`."""
 
 
 def rows_at_once(n_columns: int) -> int:

@@ -9,13 +9,9 @@ from typing import Any
 
 from safdr.sources.arrow import schema_of
 from safdr.sources.errors import SourceError, require
-from safdr.sources.local import MOST_ROWS, LocalSource
+from safdr.sources.local import MOST_ROWS, LocalSource, View
+from safdr.sources.parquet_part import ParquetPart, one_line, unreadable
 
-# Of each column, while a file is read.
-BUFFER_BYTES = 2**18
-
-# First bytes of a file.
-MAGIC = b"PAR1"
 # Other files of a folder are none of the table.
 NAMES = (".parquet", ".parq", ".pq")
 # s3://bucket/key, also where a Path has made one slash of two; C:/folder is none.
@@ -46,12 +42,13 @@ class ParquetFiles:
         try:
             self._check_names(files[0])
         except (pa.ArrowException, OSError) as error:
-            raise self._unreadable(error, files[0]) from None
+            raise unreadable(error, files[0]) from None
         try:
             self._dataset = self._opened(files)
             self._fragments = list(self._dataset.get_fragments())
+            self._parts = [self._part(fragment) for fragment in self._fragments]
         except (pa.ArrowException, OSError) as error:
-            said = _one_line(error)
+            said = one_line(error)
             raise SourceError(f"{self.name!r} can't be read as one table: {said}.") from None
         self.schema = schema_of(self._dataset.schema.empty_table())
         self._seen = self._looks()
@@ -103,16 +100,29 @@ class ParquetFiles:
                 "can be told apart."
             )
 
-    def source(self, *, sample_rows: int) -> LocalSource:
-        """The source of all columns."""
+    def _part(self, fragment: Any) -> ParquetPart:
+        """A whole file."""
+        import pyarrow.dataset as ds
+
+        keys = ds.get_partition_keys(fragment.partition_expression)
+        return ParquetPart(fragment.path, keys, self._dataset.schema, self._fragments[0].path)
+
+    def source(self, *, sample_rows: int, view: View | None = None) -> LocalSource:
+        """The source of all columns, or of what a view makes of them."""
+        rows = self if view is None else view.of(self, 0)
         return LocalSource(
             self.name,
-            self.schema,
-            self.tables,
+            self.schema if view is None else view.schema,
+            rows.tables,
             sample_rows=sample_rows,
             check=self.check,
-            n_rows=self.n_rows(),
+            n_rows=self.n_rows() if view is None else view.n_rows,
         )
+
+    def parts(self) -> list[tuple[ParquetPart, int]]:
+        """Parts of files, in order, each with the number of its rows."""
+        pairs = zip(self._parts, self._fragments, strict=True)
+        return [each for file, fragment in pairs for each in file.cut(fragment.row_groups)]
 
     def n_rows(self) -> int:
         """Number of rows, as the files say."""
@@ -156,68 +166,5 @@ class ParquetFiles:
 
     def tables(self, columns: list[str], n_rows: int) -> Iterator[Any]:
         """Tables of at most so many rows, file by file."""
-        import pyarrow as pa
-        import pyarrow.dataset as ds
-        import pyarrow.parquet as pq
-
-        for fragment in self._fragments:
-            keys = ds.get_partition_keys(fragment.partition_expression)
-            try:
-                # Not by the scanner of the dataset, which holds whole row groups; nor with buffers
-                # of them, which stay until the file is closed.
-                how: dict[str, Any] = {"pre_buffer": False, "buffer_size": BUFFER_BYTES}
-                with pq.ParquetFile(fragment.path, **how) as file:
-                    inside = [name for name in columns if name in file.schema_arrow.names]
-                    for batch in file.iter_batches(n_rows, columns=inside):
-                        # Text of a damaged file may be none.
-                        batch.validate(full=True)
-                        yield self._completed(pa.table(batch), columns, keys, fragment.path)
-            except (pa.ArrowException, OSError) as error:
-                raise self._unreadable(error, fragment.path) from None
-
-    def _completed(self, table: Any, columns: list[str], keys: dict[str, Any], path: str) -> Any:
-        """With the columns that the names of folders give, and in the types of the first file."""
-        import pyarrow as pa
-
-        schema = self._dataset.schema
-        arrays = []
-        for name in columns:
-            kind = schema.field(name).type
-            if name in table.column_names:
-                arrays.append(self._cast(table.column(name), name, path))
-            else:
-                value = pa.scalar(keys.get(name), type=kind)
-                arrays.append(pa.repeat(value, table.num_rows))
-        return pa.table(dict(zip(columns, arrays, strict=True)))
-
-    def _cast(self, column: Any, name: str, path: str) -> Any:
-        """A column in the type of the first file."""
-        import pyarrow as pa
-
-        kind = self._dataset.schema.field(name).type
-        try:
-            return column if column.type == kind else column.cast(kind)
-        except pa.ArrowException as error:
-            raise SourceError(
-                f"Column {name!r} is {column.type} in {path!r}, but {kind} in the first file, "
-                f"{self._fragments[0].path!r}: {_one_line(error)}. Write all files with the same "
-                "types."
-            ) from None
-
-    def _unreadable(self, error: Exception, path: str) -> SourceError:
-        if isinstance(error, OSError) and error.errno:
-            return SourceError(f"{path!r} can't be read: {_one_line(error)}.")
-        with Path(path).open("rb") as file:
-            head = file.read(len(MAGIC))
-        if not MAGIC.startswith(head):
-            return SourceError(
-                f"{path!r} is not Parquet: its first bytes are {head!r}. Convert it, or pass a "
-                "function that returns an iterator of its tables."
-            )
-        return SourceError(
-            f"{path!r} can't be read as Parquet: {_one_line(error)}. It is cut short or damaged."
-        )
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".")
+        for file in self._parts:
+            yield from file.tables(columns, n_rows)

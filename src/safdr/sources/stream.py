@@ -100,9 +100,9 @@ def _opened(source: Any, sample_rows: int) -> Any:
         return ParquetFiles(fspath(source)).source(**how)
     package = type(source).__module__.partition(".")[0]
     if package == "dask" or package == "dask_expr":
-        from safdr.sources.dask import DaskSource
+        from safdr.sources.dask import frame_source
 
-        return DaskSource(source, **how)
+        return frame_source(source, **how)
     if package == "pyarrow" and hasattr(source, "scanner"):
         schema = schema_of(source.schema.empty_table())
         return LocalSource("the dataset", schema, dataset_tables(source), **how)

@@ -64,7 +64,8 @@ def prepare_in_passes(
     `texts` are the columns that hold text.
 
     `run` has a task read all rows once: its `columns`, table by table with the position of the
-    first row, by ``sums = task.add(sums, table, start)`` from ``task.empty()`` on.
+    first row, by ``sums = task.add(sums, table, start)`` from ``task.empty()`` on; sums over
+    parts that are read apart become one by ``task.merge(first, second)``.
     """
     check_columns(columns, choices)
     if choices.target in texts and choices.target in choices.numbers:
@@ -232,6 +233,17 @@ class _LabelPass:
         labels.found.check_so_far(self.choices.positive, self.choices.task)
         return labels
 
+    def merge(self, first: _Labels, second: _Labels) -> _Labels:
+        # Anew, here and below: on a cluster what was added up once may be asked for again.
+        total = self.empty()
+        for part in (first, second):
+            total.found.include(part.found)
+            total.n_rows += part.n_rows
+            total.n_unknown += part.n_unknown
+            total.sample += part.sample
+        total.found.check_so_far(self.choices.positive, self.choices.task)
+        return total
+
 
 class _Sampled:
     """Rows of the sample as they are in the table, and counts of all."""
@@ -255,8 +267,23 @@ class _Sampled:
             n_values = len(column) - column.null_count
             if n_values and types.is_integer(column.type):
                 ends = pc.min_max(column).as_py()
-                n, low, high = self.spans.get(name, (0, ends["min"], ends["max"]))
-                self.spans[name] = n + n_values, min(low, ends["min"]), max(high, ends["max"])
+                self._stretch(name, (n_values, ends["min"], ends["max"]))
+
+    def _stretch(self, name: str, span: tuple[int, int, int]) -> None:
+        n, low, high = self.spans.get(name, (0, *span[1:]))
+        self.spans[name] = n + span[0], min(low, span[1]), max(high, span[2])
+
+    def include(self, other: _Sampled) -> None:
+        """Go on with rows that come after these."""
+        self.tables += other.tables
+        self.values += other.values
+        self.held_out += other.held_out
+        self.unreadable = other.unreadable or self.unreadable
+        self.counts += other.counts
+        for name, gaps in other.gaps.items():
+            self.gaps[name] += gaps
+        for name, span in other.spans.items():
+            self._stretch(name, span)
 
     def without_gap(self) -> set[str]:
         """Columns that number the rows, unless they have a value twice."""
@@ -297,6 +324,12 @@ class _SamplePass:
         found.held_out.append(held_out[sampled])
         return found
 
+    def merge(self, first: _Sampled, second: _Sampled) -> _Sampled:
+        total = self.empty()
+        total.include(first)
+        total.include(second)
+        return total
+
 
 @dataclass(frozen=True, eq=False)
 class _CompletePass:
@@ -318,3 +351,6 @@ class _CompletePass:
         held_out = self.rows.held_out(start, len(complete))[complete]
         counts += self.rows.counted(self.rows.target(table.filter(complete)), held_out)
         return counts
+
+    def merge(self, first: Counts, second: Counts) -> Counts:
+        return first + second

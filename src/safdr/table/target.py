@@ -108,12 +108,26 @@ class TargetValues:
         return any(test(self._type) for test in tests)
 
     def _add_numbers(self, numbers: NDArray[np.float64]) -> None:
-        n, mean = len(numbers), float(numbers.mean())
+        mean = float(numbers.mean())
+        self._add_sums(len(numbers), mean, float(((numbers - mean) ** 2).sum()))
+        self._has_fraction |= bool((numbers != np.floor(numbers)).any())
+
+    def _add_sums(self, n: int, mean: float, squares: float) -> None:
         step, total = mean - self._mean, self._n + n
-        self._squares += float(((numbers - mean) ** 2).sum()) + step**2 * self._n * n / total
+        self._squares += squares + step**2 * self._n * n / total
         self._mean += step * n / total
         self._n = total
-        self._has_fraction |= bool((numbers != np.floor(numbers)).any())
+
+    def include(self, other: TargetValues) -> None:
+        """Count the rows of another part."""
+        self._type = other._type if self._type is None else self._type
+        if other._n:
+            self._add_sums(other._n, other._mean, other._squares)
+        self._has_fraction |= other._has_fraction
+        for key, count in other._rows.items():
+            self._rows[key] = self._rows.get(key, 0) + count
+            self._scalars.setdefault(key, other._scalars[key])
+        self._n_values = max(self._n_values, other._n_values, len(self._rows))
 
     def _in_python(self, value: pa.Scalar) -> Any:
         try:
