@@ -232,6 +232,7 @@ def test_every_known_setting_works(safdr, table, tmp_path):
         "criterion": '"auto"',
         "sample-rows": "100",
         "task": '"classification"',
+        "test-where": '"x = 1"',
     }
     for name in set(known) - {"debug"}:
         config.write_text(f"{name} = {values.get(name, '1')}\n")

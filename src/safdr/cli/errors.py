@@ -34,7 +34,13 @@ NEXT_STEP = {
     "OneClassError": "Take more rows, or another --target.",
     "TaskError": "Leave out --task, or name another --target.",
 }
-WRONG_CHOICES = {"UnknownColumnError", "ColumnUseError", "UnknownLabelError", "TaskError"}
+WRONG_CHOICES = {
+    "UnknownColumnError",
+    "ColumnUseError",
+    "ConditionError",
+    "UnknownLabelError",
+    "TaskError",
+}
 
 
 class UsageError(Exception):

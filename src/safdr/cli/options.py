@@ -117,6 +117,28 @@ class TableOptions:
     test_size: Annotated[
         float, Parameter(help="Share of the rows held out to test the model; 0 holds none out.")
     ] = 0.2
+    test_where: Annotated[
+        str | None,
+        Parameter(
+            help="Rows to hold out instead, such as \"month >= '2024-07'\": COLUMN OPERATOR VALUE, "
+            "with and, or, not, brackets."
+        ),
+    ] = None
+    split_by: Annotated[
+        str | None,
+        Parameter(
+            help="Column of times: learn from the earlier rows, and hold out the latest, about "
+            "--test-size of them."
+        ),
+    ] = None
+    time: Annotated[
+        list[str] | None,
+        Parameter(
+            negative=(),
+            help="Column that says when, and is no feature; may be repeated. Default: dates, and "
+            "months such as 2024-09 or 202409.",
+        ),
+    ] = None
     stream: Annotated[
         bool,
         Parameter(

@@ -127,8 +127,11 @@ def _choices(target: str, options: TableOptions, seed: int) -> Choices:
         numbers=options.number or (),
         categories=options.categorical or (),
         na=options.na or (),
+        time=options.time or (),
         missing=options.missing,
         test_size=options.test_size,
+        test_where=options.test_where,
+        split_by=options.split_by,
         seed=seed,
     )
 

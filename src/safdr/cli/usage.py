@@ -12,8 +12,8 @@ from safdr.errors import meant
 
 # Options that take one value at a time, and may be repeated.
 REPEATED = (
-    *("--drop", "--id", "--keep", "--number", "--categorical", "--text", "--na", "--export"),
-    *("--always-include", "--never-include", "--group", "--at-most-one-of", "--cost"),
+    *("--drop", "--id", "--keep", "--number", "--categorical", "--text", "--na", "--time"),
+    *("--always-include", "--never-include", "--group", "--at-most-one-of", "--cost", "--export"),
 )
 
 # Of these, options whose value is several names.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from safdr.table.conditions import parse_condition
 from safdr.table.errors import ColumnUseError, UnknownColumnError
 from safdr.table.kinds import Task
 from safdr.table.missing import Way
@@ -30,23 +31,54 @@ class Choices:
     numbers: Sequence[str] = ()
     categories: Sequence[str] = ()
     na: Sequence[str] = ()
+    # Columns that say when: never features.
+    time: Sequence[str] = ()
     # What to do about missing values; None allows none.
     missing: Way | None = None
     # Share of the rows to hold out; 0 holds none out.
     test_size: float = 0.2
-    # Which rows those are.
+    # Which rows those are: random ones, those of a condition, or the latest by a column.
     seed: int = 0
+    test_where: str | None = None
+    split_by: str | None = None
+
+    @property
+    def row_columns(self) -> dict[str, str]:
+        """Columns that are read for what they say about rows, and why they are no features."""
+        found: dict[str, str] = {}
+        if self.test_where is not None:
+            columns = sorted(parse_condition(self.test_where).columns)
+            found |= dict.fromkeys(columns, "says which rows are held out")
+        if self.split_by is not None:
+            found[self.split_by] = "time, by which rows are held out"
+        return found
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Columns that are no features by these choices, and why."""
+        found = {
+            **self.row_columns,
+            **dict.fromkeys(self.time, "time, as you said"),
+            **dict.fromkeys(self.drop, "dropped on request"),
+            **dict.fromkeys(self.identifiers, "an identifier, as you said"),
+        }
+        return {name: reason for name, reason in found.items() if name not in self.keep}
 
 
 def check_columns(columns: Sequence[str], choices: Choices) -> None:
     """Columns that are named are there, once, and in one role."""
-    check_names(columns, {*choices.drop, *choices.identifiers})
+    check_names(columns, {*choices.drop, *choices.identifiers} - {*choices.row_columns})
     used = [choices.target, *choices.keep, *choices.numbers, *choices.categories]
     left_out = [*choices.drop, *choices.identifiers]
-    for name in (*used, *left_out):
+    for name in (*used, *left_out, *choices.time, *choices.row_columns):
         if name not in columns:
             raise UnknownColumnError(name, columns)
     for name in set(used) & set(left_out):
         raise ColumnUseError(f"The column {name!r} is to be used and to be left out.")
+    if choices.target in choices.left_out:
+        raise ColumnUseError(
+            f"The column {choices.target!r} is the target, and can't be anything else: "
+            f"{choices.left_out[choices.target]}."
+        )
     for name in set(choices.numbers) & set(choices.categories):
         raise ColumnUseError(f"The column {name!r} can't be both numbers and text (categories).")

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from safdr.table.times import TYPED, time_in_numbers, time_in_texts
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -22,13 +24,9 @@ MOST_CODES = 12
 IDENTIFIER_NAME = re.compile(
     r"(?i:(^|[_\W])(id|uuid|guid|key|index|no|nr|number)$)|(?i:^(id|uuid)[_\W])|[a-z]I[Dd]$"
 )
-# 2024-01-31, 31.01.2024, 1/31/24, each with or without a time of day.
-DATE_TEXT = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4}))([T ].*)?$"
 NUMBER_TEXT = r"^\s*[-+]?[$€£]?\s*[\d.,']*\d[\d.,']*([eE][-+]?\d+)?\s*[%$€£]?\s*$"
 # A whole number that would lose its leading zeros as a number: 02139.
 CODE_TEXT, WHOLE_TEXT = r"^0\d+$", r"^\d+$"
-# 20240131 as a number.
-FIRST_DAY, LAST_DAY = 19000101, 21001231
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ def _unusable(column: pa.ChunkedArray, kind: Kind | None) -> str | None:
     if column.null_count == len(column):
         return "no values"
     if types.is_temporal(column.type):
-        return "dates or times"
+        return TYPED
     if kind is None:
         return f"neither numbers nor text ({column.type})"
     if pc.count_distinct(column).as_py() == 1:
@@ -137,8 +135,8 @@ def _names_rows(
         return _text_names_rows(name, valid)
     if not types.is_integer(column.type):
         return None
-    if _are_days(valid):
-        return "dates, written as numbers"
+    if (time := time_in_numbers(valid)) is not None:
+        return time
     if pc.count_distinct(valid).as_py() < len(valid):
         return None
     if name in without_gap or IDENTIFIER_NAME.search(name) or _counts_rows(valid):
@@ -150,8 +148,8 @@ def _text_names_rows(name: str, valid: pa.ChunkedArray) -> str | None:
     import pyarrow.compute as pc
 
     values = pc.unique(valid)
-    if pc.all(pc.match_substring_regex(values, DATE_TEXT)).as_py():
-        return "dates"
+    if (time := time_in_texts(values)) is not None:
+        return time
     if len(values) <= max(MANY_VALUES, NEARLY_UNIQUE * len(valid)):
         return None
     if (code := code_example(valid)) is not None:
@@ -161,18 +159,6 @@ def _text_names_rows(name: str, valid: pa.ChunkedArray) -> str | None:
         example = values[0].as_py()
         return f"numbers written as text, such as {example!r}: read them with --number {name}"
     return f"an identifier or free text: {len(values):,} values in {len(valid):,} rows"
-
-
-def _are_days(valid: pa.ChunkedArray) -> bool:
-    """Whether all are days written as 20240131, and not all in one month."""
-    import numpy as np
-
-    days = valid.to_numpy()
-    if days.min() < FIRST_DAY or days.max() > LAST_DAY:
-        return False
-    month, day = days // 100 % 100, days % 100
-    in_calendar = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
-    return bool(np.all(in_calendar))
 
 
 def _counts_rows(valid: pa.ChunkedArray) -> bool:

@@ -83,8 +83,8 @@ class TargetKind(ABC):
         """Refuse rows that are too few to learn from."""
 
     @abstractmethod
-    def check_held_out(self, totals: Totals, share: float) -> None:
-        """Refuse rows that nothing can be tested on."""
+    def check_held_out(self, totals: Totals, what: str) -> None:
+        """Refuse rows that nothing can be tested on, in words for them."""
 
     @abstractmethod
     def strata(self, values: NDArray[Any]) -> NDArray[Any] | None:
@@ -155,15 +155,17 @@ class Classes(TargetKind):
                     "learn from."
                 )
 
-    def check_held_out(self, totals: Totals, share: float) -> None:
+    def check_held_out(self, totals: Totals, what: str) -> None:
         """All classes must be there."""
+        if not totals.any():
+            raise TableError(f"{what} is not a single row. Hold out more, or none.")
         if not totals.all():
             lost = (
                 "holds one class only"
                 if np.count_nonzero(totals) == 1
                 else f"has no row of class {self.labels[int(np.argmin(totals))]!r}"
             )
-            raise TableError(f"A share of {share:g} of the rows {lost}. Hold out more, or none.")
+            raise TableError(f"{what} {lost}. Hold out more, or none.")
 
     def strata(self, values: NDArray[Any]) -> NDArray[Any]:
         """Equal shares of the classes; of two the same rows whichever is the positive one."""
@@ -264,12 +266,11 @@ class Measured(TargetKind):
         if squares - total**2 / n <= 1e-12 * squares:
             raise OneClassError(f"{after}The target {self.name!r} is the same in all rows.")
 
-    def check_held_out(self, totals: Totals, share: float) -> None:
+    def check_held_out(self, totals: Totals, what: str) -> None:
         """A spread needs two rows."""
         if totals[0] < 2:
             raise TableError(
-                f"A share of {share:g} of the rows is {int(totals[0])} rows, too few to test on. "
-                "Hold out more, or none."
+                f"{what} is {int(totals[0])} rows, too few to test on. Hold out more, or none."
             )
 
     def strata(self, values: NDArray[Any]) -> None:

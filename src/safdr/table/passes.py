@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from safdr.table.choices import Choices, check_columns
 from safdr.table.columns import LeftOut
 from safdr.table.errors import TargetError
+from safdr.table.holdout import Rule, about, check_parts, learn_rule
 from safdr.table.kinds import TargetKind, Totals
 from safdr.table.missing import complete_rows, gaps_of, missing_report
 from safdr.table.plain import plain
@@ -73,15 +74,18 @@ def prepare_in_passes(
             f"The target {choices.target!r} is text, which can't be read as numbers where rows are "
             "read in passes. Make it numbers first."
         )
-    asked = {*choices.drop, *choices.identifiers}
+    asked = {*choices.drop, *choices.identifiers} - {*choices.row_columns}
     reads = [name for name in columns if name not in asked]
     given = given_readings(columns, choices)
-    labels: _Labels = run(_LabelPass(choices, given, [n for n in texts if n in reads], share))
-    readings, read_as = learn_readings(given, labels.texts(), choices)
+    looked_at = [name for name in reads if name in texts or name == choices.split_by]
+    labels: _Labels = run(_LabelPass(choices, given, looked_at, share))
+    some_rows = labels.table()
+    readings, read_as = learn_readings(given, some_rows, choices)
+    rule = learn_rule(readings.apply(some_rows), choices) if choices.test_size else None
     notes = [*about_unknown(choices.target, labels.n_unknown, labels.n_rows), *read_as]
     kind = labels.found.kind(choices.positive, choices.task)
     kind.check(kind.totals)
-    rows = _Rows(choices, readings, kind)
+    rows = _Rows(choices, readings, rule, kind)
     read: _Sampled = run(_SamplePass(rows, reads, share))
     table, target = read.table(), Target(kind, np.concatenate(read.values))
     kinds, left_out = usable_columns(table, read.unreadable, choices, readings, read.without_gap())
@@ -100,9 +104,9 @@ def prepare_in_passes(
     gaps = tuple(name for name in kinds if read.gaps[name].any())
     needed = gaps if choices.missing == "drop-rows" else ()
     learnt, tested = counts[needed]
-    kind.check(learnt, "After rows were held out: ")
     if choices.test_size:
-        kind.check_held_out(tested, choices.test_size)
+        check_parts(kind, learnt, tested, rule, choices)
+        notes += about(rule, kind.n_rows(tested), kind.n_rows(learnt + tested))
     train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     sample = prepared_rows(
         table, target, train, test, gapless, choices, readings, left_out=left_out, notes=notes
@@ -128,14 +132,14 @@ class Numbers:
         """Columns of the table that some columns of numbers are made from."""
         features = [self.recipe.features[int(name)] for name in names if name != TARGET]
         columns = [feature.column for feature in features]
-        return list(dict.fromkeys([self.rows.choices.target, *self.needed, *columns]))
+        return list(dict.fromkeys([*self.rows.columns, *self.needed, *columns]))
 
     def follow(self, table: pa.Table, start: int, names: Sequence[str], *, test: bool) -> pa.Table:
         """Columns of numbers of the rows to learn from, or of those held out."""
         import pyarrow as pa
 
         table, _ = self.rows.read(table)
-        kept = self.rows.held_out(start, table.num_rows) == test
+        kept = self.rows.held_out(table, start) == test
         kept &= complete_rows(table, [self.rows.choices.target, *self.needed])
         table = table.filter(kept)
         return pa.table(
@@ -154,6 +158,7 @@ class _Rows:
 
     choices: Choices
     readings: Readings
+    rule: Rule | None
     kind: TargetKind
 
     def read(self, table: pa.Table) -> tuple[pa.Table, list[LeftOut]]:
@@ -165,9 +170,17 @@ class _Rows:
         """Of rows whose target is known."""
         return Target(self.kind, self.kind.read(table.column(self.choices.target)))
 
-    def held_out(self, start: int, n_rows: int) -> NDArray[np.bool_]:
-        """Which rows took no part in the search."""
-        return _draws(self.choices.seed, FOR_TEST, start, n_rows) < self.choices.test_size
+    @property
+    def columns(self) -> list[str]:
+        """What has to be read of each row, whatever is asked."""
+        return [self.choices.target, *(self.rule.columns if self.rule else ())]
+
+    def held_out(self, table: pa.Table, start: int) -> NDArray[np.bool_]:
+        """Which rows take no part in the search."""
+        if self.rule is not None:
+            return self.rule.held_out(table)
+        draws = _draws(self.choices.seed, FOR_TEST, start, table.num_rows)
+        return draws < self.choices.test_size
 
     def counted(self, target: Target, held_out: NDArray[np.bool_]) -> Counts:
         """What rows add up to, by part."""
@@ -194,10 +207,10 @@ class _Labels:
     found: TargetValues
     n_rows: int = 0
     n_unknown: int = 0
-    # A sample of the rows of text columns.
+    # A sample of the rows of some columns.
     sample: list[pa.Table] = field(default_factory=list)
 
-    def texts(self) -> pa.Table:
+    def table(self) -> pa.Table:
         """The sample."""
         import pyarrow as pa
 
@@ -206,16 +219,16 @@ class _Labels:
 
 @dataclass(frozen=True, eq=False)
 class _LabelPass:
-    """Counts the values of the target, and takes a sample of texts."""
+    """Counts the values of the target, and takes a sample of other columns."""
 
     choices: Choices
     given: Readings
-    texts: Sequence[str]
+    others: Sequence[str]
     share: float
 
     @property
     def columns(self) -> list[str]:
-        return list(dict.fromkeys([self.choices.target, *self.texts]))
+        return list(dict.fromkeys([self.choices.target, *self.others]))
 
     def empty(self) -> _Labels:
         return _Labels(TargetValues(self.choices.target))
@@ -224,7 +237,7 @@ class _LabelPass:
         table, unreadable = plain(table)
         check_readable(unreadable, self.choices)
         sampled = _draws(self.choices.seed, FOR_SAMPLE, start, table.num_rows) < self.share
-        readable = [name for name in self.texts if name in table.column_names]
+        readable = [name for name in self.others if name in table.column_names]
         labels.sample.append(table.select(readable).filter(sampled))
         column = self.given.apply(table.select([self.choices.target])).column(0)
         labels.n_rows += len(column)
@@ -312,7 +325,7 @@ class _SamplePass:
         table, found.unreadable = self.rows.read(table)
         found.span(table)
         known = complete_rows(table, [choices.target])
-        held_out = self.rows.held_out(start, len(known))[known]
+        held_out = self.rows.held_out(table, start)[known]
         sampled = (_draws(choices.seed, FOR_SAMPLE, start, len(known)) < self.share)[known]
         table = table if known.all() else table.filter(known)
         target = self.rows.target(table)
@@ -340,15 +353,15 @@ class _CompletePass:
 
     @property
     def columns(self) -> list[str]:
-        return [self.rows.choices.target, *self.names]
+        return [*self.rows.columns, *self.names]
 
     def empty(self) -> Counts:
         return self.rows.none()
 
     def add(self, counts: Counts, table: pa.Table, start: int) -> Counts:
         table, _ = self.rows.read(table)
-        complete = complete_rows(table, self.columns)
-        held_out = self.rows.held_out(start, len(complete))[complete]
+        complete = complete_rows(table, [self.rows.choices.target, *self.names])
+        held_out = self.rows.held_out(table, start)[complete]
         counts += self.rows.counted(self.rows.target(table.filter(complete)), held_out)
         return counts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from safdr.table.errors import (
     counted,
     named,
 )
+from safdr.table.holdout import split_rows
 from safdr.table.missing import (
     MissingReport,
     complete_rows,
@@ -32,6 +34,7 @@ from safdr.table.readings import Readings, given_readings, learn_readings
 from safdr.table.recipe import FloatArray, Recipe, learn_recipe
 from safdr.table.target import Target, read_target
 from safdr.table.text import decimal_mark
+from safdr.table.times import REASONS as TIMES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,7 +86,8 @@ def prepare(table: pa.Table, choices: Choices) -> Prepared:
     gapless = without_gaps(table, kinds, report, choices, read)
     if not gapless.kept.all():
         table, target = table.filter(gapless.kept), target.take(gapless.kept)
-    train, test = _split(target, choices)
+    train, test, held_out = split_rows(table, target, choices)
+    notes += held_out
     return prepared_rows(
         table, target, train, test, gapless, choices, readings, left_out=left_out, notes=notes
     )
@@ -117,7 +121,12 @@ def prepared_rows(
         target=target,
         recipe=recipe,
         left_out=tuple(left_out),
-        notes=(*notes, *_about_codes(table, gapless.kinds, choices), *gapless.notes),
+        notes=(
+            *notes,
+            *_about_time(left_out, choices),
+            *_about_codes(table, gapless.kinds, choices),
+            *gapless.notes,
+        ),
     )
 
 
@@ -159,8 +168,7 @@ def usable_columns(
     without_gap: Collection[str] = (),
 ) -> tuple[dict[str, Kind], list[LeftOut]]:
     """The columns that can be features, and why not the others."""
-    asked = {**dict.fromkeys(choices.drop, "dropped on request")}
-    asked.update(dict.fromkeys(choices.identifiers, "an identifier, as you said"))
+    asked = choices.left_out
     candidates = [n for n in table.column_names if n != choices.target and n not in asked]
     kept = (*choices.keep, *choices.numbers)
     kinds, left_out = sort_columns(
@@ -228,6 +236,17 @@ def without_gaps(
     return Gapless(kept, kinds, left_out, notes)
 
 
+def _about_time(left_out: Sequence[LeftOut], choices: Choices) -> list[str]:
+    """Name the columns that are times, and say what they are good for."""
+    times = [each.column for each in left_out if each.reason in TIMES]
+    if not times or choices.test_where is not None or choices.split_by is not None:
+        return []
+    return [
+        f"Time, and no feature: {named(times)}. To learn from the earlier rows and test on the "
+        f"latest: --split-by {shlex.quote(times[0])}."
+    ]
+
+
 def _about_codes(table: pa.Table, kinds: dict[str, Kind], choices: Choices) -> list[str]:
     """Name the columns that look like numbers and are taken as text, or the other way round."""
     texts = [name for name, kind in kinds.items() if kind == "text"]
@@ -252,29 +271,6 @@ def _rows(number: int) -> str:
 def are(number: int) -> str:
     """The verb that goes with a number."""
     return "is" if number == 1 else "are"
-
-
-def _split(target: Target, choices: Choices) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Row numbers to learn from and to hold out, with equal shares of the classes."""
-    from sklearn.model_selection import train_test_split
-
-    rows = np.arange(len(target.values))
-    if choices.test_size == 0:
-        return rows, rows[:0]
-    try:
-        train, test = train_test_split(
-            rows,
-            test_size=choices.test_size,
-            stratify=target.kind.strata(target.values),
-            random_state=choices.seed,
-        )
-    except ValueError as error:
-        raise TableError(
-            f"A share of {choices.test_size:g} of the {len(rows)} rows can't be held out: {error}"
-        ) from None
-    target.kind.check(target.take(train).totals, "After rows were held out: ")
-    target.kind.check_held_out(target.take(test).totals, choices.test_size)
-    return np.sort(train), np.sort(test)
 
 
 def _part(table: pa.Table, rows: NDArray[np.intp], recipe: Recipe, target: Target) -> Part:

@@ -1,0 +1,276 @@
+"""Conditions on columns, such as ``month >= '2024-07' and region = 'north'``: never run as code."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.table.errors import ConditionError
+from safdr.table.times import time_in_texts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Mask = NDArray[np.bool_]
+
+# By Arrow's names.
+COMPARISONS = {
+    **{"=": "equal", "==": "equal", "!=": "not_equal", "<>": "not_equal"},
+    **{"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"},
+}
+JOINED: dict[str, Callable[[Any, Any], Any]] = {"or": operator.or_, "and": operator.and_}
+TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<text>'(?:[^']|'')*')
+    | (?P<quoted>"(?:[^"]|"")*"|`[^`]*`)
+    | (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))
+    | (?P<sign><=|>=|!=|<>|==|[=<>()])
+    | (?P<word>[^\W\d][\w.]*)
+    )""",
+    re.VERBOSE,
+)
+# Times that are in order as texts: 2024-01-31, 2024-01.
+SORTS = r"^[0-9]{4}.[0-9]{2}(.[0-9]{2}|$)"
+# Nobody writes more by hand; and brackets can't be nested deeper than Python can follow.
+MOST_TOKENS = 200
+GRAMMAR = (
+    "Write COLUMN OPERATOR VALUE, such as month >= '2024-07' or \"net income\" < 1000, joined by "
+    "and, or, not and brackets; operators are =, !=, <, <=, >, >="
+)
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    # Where it begins, for errors.
+    place: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A column against a value."""
+
+    column: str
+    sign: str
+    value: str | float | bool
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The column."""
+        return frozenset([self.column])
+
+    def holds(self, table: pa.Table) -> Mask:
+        """Rows where it is so; not where the value is missing."""
+        import pyarrow.compute as pc
+
+        column = table.column(self.column)
+        if column.null_count == len(column):
+            return np.zeros(len(column), dtype=bool)
+        found = pc.call_function(COMPARISONS[self.sign], self._alike(column))
+        return np.asarray(pc.fill_null(found, False).to_numpy(), dtype=bool)
+
+    def _alike(self, column: pa.ChunkedArray) -> list[Any]:
+        """The column and the value as one type."""
+        import pyarrow as pa
+        from pyarrow import types
+
+        kind, value = column.type, self.value
+        if types.is_boolean(kind) and isinstance(value, bool):
+            return [column, pa.scalar(value)]
+        if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+            if isinstance(value, str):
+                value = _as_number(value)
+            if isinstance(value, float):
+                return [column.cast("float64", safe=False), pa.scalar(value)]
+        is_moment = types.is_date(kind) or types.is_timestamp(kind)
+        if is_moment and (moment := _as_moment(value)) is not None:
+            return [column.cast(pa.timestamp("us"), safe=False), moment]
+        if isinstance(value, str) and (types.is_string(kind) or types.is_large_string(kind)):
+            self._check_sorts(column)
+            return [column, pa.scalar(value, kind)]
+        raise ConditionError(
+            f"{self.column!r} holds {kind}, which can't be compared with {self.value!r}. Numbers "
+            "are written plainly, text and dates (2024-07-31) in single quotes."
+        )
+
+    def _check_sorts(self, column: pa.ChunkedArray) -> None:
+        """Refuse days that do not sort as text does."""
+        import pyarrow.compute as pc
+
+        values = pc.unique(column.drop_null())
+        is_order = COMPARISONS[self.sign] not in ("equal", "not_equal")
+        if not is_order or time_in_texts(values) is None:
+            return
+        if not pc.all(pc.match_substring_regex(values, SORTS)).as_py():
+            raise ConditionError(
+                f"Texts such as {values[0].as_py()!r} of {self.column!r} do not sort by time. "
+                "Write dates as 2024-01-31, or hold out the latest with --split-by."
+            )
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Two conditions."""
+
+    how: str
+    left: Condition
+    right: Condition
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Those of both."""
+        return self.left.columns | self.right.columns
+
+    def holds(self, table: pa.Table) -> Mask:
+        """Rows where both, or one of them, are so."""
+        found: Mask = JOINED[self.how](self.left.holds(table), self.right.holds(table))
+        return found
+
+
+@dataclass(frozen=True)
+class Not:
+    """A condition that must not be so."""
+
+    negated: Condition
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Its own."""
+        return self.negated.columns
+
+    def holds(self, table: pa.Table) -> Mask:
+        """The other rows."""
+        return ~self.negated.holds(table)
+
+
+Condition = Comparison | Joined | Not
+
+
+def parse_condition(text: str) -> Condition:
+    """Read a condition, or say where it ends to be one."""
+    return _Parser(text).parse()
+
+
+class _Parser:
+    """Reads from left to right; each rule of the grammar is a method."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = list(self._cut(text))
+        self._next = 0
+
+    def parse(self) -> Condition:
+        """All of the text."""
+        found = self._any_of()
+        if self._peek() is not None:
+            raise self._error("and, or, or the end")
+        return found
+
+    def _cut(self, text: str) -> Iterator[_Token]:
+        place = n_tokens = 0
+        text = text.rstrip()
+        while place < len(text):
+            n_tokens += 1
+            if n_tokens > MOST_TOKENS:
+                raise ConditionError(f"The condition has more than {MOST_TOKENS} words: too many.")
+            found = TOKEN.match(text, place)
+            if found is None:
+                raise ConditionError(
+                    f"The condition can't be read at {text[place:].lstrip()!r}. {GRAMMAR}."
+                )
+            kind = str(found.lastgroup)
+            yield _Token(kind, found[kind], found.start(kind))
+            place = found.end()
+
+    def _any_of(self) -> Condition:
+        found = self._all_of()
+        while self._takes("or"):
+            found = Joined("or", found, self._all_of())
+        return found
+
+    def _all_of(self) -> Condition:
+        found = self._one()
+        while self._takes("and"):
+            found = Joined("and", found, self._one())
+        return found
+
+    def _one(self) -> Condition:
+        if self._takes("not"):
+            return Not(self._one())
+        if self._takes("("):
+            found = self._any_of()
+            if not self._takes(")"):
+                raise self._error("a closing bracket")
+            return found
+        column = self._take("a column", "word", "quoted")
+        sign = self._take("an operator", "sign")
+        if sign.text not in COMPARISONS:
+            self._next -= 1
+            raise self._error("an operator")
+        value = self._take("a value", "text", "quoted", "number", "word")
+        return Comparison(_unquoted(column), sign.text, self._value(value))
+
+    def _value(self, token: _Token) -> str | float | bool:
+        if token.kind == "number":
+            return float(token.text)
+        if token.kind != "word":
+            return _unquoted(token)
+        if token.text.lower() in ("true", "false"):
+            return token.text.lower() == "true"
+        self._next -= 1
+        raise self._error("a number, or a text in single quotes")
+
+    def _peek(self) -> _Token | None:
+        return self._tokens[self._next] if self._next < len(self._tokens) else None
+
+    def _takes(self, text: str) -> bool:
+        token = self._peek()
+        found = token is not None and token.kind in ("word", "sign") and token.text.lower() == text
+        self._next += found
+        return found
+
+    def _take(self, what: str, *kinds: str) -> _Token:
+        token = self._peek()
+        if token is None or token.kind not in kinds:
+            raise self._error(what)
+        self._next += 1
+        return token
+
+    def _error(self, wanted: str) -> ConditionError:
+        token = self._peek()
+        where = "at its end" if token is None else f"at {self._text[token.place :]!r}"
+        return ConditionError(f"The condition can't be read {where}: {wanted} is due. {GRAMMAR}.")
+
+
+def _unquoted(token: _Token) -> str:
+    """A name, or a text."""
+    if token.kind == "word":
+        return token.text
+    quote = token.text[0]
+    return token.text[1:-1].replace(quote * 2, quote)
+
+
+def _as_number(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _as_moment(text: object) -> Any:
+    """A date, of which the day may be left out, or a time; None if it is neither."""
+    import pyarrow as pa
+
+    if not isinstance(text, str):
+        return None
+    whole = f"{text}-01" if re.fullmatch(r"\d{4}-\d{2}", text) else text
+    try:
+        return pa.scalar(whole).cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        return None

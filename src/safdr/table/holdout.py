@@ -1,0 +1,165 @@
+"""Which rows are held out: some at random, those of a condition, or the latest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.table.choices import Choices
+from safdr.table.conditions import Condition, parse_condition
+from safdr.table.errors import ColumnUseError, TableError, counted
+from safdr.table.kinds import TargetKind, Totals
+from safdr.table.target import Target, label_text
+from safdr.table.times import Order
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Mask = NDArray[np.bool_]
+RowNumbers = NDArray[np.intp]
+
+
+class Rule(Protocol):
+    """Says of each row whether it is held out, whatever the others are."""
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        ...
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """What it has to see."""
+        ...
+
+    def held_out(self, table: pa.Table) -> Mask:
+        """Rows that are."""
+        ...
+
+
+@dataclass(frozen=True)
+class Where:
+    """Rows of a condition."""
+
+    condition: Condition
+    text: str
+
+    @property
+    def words(self) -> str:
+        """As it was written."""
+        return f"where {self.text}"
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Those of the condition."""
+        return self.condition.columns
+
+    def held_out(self, table: pa.Table) -> Mask:
+        """Rows where it holds."""
+        return self.condition.holds(table)
+
+
+@dataclass(frozen=True)
+class Since:
+    """The latest rows; those without a time are not."""
+
+    order: Order
+    first: float
+    # The first time that is held out, as the table has it.
+    label: str
+
+    @property
+    def words(self) -> str:
+        """From when on."""
+        return f"of {self.order.column} from {self.label} on"
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The time."""
+        return frozenset([self.order.column])
+
+    def held_out(self, table: pa.Table) -> Mask:
+        """Rows since the first."""
+        import pyarrow.compute as pc
+
+        later = pc.greater_equal(self.order.keys(table), self.first)
+        return np.asarray(pc.fill_null(later, False).to_numpy(), dtype=bool)
+
+
+def learn_rule(table: pa.Table, choices: Choices) -> Rule | None:
+    """The rule that was asked for, by some rows; None holds out a random share."""
+    if choices.test_where is not None:
+        return Where(parse_condition(choices.test_where), choices.test_where)
+    if choices.split_by is None:
+        return None
+    column = table.column(choices.split_by)
+    order = Order.of(choices.split_by, column)
+    keys = order.keys(table).to_numpy()
+    known = np.flatnonzero(~np.isnan(keys))
+    times, first, counts = np.unique(keys[known], return_index=True, return_counts=True)
+    if len(times) < 2:
+        raise ColumnUseError(
+            f"The column {choices.split_by!r} has {counted(len(times), 'value')}: there is no "
+            "earlier and later."
+        )
+    # Of all later times, beginning with the second, those nearest to the share that is wanted.
+    later = counts[::-1].cumsum()[::-1][1:] / counts.sum()
+    cut = 1 + int(np.argmin(np.abs(later - choices.test_size)))
+    value = column[int(known[first[cut]])].as_py()
+    return Since(order, float(times[cut]), label_text(value))
+
+
+def split_rows(
+    table: pa.Table, target: Target, choices: Choices
+) -> tuple[RowNumbers, RowNumbers, list[str]]:
+    """Row numbers to learn from and to hold out, and what to say about them."""
+    rows = np.arange(len(target.values))
+    if choices.test_size == 0:
+        return rows, rows[:0], []
+    rule = learn_rule(table, choices)
+    if rule is None:
+        train, test = _at_random(target, choices)
+    else:
+        held_out = rule.held_out(table)
+        train, test = rows[~held_out], rows[held_out]
+    check_parts(target.kind, target.take(train).totals, target.take(test).totals, rule, choices)
+    return train, test, about(rule, len(test), len(rows))
+
+
+def check_parts(
+    kind: TargetKind, learnt: Totals, tested: Totals, rule: Rule | None, choices: Choices
+) -> None:
+    """Refuse parts that can't be learnt from, or tested on."""
+    share = f"A share of {choices.test_size:g} of the rows"
+    what = share if rule is None else f"What is held out ({rule.words})"
+    kind.check(learnt, "After rows were held out: ")
+    kind.check_held_out(tested, what)
+
+
+def about(rule: Rule | None, n_held_out: int, n_rows: int) -> list[str]:
+    """Say which rows a rule holds out."""
+    if rule is None:
+        return []
+    return [f"Held out are {n_held_out:,} of {counted(n_rows, 'row')}: those {rule.words}."]
+
+
+def _at_random(target: Target, choices: Choices) -> tuple[RowNumbers, RowNumbers]:
+    """A random share, with equal shares of the classes."""
+    from sklearn.model_selection import train_test_split
+
+    rows = np.arange(len(target.values))
+    try:
+        train, test = train_test_split(
+            rows,
+            test_size=choices.test_size,
+            stratify=target.kind.strata(target.values),
+            random_state=choices.seed,
+        )
+    except ValueError as error:
+        raise TableError(
+            f"A share of {choices.test_size:g} of the {len(rows)} rows can't be held out: {error}"
+        ) from None
+    return np.sort(train), np.sort(test)
