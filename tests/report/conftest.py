@@ -7,6 +7,7 @@ import pytest
 
 from report_cases import HOSTILE, QUICK, rows
 from safdr import (
+    AnnealingRegressorSelectorCV,
     AnnealingSelector,
     AnnealingSelectorCV,
     Constraints,
@@ -89,3 +90,53 @@ def separated_report():
         warnings.simplefilter("ignore")
         selector = AnnealingSelector(3, C=np.inf, **QUICK).fit(X, y)
     return SelectionReport.from_estimator(selector, X, y)
+
+
+@pytest.fixture(scope="session")
+def classes_searched():
+    """A search for what tells eight classes apart, whose labels are attacks, with its rows."""
+    X, _ = rows(8)
+    codes = np.clip((2 * X[:, 0] + X[:, 1]).round().astype(int) % 8, 0, 7)
+    labels = np.array(HOSTILE[:8], dtype=object)[codes]
+    return (
+        AnnealingSelectorCV(max_features=4, prove=5, **QUICK).fit(X[:200], labels[:200]),
+        X,
+        labels,
+    )
+
+
+@pytest.fixture(scope="session")
+def classes_report(classes_searched):
+    search, X, y = classes_searched
+    return _looked_into(search, X, y, feature_names=HOSTILE[:8])
+
+
+@pytest.fixture(scope="session")
+def measured_searched():
+    """A search for what predicts a number, with its rows."""
+    X, y = rows(8)
+    values = 1000 * (X[:, 0] - 2 * X[:, 1] + y)
+    return (
+        AnnealingRegressorSelectorCV(max_features=4, prove=5, **QUICK).fit(X[:200], values[:200]),
+        X,
+        values,
+    )
+
+
+@pytest.fixture(scope="session")
+def measured_report(measured_searched):
+    return _looked_into(*measured_searched)
+
+
+def _looked_into(search, X, y, **how):
+    """With all that can be asked about the answer."""
+    train = (X[:200], y[:200])
+    return SelectionReport.from_estimator(
+        search,
+        *train,
+        X_test=X[200:],
+        y_test=y[200:],
+        stability=stability(search, *train, n_resamples=4, random_state=0),
+        substitutes=search.substitutes(*train),
+        **how,
+    )

@@ -206,7 +206,7 @@ def test_a_candidate_after_the_replicas_is_no_replica(fixed):
     )
     names = [f"x{i}" for i in range(8)]
     estimator = SimpleNamespace(result_=grown)
-    first, second, *_ = describe_alternatives(estimator, names)
+    first, second, *_ = describe_alternatives(estimator, names, "cross_entropy")
     assert first["features"] == ["x5", "x6", "x7"]
     assert first["replicas"] == 0
     assert second["excess"] == pytest.approx(1)
@@ -297,7 +297,7 @@ def test_settings_are_the_parameters(report, searched):
     ("change", "message"),
     [
         ({"X": np.zeros((300, 5))}, "X must be the rows .* with 8 columns; got the shape"),
-        ({"y": np.zeros(299)}, "y must hold one label for each of the 300 rows"),
+        ({"y": np.zeros(299)}, "y must hold one label or number for each of the 300 rows"),
         ({"y": np.full(300, "no")}, "y must hold the labels that the selector was fitted to"),
         ({"feature_names": ["a"]}, "one name for each of the 8 columns of X; got 1"),
         ({"X_test": np.zeros((2, 8))}, "X_test and y_test go together"),

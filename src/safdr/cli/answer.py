@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from safdr.cli.words import duration, exponential, name_text, number, ratio, safe
+from safdr.cli.coefficients import DIM, coefficients
+from safdr.cli.words import duration, name_text, number, safe
 from safdr.report import claims
 from safdr.report.numbers import signed
+from safdr.report.tasks import task_of
 
 AS_PUBLISHED = "the fewest within one standard deviation of the best score"
 RULES = {
@@ -25,9 +25,7 @@ RULES = {
     "tolerance": "the fewest within {tolerance} of the best score",
     "best": "the best score",
 }
-UP, DOWN, DIM, WARNING = "cyan", "magenta", "dim", "yellow"
-# Wide enough to compare, narrow enough for 80 columns.
-BAR_CELLS = 10
+WARNING = "yellow"
 WIDEST = 120
 # Names in one list; result.json has them all.
 MOST_LISTED = 12
@@ -41,7 +39,7 @@ def print_answer(content: dict[str, Any], written: Sequence[Path]) -> None:
     console.width = min(console.width, WIDEST)
     console.print()
     console.print(Padding(_sentence(content), (0, 0, 0, 2), expand=False))
-    console.print(Padding(_features(content), (0, 0, 0, 1), expand=False))
+    console.print(Padding(coefficients(content), (0, 0, 0, 1), expand=False))
     console.print(Padding(_facts(content), (0, 0, 0, 2), expand=False))
     for note in content["notes"]:
         console.print()
@@ -56,74 +54,35 @@ def print_answer(content: dict[str, Any], written: Sequence[Path]) -> None:
 def _sentence(content: dict[str, Any]) -> Text:
     """The answer in one sentence."""
     size, total = content["size"]["chosen"], content["n_features"]
-    negative, positive = content["target"]["classes"]
+    task, target = task_of(content), content["target"]
     text = Text()
     features = "feature" if total == 1 else "features"
     text.append(f"{size} of {total} {features}", style="bold green")
     if content["size"]["columns"] != size:
         text.append(f" ({content['size']['columns']} columns)", style="green")
-    text.append(" tell " if size > 1 else " tells ")
-    text.append(f"{safe(content['target']['name'])} = {safe(positive)}", style="bold")
-    text.append(f" from {safe(negative)} with an AUC of ")
+    classes = [safe(label) for label in target["classes"]] or [""]
+    for i, part in enumerate(task.answer.split("**")):
+        words = part.format(
+            s="" if size > 1 else "s",
+            target=safe(target["name"]),
+            first=classes[0],
+            second=classes[-1],
+            n_classes=len(classes),
+        )
+        text.append(words, style="bold" if i % 2 else "")
     test, validation = content["scores"]["test"], content["scores"]["validation"]
     value = test["value"] if test else validation["mean"]
-    text.append(f"{value:.3f}", style="bold green")
+    text.append(f" {value:.3f}", style="bold green")
     where = "held-out rows" if test else "validation splits"
     return text.append(f" on {where}.")
-
-
-def _features(content: dict[str, Any]) -> Table:
-    """Chosen features, coefficients, odds ratios, and a bar for each."""
-    table = Table(
-        Column("Feature", overflow="fold", min_width=12),
-        Column("Coefficient", justify="right", no_wrap=True),
-        Column("Odds ratio", justify="right", no_wrap=True),
-        Column("per sd", justify="right", no_wrap=True),
-        Column("  − effect +", no_wrap=True),
-        box=box.SIMPLE_HEAD,
-        header_style="bold",
-    )
-    effects = [feature["standardised_coefficient"] or 0.0 for feature in content["features"]]
-    longest = max(map(abs, effects), default=0.0) or 1.0
-    for group, features in groupby(content["features"], key=lambda each: each["group"]):
-        if group is not None:
-            table.add_row(name_text(group))
-        for feature in features:
-            effect = feature["standardised_coefficient"] or 0.0
-            table.add_row(
-                _member(feature["name"], group),
-                number(feature["coefficient"]),
-                ratio(feature["odds_ratio"]),
-                ratio(exponential(feature["standardised_coefficient"])),
-                _bar(effect / longest),
-            )
-    table.add_row(Text("(intercept)", style=DIM), Text(number(content["intercept"]), style=DIM))
-    return table
-
-
-def _member(name: str, group: str | None) -> Text:
-    """A column; of a category that is named above it, the value alone."""
-    if group is None:
-        return name_text(name)
-    value = name.removeprefix(f"{group} ") if name.startswith(f"{group} = ") else name
-    return Text.assemble("  ", name_text(value))
-
-
-def _bar(share: float) -> Text:
-    """A bar to the right of the middle, or to the left where the coefficient is negative."""
-    half = BAR_CELLS // 2
-    length = max(1, round(abs(share) * half)) if share else 0
-    filled, empty = "━" * length, " " * (half - length)
-    if share < 0:
-        return Text.assemble(empty, (filled, DOWN), ("│", DIM), " " * half)
-    return Text.assemble(" " * half, ("│", DIM), (filled, UP), empty)
 
 
 def _facts(content: dict[str, Any]) -> Table:
     """Scores, size, rows, coding and what was left out."""
     grid = Table.grid(Column(style="bold", no_wrap=True), Column(), padding=(0, 2))
     for label, lines in (
-        ("AUC", _scores(content["scores"])),
+        ("Task", _task(content)),
+        (task_of(content).score_in_short, _scores(content)),
         ("Size", _sizes(content)),
         ("Search", _style(content)),
         ("Proof", _proof(content)),
@@ -138,8 +97,14 @@ def _facts(content: dict[str, Any]) -> Table:
     return grid
 
 
-def _scores(scores: dict[str, Any]) -> Iterator[Text]:
-    validation, test = scores["validation"], scores["test"]
+def _task(content: dict[str, Any]) -> Iterator[Text]:
+    """What the target was taken for, and why."""
+    title = task_of(content).title.format(n_classes=len(content["target"]["classes"]))
+    yield Text.assemble(title, (f"  {safe(content['task_note'], None)}", DIM))
+
+
+def _scores(content: dict[str, Any]) -> Iterator[Text]:
+    validation, test = content["scores"]["validation"], content["scores"]["test"]
     if validation:
         spread = f"{validation['mean']:.4f} ± {validation['std']:.4f}"
         splits = f"  mean and standard deviation over {len(validation['splits'])} splits"
@@ -151,6 +116,8 @@ def _scores(scores: dict[str, Any]) -> Iterator[Text]:
             else ""
         )
         yield Text.assemble("held out    ", (f"{test['value']:.4f}", "green"), (interval, DIM))
+    if about := task_of(content).about_score:
+        yield Text(about, style=DIM)
 
 
 def _sizes(content: dict[str, Any]) -> Iterator[Text]:
@@ -211,7 +178,8 @@ def _replacements(content: dict[str, Any]) -> Iterator[Text]:
     found = claims.best_replacements(content) if content["substitutes"] else []
     for each in found[:MOST_REPLACED]:
         pair = name_text(each["replacement"]), " for ", name_text(each["chosen"])
-        yield Text.assemble(*pair, (f"  {signed(each['score_difference'])} AUC", DIM))
+        score = task_of(content).score_in_short
+        yield Text.assemble(*pair, (f"  {signed(each['score_difference'])} {score}", DIM))
 
 
 def _counts(features: Sequence[Mapping[str, Any]]) -> str:
@@ -230,10 +198,23 @@ def _instead(chosen: list[dict[str, Any]], proof: dict[str, Any]) -> Text:
 def _rows(content: dict[str, Any]) -> Iterator[Text]:
     train, test = content["rows"]["train"], content["rows"]["test"]
     held_out = f", {test:,} held out" if test else ", none held out"
-    positive = content["target"]["classes"][1]
-    share = content["target"]["counts"][positive] / train
-    line = Text(f"{train:,} to learn from{held_out}")
-    yield line.append(f"  {100 * share:.1f} % are {safe(positive)}", style=DIM)
+    scored = content["scores"]["test"]
+    if scored and scored["n_rows"] != test:
+        held_out += f", {scored['n_rows']:,} of them tested on"
+    yield Text.assemble(f"{train:,} to learn from{held_out}", (f"  {_spread(content)}", DIM))
+
+
+def _spread(content: dict[str, Any]) -> str:
+    """How the target is spread over the rows to learn from."""
+    target, train = content["target"], content["rows"]["train"]
+    shares = {label: f"{100 * n / train:.1f} %" for label, n in target["counts"].items()}
+    if not shares:
+        mean, deviation = number(target["mean"]), number(target["standard_deviation"])
+        return f"{safe(target['name'])}: mean {mean}, standard deviation {deviation}"
+    if len(shares) == 2:
+        label = target["classes"][1]
+        return f"{shares[label]} are {safe(label)}"
+    return _list([f"{safe(label, 20)} {share}" for label, share in shares.items()])
 
 
 def _coding(content: dict[str, Any]) -> Iterator[Text]:

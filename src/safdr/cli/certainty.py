@@ -95,7 +95,7 @@ def _near_ties(
         return found_ties(estimator)
     names = ("constraints", "feature_cost", "cost_strength")
     return near_ties(
-        rows.moments(estimator.class_weight),
+        rows.moments(getattr(estimator, "class_weight", None)),
         int(estimator.n_features_),
         within=WITHIN,
         at_most=MOST_SETS,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from safdr.cli.progress import SearchProgress
 from safdr.sources.local import Readable
 from safdr.table.choices import Choices
-from safdr.table.errors import counted
+from safdr.table.errors import TableError, counted
 from safdr.table.kinds import MIN_CLASS_ROWS, Task, Totals
 from safdr.table.passes import TARGET, Numbers, PreparedPasses, prepare_in_passes
 from safdr.table.prepare import Prepared, prepare
@@ -40,6 +40,8 @@ class Rows:
     y_test: Any
     # What rows to learn from add up to: those of each class, or their number and sums.
     totals: Totals
+    # Rows held out; those to be tested on may be a sample of them.
+    n_held_out: int
     notes: tuple[str, ...] = ()
 
     @property
@@ -73,7 +75,8 @@ def rows_in_memory(table: pa.Table, choices: Choices) -> Rows:
     train, test = prepared.train, prepared.test
     X_test, y_test = (None, None) if test is None else (test.X, test.y)
     totals = prepared.target.kind.add_up(train.y)
-    return Rows(prepared, train.X, train.y, X_test, y_test, totals)
+    n_held_out = 0 if test is None else len(test.y)
+    return Rows(prepared, train.X, train.y, X_test, y_test, totals, n_held_out)
 
 
 def most_rows_at_hand(files: ParquetFiles, sample_rows: int) -> int:
@@ -102,19 +105,43 @@ def rows_in_passes(
     ]
     train, test = (files.source(sample_rows=sample_rows, view=view) for view in views)
     train.tell = test.tell = progress.passing
-    X_test, y_test = (test, TARGET) if choices.test_size else (None, None)
-    notes = (_note(n_rows, found, why),)
-    return Rows(found.sample, train, TARGET, X_test, y_test, found.counts[0], notes)
+    X_test, y_test = _tested(found, test) if choices.test_size else (None, None)
+    notes = [_note(n_rows, found, why)]
+    if choices.test_size and X_test is None:
+        notes.append("The sample has too few held-out rows of a class to test the model on.")
+    learnt, held_out = found.counts
+    n_held_out = kind.n_rows(held_out)
+    return Rows(found.sample, train, TARGET, X_test, y_test, learnt, n_held_out, tuple(notes))
+
+
+def _tested(found: PreparedPasses, source: Any) -> tuple[Any, Any]:
+    """Held-out rows: all where scores can be counted, which is with two classes; or a sample."""
+    target, part = found.sample.target.kind, found.sample.test
+    if target.task == "classification" and len(target.totals) == 2:
+        return source, TARGET
+    try:
+        target.check_held_out(target.add_up(part.y if part else np.array([], int)), 0.0)
+    except TableError:
+        return None, None
+    assert part is not None
+    return part.X, part.y
 
 
 def _note(n_rows: int, found: PreparedPasses, why: str) -> str:
     parts = (found.sample.train, found.sample.test)
     n_sample = sum(len(part.y) for part in parts if part is not None)
+    target = found.sample.target.kind
+    if target.task == "regression":
+        of_all, of_sample = ", the model and validation scores", "the held-out score, "
+    elif len(target.totals) == 2:
+        of_all, of_sample = ", the model and AUC", ""
+    else:
+        of_all, of_sample = " and the model", "scores, "
     return (
-        f"{why}: its {counted(n_rows, 'row')} are read in passes. Counts, the criterion, the model "
-        f"and AUC are of all rows. Of a sample ({n_sample:,} rows) are what columns hold, values "
-        "of categories, medians, the comparison of candidates, effects per standard deviation, and "
-        "what was asked about replacements and half-samples."
+        f"{why}: its {counted(n_rows, 'row')} are read in passes. Counts, the criterion{of_all} "
+        f"are of all rows. Of a sample ({n_sample:,} rows) are {of_sample}what columns hold, "
+        "values of categories, medians, the comparison of candidates, effects per standard "
+        "deviation, and what was asked about replacements and half-samples."
     )
 
 

@@ -32,7 +32,7 @@ from safdr.cli.writing import to_json, write_results
 from safdr.errors import ParameterError
 from safdr.export.errors import ExportError
 from safdr.table.choices import Choices
-from safdr.table.kinds import Task
+from safdr.table.kinds import TargetKind, Task
 from safdr.table.leaks import pure_levels
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ def run(
         until_then.enter_context(cluster_at(table.dask, progress))
         progress.say("Preparing")
         rows = prepare_rows(opened, choices, table, progress)
-        _check_two_classes(rows)
         constraining = constrain(constraints, rows.prepared)
         estimator = _estimator(search, annealing, constraining, rows.prepared.target.kind.task)
         fixed = search.k is not None
@@ -97,15 +96,6 @@ def run(
     if failed:
         texts = [f"{str(path)!r} is not written: {error}" for path, error in failed.items()]
         raise ExportError("\n".join(texts)) from next(iter(failed.values()))
-
-
-def _check_two_classes(rows: Rows) -> None:
-    """Refuse what the report has no words for so far."""
-    target = rows.prepared.target.kind
-    if len(rows.totals) != 2:
-        raise UsageError(
-            f"{target.name!r} has not two classes; set one against the rest with --positive LABEL."
-        )
 
 
 def _table_name(file: str | None) -> str:
@@ -270,14 +260,23 @@ def _report(
     ).to_dict()
     content.update(certainty.unknown)
     # The selector knows codes of classes; the table has names for them.
-    content["target"] = target.to_dict(rows.totals)
-    content["rows"]["train"] = target.n_rows(rows.totals)
+    content["target"], content["task_note"] = target.to_dict(rows.totals), _task_note(target)
+    content["rows"] |= {"train": target.n_rows(rows.totals), "test": rows.n_held_out}
     content["settings"].update({"file": file or BUILT_IN, **asked})
     if fixed:
         # There was nothing to choose.
         content["size"].update(dict.fromkeys(("rule", "by_rule", "note", "smallest", "largest")))
         content["path"], content["selection"] = [], {key: [] for key in content["selection"]}
     return SelectionReport(content)
+
+
+def _task_note(target: TargetKind) -> str:
+    """Why the target was taken for what it was, and how to say that it is something else."""
+    other = {"regression": "a quantity", "classification": "classes"}
+    if target.otherwise is None:
+        return f"{target.name!r} {target.why}."
+    option = f"for {other[target.otherwise]} say --task {target.otherwise}"
+    return f"{target.name!r} {target.why}; {option}."
 
 
 def _given(choices: dict[str, Any]) -> dict[str, Any]:

@@ -49,7 +49,8 @@ def _export(
 
     model = estimator.estimator_
     features, target = prepared.recipe.features, prepared.target.kind
-    assert isinstance(target, Classes)
+    if not isinstance(target, Classes) or len(target.labels) > 2:
+        raise ExportError("Formulas of two classes alone can be exported so far.")
     formula = Formula(
         terms=tuple(
             Term(features[j], float(coefficient), *limits)

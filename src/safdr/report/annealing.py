@@ -19,16 +19,16 @@ def describe_trace(estimator: Any) -> dict[str, Any]:
     return {**columns, "converged": bool(trace.converged)}
 
 
-def describe_alternatives(estimator: Any, names: list[str]) -> list[dict[str, Any]]:
+def describe_alternatives(estimator: Any, names: list[str], loss: str) -> list[dict[str, Any]]:
     """The distinct subsets that were found, the chosen one first.
 
-    `penalty` is what the cost of the features adds to the cross-entropy. `excess` is the sum of
+    `penalty` is what the cost of the features adds to the loss. `excess` is the sum of
     both relative to that of the chosen subset, less 1; None where that is 0, since others need not
     have been fitted then. `replicas` counts those that ended there: none where polishing alone
     found it.
     """
     result = estimator.result_
-    total = result.cross_entropies + result.penalties
+    total = result.losses + result.penalties
     best = total[result.best]
     found: dict[tuple[int, ...], dict[str, Any]] = {}
     # The order in which the winner is chosen, so that it comes first.
@@ -41,7 +41,7 @@ def describe_alternatives(estimator: Any, names: list[str]) -> list[dict[str, An
                 "features": [names[j] for j in subset],
                 "indices": list(subset),
                 "criterion_value": result.criterion_values[i],
-                "cross_entropy": result.cross_entropies[i],
+                loss: result.losses[i],
                 "penalty": result.penalties[i],
                 "excess": total[i] / best - 1 if best > 0 else None,
                 "replicas": 0,

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from safdr.report.numbers import counted, significant
+from safdr.report.tasks import task_of
 
 # Constraints that rule out sets of the right size.
 LIMITS = ("always_include", "never_include", "at_most_one_of")
 
-CRITERIA = {None: "the Fisher ratio", "logistic": "the log-loss made quadratic"}
+CRITERIA = {"logistic": "the log-loss made quadratic"}
 
 WHAT_IS_PROVEN = (
     "This is about the criterion on the training rows: not about the model's loss, nor other rows."
@@ -130,7 +131,8 @@ def best_replacements(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def criterion(content: Mapping[str, Any]) -> str:
     """What a proof is about."""
     chosen_by = content["chosen_by"]
-    name = CRITERIA.get(chosen_by["criterion"], "the criterion")
+    own = chosen_by["criterion"]
+    name = task_of(content).criterion if own is None else CRITERIA.get(own, "the criterion")
     return name + (" less cost" if chosen_by["cost"] else "")
 
 

@@ -16,10 +16,11 @@ from safdr.report.annealing import describe_alternatives, describe_trace
 from safdr.report.certainty import describe_near_ties, describe_proof
 from safdr.report.model import describe_model
 from safdr.report.provenance import describe_provenance, fingerprint
-from safdr.report.scores import held_out, validation_score
+from safdr.report.scores import held_out_score, validation_score
 from safdr.report.sizes import describe_path, describe_selection, describe_size
 from safdr.report.stability import describe_stability
 from safdr.report.substitutes import describe_substitutes
+from safdr.report.tasks import ReportTask, task_of_estimator
 from safdr.result import FeatureGroups, NearTies, Stability
 
 SCHEMA_VERSION = 1
@@ -40,19 +41,25 @@ def describe(
     substitutes: Any,
 ) -> dict[str, Any]:
     """The content of the report, fit for JSON; see `SelectionReport.to_dict`."""
-    _check_kind(estimator)
+    task = task_of_estimator(estimator)
+    _check_loss(estimator, task)
     rows, labels = _checked_rows(estimator, X, y)
     names = _checked_names(estimator, feature_names)
     groups = estimator.feature_groups_
     target = _describe_target(estimator, y, labels)
-    scoring = _scoring(estimator)
-    test, n_test = (None, 0) if test_rows is None else held_out(estimator, scoring, *test_rows)
+    scoring = _scoring(estimator, task)
+    # Of rows that are read in passes only the default is told.
+    in_passes = test_rows is not None and isinstance(test_rows[1], str)
+    held_out = task.held_out if in_passes or scoring == task.scoring else held_out_score
+    test = None if test_rows is None else held_out(estimator, *test_rows)
     content = {
         "schema_version": SCHEMA_VERSION,
         "title": title or _title(target["name"]),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "task": task.name,
+        "task_note": None,
         "target": target,
-        "rows": {"train": len(labels), "test": n_test},
+        "rows": {"train": len(labels), "test": 0 if test is None else test["n_rows"]},
         "n_features": groups.n_features,
         "n_columns": len(names),
         "groups": _describe_groups(groups, names),
@@ -60,10 +67,10 @@ def describe(
         "separated": bool(estimator.result_.separated[estimator.result_.best]),
         "size": describe_size(estimator, groups),
         "scores": {"scoring": scoring, "validation": validation_score(estimator), "test": test},
-        "path": describe_path(estimator),
+        "path": describe_path(estimator, task.loss),
         "selection": describe_selection(estimator, groups.names(names), groups),
         "trace": describe_trace(estimator),
-        "alternatives": describe_alternatives(estimator, names),
+        "alternatives": describe_alternatives(estimator, names, task.loss),
         "proof": describe_proof(estimator, names),
         "near_ties": describe_near_ties(estimator, near_ties, names),
         "stability": describe_stability(stability, groups, names),
@@ -71,24 +78,17 @@ def describe(
         "chosen_by": _describe_choice(estimator),
         **{name: list(entries) for name, entries in preparation.items()},
         **describe_provenance(estimator),
-        "data_fingerprint": fingerprint(rows, labels, names),
+        "data_fingerprint": fingerprint(rows, labels, names, measured=task.name == "regression"),
         "seconds": seconds,
     }
     return _jsonable(content)
 
 
-def _check_kind(estimator: Any) -> None:
-    """Refuse a selector whose answer the report has no words for."""
-    if len(getattr(estimator, "classes_", ())) != 2:
-        what = f"{len(estimator.classes_)} classes" if hasattr(estimator, "classes_") else "numbers"
+def _check_loss(estimator: Any, task: ReportTask) -> None:
+    """Refuse a selector whose choice the report has no words for."""
+    if estimator.result_.loss_name != task.loss:
         raise ValueError(
-            "SelectionReport.from_estimator is for targets of two classes so far; this "
-            f"{type(estimator).__name__} was fitted to {what}. PathDisplay, SelectionDisplay and "
-            "TraceDisplay show its search."
-        )
-    if estimator.result_.loss_name != "cross_entropy":
-        raise ValueError(
-            "SelectionReport.from_estimator compares subsets by their cross-entropy, and this "
+            f"SelectionReport.from_estimator compares subsets by their {task.loss_words}, and this "
             f"selector chose by another loss ({estimator.result_.loss_name!r}). Read its result_, "
             'or fit it with pick="linear" or with an estimator that has predict_proba.'
         )
@@ -110,11 +110,11 @@ def _describe_groups(groups: FeatureGroups, names: list[str]) -> list[dict[str, 
 def _describe_choice(estimator: Any) -> dict[str, Any]:
     """What the replicas climb on, and whose cross-entropy chooses among them."""
     mixed = isinstance(estimator.criterion_, str) and estimator.criterion_ == "mixed"
-    by_fisher = mixed or estimator.style_["criterion"] in (None, "fisher")
+    by_default = mixed or estimator.style_["criterion"] in (None, "fisher", "r2")
     own_model = estimator.estimator is not None and estimator.pick == "auto"
     return {
-        # Of a mixture too it is Fisher's ratio that is told.
-        "criterion": None if by_fisher else _name_of(estimator.criterion_),
+        # That of the task; of a mixture too it is Fisher's ratio that is told.
+        "criterion": None if by_default else _name_of(estimator.criterion_),
         "mixed": mixed,
         "held_out": hasattr(estimator, "style_results_"),
         "ridge": estimator.ridge_,
@@ -143,9 +143,11 @@ def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[np.float64], 
         )
     if labels.shape != rows.shape[:1]:
         raise ValueError(
-            f"y must hold one label for each of the {len(rows)} rows of X; got the shape "
+            f"y must hold one label or number for each of the {len(rows)} rows of X; got the shape "
             f"{labels.shape}."
         )
+    if not hasattr(estimator, "classes_"):
+        return rows, labels.astype(np.float64)
     unknown = np.setdiff1d(labels, estimator.classes_)
     if len(unknown):
         raise ValueError(
@@ -168,24 +170,31 @@ def _checked_names(estimator: Any, given: Sequence[str] | None) -> list[str]:
 
 
 def _describe_target(estimator: Any, y: Any, labels: NDArray[Any]) -> dict[str, Any]:
-    """Name of the label where it has one, its two values, the negative first, and their rows."""
+    """Name of the target where it has one, its classes, of two the negative first, and their rows.
+
+    Where it has none, its mean and its deviation.
+    """
     name = getattr(y, "name", None)
-    return {
+    classes = getattr(estimator, "classes_", np.array([]))
+    target = {
         "name": None if name is None else str(name),
-        "classes": estimator.classes_.tolist(),
-        "counts": {str(label): int((labels == label).sum()) for label in estimator.classes_},
+        "classes": classes.tolist(),
+        "counts": {str(label): int((labels == label).sum()) for label in classes},
     }
+    if not len(classes):
+        target |= {"mean": labels.mean(), "standard_deviation": labels.std()}
+    return target
 
 
 def _title(target: str | None) -> str:
     return "Feature selection" if target is None else f"Which features predict {target}?"
 
 
-def _scoring(estimator: Any) -> str:
+def _scoring(estimator: Any, task: ReportTask) -> str:
     """Name of the score, as scikit-learn has it where it does."""
     scoring = getattr(estimator, "scoring", None)
     if scoring is None:
-        return "roc_auc"
+        return task.scoring
     return scoring if isinstance(scoring, str) else str(estimator.scorer_name_)
 
 

@@ -11,6 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, NuSVC
 
 from safdr.result import FeatureGroups
 
@@ -25,31 +26,60 @@ def describe_model(
 ) -> dict[str, Any]:
     """The columns of the chosen features, strongest first, and the intercept.
 
-    Columns of a group stand together, where the strongest of them belongs. Where the model is not
-    linear, coefficients and intercept are NaN and the features keep the order of the columns.
+    Columns of a group stand together, where the strongest of them belongs. Of more than two
+    classes each has its own coefficients: lists in the order of the classes, in the place of single
+    numbers. Where the model is not linear, all are NaN and the features keep the order of the
+    columns.
     """
     subset = np.asarray(estimator.subset_)
-    coefficients, intercept = _linear_formula(estimator.estimator_, len(subset))
+    coefficients, intercepts = _linear_formula(estimator, len(subset))
     deviations = X[:, subset].std(axis=0)
-    standardised = coefficients * deviations
-    with np.errstate(over="ignore"):
-        ratios = np.exp(coefficients) if _is_log_odds(estimator.estimator_) else coefficients * nan
     feature_of = groups.feature_of[subset]
-    order = _by_strength(np.abs(standardised), feature_of)
+    # Of classes, whose coefficients sum to zero, their deviation.
+    strength = np.sqrt(((coefficients * deviations) ** 2).mean(axis=0))
+    order = _by_strength(strength, feature_of)
     titles = {i: name for i, name in enumerate(groups.names(names)) if i in set(groups.groups)}
+    numbers = _of_one if len(coefficients) == 1 else _of_classes
+    is_log_odds = _is_log_odds(estimator.estimator_)
     features = [
         {
             "name": names[subset[i]],
             "index": int(subset[i]),
             "group": titles.get(int(feature_of[i])),
-            "coefficient": coefficients[i],
-            "odds_ratio": ratios[i],
             "standard_deviation": deviations[i],
-            "standardised_coefficient": standardised[i],
+            "strength": strength[i],
+            **numbers(coefficients[:, i], deviations[i], is_log_odds),
         }
         for i in order
     ]
-    return {"features": features, "intercept": intercept}
+    if len(intercepts) == 1:
+        return {"features": features, "intercept": intercepts[0], "intercepts": None}
+    return {"features": features, "intercept": None, "intercepts": intercepts}
+
+
+def _of_one(coefficients: FloatArray, deviation: float, is_log_odds: bool) -> dict[str, Any]:
+    """Numbers of a feature that has one coefficient."""
+    coefficient = coefficients[0]
+    with np.errstate(over="ignore"):
+        ratio = np.exp(coefficient) if is_log_odds else nan
+    return {
+        "coefficient": coefficient,
+        "odds_ratio": ratio,
+        "standardised_coefficient": coefficient * deviation,
+        "coefficients": None,
+        "standardised_coefficients": None,
+    }
+
+
+def _of_classes(coefficients: FloatArray, deviation: float, _: bool) -> dict[str, Any]:
+    """Numbers of a feature that has a coefficient for each class."""
+    return {
+        "coefficient": None,
+        "odds_ratio": None,
+        "standardised_coefficient": None,
+        "coefficients": coefficients,
+        "standardised_coefficients": coefficients * deviation,
+    }
 
 
 def _by_strength(strength: FloatArray, feature_of: NDArray[np.int64]) -> list[int]:
@@ -60,20 +90,28 @@ def _by_strength(strength: FloatArray, feature_of: NDArray[np.int64]) -> list[in
     return sorted(order, key=lambda i: rank[int(feature_of[i])])
 
 
-def _linear_formula(model: Any, size: int) -> tuple[FloatArray, float]:
-    """Coefficients and intercept on the original scale; NaN where the model is not linear."""
+def _linear_formula(estimator: Any, size: int) -> tuple[FloatArray, FloatArray]:
+    """Coefficients and intercepts on the original scale, a row for each score that the model gives.
+
+    One row of NaN where the model is not linear.
+    """
+    model, n_classes = estimator.estimator_, len(getattr(estimator, "classes_", ()))
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     scalers = [step for step in steps[:-1] if step not in (None, "passthrough")]
-    coefficients = np.ravel(getattr(steps[-1], "coef_", nan))
-    if len(coefficients) != size or not all(isinstance(s, StandardScaler) for s in scalers):
-        return np.full(size, nan), nan
-    intercept = float(np.ravel(steps[-1].intercept_)[0])
+    coefficients = np.atleast_2d(getattr(steps[-1], "coef_", nan))
+    wanted = (n_classes if n_classes > 2 else 1, size)
+    is_linear = coefficients.shape == wanted and all(isinstance(s, StandardScaler) for s in scalers)
+    # Of more than two classes these have rows for pairs of them.
+    if not is_linear or (n_classes > 2 and isinstance(steps[-1], SVC | NuSVC)):
+        return np.full((1, size), nan), np.full(1, nan)
+    intercepts = np.array(np.atleast_1d(steps[-1].intercept_), dtype=np.float64)
+    intercepts = np.broadcast_to(intercepts, len(coefficients)).copy()
     # Undone from the last to the first: z = (x - mean) / scale.
     for scaler in reversed(scalers):
         coefficients = coefficients / (1.0 if scaler.scale_ is None else scaler.scale_)
         if scaler.with_mean:
-            intercept -= float(coefficients @ scaler.mean_)
-    return np.asarray(coefficients, dtype=np.float64), intercept
+            intercepts -= coefficients @ scaler.mean_
+    return np.asarray(coefficients, dtype=np.float64), intercepts
 
 
 def _is_log_odds(model: Any) -> bool:

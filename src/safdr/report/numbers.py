@@ -29,6 +29,13 @@ def signed(value: float | None, places: int = 4) -> str:
     return text if value < 0 else f"+{text}"
 
 
+def change(value: float | None) -> str:
+    """Write a change of something in any unit: in four places, or few digits where it is large."""
+    if value is None or abs(value) < 100:
+        return signed(value)
+    return ("+" if value > 0 else "") + significant(value, 4)
+
+
 def percent(share: float | None, places: int = 0) -> str:
     """Write a share as a percentage."""
     return ABSENT if share is None else f"{decimals(100 * share, places)} %"

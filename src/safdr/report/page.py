@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,9 @@ from markupsafe import Markup
 
 from safdr.report import charts, claims, numbers, words
 from safdr.report.charts.alternatives import differing
+from safdr.report.charts.by_class import MOST_CLASSES
 from safdr.report.charts.selection import MOST_ROWS
+from safdr.report.tasks import task_of
 from safdr.report.text import feature_labels_of, labels_of, quoted, tidied
 
 # Each chart is drawn twice, for screens and paper and for phones, and the style sheet shows one:
@@ -35,7 +37,8 @@ def render(content: Mapping[str, Any]) -> str:
 
     def chart(draw: Draw) -> Markup:
         # Coefficients are those of columns; elsewhere a group is one feature.
-        names = labels if draw is charts.draw_coefficients else features
+        of_columns = (charts.draw_coefficients, charts.draw_coefficients_by_class)
+        names = labels if draw in of_columns else features
         pair = (Markup(draw(content, names, width)) for width in (WIDE, NARROW))
         return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(*pair)
 
@@ -46,17 +49,19 @@ def render(content: Mapping[str, Any]) -> str:
         rows=_grouped(content),
         chart=chart,
         charts=charts,
-        score=words.score_name(content["scores"]["scoring"]),
+        task=task_of(content),
+        in_words=partial(words.in_words, content),
+        score=words.score_name(content),
         headline=words.headline(content, features),
         counting=words.counting(content),
         explanation=words.explanation(content),
         cautions=words.cautions(content),
-        positive=words.positive(content),
         constraints=words.constraints(content),
-        is_linear=all(f["standardised_coefficient"] is not None for f in content["features"]),
+        is_linear=all(feature["strength"] is not None for feature in content["features"]),
         compared=_compared(content, content["alternatives"]),
         certainty=words.certainty(content),
         near=_near(content),
+        n_classes_hidden=max(0, len(content["target"]["classes"]) - MOST_CLASSES),
         n_hidden=max(0, len(content["selection"]["indices"]) - MOST_ROWS),
     )
 
@@ -100,6 +105,7 @@ def _template() -> Template:
         percent=numbers.percent,
         excess=numbers.excess,
         signed=numbers.signed,
+        change=numbers.change,
         counted=numbers.counted,
         inline=words.inline,
         setting=words.setting,

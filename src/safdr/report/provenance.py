@@ -34,14 +34,21 @@ def describe_provenance(estimator: Any) -> dict[str, Any]:
     }
 
 
-def fingerprint(X: NDArray[np.float64], y: NDArray[Any], names: list[str]) -> str:
-    """Checksum of the data as they were fitted: shape, names, values and labels, in their order."""
-    classes, codes = np.unique(y, return_inverse=True)
-    head = json.dumps([list(X.shape), names, [str(label) for label in classes]])
+def fingerprint(
+    X: NDArray[np.float64], y: NDArray[Any], names: list[str], *, measured: bool = False
+) -> str:
+    """Checksum of the data as they were fitted: shape, names, values and target, in their order."""
+    classes: list[str] = []
+    if measured:
+        target = (y + 0.0).astype("<f8")
+    else:
+        labels, codes = np.unique(y, return_inverse=True)
+        classes, target = [str(label) for label in labels], codes.astype("<i8")
+    head = json.dumps([list(X.shape), names, classes])
     digest = hashlib.sha256(head.encode())
     # Little-endian everywhere, and one zero: -0.0 + 0.0 is 0.0.
     digest.update((X + 0.0).astype("<f8").tobytes())
-    digest.update(codes.astype("<i8").tobytes())
+    digest.update(target.tobytes())
     return f"sha256:{digest.hexdigest()}"
 
 

@@ -72,9 +72,9 @@ class SelectionReport:
 
         Parameters
         ----------
-        estimator : AnnealingSelectorCV or AnnealingSelector
-            Fitted to labels of two classes. Of the latter, what is about the choice of the size is
-            left out.
+        estimator : AnnealingSelectorCV, AnnealingSelector or their kind for regression
+            Fitted to labels, or to one measured output. Of those of a given size, what is about the
+            choice of the size is left out.
 
         X, y : array-like of shape (n_samples, n_features) and (n_samples,)
             The rows that it was fitted to. A `y` with a name gives the target its name.
@@ -83,8 +83,8 @@ class SelectionReport:
             Names of the columns of X; they may be any text. None takes those of the estimator.
 
         X_test, y_test : array-like, default=None
-            Rows that took no part in the fit, to score the model on; or a source of such rows, and
-            the name of its column with the labels.
+            Rows that took no part in the fit, to score the model on; with two classes also a source
+            of such rows, and the name of its column with the labels.
 
         title : str, default=None
             Heading of the page.

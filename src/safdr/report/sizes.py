@@ -25,10 +25,10 @@ def describe_size(estimator: Any, groups: FeatureGroups) -> dict[str, Any]:
     }
 
 
-def describe_path(estimator: Any) -> list[dict[str, Any]]:
+def describe_path(estimator: Any, loss: str) -> list[dict[str, Any]]:
     """The scores of each size, and the mean score from which on the rule takes it.
 
-    Empty where only one size was searched. The search on all rows, and so its cross-entropy, is of
+    Empty where only one size was searched. The search on all rows, and so its loss, is of
     the chosen size only.
     """
     if not hasattr(estimator, "cv_results_"):
@@ -43,7 +43,7 @@ def describe_path(estimator: Any) -> list[dict[str, Any]]:
             "std": results["std_test_score"][i],
             "splits": scores[:, i].tolist(),
             "threshold": thresholds[i],
-            "cross_entropy": estimator.cross_entropy_ if size == estimator.n_features_ else None,
+            loss: estimator.loss_ if size == estimator.n_features_ else None,
         }
         for i, size in enumerate(results["n_features"])
     ]

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from safdr.report import claims
 from safdr.report.numbers import counted, decimals, percent, signed, spelled
+from safdr.report.tasks import task_of
 from safdr.report.text import features_in, fit, one_line
 
 # Names in running text: so many of them, each of about so many characters.
@@ -43,9 +44,10 @@ def inline(name: str) -> Markup:
     return Markup('<bdi title="{}">{}</bdi>').format(name, short)
 
 
-def score_name(scoring: str) -> str:
-    """Write the name of a score for people."""
-    return "ROC AUC" if scoring == "roc_auc" else scoring.replace("_", " ")
+def score_name(content: Mapping[str, Any]) -> str:
+    """Write the name of the score for people."""
+    task, scoring = task_of(content), content["scores"]["scoring"]
+    return task.score if scoring == task.scoring else str(scoring).replace("_", " ")
 
 
 def listed(names: list[str]) -> Markup:
@@ -106,22 +108,35 @@ def explanation(content: Mapping[str, Any]) -> list[Markup | str]:
     known = scores["test"] or scores["validation"]
     if known is None:
         return ["How well this predicts new rows is not known: no rows were held out to try."]
-    if scores["scoring"] == "roc_auc":
+    task = task_of(content)
+    if scores["scoring"] == task.scoring:
         value = known.get("mean", known.get("value"))
-        row = "held-out row" if scores["test"] else "row"
-        sentences.append(
-            Markup(
-                "Given one {} of each class, the model gives the one with {} the higher score {} "
-                "of the time; guessing would be right 50 % of the time."
-            ).format(row, positive(content), percent(value, 1))
-        )
+        sentences.append(in_words(content, task.explanation, share=percent(value, 1)))
     return sentences + _numbers(content)
 
 
-def positive(content: Mapping[str, Any]) -> Markup:
-    """Write what the odds are the odds of."""
+def in_words(content: Mapping[str, Any], text: str, **more: Any) -> Markup:
+    """Fill in what a sentence about the task says of the target."""
     target = content["target"]
-    label = inline(str(target["classes"][1]))
+    classes = [Markup("<b>{}</b>").format(inline(str(label))) for label in target["classes"]]
+    held_out = "held-out " if content["scores"]["test"] else ""
+    return Markup(text).format(
+        target=Markup("the target") if target["name"] is None else inline(target["name"]),
+        positive=_positive(target),
+        first=classes[0] if classes else "",
+        second=classes[-1] if classes else "",
+        n_classes=len(classes),
+        row=f"{held_out}row",
+        rows=f"{held_out or 'new '}rows",
+        **more,
+    )
+
+
+def _positive(target: Mapping[str, Any]) -> Markup:
+    """Write what the odds are the odds of."""
+    if not target["classes"]:
+        return Markup("")
+    label = inline(str(target["classes"][-1]))
     name = Markup("label") if target["name"] is None else inline(target["name"])
     return Markup("{} = {}").format(name, label)
 
@@ -167,7 +182,7 @@ def _replaced(content: Mapping[str, Any]) -> Markup | None:
     best = claims.best_replacements(content)
     if not best:
         return None
-    score = score_name(content["scores"]["scoring"])
+    score = score_name(content)
     easiest, hardest = best[0], best[-1]
     text = Markup("{} can be replaced by {} at {} {}").format(
         inline(easiest["chosen"]),
@@ -262,24 +277,22 @@ def _everything(total: int) -> str:
 
 
 def _task(content: Mapping[str, Any], singular: bool) -> Markup:
-    """What the features do: predict a label that has a name, or tell two classes apart."""
-    target, s = content["target"], "s" if singular else ""
-    if target["name"] is not None:
-        return Markup("predict{} <b>{}</b>").format(s, inline(target["name"]))
-    first, second = (Markup("<b>{}</b>").format(inline(str(c))) for c in target["classes"])
-    return Markup("tell{} {} from {}").format(s, first, second)
+    """What the features do: predict a target that has a name, or tell classes apart."""
+    task = task_of(content)
+    text = task.does_unnamed if content["target"]["name"] is None else task.does
+    return in_words(content, text, s="s" if singular else "")
 
 
 def _numbers(content: Mapping[str, Any]) -> list[Markup | str]:
     """The scores with their spread; that of held-out rows first."""
     scores, sentences = content["scores"], []
-    name = score_name(scores["scoring"])
+    name = score_name(content)
     name = name[:1].upper() + name[1:]
     if (test := scores["test"]) is not None:
         interval = ""
         if test["low"] is not None:
             interval = f" (95 % interval {decimals(test['low'])} to {decimals(test['high'])})"
-        rows = counted(content["rows"]["test"], "row")
+        rows = counted(test["n_rows"], "row")
         sentences.append(f"{name} on {rows} held out: {decimals(test['value'])}{interval}.")
     if (validation := scores["validation"]) is not None:
         splits = counted(len(validation["splits"]), "validation split")
@@ -291,8 +304,8 @@ def _numbers(content: Mapping[str, Any]) -> list[Markup | str]:
 
 def _no_better_than_chance(content: Mapping[str, Any]) -> bool:
     """Whether guessing is within one standard deviation of the validation score."""
-    scores = content["scores"]
+    task, scores = task_of(content), content["scores"]
     validation = scores["validation"]
-    if scores["scoring"] != "roc_auc" or validation is None:
+    if scores["scoring"] != task.scoring or validation is None:
         return False
-    return bool(validation["mean"] - validation["std"] <= 0.5)
+    return bool(validation["mean"] - validation["std"] <= task.chance)

@@ -179,14 +179,14 @@ class TargetValues:
                 "regress on."
             )
         some = "more than " if self._n_values > MOST_CLASSES else ""
-        n_values = f"{min(self._n_values, MOST_CLASSES)} values"
-        why = "with fractions" if self._has_fraction else f"{some}{n_values}"
+        whole = f"{some}{min(self._n_values, MOST_CLASSES)} different whole numbers"
+        why = "numbers with fractions" if self._has_fraction else whole
         few = not self._has_fraction and self._n_values <= MOST_CLASSES
         deviation = float(np.sqrt(self._squares / self._n))
         kind = Measured(
             name=self.name,
             totals=np.array([self._n, 0.0, float(self._n)]),
-            why="as asked for" if task else f"numbers, {why}",
+            why="is a quantity, as asked for" if task else f"holds {why}",
             otherwise="classification" if few and task is None else None,
             mean=self._mean,
             # Numbers may differ by less than doubles tell apart from their mean.
@@ -201,7 +201,7 @@ class TargetValues:
         labels = [label_text(value) for value in values]
         scalars = [self._scalars[value] for value in values]
         counts = [self._rows[value] for value in values]
-        why = f"{len(values)} values"
+        why = f"has {len(values)} values" + (": classes, as asked for" if task else "")
         are_numbers = self._are_numbers and str(self._type) != "bool"
         ambiguous = len(values) > 2 and are_numbers and not task
         otherwise: Task | None = "regression" if ambiguous else None
@@ -209,7 +209,7 @@ class TargetValues:
             chosen = _chosen(self.name, dict(zip(labels, counts, strict=True)), positive)
             rest = [label for i, label in enumerate(labels) if i != chosen]
             if len(rest) > 1:
-                why, otherwise = f"one of {len(values)} values against the rest", None
+                why, otherwise = f"has {len(values)} values, one against the rest", None
             negative = rest[0] if len(rest) == 1 else f"not {shown(labels[chosen])}"
             labels, scalars = [negative, labels[chosen]], [scalars[chosen]]
             counts = [sum(counts) - counts[chosen], counts[chosen]]

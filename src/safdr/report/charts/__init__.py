@@ -1,6 +1,7 @@
 """Numbers become inline SVG: each chart is a function of the content, the labels and a width."""
 
 from safdr.report.charts.alternatives import draw_alternatives
+from safdr.report.charts.by_class import draw_coefficients_by_class
 from safdr.report.charts.coefficients import draw_coefficients
 from safdr.report.charts.path import draw_path
 from safdr.report.charts.selection import draw_selection
@@ -11,6 +12,7 @@ from safdr.report.charts.trace import draw_trace
 __all__ = [
     "draw_alternatives",
     "draw_coefficients",
+    "draw_coefficients_by_class",
     "draw_path",
     "draw_selection",
     "draw_stability",

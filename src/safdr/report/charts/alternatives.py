@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element
 from safdr.report.charts.scale import Scale
 from safdr.report.charts.svg import FONT, GAP, NARROW_BELOW, Sheet
 from safdr.report.numbers import counted, excess
+from safdr.report.tasks import task_of
 from safdr.report.text import column_width, features_in, fit
 from safdr.report.text import width as text_width
 
@@ -25,7 +26,8 @@ def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], wid
     differences = [difference(differing(each, content), labels, room) for each in subsets]
     names = column_width((short for short, _ in differences), room, FONT)
     row, left = (40, 0.0) if narrow else (24, names + GAP)
-    sheet = Sheet(width, row * len(subsets) + 4, _spoken(subsets))
+    loss = task_of(content).loss_words
+    sheet = Sheet(width, row * len(subsets) + 4, _spoken(subsets, loss))
     largest = max(each["excess"] or 0.0 for each in subsets)
     scale = Scale(0.0, largest or 1.0, left, width - NUMBER)
     sheet.line(left + 0.5, 0, left + 0.5, row * len(subsets), "axis")
@@ -83,9 +85,9 @@ def _draw_bar(sheet: Sheet, group: Element, share: float | None, scale: Scale, t
     sheet.text(scale.start + length + 6, top + BAR - 2, excess(share), "value", within=group)
 
 
-def _spoken(subsets: list[Mapping[str, Any]]) -> str:
+def _spoken(subsets: list[Mapping[str, Any]], loss: str) -> str:
     """What the chart says, in words."""
     return (
-        f"Bars: cross-entropy of {len(subsets)} subsets relative to the chosen one, from "
+        f"Bars: {loss} of {len(subsets)} subsets relative to the chosen one, from "
         f"{excess(subsets[1]['excess'])} to {excess(subsets[-1]['excess'])}. Table below."
     )

@@ -1,4 +1,4 @@
-"""The chosen features as bars: how much one standard deviation of each moves the log-odds."""
+"""The chosen features as bars: how much one standard deviation of each moves the answer."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element
 from safdr.report.charts.scale import Scale, tick_text
 from safdr.report.charts.svg import FONT, GAP, NARROW_BELOW, Sheet
 from safdr.report.numbers import significant
+from safdr.report.tasks import task_of
 from safdr.report.text import column_width, fitted
 from safdr.report.text import width as text_width
 
@@ -27,9 +28,10 @@ def draw_coefficients(content: Mapping[str, Any], labels: Mapping[int, str], wid
     names = width if narrow else column_width(own.values(), NAMES, FONT)
     row, left = (42, 0.0) if narrow else (26, names + GAP)
     bottom = row * len(features) + 4
-    sheet = Sheet(width, bottom + FOOT, _spoken(features, labels))
+    effect = task_of(content).effect
+    sheet = Sheet(width, bottom + FOOT, _spoken(features, labels, effect))
     scale = _scale([f["standardised_coefficient"] for f in features], left, width)
-    _draw_axis(sheet, scale, bottom, (left + width) / 2)
+    _draw_axis(sheet, scale, bottom, (left + width) / 2, effect)
     sheet.line(scale(0), 0, scale(0), bottom, "axis")
     short = fitted(own, names, FONT)
     for i, feature in enumerate(features):
@@ -53,13 +55,12 @@ def _scale(values: list[float], left: float, width: float) -> Scale:
     return Scale(low, high, start, stop) if high > low else Scale(0.0, 1.0, start, stop)
 
 
-def _draw_axis(sheet: Sheet, scale: Scale, bottom: float, middle: float) -> None:
+def _draw_axis(sheet: Sheet, scale: Scale, bottom: float, middle: float, effect: str) -> None:
     ticks = scale.ticks(4)
     for value in ticks:
         sheet.line(scale(value), 0, scale(value), bottom, "grid")
         sheet.text(scale(value), bottom + 16, tick_text(value, ticks), "tick middle")
-    text = "change of the log-odds per standard deviation"
-    sheet.text(middle, bottom + 36, text, "tick middle")
+    sheet.text(middle, bottom + 36, effect, "tick middle")
 
 
 def _draw_bar(sheet: Sheet, group: Element, value: float, scale: Scale, top: float) -> None:
@@ -85,10 +86,10 @@ def _title(feature: Mapping[str, Any], label: str) -> str:
     )
 
 
-def _spoken(features: list[Mapping[str, Any]], labels: Mapping[int, str]) -> str:
+def _spoken(features: list[Mapping[str, Any]], labels: Mapping[int, str], effect: str) -> str:
     """What the chart says, in words."""
     first = ", ".join(
         f"{labels[f['index']][:80]} {_signed(f['standardised_coefficient'])}" for f in features[:5]
     )
     more = f", and {len(features) - 5} weaker ones" if len(features) > 5 else ""
-    return f"Bars: change of the log-odds per standard deviation. {first}{more}. Table below."
+    return f"Bars: {effect}. {first}{more}. Table below."

@@ -8,6 +8,7 @@ from typing import Any
 from safdr.report.charts.scale import Scale, padded, size_ticks, tick_text
 from safdr.report.charts.svg import BOLD, FONT, NARROW_BELOW, Sheet
 from safdr.report.numbers import counted, decimals
+from safdr.report.tasks import task_of
 from safdr.report.text import width as text_width
 
 # Two lines above the plot hold the labels of the chosen and the best size, so that no label ever
@@ -27,8 +28,8 @@ def draw_path(content: Mapping[str, Any], labels: Mapping[int, str], width: int)
     inset = 10 if len(sizes) > 1 else 0
     x = Scale(sizes[0], sizes[-1], LEFT + inset, width - RIGHT - inset)
     low, high = padded(_drawn(path))
-    if content["scores"]["scoring"] == "roc_auc":
-        high = min(high, 1.0)  # no area is larger
+    if content["scores"]["scoring"] == task_of(content).scoring:
+        high = min(high, 1.0)  # no area is larger, and no share of the variance
     y = Scale(low, high, height - FOOT, HEAD)
     _draw_axes(sheet, x, y, sizes, width)
     _draw_choices(sheet, content, x, y, width)
