@@ -30,9 +30,9 @@ def proof(X, codes, weight, coefficients, intercepts) -> tuple[float, float, flo
         share = _exact(weight)
         share = share / share.sum()
         own = np.arange(len(theta)) == np.asarray(codes)[:, None]
-        given, _ = _loss(Z, share, own, theta)
+        loss, p = _loss(Z, share, own, theta)
+        given = loss
         for _ in range(MOST_STEPS + 1):
-            loss, p = _loss(Z, share, own, theta)
             step = _newton_step(Z, share, p, own)
             u = Z @ step.T
             v = u - (p * u).sum(axis=1, keepdims=True)
@@ -40,6 +40,7 @@ def proof(X, codes, weight, coefficients, intercepts) -> tuple[float, float, flo
             if v.max() < 1:
                 break
             theta = theta - step
+            loss, p = _loss(Z, share, own, theta)
         return float(given), float(left), float(v.max())
 
 
@@ -49,8 +50,9 @@ def _loss(Z, share, own, theta):
     logits = logits - logits.max(axis=1, keepdims=True)
     p = np.exp(logits)
     total = p.sum(axis=1)
-    loss = share @ (np.array([number.ln() for number in total]) - logits[own])
-    return loss, p / total[:, None]
+    # The logarithm of a product takes as long as that of each of its numbers.
+    logs = sum(each * np.prod(total[share == each]).ln() for each in set(share))
+    return logs - share @ logits[own], p / total[:, None]
 
 
 def _exact(numbers):

@@ -86,7 +86,6 @@ def drawn_texts(figure, monkeypatch):
         return draw(self, renderer, *args, **kwargs)
 
     with monkeypatch.context() as patch:
-        figure.draw_without_rendering()
         patch.setattr(Text, "draw", record)
         figure.draw_without_rendering()
     assert drawn

@@ -234,10 +234,11 @@ def test_every_known_setting_works(safdr, table, tmp_path):
         "task": '"classification"',
         "test-where": '"x = 1"',
     }
-    for name in set(known) - {"debug"}:
-        config.write_text(f"{name} = {values.get(name, '1')}\n")
-        # All options are taken, and then the table is looked for.
-        assert "There is no file" in safdr("select", "none.csv", "--config", config, code=1).err
+    values |= {"report": '"page.html"', "out": '"result.json"'}
+    wishes = [f"{name} = {values.get(name, '1')}\n" for name in known if name != "debug"]
+    config.write_text("".join(wishes))
+    # All of them are taken, and then the table is looked for.
+    assert "There is no file" in safdr("select", "none.csv", "--config", config, code=1).err
 
 
 @pytest.mark.parametrize(

@@ -343,17 +343,23 @@ def test_progress_reaches_scikit_learn_callbacks(data):
     assert counter.ended[-2:] == ["refit", "fit"]
 
 
+# The first model that is scored tells that the workers are at work.
 SLOW_SEARCH = """
+import sys
+from pathlib import Path
 import numpy as np
 from joblib import parallel_config
 from safdr import AnnealingSelectorCV
 
+def tell(model, X, y):
+    Path(sys.argv[1]).touch()
+    return model.score(X, y)
+
 rng = np.random.default_rng(0)
-X = rng.normal(size=(60_000, 80))
+X = rng.normal(size=(20_000, 80))
 y = X[:, :20].sum(axis=1) + 5 * rng.normal(size=len(X)) > 0
-print("started", flush=True)
 with parallel_config(backend="loky"):
-    AnnealingSelectorCV(n_jobs=2, random_state=0).fit(X, y)
+    AnnealingSelectorCV(n_jobs=2, scoring=tell, random_state=0).fit(X, y)
 """
 
 
@@ -368,17 +374,17 @@ def processes_in_group(group):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT to a process group")
 def test_ctrl_c_stops_soon_and_leaves_no_worker(tmp_path):
-    script = tmp_path / "search.py"
+    script, at_work = tmp_path / "search.py", tmp_path / "at work"
     script.write_text(SLOW_SEARCH)
     process = subprocess.Popen(
-        [sys.executable, str(script)],
+        [sys.executable, str(script), str(at_work)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
-    assert process.stdout.readline() == "started\n"
-    time.sleep(3)
+    while process.poll() is None and not at_work.exists():
+        time.sleep(0.05)
     assert process.poll() is None, "the search must still be running"
     os.killpg(process.pid, signal.SIGINT)
     # A second is what is promised; the rest is for a busy machine.

@@ -105,13 +105,14 @@ def test_sparse_rows_with_missing_values_are_refused():
 LARGE = """
     import numpy as np
     from scipy import sparse
-    from safdr import AnnealingSelector
+    from safdr import Annealing, AnnealingSelector
 
     rng = np.random.default_rng(0)
-    X = sparse.random_array((20_000, 5_000), density=0.01, rng=rng, format="csr")
+    X = sparse.random_array((8_000, 5_000), density=0.01, rng=rng, format="csr")
     signal = X[:, [10, 2000, 4321]].sum(axis=1)
-    y = (signal + 0.3 * rng.normal(size=20_000) > 0.1).astype(int)
-    selector = AnnealingSelector(10, random_state=0).fit(X, y)
+    y = (signal + 0.3 * rng.normal(size=8_000) > 0.1).astype(int)
+    few = Annealing(n_replicas=10)
+    selector = AnnealingSelector(10, annealing=few, random_state=0).fit(X, y)
     assert {10, 2000, 4321} <= set(selector.subset_.tolist()), selector.subset_
     # Of this process alone: what getrusage tells may be its parent's.
     with open("/proc/self/status") as status:

@@ -28,16 +28,22 @@ QUICK = Annealing(n_replicas=10, max_steps=20)
 OPEN = {"criterion": "auto", "C": "auto", "ridge": "auto", "annealing": QUICK, "random_state": 0}
 
 
-@pytest.fixture
-def skewed(rng):
+@pytest.fixture(scope="module")
+def skewed():
     """Classes far from normal: counts of which most are zero."""
+    rng = np.random.default_rng(2024)
     y = np.arange(240) % 2
     X = rng.poisson(0.3 + 0.5 * np.outer(y, rng.random(12) < 0.5), size=(240, 12)) ** 2.0
     return X + 1e-3 * rng.normal(size=X.shape), y
 
 
-def test_the_least_held_out_loss_wins(skewed):
-    search = AnnealingSelectorCV(max_features=9, **OPEN).fit(*skewed)
+@pytest.fixture(scope="module")
+def search(skewed):
+    """A search that left all open."""
+    return AnnealingSelectorCV(max_features=6, **OPEN).fit(*skewed)
+
+
+def test_the_least_held_out_loss_wins(search):
     results = search.style_results_
     means = {}
     styles = zip(*(results[name] for name in ("criterion", "ridge", "C")), strict=True)
@@ -111,9 +117,8 @@ def test_where_there_is_one_choice_nothing_is_compared(rng):
     assert not hasattr(fitted, "style_results_")
 
 
-def test_what_was_chosen_is_what_is_fitted(skewed):
+def test_what_was_chosen_is_what_is_fitted(skewed, search):
     X, y = skewed
-    search = AnnealingSelectorCV(max_features=6, **OPEN).fit(X, y)
     told = {**OPEN, **search.style_}
     again = AnnealingSelectorCV(max_features=6, **told).fit(X, y)
     assert again.n_features_ == search.n_features_
@@ -133,18 +138,15 @@ def test_nothing_is_left_of_an_earlier_comparison(skewed, selector):
     assert (again.criterion_, again.C_) == ("mixed", 2.0)
 
 
-def test_an_answer_does_not_depend_on_the_number_of_threads(skewed):
-    one, two = (
-        AnnealingSelectorCV(max_features=5, n_jobs=n_jobs, **OPEN).fit(*skewed) for n_jobs in (1, 2)
-    )
-    for name, values in one.style_results_.items():
+def test_an_answer_does_not_depend_on_the_number_of_threads(skewed, search):
+    two = AnnealingSelectorCV(max_features=6, n_jobs=2, **OPEN).fit(*skewed)
+    for name, values in search.style_results_.items():
         assert values.tolist() == two.style_results_[name].tolist()
-    assert one.subset_.tolist() == two.subset_.tolist()
+    assert search.subset_.tolist() == two.subset_.tolist()
 
 
-def test_readers_of_a_fitted_selector_know_what_was_chosen(skewed):
+def test_readers_of_a_fitted_selector_know_what_was_chosen(skewed, search):
     X, y = skewed
-    search = AnnealingSelectorCV(max_features=4, **OPEN).fit(X, y)
     told = {**OPEN, **search.style_}
     told = AnnealingSelector(search.n_features_, **told).fit(X, y)
     mine, theirs = (s.measure_subsets(X, y, [s.subset_]) for s in (search, told))

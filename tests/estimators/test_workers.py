@@ -21,12 +21,13 @@ pytestmark = pytest.mark.skipif(
 # tell that they work, and go on for longer than any test waits. Each search has a process of its
 # own, forked off this one, which has loaded everything.
 SCRIPT = """
-import os, sys, time
+import multiprocessing, os, sys, time
 from pathlib import Path
 import numpy as np
 from joblib import parallel_config
 from sklearn.linear_model import LogisticRegression
 from safdr import Annealing, AnnealingSelector, AnnealingSelectorCV
+from safdr._estimators.workers import end_with
 
 class Slow(LogisticRegression):
     def fit(self, X, y, sample_weight=None):
@@ -43,7 +44,19 @@ def slow_criterion(X, y):
     time.sleep(0.1)
     return float(abs(X[y == 1].mean() - X[y == 0].mean()))
 
+def late(owner, told):
+    (told / str(os.getpid())).touch()
+    while os.getppid() == owner:
+        time.sleep(0.01)
+    (told / "orphan").touch()
+    end_with(owner)
+    time.sleep(600)
+
 def search(kind):
+    if kind == "late":
+        fork = multiprocessing.get_context("fork")
+        fork.Process(target=late, args=(Slow.main, Slow.told)).start()
+        time.sleep(600)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 12)), np.arange(200) % 2
     settings = {"n_jobs": 2, "annealing": Annealing(n_replicas=8), "random_state": 0}
@@ -145,32 +158,15 @@ def test_a_worker_watches_once(how):
     assert len(names) == 1
 
 
-ORPHAN = """
-import multiprocessing, os, sys, time
-from pathlib import Path
-from safdr._estimators.workers import end_with
-
-def late(owner, told):
-    (told / str(os.getpid())).touch()
-    while os.getppid() == owner:
-        time.sleep(0.01)
-    (told / "orphan").touch()
-    end_with(owner)
-    time.sleep(600)
-
-told = Path(sys.argv[1])
-multiprocessing.get_context("fork").Process(target=late, args=(os.getpid(), told)).start()
-time.sleep(600)
-"""
-
-
-def test_a_worker_ends_whose_owner_ended_before_it_watched(tmp_path):
-    process = subprocess.Popen([sys.executable, "-c", ORPHAN, str(tmp_path)])
+def test_a_worker_ends_whose_owner_ended_before_it_watched(searches, tmp_path):
+    searches.stdin.write(f"late\tmultiprocessing\t{tmp_path}\n")
+    searches.stdin.flush()
+    owner = int(searches.stdout.readline())
     try:
         wait_until(lambda: list(tmp_path.iterdir()), 300, "no worker")
     finally:
-        process.kill()
-        process.wait()
+        os.kill(owner, signal.SIGKILL)
+        assert int(searches.stdout.readline()) == -signal.SIGKILL
     worker = next(int(path.name) for path in tmp_path.iterdir() if path.name != "orphan")
     wait_until((tmp_path / "orphan").exists, 30, "it has a parent still")
     try:

@@ -109,7 +109,7 @@ def test_figure_1_shows_discriminant_trace_and_proxy(toy):
 
 def test_no_legend_of_figure_1_covers_anything_drawn(toy):
     figure = draw_figure_1(toy)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     for panel in figure.subfigs:
         (legend,) = panel.legends
         box = legend.get_window_extent()

@@ -1,7 +1,6 @@
 """Options of ``safdr select``, in groups; what is not given is None and left to the library."""
 
-from __future__ import annotations
-
+# No annotations from the future: as strings, cyclopts would compile each of them at each command.
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields

@@ -1,7 +1,6 @@
 """``safdr select``: from a file to the features that matter. Heavy imports wait inside."""
 
-from __future__ import annotations
-
+# No annotations from the future, as in `options`.
 from pathlib import Path
 from typing import Annotated
 

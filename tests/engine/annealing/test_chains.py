@@ -40,7 +40,9 @@ def random_walk(criterion, size, n_swaps, rng):
     visited, positions, candidates = [members.copy()], [], []
     while len(positions) < n_swaps:
         position = rng.integers(size)
-        j = rng.choice(np.setdiff1d(np.arange(criterion.n_features), members))
+        j = rng.integers(criterion.n_features)
+        if j in members:
+            continue
         if own_variance(criterion.A, np.delete(members, position), j) < 2 * criterion.collinear_tol:
             continue
         positions.append(position)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -73,9 +74,9 @@ def members(subsets):
 
 
 def counts_of(chains, subsets, rows=slice(None)):
-    ended = members(chains.subsets[rows])
-    counts = np.array([ended.count(subset) for subset in subsets])
-    assert counts.sum() == len(ended)
+    ended = Counter(map(tuple, members(chains.subsets[rows])))
+    counts = np.array([ended[tuple(subset)] for subset in subsets])
+    assert counts.sum() == ended.total()
     return counts
 
 

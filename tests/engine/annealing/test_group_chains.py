@@ -130,14 +130,15 @@ def test_each_replica_has_its_own_beta_and_batch():
     constraints = AllowedSubsets.make(N, groups=[[1, 4, 5], [0, 8], [2, 9, 10]])
     batches = [criterion_of(i) for i in range(2)]
     subsets = every_subset(constraints, 2)
-    n = 2000
+    n, criterion = 2000, criterion_of(9)
     chains = make_chains(
-        criterion_of(9), constraints, 2, 3 * n, n_proposals=100, batches=stack_criteria(batches)
+        criterion, constraints, 2, 3 * n, n_proposals=100, batches=stack_criteria(batches)
     )
     betas, which = np.repeat([0.0, 0.5, 1.0], n), np.repeat([0, 0, 1], n)
     values, _ = chains.sweep(betas[None], which[None])
     ended = members(chains.subsets)
-    np.testing.assert_allclose(values[0], [value(criterion_of(9), s) for s in ended], rtol=1e-9)
+    on_all_rows = {subset: value(criterion, subset) for subset in subsets}
+    np.testing.assert_allclose(values[0], [on_all_rows[s] for s in ended], rtol=1e-9)
     for part in range(3):
         expected = np.array([value(batches[which[part * n]], subset) for subset in subsets])
         weight = np.exp(betas[part * n] * expected)

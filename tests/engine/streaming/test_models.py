@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from safdr._engine.streaming.models import (
     FINAL_TOL,
@@ -24,15 +24,29 @@ def mean_loss(theta, X, codes, weight, penalties):
     return np.average(losses, weights=weight) + 0.5 * np.sum(theta**2 * penalties)
 
 
+def slope_of_loss(theta, X, codes, weight, penalties):
+    """Its gradient."""
+    ones = np.c_[X, np.ones(len(X))]
+    logits = ones @ theta.T
+    if len(theta) == 1:
+        logits = np.c_[np.zeros(len(X)), logits]
+    excess = softmax(logits, axis=1) - np.eye(logits.shape[1])[codes]
+    gradient = (excess * (weight / weight.sum())[:, None]).T @ ones
+    return gradient[-len(theta) :] + theta * penalties
+
+
 def optimum(X, codes, weight, penalties, n_rows):
     """Its smallest value."""
-    size = X.shape[1] + 1
+    shape = (n_rows, X.shape[1] + 1)
 
-    def fun(theta):
-        return mean_loss(theta.reshape(n_rows, size), X, codes, weight, penalties)
+    def of(function):
+        return lambda theta: function(theta.reshape(shape), X, codes, weight, penalties)
 
-    best = minimize(fun, np.zeros(n_rows * size), method="BFGS", options={"gtol": 1e-9})
-    return best.fun
+    def slope(theta):
+        return of(slope_of_loss)(theta).ravel()
+
+    start, options = np.zeros(n_rows * shape[1]), {"gtol": 1e-9}
+    return minimize(of(mean_loss), start, jac=slope, method="BFGS", options=options).fun
 
 
 def run_on(X, buckets, codes, weight, n_chunks=5):
