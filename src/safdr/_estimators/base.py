@@ -431,7 +431,7 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
         reduced = self._reduce(X)
         return self.estimator_.decision_function(reduced)
 
-    def count_scores(self, X: Any, y: str) -> FloatArray:
+    def count_scores(self, X: Any, y: str, sample_weight: str | None = None) -> FloatArray:
         """Count rows that are not in memory by class and log-odds: all that a ROC curve needs.
 
         Parameters
@@ -442,6 +442,9 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
 
         y : str
             The column with the labels, of two classes.
+
+        sample_weight : str, default=None
+            The column with weights, by which rows are counted.
 
         Returns
         -------
@@ -463,7 +466,7 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
         check_is_fitted(self)
         from safdr._estimators.streamed.counting import count_scores
 
-        return count_scores(self, X, y)
+        return count_scores(self, X, y, sample_weight)
 
 
 class RegressorSelectorBase(RegressorMixin, AnnealingSelectorBase):

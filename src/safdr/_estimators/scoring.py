@@ -28,6 +28,10 @@ def scorer_name(scoring: Any) -> str:
     """What the scores are, for people."""
     if isinstance(scoring, str):
         return SCORER_NAMES.get(scoring, scoring.replace("_", " "))
+    # A scorer's repr says all that it scores by, and has no more to it.
+    for name, words in SCORER_NAMES.items():
+        if repr(scoring) == repr(get_scorer(name)):
+            return words
     function = getattr(scoring, "_score_func", scoring)  # what make_scorer wraps
     return str(getattr(function, "__name__", type(function).__name__)).replace("_", " ")
 
@@ -43,7 +47,6 @@ def counts_rows(scoring: Any) -> bool:
     """Whether 1 is perfect, and one misjudged row of n costs 1/n: accuracies, areas under ROC."""
     if isinstance(scoring, str):
         return scoring in COUNTING
-    # A scorer's repr says all that it scores by, and has no more to it.
     return repr(scoring) in {repr(get_scorer(each)) for each in COUNTING}
 
 

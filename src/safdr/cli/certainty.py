@@ -14,7 +14,6 @@ from safdr.cli.rows import Rows
 from safdr.errors import ParameterError
 from safdr.report.certainty import MOST_SETS, WITHIN, found_ties, no_proof
 from safdr.report.stability import no_stability
-from safdr.table.prepare import Prepared
 
 GROUPS = (
     "the values of a category, and other columns that enter together, are groups, and only sets "
@@ -48,7 +47,7 @@ def fit_proven(estimator: AnnealingSelectorCV, rows: Rows) -> str | None:
 
 
 def _fit(estimator: AnnealingSelectorCV, rows: Rows) -> None:
-    estimator.fit(rows.X, rows.y)
+    estimator.fit(rows.X, rows.y, **rows.fit_parameters)
     # Sources call columns by their places; from here on rows are arrays, which have no names.
     estimator.__dict__.pop("feature_names_in_", None)
 
@@ -73,14 +72,18 @@ def look_closer(
     elif search.stability is not None:
         progress.say("Choosing again on half-samples")
         try:
-            again = _stability(estimator, prepared, search, search.stability)
+            again = _stability(estimator, rows, search, search.stability)
         except ValueError as error:
             unknown["stability"] = no_stability(str(error))
     instead = None
     if (search.prove is not None or search.stability is not None) and not rows.lacks_a_class:
         progress.say("Replacing each feature")
         instead = estimator.substitutes(
-            prepared.train.X, prepared.train.y, n_jobs=search.jobs, backend="dict"
+            prepared.train.X,
+            prepared.train.y,
+            **rows.fit_parameters_at_hand,
+            n_jobs=search.jobs,
+            backend="dict",
         )
     return Certainty(near_ties=ties, stability=again, substitutes=instead, unknown=unknown)
 
@@ -108,15 +111,16 @@ def _near_ties(
 
 
 def _stability(
-    estimator: AnnealingSelectorCV, prepared: Prepared, search: SearchOptions, n: int
+    estimator: AnnealingSelectorCV, rows: Rows, search: SearchOptions, n: int
 ) -> Stability:
     """What half-samples choose; of what their models warn, nobody needs to know."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return stability(
             estimator,
-            prepared.train.X,
-            prepared.train.y,
+            rows.prepared.train.X,
+            rows.prepared.train.y,
+            **rows.fit_parameters_at_hand,
             n_resamples=n,
             n_jobs=search.jobs,
             random_state=search.seed,

@@ -116,6 +116,17 @@ class TableOptions:
     test_size: Annotated[
         float, Parameter(help="Share of the rows held out to test the model; 0 holds none out.")
     ] = 0.2
+    weight: Annotated[
+        str | None,
+        Parameter(help="Column with the weight of each row, in the search, the model and scores."),
+    ] = None
+    group_by: Annotated[
+        str | None,
+        Parameter(
+            help="Column whose rows of one value, such as a customer, stay together: held out or "
+            "not, and in validation splits."
+        ),
+    ] = None
     test_where: Annotated[
         str | None,
         Parameter(

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from safdr.cli.errors import UsageError
 from safdr.cli.progress import SearchProgress
 from safdr.sources.local import Readable
 from safdr.table.choices import Choices
 from safdr.table.errors import TableError, counted
 from safdr.table.kinds import MIN_CLASS_ROWS, Task, Totals
-from safdr.table.passes import TARGET, Numbers, PreparedPasses, prepare_in_passes
+from safdr.table.passes import TARGET, WEIGHT, Numbers, PreparedPasses, prepare_in_passes
 from safdr.table.prepare import Prepared, prepare
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from safdr import Moments
     from safdr.sources.parquet import ParquetFiles
 
+NO_GROUPS = (
+    "--group-by needs all rows in memory: of rows that are read in passes, validation splits are "
+    "made by position. Take fewer rows (--sample N), or leave it out."
+)
 # Values of a table that are always in memory without a thought (160 MB).
 FEW_VALUES = 20_000_000
 
@@ -56,17 +61,55 @@ class Rows:
         counts = target.add_up(self.prepared.train.y)
         return target.task == "classification" and bool(counts.min() < MIN_CLASS_ROWS)
 
+    @property
+    def weight(self) -> Any:
+        """Weights of the rows to learn from: an array; or the name of a column of the source."""
+        of_sample = self.prepared.train.weight
+        return WEIGHT if self.in_passes and of_sample is not None else of_sample
+
+    @property
+    def fit_parameters(self) -> dict[str, Any]:
+        """What a selector has to know of the rows besides."""
+        given = {"sample_weight": self.weight}
+        if not self.in_passes:
+            given["groups"] = self.prepared.train.groups
+        return {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def fit_parameters_at_hand(self) -> dict[str, Any]:
+        """The same of the rows at hand."""
+        train = self.prepared.train
+        return {"sample_weight": train.weight, "groups": train.groups}
+
+    def splitter(self, seed: int) -> Any:
+        """How to validate: as selectors do by themselves, but for groups that stay together."""
+        if self.prepared.train.groups is None:
+            return None
+        from sklearn.model_selection import GroupShuffleSplit
+
+        return GroupShuffleSplit(n_splits=5, test_size=0.25, random_state=seed)
+
     def moments(self, class_weight: str | None) -> Moments:
         """Of the rows to learn from."""
-        # As scikit-learn balances classes.
-        weights = None
-        if class_weight is not None:
-            weights = self.totals.sum() / (len(self.totals) * self.totals)
         task = self.prepared.target.kind.task
+        weights = None if class_weight is None else self._balanced()
         if not self.in_passes:
-            return _moments(self.X, self.y, weights, task)
+            return _moments(self.X, self.y, self.weight, weights, task)
         total: Moments = self.X.run(_MomentsPass(list(self.X.schema), weights, task))
         return total
+
+    def _balanced(self) -> NDArray[np.float64]:
+        """Weights of the classes, as scikit-learn balances them, by the weight of their rows."""
+        totals = self.totals
+        if self.weight is not None:
+            n = len(totals)
+            totals = (
+                self.X.run(_WeightPass([TARGET, WEIGHT], n))
+                if self.in_passes
+                else np.bincount(self.y, self.weight, n)
+            )
+        balanced: NDArray[np.float64] = totals.sum() / (len(totals) * totals)
+        return balanced
 
 
 def rows_in_memory(table: pa.Table, choices: Choices) -> Rows:
@@ -90,6 +133,8 @@ def rows_in_passes(
     """All rows, in sources; at hand is a sample."""
     import narwhals as nw
 
+    if choices.group_by is not None:
+        raise UsageError(NO_GROUPS)
     table = files.source(sample_rows=sample_rows)
     table.tell = progress.passing
     n_rows = files.n_rows()
@@ -120,7 +165,7 @@ def _tested(found: PreparedPasses, source: Any) -> tuple[Any, Any]:
     if target.task == "classification" and len(target.totals) == 2:
         return source, TARGET
     try:
-        target.check_held_out(target.add_up(part.y if part else np.array([], int)), 0.0)
+        target.check_held_out(target.add_up(part.y if part else np.array([], int)), "")
     except TableError:
         return None, None
     assert part is not None
@@ -159,7 +204,8 @@ class _NumbersView:
         import narwhals as nw
 
         target = nw.Int64() if self.task == "classification" else nw.Float64()
-        return {**dict.fromkeys(self.numbers.names, nw.Float64()), TARGET: target}
+        weight = {WEIGHT: nw.Float64()} if self.numbers.has_weight else {}
+        return {**dict.fromkeys(self.numbers.names, nw.Float64()), TARGET: target, **weight}
 
     def of(self, part: Readable, start: int) -> Readable:
         return _NumbersOfPart(part, start, self.numbers, self.test)
@@ -193,17 +239,43 @@ class _MomentsPass:
         return 0
 
     def add(self, total: Any, table: pa.Table, start: int) -> Any:
-        *columns, y = (table.column(name).to_numpy() for name in self.columns)
-        return total + _moments(np.column_stack(columns), y, self.weights, self.task)
+        found = {name: table.column(name).to_numpy() for name in self.columns}
+        y, row_weight = found.pop(TARGET), found.pop(WEIGHT, None)
+        X = np.column_stack(list(found.values()))
+        return total + _moments(X, y, row_weight, self.weights, self.task)
 
     def merge(self, first: Any, second: Any) -> Any:
         return first + second if second else first
 
 
+@dataclass(frozen=True, eq=False)
+class _WeightPass:
+    """Adds up the weight of each class."""
+
+    columns: list[str]
+    n_classes: int
+
+    def empty(self) -> Any:
+        return np.zeros(self.n_classes)
+
+    def add(self, total: Any, table: pa.Table, start: int) -> Any:
+        y, weight = (table.column(name).to_numpy() for name in self.columns)
+        return total + np.bincount(y, weight, self.n_classes)
+
+    def merge(self, first: Any, second: Any) -> Any:
+        return first + second
+
+
 def _moments(
-    X: NDArray[np.float64], y: NDArray[Any], weights: NDArray[np.float64] | None, task: Task
+    X: NDArray[np.float64],
+    y: NDArray[Any],
+    row_weight: NDArray[np.float64] | None,
+    weights: NDArray[np.float64] | None,
+    task: Task,
 ) -> Moments:
     from safdr import Moments
 
-    sample_weight = None if weights is None else weights[y]
+    sample_weight = row_weight if weights is None else weights[y]
+    if row_weight is not None and weights is not None:
+        sample_weight = row_weight * weights[y]
     return Moments.from_rows(X, y, sample_weight, task=task)

@@ -28,11 +28,12 @@ from safdr.cli.options import (
 )
 from safdr.cli.progress import SearchProgress
 from safdr.cli.rows import Rows
+from safdr.cli.weighing import held_out_by_weight, weighted_scores
 from safdr.cli.writing import to_json, write_results
 from safdr.errors import ParameterError
 from safdr.export.errors import ExportError
 from safdr.table.choices import Choices
-from safdr.table.kinds import TargetKind, Task
+from safdr.table.kinds import TargetKind
 from safdr.table.leaks import pure_levels
 
 if TYPE_CHECKING:
@@ -74,10 +75,11 @@ def run(
         progress.say("Preparing")
         rows = prepare_rows(opened, choices, table, progress)
         constraining = constrain(constraints, rows.prepared)
-        estimator = _estimator(search, annealing, constraining, rows.prepared.target.kind.task)
+        estimator = _estimator(search, annealing, constraining, rows)
         fixed = search.k is not None
-        found, unproven = _fit(progress.follow(estimator), rows, fixed=fixed)
-        certainty = look_closer(estimator, rows, search, unproven, progress)
+        with weighted_scores(estimator, rows):
+            found, unproven = _fit(progress.follow(estimator), rows, fixed=fixed)
+            certainty = look_closer(estimator, rows, search, unproven, progress)
         progress.say("Testing")
         notes = [*rows.notes, *rows.prepared.notes, *_unused(search), *constraining.notes, *found]
         asked = {**_given(asdict(choices)), **constraining.settings, **_looked_into(search)}
@@ -118,6 +120,8 @@ def _choices(target: str, options: TableOptions, seed: int) -> Choices:
         categories=options.categorical or (),
         na=options.na or (),
         time=options.time or (),
+        weight=options.weight,
+        group_by=options.group_by,
         missing=options.missing,
         test_size=options.test_size,
         test_where=options.test_where,
@@ -149,7 +153,7 @@ def _which_target(table: pa.Table) -> str:
 
 
 def _estimator(
-    search: SearchOptions, annealing: AnnealingOptions, constraining: Constraining, task: Task
+    search: SearchOptions, annealing: AnnealingOptions, constraining: Constraining, rows: Rows
 ) -> Selector:
     """The selector; a given number of features is validated in the same way."""
     from safdr import AnnealingRegressorSelectorCV, AnnealingSelectorCV
@@ -161,8 +165,10 @@ def _estimator(
         raise UsageError(
             f"-k must be at most {n_features}, the number of features{counted}; got {search.k}."
         )
-    kind = AnnealingSelectorCV if task == "classification" else AnnealingRegressorSelectorCV
+    by_class = rows.prepared.target.kind.task == "classification"
+    kind = AnnealingSelectorCV if by_class else AnnealingRegressorSelectorCV
     return kind(
+        cv=rows.splitter(search.seed),
         min_features=search.k or 1,
         max_features=search.k or min(search.k_max or LARGEST_SIZE, n_features),
         rule=search.rule,
@@ -242,13 +248,14 @@ def _report(
     from safdr import SelectionReport
 
     prepared, target = rows.prepared, rows.prepared.target.kind
+    by_weight = rows.weight is not None
     content = SelectionReport.from_estimator(
         estimator,
         prepared.train.X,
         prepared.train.y,
         feature_names=[feature.name for feature in prepared.recipe.features],
-        X_test=rows.X_test,
-        y_test=rows.y_test,
+        X_test=None if by_weight else rows.X_test,
+        y_test=None if by_weight else rows.y_test,
         title=f"Which features predict {target.name}?",
         notes=notes,
         coding=[coding.to_dict() for coding in prepared.recipe.codings],
@@ -259,6 +266,8 @@ def _report(
         substitutes=certainty.substitutes,
     ).to_dict()
     content.update(certainty.unknown)
+    if by_weight and rows.X_test is not None:
+        content["scores"]["test"] = held_out_by_weight(estimator, rows)
     # The selector knows codes of classes; the table has names for them.
     content["target"], content["task_note"] = target.to_dict(rows.totals), _task_note(target)
     content["rows"] |= {"train": target.n_rows(rows.totals), "test": rows.n_held_out}

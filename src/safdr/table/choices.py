@@ -33,6 +33,9 @@ class Choices:
     na: Sequence[str] = ()
     # Columns that say when: never features.
     time: Sequence[str] = ()
+    # Columns with the weights of rows, and with the groups that stay on one side of a split.
+    weight: str | None = None
+    group_by: str | None = None
     # What to do about missing values; None allows none.
     missing: Way | None = None
     # Share of the rows to hold out; 0 holds none out.
@@ -51,6 +54,10 @@ class Choices:
             found |= dict.fromkeys(columns, "says which rows are held out")
         if self.split_by is not None:
             found[self.split_by] = "time, by which rows are held out"
+        if self.group_by is not None:
+            found[self.group_by] = "names groups of rows"
+        if self.weight is not None:
+            found[self.weight] = "the weight of rows"
         return found
 
     @property

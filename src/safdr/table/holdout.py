@@ -12,6 +12,7 @@ from safdr.table.choices import Choices
 from safdr.table.conditions import Condition, parse_condition
 from safdr.table.errors import ColumnUseError, TableError, counted
 from safdr.table.kinds import TargetKind, Totals
+from safdr.table.row_values import row_groups
 from safdr.table.target import Target, label_text
 from safdr.table.times import Order
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Mask = NDArray[np.bool_]
+# A quarter of the groups is scored, and a fifth held out: of fewer, none may be left.
+MIN_GROUPS = 10
 RowNumbers = NDArray[np.intp]
 
 
@@ -117,16 +120,25 @@ def split_rows(
 ) -> tuple[RowNumbers, RowNumbers, list[str]]:
     """Row numbers to learn from and to hold out, and what to say about them."""
     rows = np.arange(len(target.values))
+    groups = row_groups(table, choices.group_by)
+    if groups is not None and len(np.unique(groups)) < MIN_GROUPS:
+        raise ColumnUseError(
+            f"The column {choices.group_by!r} names {counted(len(np.unique(groups)), 'group')} of "
+            f"rows; at least {MIN_GROUPS} are needed to keep some apart."
+        )
     if choices.test_size == 0:
         return rows, rows[:0], []
     rule = learn_rule(table, choices)
     if rule is None:
-        train, test = _at_random(target, choices)
+        train, test = _at_random(target, choices, groups)
     else:
         held_out = rule.held_out(table)
         train, test = rows[~held_out], rows[held_out]
     check_parts(target.kind, target.take(train).totals, target.take(test).totals, rule, choices)
-    return train, test, about(rule, len(test), len(rows))
+    notes = about(rule, len(test), len(rows))
+    if rule is not None and groups is not None:
+        notes += _about_groups(groups[train], groups[test], choices)
+    return train, test, notes
 
 
 def check_parts(
@@ -146,12 +158,31 @@ def about(rule: Rule | None, n_held_out: int, n_rows: int) -> list[str]:
     return [f"Held out are {n_held_out:,} of {counted(n_rows, 'row')}: those {rule.words}."]
 
 
-def _at_random(target: Target, choices: Choices) -> tuple[RowNumbers, RowNumbers]:
-    """A random share, with equal shares of the classes."""
-    from sklearn.model_selection import train_test_split
+def _about_groups(
+    learnt: NDArray[np.int64], tested: NDArray[np.int64], choices: Choices
+) -> list[str]:
+    """Say how many groups are on both sides, where something else decides on the rows."""
+    n_both = len(np.intersect1d(learnt, tested))
+    if not n_both:
+        return []
+    verb = "is" if n_both == 1 else "are"
+    return [
+        f"{counted(n_both, 'group')} of {choices.group_by} {verb} among the rows held out and "
+        "among those learnt from; validation splits keep groups apart."
+    ]
+
+
+def _at_random(
+    target: Target, choices: Choices, groups: NDArray[np.int64] | None
+) -> tuple[RowNumbers, RowNumbers]:
+    """A random share: whole groups, or rows with equal shares of the classes."""
+    from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
     rows = np.arange(len(target.values))
     try:
+        if groups is not None:
+            how = GroupShuffleSplit(1, test_size=choices.test_size, random_state=choices.seed)
+            return next(how.split(rows, groups=groups))
         train, test = train_test_split(
             rows,
             test_size=choices.test_size,

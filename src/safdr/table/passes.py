@@ -29,6 +29,7 @@ from safdr.table.prepare import (
 )
 from safdr.table.readings import Readings, given_readings, learn_readings
 from safdr.table.recipe import Recipe
+from safdr.table.row_values import row_weights
 from safdr.table.target import Target, TargetValues
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ FOR_TEST, FOR_SAMPLE = 1, 2
 
 # The target among the numbers; features are called by their places.
 TARGET = "target"
+# And the weight, if rows have one.
+WEIGHT = "weight"
 
 # What rows add up to, by part: to learn from, held out.
 Counts = NDArray[Any]
@@ -125,13 +128,18 @@ class Numbers:
 
     @property
     def names(self) -> list[str]:
-        """Of the columns of numbers but the target."""
+        """Of the columns of numbers but target and weight."""
         return [str(j) for j in range(len(self.recipe.features))]
+
+    @property
+    def has_weight(self) -> bool:
+        """Whether rows have one."""
+        return self.rows.choices.weight is not None
 
     def reads(self, names: Iterable[str]) -> list[str]:
         """Columns of the table that some columns of numbers are made from."""
-        features = [self.recipe.features[int(name)] for name in names if name != TARGET]
-        columns = [feature.column for feature in features]
+        places = [int(name) for name in names if name not in (TARGET, WEIGHT)]
+        columns = [self.recipe.features[place].column for place in places]
         return list(dict.fromkeys([*self.rows.columns, *self.needed, *columns]))
 
     def follow(self, table: pa.Table, start: int, names: Sequence[str], *, test: bool) -> pa.Table:
@@ -142,14 +150,14 @@ class Numbers:
         kept = self.rows.held_out(table, start) == test
         kept &= complete_rows(table, [self.rows.choices.target, *self.needed])
         table = table.filter(kept)
-        return pa.table(
-            {
-                name: self.rows.target(table).values
-                if name == TARGET
-                else self.recipe.features[int(name)].values(table)
-                for name in names
-            }
-        )
+        return pa.table({name: self._column(table, name) for name in names})
+
+    def _column(self, table: pa.Table, name: str) -> Any:
+        if name == TARGET:
+            return self.rows.target(table).values
+        if name == WEIGHT:
+            return row_weights(table, self.rows.choices.weight)
+        return self.recipe.features[int(name)].values(table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +181,8 @@ class _Rows:
     @property
     def columns(self) -> list[str]:
         """What has to be read of each row, whatever is asked."""
-        return [self.choices.target, *(self.rule.columns if self.rule else ())]
+        weight = [self.choices.weight] if self.choices.weight is not None else []
+        return [self.choices.target, *weight, *(self.rule.columns if self.rule else ())]
 
     def held_out(self, table: pa.Table, start: int) -> NDArray[np.bool_]:
         """Which rows take no part in the search."""

@@ -32,6 +32,7 @@ from safdr.table.missing import (
 from safdr.table.plain import plain
 from safdr.table.readings import Readings, given_readings, learn_readings
 from safdr.table.recipe import FloatArray, Recipe, learn_recipe
+from safdr.table.row_values import row_groups, row_weights
 from safdr.table.target import Target, read_target
 from safdr.table.text import decimal_mark
 from safdr.table.times import REASONS as TIMES
@@ -48,6 +49,8 @@ class Part:
     X: FloatArray
     # Codes of classes, or numbers.
     y: NDArray[Any]
+    weight: FloatArray | None
+    groups: NDArray[np.int64] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,13 +119,14 @@ def prepared_rows(
             + "."
         )
     return Prepared(
-        train=_part(table, train, recipe, target),
-        test=_part(table, test, recipe, target) if len(test) else None,
+        train=_part(table, train, recipe, target, choices),
+        test=_part(table, test, recipe, target, choices) if len(test) else None,
         target=target,
         recipe=recipe,
         left_out=tuple(left_out),
         notes=(
             *notes,
+            *_about_weight(choices),
             *_about_time(left_out, choices),
             *_about_codes(table, gapless.kinds, choices),
             *gapless.notes,
@@ -236,6 +240,15 @@ def without_gaps(
     return Gapless(kept, kinds, left_out, notes)
 
 
+def _about_weight(choices: Choices) -> list[str]:
+    if choices.weight is None:
+        return []
+    return [
+        f"Rows count by {choices.weight} (--weight) in the search, the model and its scores; "
+        "numbers of rows are not weighted, and scores of held-out rows have no interval."
+    ]
+
+
 def _about_time(left_out: Sequence[LeftOut], choices: Choices) -> list[str]:
     """Name the columns that are times, and say what they are good for."""
     times = [each.column for each in left_out if each.reason in TIMES]
@@ -273,6 +286,10 @@ def are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _part(table: pa.Table, rows: NDArray[np.intp], recipe: Recipe, target: Target) -> Part:
+def _part(
+    table: pa.Table, rows: NDArray[np.intp], recipe: Recipe, target: Target, choices: Choices
+) -> Part:
     some = table.take(rows)
-    return Part(some, recipe.follow(some), target.values[rows])
+    weight = row_weights(some, choices.weight)
+    groups = row_groups(some, choices.group_by)
+    return Part(some, recipe.follow(some), target.values[rows], weight, groups)

@@ -13,7 +13,7 @@ from safdr._estimators.streamed.reading import look_at_target, read_rows
 from safdr._estimators.streamed.tables import Layout, Source, check_columns
 
 
-def count_scores(selector: Any, given: Any, y: str) -> FloatArray:
+def count_scores(selector: Any, given: Any, y: str, weight: str | None) -> FloatArray:
     """Histograms of the scores of both classes."""
     from safdr.sources import open_source
 
@@ -23,8 +23,8 @@ def count_scores(selector: Any, given: Any, y: str) -> FloatArray:
             f"{type(selector).__name__} has another one, or more classes."
         )
     source = open_source(given)
-    names = _features(selector, source, y)
-    layout = Layout(source.name, tuple(names[j] for j in selector.subset_), y)
+    names = _features(selector, source, y, weight)
+    layout = Layout(source.name, tuple(names[j] for j in selector.subset_), y, weight)
     found = look_at_target(source, layout, measured=False, seed=0)
     # Edges between scores are those of a sample.
     rows = read_rows(source, layout, found, measured=False, seed=0, n_buckets=1)
@@ -38,12 +38,12 @@ def count_scores(selector: Any, given: Any, y: str) -> FloatArray:
     return histograms(rows, [winner], [rows.every])[0]
 
 
-def _features(selector: Any, source: Source, y: str) -> list[str]:
+def _features(selector: Any, source: Source, y: str, weight: str | None) -> list[str]:
     """Columns that hold what the selector was fitted to: those of the same names, if it had any."""
     fitted = f"{type(selector).__name__} was fitted to"
     wanted = getattr(selector, "feature_names_in_", None)
     if wanted is None:
-        names = check_columns(source, y, None)
+        names = check_columns(source, y, weight)
         if len(names) != selector.n_features_in_:
             raise ValueError(
                 f"{source.name} has {len(names)} columns besides {y!r}, but {fitted} "
@@ -59,6 +59,6 @@ def _features(selector: Any, source: Source, y: str) -> list[str]:
         )
     # Columns besides may hold anything.
     looked_at: Any = copy(source)
-    looked_at.schema = {n: kind for n, kind in source.schema.items() if n in {*wanted, y}}
-    check_columns(looked_at, y, None)
+    looked_at.schema = {n: kind for n, kind in source.schema.items() if n in {*wanted, y, weight}}
+    check_columns(looked_at, y, weight)
     return list(wanted)

@@ -1,0 +1,52 @@
+"""Scores that count rows by their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from safdr.cli.rows import Rows
+from safdr.table.passes import WEIGHT
+
+
+@contextmanager
+def weighted_scores(estimator: Any, rows: Rows) -> Iterator[None]:
+    """Let scores on validation splits do so as well, while it lasts; those in passes always do."""
+    if rows.in_passes or rows.prepared.train.weight is None:
+        yield
+        return
+    from sklearn import config_context
+    from sklearn.metrics import get_scorer
+
+    with config_context(enable_metadata_routing=True):
+        scorer = get_scorer(_scoring(rows)).set_score_request(sample_weight=True)
+        estimator.set_params(scoring=scorer)
+        try:
+            yield
+        finally:
+            estimator.set_params(scoring=None)
+
+
+def held_out_by_weight(estimator: Any, rows: Rows) -> dict[str, Any]:
+    """The score on held-out rows, for the report; of weighted rows there is no interval."""
+    if isinstance(rows.y_test, str):
+        from safdr.report.scores import interval_of_counts
+
+        counts = estimator.count_scores(rows.X_test, rows.y_test, sample_weight=WEIGHT)
+        value, n_rows = interval_of_counts(counts)["value"], rows.n_held_out
+    else:
+        from sklearn.metrics import get_scorer
+
+        test: Any = rows.prepared.test
+        scorer = get_scorer(_scoring(rows))
+        value = float(scorer(estimator, rows.X_test, rows.y_test, sample_weight=test.weight))
+        n_rows = len(rows.y_test)
+    return {"value": value, "low": None, "high": None, "method": None, "n_rows": n_rows}
+
+
+def _scoring(rows: Rows) -> str:
+    """What the selectors score by, by default."""
+    if rows.prepared.target.kind.task == "regression":
+        return "r2"
+    return "roc_auc" if len(rows.totals) == 2 else "roc_auc_ovr"
