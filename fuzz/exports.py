@@ -13,10 +13,11 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from fuzz.exports_csv import make_csv
 from fuzz.exports_run import (
+    Rows,
     csv_in_python,
     in_duckdb,
     in_onnxruntime,
@@ -60,9 +61,9 @@ def _exported(case: Case, path: str, *, refused: str | None) -> bytes | None:
     terms = case.formula.terms
     # No usual row is beyond the ends.
     X = np.column_stack([term.feature.values(case.usual) for term in terms])
-    log_odds = X @ [term.coefficient for term in terms] + case.formula.intercept
+    sums = X @ [term.coefficients for term in terms] + case.formula.intercepts
     try:
-        content = export(Path(path), case.formula, case.usual, log_odds)
+        content = export(Path(path), case.formula, case.usual, sums)
     except WrongFormulaError:
         raise
     except ExportError as error:
@@ -78,7 +79,7 @@ def _exported(case: Case, path: str, *, refused: str | None) -> bytes | None:
 
 def _no_query(formula: Formula) -> str | None:
     names = [*formula.columns, formula.table]
-    levels = [term.feature.level or "" for term in formula.terms]
+    levels = [term.feature.level or "" for term in formula.terms] + _labels(formula)
     columns = list(formula.columns)
     if len({name.casefold() for name in columns}) < len(columns):
         return "by case only"
@@ -104,45 +105,89 @@ def _end(text: str) -> int:
 
 def _no_graph(formula: Formula) -> str | None:
     features = [term.feature for term in formula.terms]
-    has_zero = any("\0" in (f.level or "") for f in features)
+    has_zero = any("\0" in text for text in [*(f.level or "" for f in features), *_labels(formula)])
     if any(f.level == "" and f.fill is not None for f in features):
         return "both empty and missing" if not has_zero else ""
     return "zero character" if has_zero else None
 
 
+def _labels(formula: Formula) -> list[str]:
+    """Labels that outputs hold."""
+    return list(formula.classes) if len(formula.classes) > 2 else []
+
+
 # ---- The formula, slowly ------------------------------------------------------------------------
 
 
-def _compare(where: str, formula: Formula, table: pa.Table, found: np.ndarray) -> None:
-    """Log-odds and probability of each row are those of the formula, or unknown with it."""
+def _compare(where: str, formula: Formula, table: pa.Table, found: Rows) -> None:
+    """What each row gets is what the formula says, or unknown with it."""
     rows = [dict(zip(table.column_names, row, strict=True)) for row in _rows(table)]
     assert len(found) == len(rows), f"{where}: {len(found)} scores for {len(rows)} rows"
-    for row, (log_odds, probability) in zip(rows, found, strict=True):
-        said = f"{where}: {log_odds!r}, {probability!r} for {row!r} by {formula!r}"
+    judge = JUDGES.get(len(formula.classes), _judge_classes)
+    for row, given in zip(rows, found, strict=True):
+        said = f"{where}: {given!r} for {row!r} by {formula!r}"
         terms = _terms(formula, row)
         if terms is None:
-            assert not math.isfinite(log_odds), said
-            assert math.isnan(probability), said
+            assert all(_is_unknown(each) for each in given or ()), said
             continue
-        size = float(min(sum(map(abs, terms)), Fraction(HUGE)))
-        if size >= HUGE:
-            assert math.isnan(probability) or 0 <= probability <= 1, said
-            continue
-        wanted = float(sum(terms))
-        allowed = 1e-12 * max(1, abs(wanted)) + 4 * (len(terms) + 1) * EPS * size
-        assert abs(log_odds - wanted) <= allowed, f"{said}; wanted {wanted!r}"
-        assert abs(probability - expit(wanted)) <= 1e-12 + allowed, f"{said}; wanted {wanted!r}"
+        sizes = [float(min(sum(map(abs, each)), Fraction(HUGE))) for each in terms]
+        wanted = [
+            float(sum(each)) if size < HUGE else HUGE
+            for each, size in zip(terms, sizes, strict=True)
+        ]
+        allowed = [
+            1e-12 * max(1, abs(total)) + 4 * (len(terms[0]) + 1) * EPS * size
+            for total, size in zip(wanted, sizes, strict=True)
+        ]
+        assert given is not None, said
+        judge(formula, given, wanted, allowed, f"{said}; wanted {wanted!r}")
 
 
-def _terms(formula: Formula, row: dict[str, Any]) -> list[Fraction] | None:
-    """All terms of a row; None if one is unknown."""
-    terms = [Fraction(formula.intercept)]
+def _judge_number(_: Formula, given: Any, wanted: Any, allowed: Any, said: str) -> None:
+    (prediction,) = given
+    assert wanted[0] >= HUGE or abs(prediction - wanted[0]) <= allowed[0], said
+
+
+def _judge_odds(_: Formula, given: Any, wanted: Any, allowed: Any, said: str) -> None:
+    log_odds, probability = given
+    if wanted[0] >= HUGE:
+        assert _is_unknown(probability) or 0 <= probability <= 1, said
+        return
+    assert abs(log_odds - wanted[0]) <= allowed[0], said
+    assert abs(probability - expit(wanted[0])) <= 1e-12 + allowed[0], said
+
+
+def _judge_classes(formula: Formula, given: Any, wanted: Any, allowed: Any, said: str) -> None:
+    label, *probabilities = given[-1 - len(formula.classes) :]
+    if max(wanted) >= HUGE:
+        assert all(_is_unknown(each) or 0 <= each <= 1 for each in probabilities), said
+        return
+    off = 1e-12 + max(allowed)
+    assert np.all(np.abs(np.array(probabilities) - softmax(wanted)) <= off), said
+    second, first = sorted(wanted)[-2:]
+    if first - second > 2 * off:
+        assert label == formula.classes[int(np.argmax(wanted))], said
+
+
+JUDGES = {0: _judge_number, 2: _judge_odds}
+
+
+def _is_unknown(given: Any) -> bool:
+    """Nothing, an empty text, or a number that is none; sums may be infinite."""
+    return given is None or given == "" or (isinstance(given, float) and not math.isfinite(given))
+
+
+def _terms(formula: Formula, row: dict[str, Any]) -> list[list[Fraction]] | None:
+    """All terms of each sum of a row; None if one is unknown."""
+    sums = [[Fraction(intercept)] for intercept in formula.intercepts]
     for term in formula.terms:
         value = _value(term.feature, row[term.feature.column])
         if value is None:
             return None
-        terms.append(Fraction(term.coefficient) * Fraction(min(max(value, term.low), term.high)))
-    return terms
+        within = Fraction(min(max(value, term.low), term.high))
+        for terms, coefficient in zip(sums, term.coefficients, strict=True):
+            terms.append(Fraction(coefficient) * within)
+    return sums
 
 
 def _value(feature: Feature, value: Any) -> float | None:
@@ -197,7 +242,8 @@ def _check_csv(rng: np.random.Generator, formula: Formula, code: str, table: pa.
         assert b"has no value" in done.stderr, f"{data!r}: {done.stderr.decode()}"
         return
     assert done.returncode == 0, f"{data!r}: {done.stderr.decode()}"
-    _compare("csv", formula, read, _scores(done.stdout.decode(), read.num_columns))
+    n_added = max(1, len(formula.classes)) + (len(formula.classes) > 2)
+    _compare("csv", formula, read, _scores(done.stdout.decode(), read.num_columns, n_added))
 
 
 def _read(formula: Formula, data: bytes) -> pa.Table | None:
@@ -215,12 +261,18 @@ def _read(formula: Formula, data: bytes) -> pa.Table | None:
     return table
 
 
-def _scores(printed: str, n_columns: int) -> np.ndarray:
-    """The two columns behind those of the file, whatever separates them."""
+def _scores(printed: str, n_columns: int, n_added: int) -> Rows:
+    """The columns behind those of the file, whatever separates them; the first may be text."""
+    n_numbers = n_added - (n_added > 2)
     for delimiter in ",;\t|":
         reader = csv.reader(io.StringIO(printed, newline=""), delimiter=delimiter)
         rows = list(reader)
-        if all(len(row) == n_columns + 2 for row in rows):
-            scores = [[value.replace(",", ".") for value in row[-2:]] for row in rows[1:]]
-            return np.array(scores, dtype=np.float64).reshape(-1, 2)
-    raise AssertionError(f"not {n_columns} columns and two more: {printed!r}")
+        if all(len(row) == n_columns + n_added for row in rows):
+            return [
+                [
+                    *row[n_columns:-n_numbers],
+                    *(float(v.replace(",", ".")) for v in row[-n_numbers:]),
+                ]
+                for row in rows[1:]
+            ]
+    raise AssertionError(f"not {n_columns} columns and {n_added} more: {printed!r}")

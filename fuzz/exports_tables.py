@@ -16,6 +16,7 @@ TEXTS = [
     *("new\nline", "\r", "x\r\ny", " ", " x ", "\t", "\x1c", "\x85", "\u2028", "\ufeff", "\x0b"),
     *("NULL", "NA", "nan", "inf", "?", "1", "01", "1.0", "1,5", "1e5", "true", "TRUE", "False"),
     *("SELECT", "rows_to_score", "scored", "log_odds", "Probability", "tensor_1", "TERMS"),
+    *("prediction", "Prediction_", "score_1", "probability_a", "probabilities"),
     *("'; DROP TABLE t; --", "--", "/*", "*/", "%s", "{0}", "{target}", ":x", "$1", "a,b", "a;b"),
     *("é", "É", "e\u0301", "ß", "🦊", "\u202e", "/|~#^\\", "x" * 300, "a", "A", "b\0", "\0"),
 ]
@@ -36,17 +37,22 @@ def make_case(rng: np.random.Generator) -> Case:
     """A formula on one to five columns, all of them in both tables."""
     names = _different(rng, int(rng.integers(1, 6)))
     features = [feature for name in names for feature in _features(rng, name)]
-    terms = tuple(Term(feature, _coefficient(rng)) for feature in features)
-    target, negative, positive, table = (text(rng) for _ in range(4))
-    formula = Formula(terms, _coefficient(rng), target, negative, positive, table or "t")
+    # A number has one sum, two classes too, and more of them one each.
+    n_classes = int(rng.choice([0, 2, rng.integers(3, 7)]))
+    n_sums = max(1, n_classes * (n_classes > 2))
+    terms = tuple(Term(feature, _coefficients(rng, n_sums)) for feature in features)
+    target, table = text(rng), text(rng) or "t"
+    classes = tuple(_different(rng, n_classes))
+    formula = Formula(terms, _coefficients(rng, n_sums), target, classes, table)
     levels = {name: [f.level for f in features if f.column == name] for name in names}
     first = formula.columns
     usual = {n: _usual(rng, first[n], levels[n], 20) for n in names}
     odd = {n: _odd(rng, first[n], levels[n], 15) for n in names}
     if rng.random() < 0.5:
         # As in a model: the intercept takes off what columns far from 0 add.
-        middle = float(np.median(formula.log_odds(pa.table(usual))))
-        formula = replace(formula, intercept=rng.normal() - middle)
+        middle = np.median(formula.sums(pa.table(usual)), axis=0)
+        intercepts = tuple((rng.normal(size=n_sums) - middle).tolist())
+        formula = replace(formula, intercepts=intercepts)
     if rng.random() < 0.4:
         # As in a penalised model: values beyond those of the training rows are the nearest of them.
         terms = tuple(_between(term, usual[term.feature.column]) for term in formula.terms)
@@ -89,9 +95,10 @@ def _features(rng: np.random.Generator, name: str) -> list[Feature]:
     return [Feature("f", name, kind, fill=fill if filled else None)]
 
 
-def _coefficient(rng: np.random.Generator) -> float:
+def _coefficients(rng: np.random.Generator, n: int) -> tuple[float, ...]:
     """Of any size, as the columns are."""
-    return float(rng.choice([0.0, rng.normal(), rng.normal() * 10.0 ** rng.integers(-20, 20)]))
+    size = 10.0 ** rng.integers(-20, 20)
+    return tuple(float(rng.choice([0.0, rng.normal(), rng.normal() * size])) for _ in range(n))
 
 
 def _number(rng: np.random.Generator) -> float:

@@ -27,8 +27,8 @@ FEATURES = (
 
 def make_formula(features=FEATURES):
     coefficients = (1.0, -0.5, 2.0)
-    terms = tuple(map(Term, features, coefficients))
-    return Formula(terms, 0.1, "late", "no", "yes", "rows")
+    terms = tuple(Term(feature, (c,)) for feature, c in zip(features, coefficients, strict=False))
+    return Formula(terms, (0.1,), "late", ("no", "yes"), "rows")
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_values_are_those_that_select_reads(score, data):
     delimiter = ";" if data.startswith(b"a;") else ","
     names, *rows = as_rows(done.stdout, delimiter)
     assert names == ["a", "b", "t", "log_odds", "probability"]
-    wanted = make_formula().log_odds(table)
+    wanted = make_formula().sums(table)[:, 0]
     found = np.array([[float(v.replace(",", ".")) for v in row[3:]] for row in rows])
     np.testing.assert_allclose(found, np.column_stack([wanted, expit(wanted)]), rtol=1e-14)
 
@@ -194,8 +194,8 @@ def test_true_is_one_and_nothing_else_is():
 
 def test_numbers_beyond_all_bounds_are_no_crash():
     features = (Feature("a", "a", "number"), Feature("b", "b", "number"))
-    terms = tuple(Term(feature, 1e10) for feature in features)
+    terms = tuple(Term(feature, (1e10,)) for feature in features)
     module = {"__name__": "score"}
-    exec(to_python(Formula(terms, 0.0, "late", "no", "yes", "rows")), module)
+    exec(to_python(Formula(terms, (0.0,), "late", ("no", "yes"), "rows")), module)
     assert module["probability"]({"a": 1e308, "b": 1e308}) == 1.0
     assert np.isnan(module["probability"]({"a": 1e308, "b": -1e308}))

@@ -69,11 +69,11 @@ def make_formula(table, fill=None):
     # Half of the numbers count between limits that many rows lie beyond.
     limits = [(-0.8, 0.7) if f.kind == "number" and i % 2 else () for i, f in enumerate(features)]
     terms = tuple(
-        Term(feature, float(rng.normal()), *ends)
+        Term(feature, (float(rng.normal()),), *ends)
         for feature, ends in zip(features, limits, strict=True)
     )
     target, negative, positive = 'tar"get\n', "no'", '"""yes\n'
-    return Formula(terms, 0.1, target, negative, positive, 'lo"ans; --')
+    return Formula(terms, (0.1,), target, (negative, positive), 'lo"ans; --')
 
 
 @pytest.fixture(params=[False, True], ids=["complete", "gaps"])
@@ -87,7 +87,7 @@ def case(request):
             i = table.column_names.index(name)
             table = table.set_column(i, name, pa.array(values))
     formula = make_formula(table, fill=0.25 if request.param else None)
-    return table, formula, formula.log_odds(table)
+    return table, formula, formula.sums(table)[:, 0]
 
 
 @pytest.mark.parametrize("ending", ["py", "sql", "onnx"])
@@ -122,13 +122,13 @@ def test_the_python_file_scores_a_csv_file(tmp_path):
     table = make_table(["height", "weight"])
     formula = make_formula(table)
     path = tmp_path / "score.py"
-    path.write_bytes(export(path, formula, table, formula.log_odds(table)))
+    path.write_bytes(export(path, formula, table, formula.sums(table)[:, 0]))
     text = io.StringIO()
     writer = csv.DictWriter(text, table.column_names)
     writer.writeheader()
     writer.writerows(table.to_pylist())
     printed = run([sys.executable, "-I", "score.py"], tmp_path, text.getvalue())
-    np.testing.assert_allclose(probabilities(printed), formula.probability(table), atol=1e-9)
+    np.testing.assert_allclose(probabilities(printed), expit(formula.sums(table)[:, 0]), atol=1e-9)
 
 
 def probabilities(printed, delimiter=","):
@@ -146,8 +146,10 @@ def score(tmp_path):
         Feature("b", "b", "number", fill=2.5),
         Feature("t = x", "t", "level", "x"),
     )
-    terms = tuple(Term(feature, c) for feature, c in zip(features, (1.0, -0.5, 2.0), strict=True))
-    formula = Formula(terms, 0.1, "late", "no", "yes", "rows")
+    terms = tuple(
+        Term(feature, (c,)) for feature, c in zip(features, (1.0, -0.5, 2.0), strict=True)
+    )
+    formula = Formula(terms, (0.1,), "late", ("no", "yes"), "rows")
     (tmp_path / "score.py").write_text(to_python(formula))
     return [sys.executable, "-I", "score.py"]
 
@@ -222,7 +224,9 @@ def start(command, folder, text=None):
 def test_the_header_of_a_query_speaks_of_text_only_where_there_is_some():
     number, level = Feature("a", "a", "number"), Feature("t = x", "t", "level", "x")
     heads = [
-        to_sql(Formula((Term(feature, 1.0),), 0.0, "late", "no", "yes", "loans"), {"a", "t"})
+        to_sql(
+            Formula((Term(feature, (1.0,)),), (0.0,), "late", ("no", "yes"), "loans"), {"a", "t"}
+        )
         for feature in (number, level)
     ]
     line = 'Query: all columns of "loans" plus log_odds and probability; change the table name in'
@@ -271,8 +275,8 @@ def test_the_query_runs_in_duckdb(case):
 def test_a_number_beyond_the_limits_counts_as_the_nearest(ending, fill):
     if ending == "onnx":
         pytest.importorskip("onnx")
-    term = Term(Feature("a", "a", "number", fill=fill), 2.0, -1.0, 3.0)
-    formula = Formula((term,), 0.5, "t", "0", "1", "rows")
+    term = Term(Feature("a", "a", "number", fill=fill), (2.0,), -1.0, 3.0)
+    formula = Formula((term,), (0.5,), "t", ("0", "1"), "rows")
     table = pa.table({"a": [-1e9, -1.0, 0.0, 2.5, 3.0, 1e300]})
     wanted = 0.5 + 2.0 * np.array([-1.0, -1.0, 0.0, 2.5, 3.0, 3.0])
     # It runs what it made, and compares.
@@ -297,9 +301,11 @@ def test_a_query_on_an_unknown_value_gives_none():
 @pytest.mark.parametrize("size", [-5000.0, 5000.0])
 def test_extreme_log_odds_are_no_error_anywhere(size, tmp_path):
     table = pa.table({"a": [1.0, 1.0], "te'x\"t": ["1", "1"], "yes?": [True, False]})
-    formula = Formula((Term(Feature("a", "a", "number"), size),), 0.0, "t", "0", "1", "rows")
+    formula = Formula(
+        (Term(Feature("a", "a", "number"), (size,)),), (0.0,), "t", ("0", "1"), "rows"
+    )
     for ending in ("py", "sql"):
-        assert export(Path(f"m.{ending}"), formula, table, formula.log_odds(table))
+        assert export(Path(f"m.{ending}"), formula, table, formula.sums(table)[:, 0])
 
 
 def test_the_graph_runs_in_onnxruntime(case):
@@ -320,13 +326,13 @@ def test_the_graph_runs_in_onnxruntime(case):
     check(np.hstack(session.run(None, feeds)), wanted)
     properties = {each.key: each.value for each in model.metadata_props}
     assert properties["target"] == formula.target
-    assert json.loads(properties["classes"]) == [formula.negative, formula.positive]
+    assert json.loads(properties["classes"]) == list(formula.classes)
 
 
 @pytest.mark.parametrize("make", [to_python, lambda f: to_sql(f, set())])
 def test_comments_and_code_hold_no_line_of_the_table(make):
     name = "x\nimport shutil\n-- \nDROP TABLE t"
-    formula = Formula((), 0.0, name, name, name, "rows")
+    formula = Formula((), (0.0,), name, (name, name), "rows")
     lines = make(formula).splitlines()
     assert not [line for line in lines if line.startswith(("import shutil", "DROP"))]
 
@@ -335,8 +341,11 @@ def test_what_has_no_formula_is_refused():
     feature = Feature("a", "a", "number")
     for coefficient in (np.nan, np.inf):
         with pytest.raises(ExportError, match="not finite"):
-            Formula((Term(feature, coefficient),), 0.0, "t", "0", "1", "rows")
+            Formula((Term(feature, (coefficient,)),), (0.0,), "t", ("0", "1"), "rows")
     with pytest.raises(ExportError, match="without a name"):
-        Formula((Term(Feature("", "", "number"), 1.0),), 0.0, "t", "0", "1", "rows")
+        Formula((Term(Feature("", "", "number"), (1.0,)),), (0.0,), "t", ("0", "1"), "rows")
     with pytest.raises(ExportError, match="zero character"):
-        to_sql(Formula((Term(Feature("a\0", "a\0", "number"), 1.0),), 0, "t", "0", "1", "r"), set())
+        to_sql(
+            Formula((Term(Feature("a\0", "a\0", "number"), (1.0,)),), (0,), "t", ("0", "1"), "r"),
+            set(),
+        )

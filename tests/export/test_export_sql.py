@@ -16,13 +16,13 @@ from safdr.table.recipe import Feature
 
 
 def on_text(level, column="t", fill=None):
-    term = Term(Feature("t", column, "level", level, fill), 2.0)
-    return Formula((term,), 0.5, "late", "no", "yes", "rows")
+    term = Term(Feature("t", column, "level", level, fill), (2.0,))
+    return Formula((term,), (0.5,), "late", ("no", "yes"), "rows")
 
 
 def on_number(column="a", fill=None, coefficient=2.0):
-    term = Term(Feature("a", column, "number", fill=fill), coefficient)
-    return Formula((term,), 0.5, "late", "no", "yes", "rows")
+    term = Term(Feature("a", column, "number", fill=fill), (coefficient,))
+    return Formula((term,), (0.5,), "late", ("no", "yes"), "rows")
 
 
 @pytest.mark.parametrize("formula", [on_number(), on_number(fill=1.0), on_text("x", "a")])
@@ -104,7 +104,7 @@ def test_a_nasty_level_is_found(level, database):
     table = pa.table({"t": texts})
     query = to_sql(on_text(level), {"t"})
     if database == "sqlite":
-        found = run_sql(query, table, "rows")
+        found = np.array(run_sql(query, table, "rows"), dtype=float)
     else:
         duckdb = pytest.importorskip("duckdb")
         with duckdb.connect() as connection:
@@ -123,7 +123,7 @@ def test_a_name_that_would_end_elsewhere_with_escapes_is_refused(name):
 def test_a_name_with_other_backslashes_is_fine(name):
     query = to_sql(on_number(name), {name})
     assert outside_quotes(query, escapes=True) == outside_quotes(query, escapes=False)
-    assert run_sql(query, pa.table({name: [1.0]}), "rows")[0, 0] == 2.5
+    assert np.array(run_sql(query, pa.table({name: [1.0]}), "rows"), dtype=float)[0, 0] == 2.5
 
 
 def test_names_that_differ_by_case_only_are_refused():
@@ -156,16 +156,16 @@ def test_what_is_no_number_is_unknown_or_filled():
 
 def test_infinity_is_unknown_or_filled_in_sqlite():
     table = pa.table({"a": [np.inf, -np.inf, 1.0]})
-    unknown = run_sql(to_sql(on_number(), {"a"}), table, "rows")
+    unknown = np.array(run_sql(to_sql(on_number(), {"a"}), table, "rows"), dtype=float)
     assert np.isnan(unknown[:, 1]).tolist() == [True, True, False]
-    filled = run_sql(to_sql(on_number(fill=3.0), {"a"}), table, "rows")
+    filled = np.array(run_sql(to_sql(on_number(fill=3.0), {"a"}), table, "rows"), dtype=float)
     assert filled[:, 0].tolist() == [6.5, 6.5, 2.5]
 
 
 def test_a_long_sum_is_not_too_deep():
     names = [f"x{i}" for i in range(1200)]  # DuckDB goes a thousand deep
-    terms = tuple(Term(Feature(name, name, "number"), 0.001) for name in names)
-    query = to_sql(Formula(terms, 0.5, "late", "no", "yes", "rows"), set(names))
+    terms = tuple(Term(Feature(name, name, "number"), (0.001,)) for name in names)
+    query = to_sql(Formula(terms, (0.5,), "late", ("no", "yes"), "rows"), set(names))
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect() as connection:
         listed = ", ".join(f"1.0::DOUBLE AS {name}" for name in names)

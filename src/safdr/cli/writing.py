@@ -7,6 +7,8 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from safdr._atomic import write_all_atomically
 from safdr.cli.options import ResultOptions
 from safdr.export.errors import ExportError
@@ -49,30 +51,25 @@ def _export(
 
     model = estimator.estimator_
     features, target = prepared.recipe.features, prepared.target.kind
-    if not isinstance(target, Classes) or len(target.labels) > 2:
-        raise ExportError("Formulas of two classes alone can be exported so far.")
+    coefficients = np.atleast_2d(model.coef_).T.tolist()
     formula = Formula(
         terms=tuple(
-            Term(features[j], float(coefficient), *limits)
-            for j, coefficient, limits in zip(
-                estimator.subset_, model.coef_[0], _limits(model), strict=True
-            )
+            Term(features[j], tuple(own), *limits)
+            for j, own, limits in zip(estimator.subset_, coefficients, _limits(model), strict=True)
         ),
-        intercept=float(model.intercept_[0]),
+        intercepts=tuple(np.atleast_1d(model.intercept_).tolist()),
         target=target.name,
-        negative=target.labels[0],
-        positive=target.labels[1],
+        classes=target.labels if isinstance(target, Classes) else (),
         table=table_name,
     )
-    return export(
-        path, formula, prepared.train.table, estimator.decision_function(prepared.train.X)
-    )
+    predict = getattr(estimator, "decision_function", None) or estimator.predict
+    return export(path, formula, prepared.train.table, predict(prepared.train.X))
 
 
 def _limits(model: Any) -> list[tuple[float, float]]:
     """Between what the values of each feature count."""
     if not hasattr(model, "data_min_"):
-        return [(-inf, inf)] * len(model.coef_[0])
+        return [(-inf, inf)] * model.n_features_in_
     return [*zip(model.data_min_.tolist(), model.data_max_.tolist(), strict=True)]
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
 
 from safdr.export.errors import ExportError
 from safdr.table.recipe import Feature, FloatArray
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Term:
-    """A feature, its coefficient, and between what its values count."""
+    """A feature, its coefficient in each sum, and between what its values count."""
 
     feature: Feature
-    coefficient: float
+    coefficients: tuple[float, ...]
     low: float = -np.inf
     high: float = np.inf
 
@@ -30,28 +30,27 @@ class Term:
         return self.feature.kind == "number" and bool(np.isfinite([self.low, self.high]).all())
 
     def values(self, table: pa.Table) -> FloatArray:
-        """What the coefficient is multiplied with, of each row of a table."""
+        """What coefficients are multiplied with, of each row of a table."""
         return np.clip(self.feature.values(table), self.low, self.high)
 
 
 @dataclass(frozen=True)
 class Formula:
-    """Log-odds of the positive class: an intercept and a sum of terms."""
+    """Intercepts and sums of terms: one sum, or one for each of more than two classes."""
 
     # One for each chosen feature.
     terms: tuple[Term, ...]
-    # Log-odds where all features are 0.
-    intercept: float
+    # What sums are where all features are 0.
+    intercepts: tuple[float, ...]
     # The column that is predicted.
     target: str
-    # Its two classes.
-    negative: str
-    positive: str
+    # Its classes: of two, the sum is the log-odds of the second; a number has none.
+    classes: tuple[str, ...]
     # Name of the table, for exports that need one.
     table: str
 
     def __post_init__(self) -> None:
-        numbers = [self.intercept, *(term.coefficient for term in self.terms)]
+        numbers = [self.intercepts, *(term.coefficients for term in self.terms)]
         if not np.isfinite(numbers).all():
             raise ExportError(
                 "The model has coefficients that are not finite; there is no formula."
@@ -75,23 +74,19 @@ class Formula:
             if feature.reading.mark is not None
         }
 
-    def log_odds(self, table: pa.Table) -> FloatArray:
-        """The log-odds of each row of a table."""
-        total = np.full(table.num_rows, self.intercept)
+    def sums(self, table: pa.Table) -> FloatArray:
+        """The sums of each row of a table."""
+        total = np.tile(np.array(self.intercepts), (table.num_rows, 1))
         for term in self.terms:
-            total += term.coefficient * term.values(table)
+            total += np.outer(term.values(table), term.coefficients)
         return total
 
     def magnitude(self, table: pa.Table) -> FloatArray:
-        """The sum of the sizes of all terms of each row, which says how far its sum is rounded."""
-        total = np.full(table.num_rows, abs(self.intercept))
+        """The sums of the sizes of all terms of each row, which say how far they are rounded."""
+        total = np.tile(np.abs(self.intercepts), (table.num_rows, 1))
         for term in self.terms:
-            total += np.abs(term.coefficient * term.values(table))
+            total += np.abs(np.outer(term.values(table), term.coefficients))
         return total
-
-    def probability(self, table: pa.Table) -> FloatArray:
-        """The probability of the positive class of each row of a table."""
-        return np.asarray(expit(self.log_odds(table)))
 
 
 def whole_text(text: str) -> str:
@@ -101,9 +96,12 @@ def whole_text(text: str) -> str:
     return text
 
 
-def unused_name(wanted: str, taken: set[str]) -> str:
-    """A name that no column has, compared as databases do: without regard to case."""
-    folded = {name.casefold() for name in taken}
-    while wanted.casefold() in folded:
-        wanted += "_"
-    return wanted
+def unused_names(wanted: Iterable[str], taken: set[str]) -> list[str]:
+    """Names that no column has, compared as databases do: without regard to case."""
+    folded, found = {name.casefold() for name in taken}, []
+    for name in wanted:
+        while name.casefold() in folded:
+            name += "_"
+        folded.add(name.casefold())
+        found.append(name)
+    return found

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from safdr.export.errors import ExportError
-from safdr.export.formula import Formula, Term, unused_name, whole_text
-from safdr.table.recipe import FloatArray
+from safdr.export.formula import Formula, Term, unused_names, whole_text
+from safdr.export.outputs import output_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,13 +39,13 @@ def require_onnx() -> Any:
 def to_onnx(formula: Formula) -> bytes:
     """The formula as an ONNX model.
 
-    Its inputs are named as the columns and have the shape (n_rows, 1). Its outputs, of the same
-    shape, are ``log_odds`` and ``probability``, with an underscore more where a column has that
-    name.
+    Its inputs are named as the columns and have the shape (n_rows, 1). Its outputs, with an
+    underscore more where a column has that name, are ``log_odds`` and ``probability``; of more
+    classes ``prediction`` and ``probabilities``; of a number ``prediction``.
     """
     onnx = require_onnx()
     _check(formula)
-    graph = _Graph(onnx, formula)
+    graph = Graph(onnx, formula)
     model = onnx.helper.make_model(
         graph.make(),
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
@@ -53,7 +54,7 @@ def to_onnx(formula: Formula) -> bytes:
     )
     properties = {
         "target": formula.target,
-        "classes": json.dumps([formula.negative, formula.positive]),
+        "classes": json.dumps(formula.classes),
     }
     if expected := formula.expected():
         # Inputs are numbers; what is none is to be passed as NaN.
@@ -79,7 +80,7 @@ def _check(formula: Formula) -> None:
             )
 
 
-def run_onnx(content: bytes, table: pa.Table) -> FloatArray:
+def run_onnx(content: bytes, table: pa.Table) -> list[Sequence[Any]]:
     """Score rows with the graph itself, by the evaluator that comes with onnx."""
     onnx = require_onnx()
     from onnx.reference import ReferenceEvaluator
@@ -92,7 +93,7 @@ def run_onnx(content: bytes, table: pa.Table) -> FloatArray:
     # Its logistic function warns of the exponents that it then does not use.
     with np.errstate(over="ignore", invalid="ignore"):
         outputs: Any = ReferenceEvaluator(model).run(None, feeds)
-    return np.hstack(outputs)
+    return [[value for part in row for value in part] for row in zip(*outputs, strict=True)]
 
 
 def column_input(table: pa.Table, name: str, kind: int) -> Any:
@@ -108,7 +109,7 @@ def column_input(table: pa.Table, name: str, kind: int) -> Any:
     return values[:, None]
 
 
-class _Graph:
+class Graph:
     """Nodes and constants under names that no column has."""
 
     def __init__(self, onnx: Any, formula: Formula) -> None:
@@ -120,19 +121,17 @@ class _Graph:
 
     def make(self) -> Any:
         """The whole graph."""
-        coefficients = np.array([[term.coefficient] for term in self.formula.terms])
+        coefficients = np.array([term.coefficients for term in self.formula.terms])
         features = [self._feature(term) for term in self.formula.terms]
-        joined = self._node("Concat", features, axis=1)
-        weighted = self._node("MatMul", [joined, self._constant(coefficients)])
-        outputs = [unused_name(name, self.taken) for name in ("log_odds", "probability")]
-        intercept = self._constant(np.array([[self.formula.intercept]]))
-        self._node("Add", [weighted, intercept], output=outputs[0])
-        self._node("Sigmoid", [outputs[0]], output=outputs[1])
+        joined = self.node("Concat", features, axis=1)
+        weighted = self.node("MatMul", [joined, self.constant(coefficients)])
+        intercepts = self.constant(np.array([self.formula.intercepts]))
+        outputs = output_of(self.formula).nodes(self, self.node("Add", [weighted, intercepts]))
         return self.onnx.helper.make_graph(
             self.nodes,
             "safdr",
             [self._input(term) for term in self._first_terms()],
-            [self._info(name, self.onnx.TensorProto.DOUBLE) for name in outputs],
+            outputs,
             self.constants,
         )
 
@@ -143,10 +142,23 @@ class _Graph:
     def _input(self, term: Term) -> Any:
         kinds = self.onnx.TensorProto
         kind = kinds.STRING if isinstance(term.feature.level, str) else kinds.DOUBLE
-        return self._info(term.feature.column, kind)
+        return self.info(term.feature.column, kind)
 
-    def _info(self, name: str, kind: int) -> Any:
-        return self.onnx.helper.make_tensor_value_info(name, kind, ["rows", 1])
+    def info(self, name: str, kind: int | None = None, width: int = 1) -> Any:
+        """What a tensor is; of doubles, unless told otherwise."""
+        kind = self.onnx.TensorProto.DOUBLE if kind is None else kind
+        return self.onnx.helper.make_tensor_value_info(name, kind, ["rows", width])
+
+    def own_names(self, wanted: Sequence[str]) -> list[str]:
+        """Names that no column has."""
+        names = unused_names(wanted, self.taken)
+        self.taken.update(names)
+        return names
+
+    def finite(self, tensor: str) -> str:
+        """Whether numbers are neither infinite nor none."""
+        largest = self.constant(np.array([[sys.float_info.max]]))
+        return self.node("LessOrEqual", [self.node("Abs", [tensor]), largest])
 
     def _feature(self, term: Term) -> str:
         """Name of the tensor that holds a feature."""
@@ -155,38 +167,36 @@ class _Graph:
             level = np.array([[feature.level]], dtype=object)
             return self._equal(feature.column, level)
         # Not a number and infinity are missing values, as in the table that the model came from.
-        size = self._node("Abs", [feature.column])
-        largest = self._constant(np.array([[sys.float_info.max]]))
-        known = self._node("LessOrEqual", [size, largest])
-        filling = self._constant(np.array([[np.nan if feature.fill is None else feature.fill]]))
+        known = self.finite(feature.column)
+        filling = self.constant(np.array([[np.nan if feature.fill is None else feature.fill]]))
         value = feature.column
         for number in feature.reading.numbers:
-            other = self._node("Equal", [feature.column, self._constant(np.array([[number]]))])
-            known = self._node("And", [known, self._node("Not", [other])])
+            other = self.node("Equal", [feature.column, self.constant(np.array([[number]]))])
+            known = self.node("And", [known, self.node("Not", [other])])
         if isinstance(feature.level, float):
             value = self._equal(value, np.array([[feature.level]]))
         elif term.is_clipped:
-            ends = [self._constant(np.array(end)) for end in (term.low, term.high)]
-            value = self._node("Clip", [value, *ends])
-        return self._node("Where", [known, value, filling])
+            ends = [self.constant(np.array(end)) for end in (term.low, term.high)]
+            value = self.node("Clip", [value, *ends])
+        return self.node("Where", [known, value, filling])
 
     def _equal(self, column: str, level: Any) -> str:
         """1 where a column has a value, otherwise 0."""
-        same = self._node("Equal", [column, self._constant(level)])
-        return self._node("Cast", [same], to=self.onnx.TensorProto.DOUBLE)
+        same = self.node("Equal", [column, self.constant(level)])
+        return self.node("Cast", [same], to=self.onnx.TensorProto.DOUBLE)
 
-    def _constant(self, values: Any) -> str:
+    def constant(self, values: Any) -> str:
+        """Name of a tensor that never changes."""
         name = self._name()
         self.constants.append(self.onnx.numpy_helper.from_array(values, name))
         return name
 
-    def _node(self, operation: str, inputs: list[str], output: str = "", **settings: Any) -> str:
+    def node(self, operation: str, inputs: list[str], output: str = "", **settings: Any) -> str:
+        """Name of the tensor that an operation gives."""
         output = output or self._name()
         self.nodes.append(self.onnx.helper.make_node(operation, inputs, [output], **settings))
         return output
 
     def _name(self) -> str:
         """A new name for a tensor."""
-        name = unused_name(f"tensor_{len(self.taken)}", self.taken)
-        self.taken.add(name)
-        return name
+        return self.own_names([f"tensor_{len(self.taken)}"])[0]

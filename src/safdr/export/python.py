@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from safdr.export.formula import Formula, Term
+from safdr.export.outputs import output_of
 from safdr.table.numbers import MARKS, number_pattern
-from safdr.table.recipe import Feature, FloatArray
+from safdr.table.recipe import Feature
 from safdr.table.text import MISSING_TEXTS
 
 if TYPE_CHECKING:
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 # Names and labels come in as literals only; nothing of the table is ever part of the code.
 TEMPLATE = '''\
-"""Scores rows of a table: the log-odds and the probability of one class.
+"""Scores rows of a table: {about}.
 
-    from {module} import probability
-    probability({{"column": value, ...}})
+    from {module} import {function}
+    {function}({{"column": value, ...}})
 
 scores one row. Numbers may be text, as in a CSV file; None, NaN and infinity are missing values.
 
     python {module}.py < rows.csv > scored.csv
 
-scores a CSV file (of gzip, too): all its columns, then log_odds and probability, with an underscore
-more where it has such a column. The separator and the decimal mark are those of the file, the text
+scores a CSV file (of gzip, too): all its columns, then those of ADDED, with an underscore more
+where it has such a column. The separator and the decimal mark are those of the file, the text
 is UTF-8. A row that can't be scored is named, and nothing is printed.
 """
 
@@ -41,9 +41,8 @@ import re
 import sys
 
 TARGET = {target}
-CLASSES = ({negative}, {positive})  # the probability is that of the second
-INTERCEPT = {intercept}
-# Column, coefficient, the text or code that the feature is 1 for (None: the number itself; True: 1
+ADDED = {added}
+# Column, coefficients, the text or code that the feature is 1 for (None: the number itself; True: 1
 # for true), what the feature is where the value is missing (None: it must be there), and the least
 # and the largest that the model was fitted to: what lies beyond counts as that.
 TERMS = [
@@ -58,24 +57,14 @@ NUMBER = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 TRUTHS = {{"true": 1, "True": 1, "TRUE": 1, "false": 0, "False": 0, "FALSE": 0}}
+{output}
 
 
-def log_odds(row):
-    """Log-odds of CLASSES[1] for a row, a mapping from column to value."""
-    terms = [c * _feature(row, column, *rest) for column, c, *rest in TERMS]
+def total(intercept, terms):
     try:
-        return math.fsum([INTERCEPT, *terms])
+        return math.fsum([intercept, *terms])
     except (OverflowError, ValueError):  # beyond the largest number
-        return sum(terms, INTERCEPT)
-
-
-def probability(row):
-    """Probability of CLASSES[1] for a row, a mapping from column to value."""
-    return _logistic(log_odds(row))
-
-
-def _logistic(z):
-    return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
+        return sum(terms, intercept)
 
 
 def _feature(row, column, level, fill, ends):
@@ -142,7 +131,7 @@ MISSING = {missing}
 
 
 def main():
-    """Print the CSV file on standard input with two more columns: log-odds and probability."""
+    """Print the CSV file on standard input with more columns: those of ADDED."""
     # The default is a limit of 131,072 characters a value.
     csv.field_size_limit(2**31 - 1)
     text = _decoded(sys.stdin.buffer.read())
@@ -152,10 +141,10 @@ def main():
     table = [[*names, *_added(names)]]
     for i, row in enumerate(rows, start=1):
         try:
-            z = log_odds(_mapping(names, row, mark))
+            found = outputs(_mapping(names, row, mark))
         except ValueError as error:
             sys.exit(f"Row {{i}}: {{error}}.")
-        table.append([*row, *(repr(x).replace(".", mark) for x in (z, _logistic(z)))])
+        table.append([*row, *(x if isinstance(x, str) else _text(x, mark) for x in found)])
     _print(table, delimiter)
 
 
@@ -225,11 +214,16 @@ def _mapping(names, row, mark):
     return mapping
 
 
+def _text(number, mark):
+    return repr(number).replace(".", mark)
+
+
 def _added(names):
     taken = {{name.casefold() for name in names}}
-    for name in ("log_odds", "probability"):
-        while name in taken:
+    for name in ADDED:
+        while name.casefold() in taken:
             name += "_"
+        taken.add(name.casefold())
         yield name
 
 
@@ -257,16 +251,18 @@ if __name__ == "__main__":
 def to_python(formula: Formula, module: str = "model") -> str:
     """Write the formula down as a Python file."""
     terms = [
-        f"    ({term.feature.column!a}, {term.coefficient!r}, {_level(term.feature)}, "
+        f"    ({term.feature.column!a}, {term.coefficients!r}, {_level(term.feature)}, "
         f"{term.feature.fill!r}, {_ends(term)}),"
         for term in formula.terms
     ]
+    output = output_of(formula)
     return TEMPLATE.format(
+        about=output.about,
+        function=output.function,
+        added=ascii(tuple(output.added)),
+        output=output.python.format(**output.constants()),
         module=module if module.isidentifier() and module.isascii() else "model",
         target=ascii(formula.target),
-        negative=ascii(formula.negative),
-        positive=ascii(formula.positive),
-        intercept=repr(formula.intercept),
         terms="\n".join(terms),
         missing=_missing_lines(),
         marks=_marks(formula),
@@ -307,9 +303,8 @@ def _missing_lines() -> str:
     return "{\n" + "\n".join(f"    {line}" for line in lines) + "\n}"
 
 
-def run_python(code: str, table: pa.Table) -> FloatArray:
+def run_python(code: str, table: pa.Table) -> list[Sequence[Any]]:
     """Score rows with the file itself."""
     module: dict[str, Any] = {"__name__": "model"}
     exec(compile(code, "model.py", "exec"), module)
-    rows = table.to_pylist()
-    return np.array([[module["log_odds"](row), module["probability"](row)] for row in rows])
+    return [module["outputs"](row) for row in table.to_pylist()]

@@ -6,19 +6,18 @@ import json
 import re
 import sqlite3
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from safdr.export.errors import ExportError
-from safdr.export.formula import Formula, Term, unused_name, whole_text
-from safdr.table.recipe import FloatArray
+from safdr.export.formula import Formula, Term, unused_names, whole_text
+from safdr.export.outputs import output_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# What the query adds to the columns of the table.
-ADDED = ("log_odds", "probability")
 # Beyond this exp() leaves the range of doubles, which some databases call an error.
 LARGEST_EXPONENT = 700
 # What is larger in size is infinite, or not a number, which some databases hold to be the largest.
@@ -34,55 +33,55 @@ STAND_INS = "/|~#^" + "".join(map(chr, range(0xE000, 0xF8FF)))
 ABOUT_ENDS = "-- A number beyond all that the model was fitted to counts as the nearest of them.\n"
 ABOUT_NUMBERS = "-- A column of numbers, not of text, is expected where texts were read as such: "
 ABOUT_TEXT = "-- Text that the model never saw counts as the commonest value.\n"
-TEMPLATE = """\
--- Log-odds and probability that {target} is {positive} and not {negative}.
--- Query: all columns of {name} plus {added}; change the table name in FROM.
-{about_ends}{about_text}{about_numbers}SELECT
-  scored.*,
-  CASE
-    WHEN scored.{log_odds} BETWEEN -{limit} AND {limit}
-      THEN 1.0e0 / (1.0e0 + EXP(-scored.{log_odds}))
-    WHEN scored.{log_odds} BETWEEN {limit} AND {largest} THEN 1.0e0
-    WHEN scored.{log_odds} BETWEEN -{largest} AND -{limit} THEN 0.0e0
-  END AS {probability}
-FROM (
-  SELECT
-    rows_to_score.*,
-    {intercept}
-{terms}
-    AS {log_odds}
-  FROM {table} AS rows_to_score
-) AS scored
-"""
+
+
+class Query:
+    """Parts of a query that outputs put together."""
+
+    largest_exponent = LARGEST_EXPONENT
+    largest = LARGEST
+
+    def __init__(self, formula: Formula, columns: set[str]) -> None:
+        self._formula = formula
+        added = unused_names(output_of(formula).added_by_queries, columns)
+        self.names = [_identifier(name) for name in added]
+        self.table = _identifier(formula.table)
+        listed = f"{', '.join(added[:-1])} and {added[-1]}" if len(added) > 1 else added[0]
+        has_text = any(term.feature.kind == "level" for term in formula.terms)
+        self.head = (
+            f"-- Query: all columns of {self.comment(formula.table)} plus {listed}; change the "
+            "table name in FROM.\n"
+            + (ABOUT_ENDS if any(term.is_clipped for term in formula.terms) else "")
+            + (ABOUT_TEXT if has_text else "")
+            + _about_numbers(formula)
+        )
+
+    @staticmethod
+    def comment(text: str) -> str:
+        """As JSON in ASCII, which has no line breaks to leave the comment by."""
+        return json.dumps(text)
+
+    @staticmethod
+    def string(text: str) -> str:
+        """A literal."""
+        return _string(text)
+
+    def total(self, i: int) -> str:
+        """One of the sums."""
+        terms = [
+            f"{_number(term.coefficients[i])} * {_value(term)}" for term in self._formula.terms
+        ]
+        return f"{_number(self._formula.intercepts[i])}\n{_sum(terms)}"
 
 
 def to_sql(formula: Formula, columns: set[str]) -> str:
     """Write the formula down as a query."""
     columns = columns | set(formula.columns)
     _check_case(formula, columns)
-    added = [unused_name(name, columns) for name in ADDED]
-    has_text = any(term.feature.kind == "level" for term in formula.terms)
-    return TEMPLATE.format(
-        # As JSON in ASCII, which has no line breaks to leave the comment by.
-        positive=json.dumps(formula.positive),
-        negative=json.dumps(formula.negative),
-        target=json.dumps(formula.target),
-        name=json.dumps(formula.table),
-        added=" and ".join(added),
-        about_ends=ABOUT_ENDS if any(term.is_clipped for term in formula.terms) else "",
-        about_text=ABOUT_TEXT if has_text else "",
-        about_numbers=_about_numbers(formula),
-        log_odds=_identifier(added[0]),
-        probability=_identifier(added[1]),
-        limit=LARGEST_EXPONENT,
-        largest=LARGEST,
-        intercept=_number(formula.intercept),
-        terms=_sum([_term(term) for term in formula.terms]),
-        table=_identifier(formula.table),
-    )
+    return output_of(formula).select(Query(formula, columns))
 
 
-def run_sql(query: str, table: pa.Table, name: str) -> FloatArray:
+def run_sql(query: str, table: pa.Table, name: str) -> list[Sequence[Any]]:
     """Score rows with the query itself, in SQLite."""
     columns = table.column_names
     listed = ", ".join(f"{_identifier(column)} {_affinity(table, column)}" for column in columns)
@@ -95,9 +94,8 @@ def run_sql(query: str, table: pa.Table, name: str) -> FloatArray:
                 f"INSERT INTO {_identifier(name)} VALUES ({', '.join('?' * len(columns))})",
                 zip(*(table.column(column).to_pylist() for column in columns), strict=True),
             )
-            cursor = database.execute(query)
-            # The query adds its two columns behind those of the table.
-            return np.array([row[-2:] for row in cursor], dtype=np.float64)
+            # The query adds its columns behind those of the table.
+            return [row[len(columns) :] for row in database.execute(query)]
     except sqlite3.Error as error:
         raise ExportError(f"SQLite can't run the query that was made: {error}.") from None
 
@@ -109,10 +107,6 @@ def _exp(z: float | None) -> float | None:
 def _affinity(table: pa.Table, column: str) -> str:
     """What SQLite needs to know, so that text of digits stays text."""
     return "TEXT" if "string" in str(table.schema.field(column).type) else "NUMERIC"
-
-
-def _term(term: Term) -> str:
-    return f"{_number(term.coefficient)} * {_value(term)}"
 
 
 def _value(term: Term) -> str:

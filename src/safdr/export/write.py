@@ -7,21 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
 
 from safdr.export.errors import ExportError, WrongFormulaError
 from safdr.export.formula import Formula
 from safdr.export.onnx import require_onnx, run_onnx, to_onnx
+from safdr.export.outputs import output_of
 from safdr.export.python import run_python, to_python
-from safdr.export.sql import ADDED, run_sql, to_sql
+from safdr.export.sql import run_sql, to_sql
 from safdr.table.recipe import FloatArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ENDINGS = (".onnx", ".py", ".sql")
-# Of log-odds (of large ones relatively) and probabilities: room for functions of other libraries.
-TOLERANCE = 1e-9
 # Sums in another order, and with other products, differ by one of these for each term and side, of
 # the sizes of all terms together: 1.7e9 seconds and an intercept that takes them off cancel.
 ROUNDING = float(np.finfo(np.float64).eps)
@@ -39,8 +37,8 @@ def check_ending(path: Path) -> None:
         require_onnx()
 
 
-def export(path: Path, formula: Formula, table: pa.Table, log_odds: FloatArray) -> bytes:
-    """Make the content of an export, and check it."""
+def export(path: Path, formula: Formula, table: pa.Table, sums: FloatArray) -> bytes:
+    """Make the content of an export, and check it against the sums that the model gives."""
     check_ending(path)
     rows = np.unique(np.linspace(0, table.num_rows - 1, MAX_CHECKED).astype(int))
     read = _columns_read(formula, table.take(rows))
@@ -53,23 +51,27 @@ def export(path: Path, formula: Formula, table: pa.Table, log_odds: FloatArray) 
         raise WrongFormulaError(
             f"Making or running it failed ({type(error).__name__}: {error}). Please report this."
         ) from error
-    _compare(given, log_odds[rows], formula, read)
+    _compare(given, sums.reshape(table.num_rows, -1)[rows], formula, read)
     return content
 
 
 def _made_and_run(
     path: Path, formula: Formula, read: pa.Table, names: Sequence[str]
 ) -> tuple[bytes, FloatArray]:
-    """The content, and the log-odds and probabilities that it gives itself."""
+    """The content, and what it gives itself, in numbers."""
     ending = path.suffix.lower()
     if ending == ".py":
-        code = to_python(formula, path.stem)
-        return code.encode(), run_python(code, read)
-    if ending == ".sql":
-        query = to_sql(formula, set(names))
-        return query.encode(), run_sql(query, _with_other_names(read, names), formula.table)
-    content = to_onnx(formula)
-    return content, run_onnx(content, read)
+        content = to_python(formula, path.stem).encode()
+        given = run_python(content.decode(), read)
+    elif ending == ".sql":
+        content = to_sql(formula, set(names)).encode()
+        read = _with_other_names(read, names, output_of(formula).added_by_queries)
+        given = run_sql(content.decode(), read, formula.table)
+    else:
+        content = to_onnx(formula)
+        given = run_onnx(content, read)
+    numbers = [output_of(formula).numbers(row) for row in given]
+    return content, np.array(numbers, dtype=np.float64)
 
 
 def _columns_read(formula: Formula, table: pa.Table) -> pa.Table:
@@ -81,13 +83,14 @@ def _columns_read(formula: Formula, table: pa.Table) -> pa.Table:
     return read
 
 
-def _with_other_names(read: pa.Table, names: Sequence[str]) -> pa.Table:
+def _with_other_names(read: pa.Table, names: Sequence[str], added: Sequence[str]) -> pa.Table:
     """Empty columns besides, for those whose names decide what the query calls its own."""
     import pyarrow
 
     taken = {name.casefold() for name in read.column_names}
+    own = tuple(name.casefold() for name in added)
     for name in names:
-        if name.casefold().startswith(ADDED) and name.casefold() not in taken:
+        if name.casefold().startswith(own) and name.casefold() not in taken:
             taken.add(name.casefold())
             read = read.append_column(name, pyarrow.nulls(read.num_rows, "string"))
     return read
@@ -95,12 +98,10 @@ def _with_other_names(read: pa.Table, names: Sequence[str]) -> pa.Table:
 
 def _compare(given: FloatArray, wanted: FloatArray, formula: Formula, read: pa.Table) -> None:
     """Refuse numbers that are not those of the model."""
+    output = output_of(formula)
     rounding = 2 * (len(formula.terms) + 1) * ROUNDING * formula.magnitude(read)
-    allowed = np.column_stack(
-        # The logistic function is nowhere steeper than 1/4.
-        [TOLERANCE * np.maximum(1.0, np.abs(wanted)) + rounding, TOLERANCE + rounding / 4]
-    )
-    error = np.abs(given - np.column_stack([wanted, expit(wanted)]))
+    allowed = output.allowed(wanted, rounding)
+    error = np.abs(given - output.wanted(wanted))
     if np.isnan(error).any():
         raise WrongFormulaError("It gives no number for rows of the table. Please report this.")
     if not (error <= allowed).all():
