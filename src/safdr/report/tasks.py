@@ -99,7 +99,7 @@ MORE_CLASSES = ReportTask(
     effect="change of the class's score per standard deviation",
     bars=(
         "Each cell: how much one standard deviation more of the feature changes the score of the "
-        "class, the others being equal. The scores of a feature sum to zero over the classes."
+        "class, the others being equal. What counts is how the classes of a row differ."
     ),
     legend=("speaks for the class", "speaks against it"),
     formula=(
