@@ -143,11 +143,13 @@ def test_rows_that_can_not_be_halved_stop_nothing(select, numbers, monkeypatch):
     assert found["features"]
 
 
-@pytest.mark.parametrize("n", ["3", "2", "-4", "0", "1000002"])
-def test_a_wrong_number_of_half_samples_is_told_before_the_table_is_read(safdr, n):
+@pytest.mark.parametrize(
+    ("n", "instead"), [("21", 22), ("3", 50), ("2", 50), ("-4", 50), ("0", 50), ("1000002", 50)]
+)
+def test_a_wrong_number_of_half_samples_is_told_before_the_table_is_read(safdr, n, instead):
     error = safdr("select", "none.csv", "-t", "late", "--stability", n, code=2).err
     assert "--stability must be an even number from 4 to 1000000, since halves of the rows" in error
-    assert f"got {n}." in error
+    assert f"got {n}. Ask for {instead}." in error
 
 
 # ---- Substitutes --------------------------------------------------------------------------------

@@ -138,9 +138,11 @@ def test_all_rows_may_be_learnt_from(select, table):
         (["-k", "5"], "-k must be at most 4, the number of features; got 5"),
         (["--test-size", "1.5"], "--test-size must be at least 0 and below 1; got 1.5"),
         (["--seed", "-1"], "--seed must be from 0 to 4294967295; got -1"),
-        (["--jobs", "0"], "--jobs must be from 1 to 4096, or -1 for all cores; got 0."),
-        (["--jobs", "100000"], "--jobs must be from 1 to 4096, or -1 for all cores; got 100000."),
-        (["--jobs", "-100000"], "--jobs must be from 1 to 4096, or -1 for all cores; got -100000."),
+        (["--jobs", "0"], "--jobs must be an int in the range [-4096, -1] or "),
+        (["--jobs", "100000"], "Got 100000 instead. 1 does one thing at a time, and -1 takes all"),
+        (["--jobs", "-100000"], "int in the range [1, 4096]. Got -100000 instead. 1 does"),
+        (["--prove", "-1"], "--prove must be a float in the range [0.0, inf). Got -1.0 instead."),
+        (["--prove", "nan"], "It is a time in seconds, such as 10; leave it out for no proof."),
         (["--sweeps", "-1"], "--sweeps must be a float in the range (0.0, "),
         (["--drop", "noise", "colour"], "Use: --drop noise --drop colour"),
         (["other.parquet"], "'other.parquet' is left over"),
@@ -234,11 +236,10 @@ def test_every_known_setting_works(safdr, table, tmp_path):
         "task": '"classification"',
         "test-where": '"x = 1"',
     }
-    values |= {"report": '"page.html"', "out": '"result.json"'}
-    wishes = [f"{name} = {values.get(name, '1')}\n" for name in known if name != "debug"]
-    config.write_text("".join(wishes))
-    # All of them are taken, and then the table is looked for.
-    assert "There is no file" in safdr("select", "none.csv", "--config", config, code=1).err
+    for name in set(known) - {"debug"}:
+        config.write_text(f"{name} = {values.get(name, '1')}\n")
+        # All options are taken, and then the table is looked for.
+        assert "There is no file" in safdr("select", "none.csv", "--config", config, code=1).err
 
 
 @pytest.mark.parametrize(

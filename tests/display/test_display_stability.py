@@ -9,6 +9,7 @@ from safdr import (
     Annealing,
     AnnealingSelector,
     Constraints,
+    ParameterError,
     StabilityDisplay,
     SubstitutesDisplay,
     stability,
@@ -76,8 +77,9 @@ def test_the_rows_of_substitutes_are_those_hardest_to_do_without_first(copies):
 def test_what_they_refuse(two_classes, found):
     with pytest.raises(TypeError, match=r"from_stability needs what safdr.stability returns"):
         StabilityDisplay.from_stability(AnnealingSelector())
-    with pytest.raises(ValueError, match="max_features_shown must be at least 1"):
-        StabilityDisplay.from_stability(found, max_features_shown=0)
+    for wrong in (0, 2.5, "all"):
+        with pytest.raises(ParameterError, match=f"must be at least 1; got {wrong!r}. Name how"):
+            StabilityDisplay.from_stability(found, max_features_shown=wrong)
     with pytest.raises(TypeError, match=r"SubstitutesDisplay.from_estimator needs an Annealing"):
         SubstitutesDisplay.from_estimator(LogisticRegression().fit(*two_classes), *two_classes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -277,8 +278,20 @@ REGRESSOR_CONSTRAINTS = {
 }
 
 
+# What to do, where the range that is allowed does not say.
+NEXT_STEP = {
+    "prove": "It is a time in seconds, such as 10; leave it out for no proof.",
+    "n_jobs": "1 does one thing at a time, and -1 takes all processors.",
+}
+
+
 class WrongValueError(ParameterError, InvalidParameterError):
     """A value out of range, told as scikit-learn does, whose checks ask for that."""
+
+    def in_words(self, names: Mapping[str, str], column_names: Any = None) -> str:
+        """Where parameters are called otherwise nobody can write None: it is leaving them out."""
+        text = super().in_words(names, column_names)
+        return re.sub("must be None(,| or) ", "must be ", text) if names else text
 
     def __str__(self) -> str:
         return f"The {self.parameter!r} parameter of {self._values['owner']} {self._values['must']}"
@@ -293,6 +306,7 @@ def check_values(
             validate_parameter_constraints(allowed, {parameter: value}, owner)
         except InvalidParameterError as error:
             must = str(error).removeprefix(f"The {parameter!r} parameter of {owner} ")
+            must = f"{must} {NEXT_STEP.get(parameter, '')}".rstrip()
             raise WrongValueError(parameter, "{must}", must=must, owner=owner) from None
         if isinstance(value, Annealing | Constraints):
             within = value.get_params(deep=False)

@@ -14,8 +14,6 @@ from safdr.export.errors import ExportError
 from safdr.table.conditions import parse_condition
 from safdr.table.errors import ConditionError
 
-# As the selector has it: a machine can't have more threads.
-MOST_JOBS = 4096
 # Fewer rows say little about a column.
 LEAST_SAMPLED = 100
 # As stability has it.
@@ -42,10 +40,6 @@ def check_options(
     for name, value in (("-k", search.k), ("--k-max", search.k_max)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be at least 1; got {value}.")
-    if not 1 <= abs(search.jobs) <= MOST_JOBS:
-        raise UsageError(
-            f"--jobs must be from 1 to {MOST_JOBS}, or -1 for all cores; got {search.jobs}."
-        )
     if not 0 <= search.seed < 2**32:
         raise UsageError(f"--seed must be from 0 to {2**32 - 1}; got {search.seed}.")
     _check_stability(search.stability)
@@ -72,7 +66,8 @@ def _check_stability(n: int | None) -> None:
     if n is not None and (n % 2 or not LEAST_HALVES <= n <= MOST_HALVES):
         raise UsageError(
             f"--stability must be an even number from {LEAST_HALVES} to {MOST_HALVES}, since "
-            f"halves of the rows come in pairs; got {n}."
+            f"halves of the rows come in pairs; got {n}. Ask for "
+            f"{n + 1 if LEAST_HALVES <= n < MOST_HALVES else 50}."
         )
 
 

@@ -189,6 +189,8 @@ def _check_settings(
     if constraints.cost_strength is not None:
         given["cost_strength"] = constraints.cost_strength
     given |= _given({"prove": search.prove, "tolerance": search.tolerance})
+    if abs(search.jobs) != 1:
+        given["n_jobs"] = search.jobs
     if given:
         from safdr import AnnealingSelectorCV
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+import safdr
 from safdr._frames import to_frame
 
 # The engine has these names too, but pictures read results and do not reach into the engine.
@@ -57,6 +59,16 @@ def check_fitted(estimator: Any, attribute: str, caller: str, wanted: str) -> No
     if not hasattr(estimator, attribute):
         raise TypeError(
             f"{caller}.from_estimator needs {wanted}, fitted; got {type(estimator).__name__}."
+        )
+
+
+def check_most_shown(max_features_shown: Any) -> None:
+    """Refuse a number of rows that leaves nothing to see."""
+    if not isinstance(max_features_shown, Integral) or max_features_shown < 1:
+        raise safdr.ParameterError(
+            "max_features_shown",
+            "must be at least 1; got {given!r}. Name how many rows there is room for, such as 30.",
+            given=max_features_shown,
         )
 
 

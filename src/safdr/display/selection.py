@@ -7,7 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.display.base import Display, IntArray, check_fitted, column_names
+from safdr.display.base import (
+    Display,
+    IntArray,
+    check_fitted,
+    check_most_shown,
+    column_names,
+)
 from safdr.display.labels import label_rows
 from safdr.display.style import (
     POINTS_PER_INCH,
@@ -113,8 +119,7 @@ class SelectionDisplay(Display):
             Not drawn yet; call `plot`.
         """
         check_fitted(search, "n_features_by_rule_", cls.__name__, "an AnnealingSelectorCV")
-        if max_features_shown < 1:
-            raise ValueError(f"max_features_shown must be at least 1; got {max_features_shown}.")
+        check_most_shown(max_features_shown)
         results = search.cv_results_
         counts = np.sum([results[f"split{i}_support"] for i in range(search.n_splits_)], axis=0)
         features = search.feature_groups_

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import safdr
-from safdr.display.base import Display, FloatArray, IntArray
+from safdr.display.base import Display, FloatArray, IntArray, check_most_shown
 from safdr.display.labels import label_rows
 from safdr.display.style import (
     FIRST,
@@ -129,8 +129,7 @@ class StabilityDisplay(Display):
                 f"{cls.__name__}.from_stability needs what safdr.stability returns; got "
                 f"{type(stability).__name__}."
             )
-        if max_features_shown < 1:
-            raise ValueError(f"max_features_shown must be at least 1; got {max_features_shown}.")
+        check_most_shown(max_features_shown)
         return cls(
             names=stability.names,
             frequencies=stability.frequencies,

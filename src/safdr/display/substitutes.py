@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safdr.display.base import Display, check_fitted
+from safdr.display.base import Display, check_fitted, check_most_shown
 from safdr.display.labels import label_rows, plain
 from safdr.display.style import (
     FIRST,
@@ -100,8 +100,7 @@ class SubstitutesDisplay(Display):
             Not drawn yet; call `plot`.
         """
         check_fitted(selector, "substitutes", cls.__name__, "an AnnealingSelector")
-        if max_features_shown < 1:
-            raise ValueError(f"max_features_shown must be at least 1; got {max_features_shown}.")
+        check_most_shown(max_features_shown)
         return cls(
             columns=selector.substitutes(X, y, **{**how, "backend": "dict"}),
             score_name=getattr(selector, "scorer_name_", "score"),
