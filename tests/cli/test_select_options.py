@@ -235,6 +235,8 @@ def test_every_known_setting_works(safdr, table, tmp_path):
         "sample-rows": "100",
         "task": '"classification"',
         "test-where": '"x = 1"',
+        "sample": "100",
+        "no-validation": "true\nk = 2",
     }
     for name in set(known) - {"debug"}:
         config.write_text(f"{name} = {values.get(name, '1')}\n")

@@ -61,7 +61,10 @@ def _sentence(content: dict[str, Any]) -> Text:
     if content["size"]["columns"] != size:
         text.append(f" ({content['size']['columns']} columns)", style="green")
     classes = [safe(label) for label in target["classes"]] or [""]
-    for i, part in enumerate(task.answer.split("**")):
+    test, validation = content["scores"]["test"], content["scores"]["validation"]
+    # Without rows to score on, only what the features are for.
+    answer = task.answer if test or validation else task.answer.partition(" with ")[0]
+    for i, part in enumerate(answer.split("**")):
         words = part.format(
             s="" if size > 1 else "s",
             target=safe(target["name"]),
@@ -70,7 +73,8 @@ def _sentence(content: dict[str, Any]) -> Text:
             n_classes=len(classes),
         )
         text.append(words, style="bold" if i % 2 else "")
-    test, validation = content["scores"]["test"], content["scores"]["validation"]
+    if not test and not validation:
+        return text.append(".")
     value = test["value"] if test else validation["mean"]
     text.append(f" {value:.3f}", style="bold green")
     where = "held-out rows" if test else "validation splits"
@@ -116,7 +120,7 @@ def _scores(content: dict[str, Any]) -> Iterator[Text]:
             else ""
         )
         yield Text.assemble("held out    ", (f"{test['value']:.4f}", "green"), (interval, DIM))
-    if about := task_of(content).about_score:
+    if (validation or test) and (about := task_of(content).about_score):
         yield Text(about, style=DIM)
 
 

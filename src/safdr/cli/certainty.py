@@ -47,7 +47,7 @@ def fit_proven(estimator: AnnealingSelectorCV, rows: Rows) -> str | None:
 
 
 def _fit(estimator: AnnealingSelectorCV, rows: Rows) -> None:
-    estimator.fit(rows.X, rows.y, **rows.fit_parameters)
+    estimator.fit(rows.X, rows.y, **rows.fit_parameters(splits=hasattr(estimator, "cv")))
     # Sources call columns by their places; from here on rows are arrays, which have no names.
     estimator.__dict__.pop("feature_names_in_", None)
 
@@ -81,7 +81,8 @@ def look_closer(
         instead = estimator.substitutes(
             prepared.train.X,
             prepared.train.y,
-            **rows.fit_parameters_at_hand,
+            sample_weight=prepared.train.weight,
+            groups=prepared.train.groups if hasattr(estimator, "cv") else None,
             n_jobs=search.jobs,
             backend="dict",
         )
@@ -120,7 +121,8 @@ def _stability(
             estimator,
             rows.prepared.train.X,
             rows.prepared.train.y,
-            **rows.fit_parameters_at_hand,
+            sample_weight=rows.prepared.train.weight,
+            groups=rows.prepared.train.groups,
             n_resamples=n,
             n_jobs=search.jobs,
             random_state=search.seed,

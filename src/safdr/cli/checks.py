@@ -37,6 +37,12 @@ def check_options(
         raise UsageError(
             f"--sample-rows must be at least {LEAST_SAMPLED}; got {table.sample_rows}."
         )
+    if table.sample is not None:
+        _check_sample(table, table.sample)
+    if search.no_validation and search.k is None:
+        raise UsageError(
+            "--no-validation needs -k: without it validation chooses the number of features."
+        )
     for name, value in (("-k", search.k), ("--k-max", search.k_max)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be at least 1; got {value}.")
@@ -45,6 +51,17 @@ def check_options(
     _check_stability(search.stability)
     split_costs(constraints.cost or [])
     _check_files(file, results)
+
+
+def _check_sample(table: TableOptions, n: int) -> None:
+    """Refuse too few rows, and two ways to get along with many."""
+    if n < LEAST_SAMPLED:
+        raise UsageError(f"--sample must be at least {LEAST_SAMPLED}; got {n}.")
+    if table.stream or table.dask is not None:
+        option = "--stream" if table.stream else "--dask"
+        raise UsageError(
+            f"--sample takes few rows into memory, and {option} all of them in passes; give one."
+        )
 
 
 def _check_held_out(table: TableOptions) -> None:

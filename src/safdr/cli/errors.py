@@ -12,6 +12,7 @@ FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
 OPTION_OF = {
     "min_features": "-k",
     "max_features": "--k-max",
+    "n_features_to_select": "-k",
     "random_state": "--seed",
     "n_jobs": "--jobs",
     "feature_cost": "--cost",

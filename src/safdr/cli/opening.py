@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from safdr.cli.memory import fits_in_memory
 from safdr.cli.options import TableOptions
 from safdr.cli.progress import SearchProgress
 from safdr.cli.rows import Rows, most_rows_at_hand, rows_in_memory, rows_in_passes
+from safdr.cli.sampling import draw_rows
 from safdr.sources.errors import SourceError
 from safdr.sources.parquet import ParquetFiles, check_local
 from safdr.table.choices import Choices
@@ -49,6 +51,8 @@ def _open_parquet(file: str, options: TableOptions) -> pa.Table | ParquetFiles:
         if single:
             return read_table(file)  # which says what is wrong with a file
         raise
+    if options.sample is not None:
+        return files
     if files.n_rows() > most_rows_at_hand(files, options.sample_rows) and (
         wanted or not fits_in_memory(files.n_bytes())
     ):
@@ -97,8 +101,11 @@ def prepare_rows(
     progress: SearchProgress,
 ) -> Rows:
     """Rows to learn from, and rows held out."""
+    notes: list[str] = []
+    if options.sample is not None:
+        opened, notes = draw_rows(opened, options.sample, choices.seed)
     if not isinstance(opened, ParquetFiles):
-        return rows_in_memory(opened, choices)
+        return replace(rows_in_memory(opened, choices), notes=tuple(notes))
     why = TOO_LARGE
     if options.dask is not None:
         why = f"Asked to read the table on the Dask cluster at {options.dask}"

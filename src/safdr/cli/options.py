@@ -149,6 +149,11 @@ class TableOptions:
             "months such as 2024-09 or 202409.",
         ),
     ] = None
+    sample: Annotated[
+        int | None,
+        WHOLE,
+        Parameter(help="Take so many random rows only, for a first look at a large file."),
+    ] = None
     stream: Annotated[
         bool,
         Parameter(
@@ -189,6 +194,14 @@ class SearchOptions:
             help="Exactly so many features. Default: by cross-validation.",
         ),
     ] = None
+    no_validation: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="With -k: find the features and no more, without validation splits.",
+        ),
+    ] = False
     k_max: Annotated[
         int | None,
         WHOLE,

@@ -67,19 +67,12 @@ class Rows:
         of_sample = self.prepared.train.weight
         return WEIGHT if self.in_passes and of_sample is not None else of_sample
 
-    @property
-    def fit_parameters(self) -> dict[str, Any]:
-        """What a selector has to know of the rows besides."""
+    def fit_parameters(self, *, splits: bool) -> dict[str, Any]:
+        """What a selector, which may split rows, has to know of them besides."""
         given = {"sample_weight": self.weight}
-        if not self.in_passes:
+        if splits and not self.in_passes:
             given["groups"] = self.prepared.train.groups
         return {name: value for name, value in given.items() if value is not None}
-
-    @property
-    def fit_parameters_at_hand(self) -> dict[str, Any]:
-        """The same of the rows at hand."""
-        train = self.prepared.train
-        return {"sample_weight": train.weight, "groups": train.groups}
 
     def splitter(self, seed: int) -> Any:
         """How to validate: as selectors do by themselves, but for groups that stay together."""

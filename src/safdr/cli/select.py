@@ -26,6 +26,9 @@ Examples:
   safdr select loans.csv -t default --missing drop-rows --report report.html
   safdr select loans.csv -t status --positive late --export score.sql
   safdr select loans.csv -t default --always-include age --cost income=0.2
+  safdr select loans.csv -t default --categorical region --na unknown --na -999
+  safdr select loans.csv -t default --split-by month --weight exposure
+  safdr select loans.csv -t default --sample 10000   a first look
   safdr select loans.csv -t default --prove 10 --stability 50    how sure is it?
   safdr select loans/ -t default --stream            Parquet larger than memory
   safdr select loans/ -t default --dask tcp://boss:8786       on a Dask cluster

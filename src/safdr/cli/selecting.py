@@ -156,7 +156,7 @@ def _estimator(
     search: SearchOptions, annealing: AnnealingOptions, constraining: Constraining, rows: Rows
 ) -> Selector:
     """The selector; a given number of features is validated in the same way."""
-    from safdr import AnnealingRegressorSelectorCV, AnnealingSelectorCV
+    import safdr
 
     n_features = constraining.n_features
     grouped = getattr(constraining.parameters.get("constraints"), "groups", None)
@@ -166,18 +166,24 @@ def _estimator(
             f"-k must be at most {n_features}, the number of features{counted}; got {search.k}."
         )
     by_class = rows.prepared.target.kind.task == "classification"
-    kind = AnnealingSelectorCV if by_class else AnnealingRegressorSelectorCV
+    shared: dict[str, Any] = {
+        "n_jobs": search.jobs,
+        "random_state": search.seed,
+        "prove": search.prove,
+        **constraining.parameters,
+        **annealing.given(),
+    }
+    if search.no_validation:
+        fixed = safdr.AnnealingSelector if by_class else safdr.AnnealingRegressorSelector
+        return fixed(search.k, **shared)
+    kind = safdr.AnnealingSelectorCV if by_class else safdr.AnnealingRegressorSelectorCV
     return kind(
         cv=rows.splitter(search.seed),
         min_features=search.k or 1,
         max_features=search.k or min(search.k_max or LARGEST_SIZE, n_features),
         rule=search.rule,
         **_given({"tolerance": search.tolerance}),
-        n_jobs=search.jobs,
-        random_state=search.seed,
-        prove=search.prove,
-        **constraining.parameters,
-        **annealing.given(),
+        **shared,
     )
 
 

@@ -13,7 +13,8 @@ from safdr.table.passes import WEIGHT
 @contextmanager
 def weighted_scores(estimator: Any, rows: Rows) -> Iterator[None]:
     """Let scores on validation splits do so as well, while it lasts; those in passes always do."""
-    if rows.in_passes or rows.prepared.train.weight is None:
+    has_scores = "scoring" in estimator.get_params()
+    if rows.in_passes or rows.prepared.train.weight is None or not has_scores:
         yield
         return
     from sklearn import config_context
