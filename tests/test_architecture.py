@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "_atomic": set(),
     "_frames": set(),
     "errors": set(),
-    "result": {"_engine"},
+    "result": {"_engine", "errors"},
     "_engine": {"_core", "errors", "result"},
     "_estimators": {"_atomic", "_engine", "_frames", "errors", "result", "sources"},
     "sources": set(),

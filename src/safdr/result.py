@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr.errors import Columns
 
 # Columns in the name of a group that was given none.
 MOST_NAMED = 3
-
 # Features in a text; the rest is counted.
 MOST_LISTED = 12
-
 # What the resamples of a stability are called.
 RESAMPLES = {"halves": "half-samples", "seeds": "seeds"}
 
@@ -258,6 +257,8 @@ class Proof:
     must_include, never_useful : ndarray of int
         Features that the bounds settle before any search: every subset of this size and value has
         the former, and none the latter. Those that constraints settle are in neither.
+    feature_names : tuple of str or None
+        Of all features, for people; None where they have no names.
     """
 
     optimal: bool
@@ -269,25 +270,26 @@ class Proof:
     seconds: float
     must_include: IntArray
     never_useful: IntArray
+    feature_names: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         """Say in a sentence what is known."""
-        size = len(self.subset)
+        size, best = len(self.subset), Columns(self.subset, self.feature_names)
         if self.optimal:
             return (
                 f"Proven: no subset of {size} features has a larger criterion value on the "
-                f"training rows than {self.value:.6g}."
+                f"training rows than {self.value:.6g}, that of {best}."
             )
         if not np.isfinite(self.upper_bound):
             return f"Not proven, and no bound is known for subsets of {size} features."
         if not np.isfinite(self.gap):
             return (
                 f"Not proven: no subset of {size} features has a criterion value on the training "
-                f"rows above {self.upper_bound:.6g}; {self.value:.6g} is known."
+                f"rows above {self.upper_bound:.6g}; {self.value:.6g} is known, that of {best}."
             )
         return (
             f"Not proven: no subset of {size} features has a criterion value on the training rows "
-            f"more than {100 * self.gap:.2g} % above {self.value:.6g}."
+            f"more than {100 * self.gap:.2g} % above {self.value:.6g}, that of {best}."
         )
 
 
@@ -312,6 +314,8 @@ class NearTies:
     within : float or None
         How near they come: this share of the best value below it at most; None where the best so
         many were asked for.
+    feature_names : tuple of str or None
+        Of all features, for people; None where they have no names.
     """
 
     subsets: IntArray
@@ -320,6 +324,18 @@ class NearTies:
     exact: bool
     feature_counts: IntArray
     within: float | None
+    feature_names: tuple[str, ...] | None = None
+
+    def __str__(self) -> str:
+        """Say how many there are, and what the best and all of them hold."""
+        near = "" if self.within is None else f" within {100 * self.within:.3g} % of the best"
+        sure = "proven" if self.exact else "not proven, there may be others"
+        sets = (self.subsets[0], self.in_all)
+        best, shared = (str(Columns(some, self.feature_names)) for some in sets)
+        return (
+            f"Subsets of {self.subsets.shape[1]} features{near}: {self.n_total} ({sure}). "
+            f"The best, of {self.values[0]:.6g}: {best}. In all: {shared or 'no feature'}."
+        )
 
     @property
     def in_all(self) -> IntArray:

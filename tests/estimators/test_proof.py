@@ -61,6 +61,28 @@ def test_features_by_name(two_classes):
     assert not {0, 1} & set(proof.subset)
 
 
+def test_what_they_say_names_features(two_classes, moments):
+    pd = pytest.importorskip("pandas")
+    X, y = two_classes
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(12)])
+    named = Moments.from_rows(frame, y)
+    subset = prove(moments, 3).subset.tolist()
+    columns, names = (", ".join(w.format(j) for j in subset) for w in ("column {}", "'f{}'"))
+    assert str(prove(moments, 3)).endswith(f", that of {columns}.")
+    selector = AnnealingSelector(3, prove=LONG, random_state=0).fit(frame, y)
+    for proof in (prove(named, 3), selector.proof_, selector.result_.proof):
+        assert str(proof).endswith(f", that of {names}.")
+    ties = near_ties(named, 3, within=0.2)
+    text = str(ties)
+    assert text.startswith(
+        f"Subsets of 3 features within 20 % of the best: {ties.n_total} (proven)"
+    )
+    assert f": {names}. In all: " in text
+    assert ("In all: no feature" in text) == (len(ties.in_all) == 0)
+    assert "not proven, there may be others" in str(near_ties(named, 3, time_limit=0.0))
+    assert f": {columns}. In all" in str(near_ties(moments, 3, within=None, at_most=5))
+
+
 def test_near_ties_hold_the_best_first(moments):
     ties = near_ties(moments, 4, within=0.05)
     assert ties.exact

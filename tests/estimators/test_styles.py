@@ -1,5 +1,6 @@
 """What is left open is chosen on held-out rows: criterion and penalty."""
 
+import weakref
 from itertools import product
 
 import numpy as np
@@ -23,6 +24,8 @@ from safdr import (
     evaluate_subsets,
     stability,
 )
+from safdr._engine.constraints import AllowedSubsets
+from searching import class_rows
 
 QUICK = Annealing(n_replicas=10, max_steps=20)
 OPEN = {"criterion": "auto", "C": "auto", "ridge": "auto", "annealing": QUICK, "random_state": 0}
@@ -247,6 +250,21 @@ def test_forward_selection_keeps_to_constraints(skewed):
             assert 0 in subset
             assert 7 not in subset
             assert all(len(set(subset) & set(some)) <= 1 for some in rivals)
+
+
+def test_forward_selections_are_kept_by_constraints_that_stay(skewed):
+    """What is told by an address alone could be taken for another at the same address."""
+    rows = class_rows(*skewed)
+    criterion = rows.criterion(1e-6)
+    known = []
+    for first in range(3):
+        allowed = AllowedSubsets.make(12, always_include=[first])
+        (selection,) = rows.forward(1e-6, 1.0, allowed, criterion)
+        assert first in selection.candidates(2)[0]
+        assert rows.forward(1e-6, 1.0, allowed, criterion) == [selection]
+        known.append(weakref.ref(allowed))
+        del allowed
+    assert all(there() is not None for there in known)
 
 
 def test_both_criteria_keep_groups_and_costs(skewed):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -153,6 +154,9 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_features_ = size
         self.criterion_ = data.criteria[0] if plan.criterion is None else plan.criterion
         self.C_ = as_float(plan.C)
+        names = getattr(self, "feature_names_in_", None)
+        if result.proof is not None and names is not None:
+            result = replace(result, proof=replace(result.proof, feature_names=tuple(names)))
         self.result_ = result
         self.proof_ = result.proof
         self.ridge_ = None if search.criterion is None else search.criterion.ridge

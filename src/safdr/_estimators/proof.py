@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -112,12 +113,13 @@ def prove(
     _check_moments(moments)
     check_values("prove", values, SHARED)
     features, prover = _prover(values)
-    return prover.prove(
+    proof = prover.prove(
         int(size),
         incumbent=_incumbent(incumbent, int(size), features, prover.allowed),
         seconds=float(time_limit),
         n_threads=n_workers(n_jobs),
     )
+    return replace(proof, feature_names=moments.feature_names)
 
 
 def near_ties(
@@ -209,13 +211,14 @@ def near_ties(
     _check_moments(moments)
     check_values("near_ties", values, SHARED | allowed)
     _, prover = _prover(values)
-    return prover.near_ties(
+    ties = prover.near_ties(
         int(size),
         within=None if within is None else float(within),
         at_most=int(at_most),
         seconds=float(time_limit),
         n_threads=n_workers(n_jobs),
     )
+    return replace(ties, feature_names=moments.feature_names)
 
 
 def _check_moments(moments: Any) -> None:
