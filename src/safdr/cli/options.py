@@ -231,8 +231,8 @@ class SearchOptions:
         float | None,
         Parameter(
             help="Seconds in which to prove that no other set of this size has a larger Fisher "
-            "ratio on the training rows, or how much larger it is at most; as many again to list "
-            "the sets that come within 1 %."
+            "ratio (for a quantity: R²) on the training rows, or how much larger it is at most; as "
+            "many again to list the sets that come within 1 %."
         ),
     ] = None
     stability: Annotated[
@@ -364,9 +364,10 @@ class AnnealingOptions:
     criterion: Annotated[
         Literal["fisher", "logistic", "mixed", "auto"] | None,
         Parameter(
-            help="What a set is searched by. fisher, the paper's: Fisher's ratio. logistic: the "
-            "log-loss made quadratic. mixed: both, and forward selection on the log-loss. auto: "
-            "fisher or mixed, whichever predicts rows held out better. Default: fisher."
+            help="What a set is searched by. fisher, the paper's: Fisher's ratio. For two classes "
+            "also logistic: the log-loss made quadratic. mixed: both, and forward selection on the "
+            "log-loss. auto: fisher or mixed, whichever predicts rows held out better. Default: "
+            "fisher; a quantity is searched by R²."
         ),
     ] = None
     ridge: Annotated[
@@ -383,7 +384,8 @@ class AnnealingOptions:
             help="Inverse strength of a penalty on the model's coefficients, in standard "
             "deviations: inf is none, as in the paper; auto: the one that predicts rows held out "
             "best. With a penalty numbers beyond those of the table count as the nearest of them. "
-            "Default: 1, which is mild.",
+            "Default: 1, which is mild; inf for a quantity, whose numbers always count as they "
+            "are.",
         ),
     ] = None
 

@@ -165,7 +165,13 @@ def _estimator(
         raise UsageError(
             f"-k must be at most {n_features}, the number of features{counted}; got {search.k}."
         )
-    by_class = rows.prepared.target.kind.task == "classification"
+    target = rows.prepared.target.kind
+    by_class = target.task == "classification"
+    if not by_class and annealing.criterion not in (None, "auto"):
+        raise UsageError(
+            f"--criterion {annealing.criterion} is for classes, and {target.name!r} is a quantity, "
+            "which is searched by R². Leave it out, or say --task classification."
+        )
     shared: dict[str, Any] = {
         "n_jobs": search.jobs,
         "random_state": search.seed,
