@@ -10,7 +10,12 @@ from safdr._engine.criterion import fisher_criterion
 from safdr._engine.fits.columns import Standardiser
 from safdr._engine.fits.logistic import LogisticFitter
 from safdr._engine.moments import joint_moments, within_moments
-from safdr._engine.taken_rows import TakenRows, gathered, take_rows
+from safdr._engine.taken_rows import TakenRows, gathered, in_blocks, take_rows
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr("safdr._engine.taken_rows.BLOCK_BYTES", 8 * 2 * 50)
 
 
 @pytest.fixture
@@ -89,3 +94,15 @@ def test_moments_and_columns_of_taken_rows_copy_no_rows(rng):
     finally:
         tracemalloc.stop()
     assert peak < 30_000 * 50 * 8 / 2
+
+
+@pytest.mark.parametrize("kind", ["taken", "dense", "sparse"])
+def test_some_columns_come_in_blocks(source, numbers, small_blocks, kind):
+    taken, columns = take_rows(source, numbers), np.array([4, 1])
+    rows = {"taken": taken, "dense": gathered(taken), "sparse": sparse.csr_array(gathered(taken))}
+    blocks = list(in_blocks(rows[kind], columns))
+    if kind == "sparse":
+        blocks = [each.toarray() for each in blocks]
+    else:
+        assert [len(each) for each in blocks] == [50] * 6 + [33]
+    np.testing.assert_array_equal(np.vstack(blocks), source[numbers][:, columns])

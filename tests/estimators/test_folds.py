@@ -85,6 +85,16 @@ def test_no_more_folds_than_jobs_live_at_a_time(data, folds, searches, n_jobs, f
     assert searches.n_made == N_SPLITS + 1
 
 
+def test_jobs_share_the_moments_of_many_features(data, folds, searches, monkeypatch):
+    monkeypatch.setattr("safdr._estimators.folds.MANY_FEATURES", 8)
+    together = selector(n_jobs=2).fit(*data)
+    assert folds.most == searches.most == 1
+    assert together.cv_results_["mean_test_score"].shape == (4,)
+    # More jobs than one fold has work for.
+    selector(n_jobs=8).fit(*data)
+    assert searches.most <= 2
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_styles_are_compared_fold_by_fold(data, folds, searches, n_jobs):
     search = selector(n_jobs=n_jobs, criterion="auto", ridge="auto", C="auto").fit(*data)

@@ -4,6 +4,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, roc_auc_score
 
+from safdr._engine.taken_rows import take_rows
 from safdr._estimators.scoring import roc_auc, score_by_roc_auc
 
 
@@ -44,3 +45,13 @@ def test_the_scorer_is_that_of_scikit_learn(two_classes, labels, kind):
     X, y = kind(X), np.array(labels)[codes]
     model = LogisticRegression().fit(X, y)
     assert score_by_roc_auc(model, X, y) == pytest.approx(get_scorer("roc_auc")(model, X, y))
+
+
+def test_a_score_does_not_depend_on_how_many_rows_are_looked_at_together(two_classes, monkeypatch):
+    X, y = two_classes
+    columns = np.array([3, 0, 7])
+    model = LogisticRegression().fit(X[:, columns], y)
+    whole = score_by_roc_auc(model, X[:, columns], y)
+    monkeypatch.setattr("safdr._engine.taken_rows.BLOCK_BYTES", 8 * 3 * 7)
+    rows = take_rows(X, np.arange(len(X)))
+    assert score_by_roc_auc(model, rows, y, columns) == whole

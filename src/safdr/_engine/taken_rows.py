@@ -43,13 +43,25 @@ class TakenRows:
             yield self[start : start + length]
 
 
-def take_rows(X: RowArray, which: IntArray | NDArray[np.bool_]) -> RowArray:
-    """Rows by their numbers or by a mask; sparse ones are copied."""
+def take_rows(X: RowArray, which: IntArray | NDArray[np.bool_] | slice) -> RowArray:
+    """Rows by their numbers, by a mask or by a range; sparse ones are copied."""
     if issparse(X):
         return X[which]
     if isinstance(X, TakenRows):
         return TakenRows(X.source, X.rows[which])
     return TakenRows(X, np.arange(len(X))[which])
+
+
+def in_blocks(X: RowArray, columns: IntArray) -> Iterator[Any]:
+    """Some columns of all rows, a few rows at a time; of sparse ones all at once."""
+    if issparse(X):
+        yield X[:, columns]
+        return
+    length = max(1, BLOCK_BYTES // (8 * max(1, len(columns))))
+    for start in range(0, X.shape[0], length):
+        some = slice(start, start + length)
+        rows = take_rows(X, some) if isinstance(X, TakenRows) else X[some]
+        yield rows.take(columns, axis=1)
 
 
 def gathered(X: RowArray) -> RowArray:

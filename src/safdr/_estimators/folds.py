@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.exceptions import UndefinedMetricWarning
@@ -22,12 +24,17 @@ from safdr._engine.search import Search
 from safdr._estimators.parameters import as_int
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.rules import deviation
+from safdr._estimators.scoring import score_by_roc_auc
 from safdr._estimators.splits import splits_of
 from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.workers import Cancellation, Shared
 from safdr.errors import ParameterError
 
 NO_SUCH_METHOD = 'Choose a scoring that the estimator can serve, for example scoring="accuracy".'
+
+
+# Moments of so many take more memory than all else that a fold needs.
+MANY_FEATURES = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +189,7 @@ def searched(
 
 def score_folds(
     plan: SearchPlan,
-    folds: Folds,
+    folds: RowFolds,
     search_of: Callable[[TrainingData], Search],
     sizes: list[int],
     scorer: Callable[..., float],
@@ -196,17 +203,30 @@ def score_folds(
     with warnings.catch_warnings(), Cancellation() as cancellation:
         # A fold that can't be scored is an error, and says so.
         warnings.simplefilter("ignore", UndefinedMetricWarning)
-        tasks = (
-            delayed(score_size)(turn, size, plan, scorer, cancellation)
-            for fold in in_turn(folds)
-            for turn in [searched(fold, search_of, len(sizes), threads=threads)]
-            for size in sizes
+        groups = (
+            (
+                delayed(score_size)(turn, size, plan, scorer, cancellation)
+                for fold in group
+                for turn in [searched(fold, search_of, len(sizes), threads=threads)]
+                for size in sizes
+            )
+            for group in _groups(folds, n_jobs, len(sizes))
         )
-        for number, score in enumerate(as_they_come(tasks, n_jobs, threads=threads)):
+        for number, score in enumerate(one_by_one(groups, n_jobs, threads=threads)):
             place, position = divmod(number, len(sizes))
             tell(f"fold {place}, {sizes[position]} features")
             scores[place].append(score)
     return scores
+
+
+def _groups(folds: RowFolds, n_jobs: Any, n_tasks: int) -> Iterator[list[Shared]]:
+    """Folds that are searched at the same time, each by so many tasks."""
+    turns, at_once = in_turn(folds), len(folds)
+    if folds.data.X.shape[1] >= MANY_FEATURES:
+        # Jobs at the end of a fold wait for each other, but share its moments until then.
+        at_once = -(-effective_n_jobs(as_int(n_jobs)) // n_tasks)
+    while group := list(islice(turns, at_once)):
+        yield group
 
 
 def _test_weight(train: Any, usable: Any, test: Any) -> FloatArray | None:
@@ -238,6 +258,8 @@ def score_size(
         model, separated = plan.final_model(fold.train, search, result)
 
         def score(X: Any, y: NDArray[Any], which: str) -> float:
+            if scorer is score_by_roc_auc:
+                return score_by_roc_auc(model, X, y, result.subset)
             try:
                 chosen = X[:, result.subset] if issparse(X) else X.take(result.subset, axis=1)
                 return float(scorer(model, chosen, y, **fold.score_params[which]))
@@ -267,6 +289,11 @@ def score_size(
 
 def as_they_come(tasks: Iterator[Any], n_jobs: Any, *, threads: bool) -> Iterator[Any]:
     """Results of tasks in their order, each as soon as it is there."""
+    return one_by_one([tasks], n_jobs, threads=threads)
+
+
+def one_by_one(groups: Iterable[Iterator[Any]], n_jobs: Any, *, threads: bool) -> Iterator[Any]:
+    """The same of groups of tasks, each of which begins when the one before is done."""
     how: dict[str, Any] = {
         "n_jobs": as_int(n_jobs),
         "prefer": "threads" if threads else "processes",
@@ -279,7 +306,10 @@ def as_they_come(tasks: Iterator[Any], n_jobs: Any, *, threads: bool) -> Iterato
     except ValueError:
         # Some backends (multiprocessing, Ray) hand over everything at the end.
         parallel = Parallel(**how)
-    yield from parallel(tasks)
+    # The same threads for all groups: each has memory of its own, which it keeps.
+    with parallel:
+        for tasks in groups:
+            yield from parallel(tasks)
 
 
 def cv_results(

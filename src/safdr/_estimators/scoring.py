@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.metrics import get_scorer
 
-from safdr._engine.arrays import FloatArray
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.taken_rows import in_blocks
 from safdr._estimators.clipped_model import ClippedLogisticRegression
 
 # What people call the scorers that stand for None.
@@ -65,15 +66,22 @@ def roc_auc(scores: FloatArray, positive: NDArray[np.bool_]) -> float:
     return float(below + not_above) / (2.0 * n_pairs)
 
 
-def score_by_roc_auc(model: Any, X: Any, y: NDArray[Any]) -> float:
+def score_by_roc_auc(model: Any, X: Any, y: NDArray[Any], columns: IntArray | None = None) -> float:
     """What scikit-learn's scorer "roc_auc" gives for a fitted linear model of two classes.
 
     That one, and `decision_function`, take some 2 ms to look at their arguments again, much of what
-    a size takes in all, and keep other threads waiting meanwhile.
+    a size takes in all, and keep other threads waiting meanwhile. Of rows with more `columns` than
+    those of the model, a few at a time are copied.
     """
+    columns = np.arange(X.shape[1]) if columns is None else columns
+    scores = np.concatenate([_scores(model, some) for some in in_blocks(X, columns)])
+    return roc_auc(scores + model.intercept_[0], y == model.classes_[1])
+
+
+def _scores(model: Any, X: Any) -> FloatArray:
+    """Weighted sums of the columns."""
     slopes = model.coef_[0]
     if isinstance(model, ClippedLogisticRegression):
         X = model.clipped(X)
     # Not by BLAS: its threads would spin beside those that search.
-    scores = X @ slopes if issparse(X) else np.einsum("ij,j->i", X, slopes)
-    return roc_auc(scores + model.intercept_[0], y == model.classes_[1])
+    return X @ slopes if issparse(X) else np.einsum("ij,j->i", X, slopes)
