@@ -28,7 +28,7 @@ def check(rng: np.random.Generator) -> None:
         outputs = X @ rng.normal(size=X.shape[1]) + rng.normal(size=len(X))
         check_regression(rng, X, outputs, weight)
         return
-    C = float(rng.choice([0.01, 1.0, 100.0, np.inf], p=[0.2, 0.5, 0.2, 0.1]))
+    C = float(rng.choice([0.01, 1.0, 100.0, np.inf], p=[0.2, 0.4, 0.2, 0.2]))
     how: dict[str, Any] = {"C": C, "random_state": int(rng.integers(99)), "annealing": QUICK}
     many = rng.random() < 0.5
     selector = AnnealingSelectorCV(max_features=3, **how) if many else AnnealingSelector(2, **how)
@@ -44,6 +44,8 @@ def check(rng: np.random.Generator) -> None:
     measured = evaluate_subsets(X, y, [selector.subset_], sample_weight=weight, C=C)
     loss, separated = float(measured.losses[0]), bool(measured.fits.separated[0])
     assert np.isfinite(selector.estimator_.coef_).all()
+    told = bool(selector.result_.separated[selector.result_.best])
+    assert told == separated, (told, separated)
     assert separated or abs(selector.loss_ - loss) <= SAME, (selector.loss_, loss)
     if many:
         scores = selector.cv_results_["mean_test_score"]
@@ -76,6 +78,9 @@ def fit(rng, selector, X, y, weight) -> None:
 def random_rows(rng: np.random.Generator):
     """Rows in an awkward order, labels of two to four classes, weights or none."""
     n_rows, n_features = int(rng.integers(200, 6000)), int(rng.integers(3, 12))
+    if rng.random() < 0.2:
+        # More features than rows.
+        n_rows, n_features = int(rng.integers(150, 400)), int(rng.integers(200, 600))
     X = rng.normal(size=(n_rows, n_features))
     z = X[:, 0] - 0.5 * X[:, 1] + rng.logistic(size=n_rows)
     n_classes = int(rng.choice([2, 2, 2, 3, 4]))
@@ -98,6 +103,7 @@ COLUMNS = (
     lambda rng, x, codes: np.exp(2 * x),
     lambda rng, x, codes: x + 1e8,
     lambda rng, x, codes: (rng.random(len(x)) < 0.003) * 1.0,
+    lambda rng, x, codes: ((codes == 0) & (rng.random(len(x)) < 0.02)) * 1.0,
     lambda rng, x, codes: ((codes == 1) ^ (rng.random(len(x)) < 0.05)) * 1.0,
     lambda rng, x, codes: rng.standard_cauchy(len(x)),
     lambda rng, x, codes: np.full(len(x), 0.1),

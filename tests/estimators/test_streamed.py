@@ -1,5 +1,7 @@
 """Selectors on rows that are read in passes, against the same selectors with all rows in memory."""
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -14,6 +16,7 @@ from safdr import (
     AnnealingSelectorCV,
     Constraints,
     ParameterError,
+    SeparationWarning,
     Stream,
 )
 from safdr._engine.streaming.positions import buckets_of
@@ -231,6 +234,26 @@ def test_a_column_that_hardly_changes_in_the_sample(C):
     search = AnnealingSelectorCV(max_features=3, constraints=constraints, **how)
     search.fit(stream(X, y, sample_rows=500), "y")
     assert np.all(search.cv_results_["mean_cross_entropy"] > 0.3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("rows_of_others", [0, 1])
+def test_separation_in_part_is_told_as_in_memory(n_classes, rows_of_others):
+    """A flag that one class alone has; or not alone, by a single row."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(4000, 2))
+    y = np.digitize(X[:, 0] + rng.logistic(size=4000), [-0.7, 0.7][: n_classes - 1])
+    X[:, 1] = (y == 1) & (rng.random(4000) < 0.03)
+    X[np.flatnonzero(y == 0)[:rows_of_others], 1] = 1
+    how = {"annealing": QUICK, "C": np.inf, "random_state": 0}
+    whole, streamed = (AnnealingSelector(2, **how) for _ in range(2))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        whole.fit(X, y)
+        streamed.fit(stream(X, y, sample_rows=800), "y")
+    separated = rows_of_others < n_classes - 1
+    assert [each.category for each in caught] == [SeparationWarning] * 2 * separated
+    assert streamed.loss_ == pytest.approx(whole.loss_, abs=1e-7)
 
 
 def test_what_is_auto_is_chosen_on_rows_held_out():

@@ -262,3 +262,26 @@ def test_a_worker_that_does_not_find_a_file_says_so(tmp_path):
     path.unlink()
     with pytest.raises(SourceError, match="every worker of a cluster must find it"):
         next(part.tables(["x"], 10))
+
+
+def test_a_later_file_that_lacks_a_column_is_named(tmp_path):
+    rows = pa.table({"x": [1.0, 2.0] * 30, "z": [0.5, 0.25, 1.0] * 20, "y": [0, 1] * 30})
+    pq.write_table(rows, tmp_path / "1.parquet")
+    pq.write_table(rows.drop_columns("z"), tmp_path / "2.parquet")
+    # Columns that only later files have are none of the table.
+    pq.write_table(rows.append_column("later", rows["x"]), tmp_path / "3.parquet")
+    with pytest.raises(SourceError, match=r"2\.parquet' has no column 'z', which the first file"):
+        AnnealingSelector(1).fit(tmp_path, "y")
+    selector = AnnealingSelector(1, random_state=0)
+    selector.fit(Stream(tmp_path, columns=["x", "y"]), "y")
+    assert selector.n_features_in_ == 1
+
+
+def test_names_of_folders_are_in_no_file(tmp_path):
+    for year in (2023, 2024):
+        part = tmp_path / f"year={year}"
+        part.mkdir()
+        pq.write_table(pa.table({"x": [1.0, 2.0], "y": [0, 1]}), part / "rows.parquet")
+    (first, _), (second, _) = ParquetFiles(tmp_path).parts()
+    found = [next(part.tables(["year", "y"], 10)) for part in (first, second)]
+    assert [each["year"].to_pylist() for each in found] == [[2023] * 2, [2024] * 2]

@@ -55,7 +55,9 @@ class ParquetPart:
             # them, which stay until the file is closed.
             how: dict[str, Any] = {"pre_buffer": False, "buffer_size": BUFFER_BYTES}
             with pq.ParquetFile(self.path, **how) as file:
-                inside = [name for name in columns if name in file.schema_arrow.names]
+                there = file.schema_arrow.names
+                self._check_columns([name for name in columns if name not in self.keys], there)
+                inside = [name for name in columns if name in there]
                 some = {"columns": inside, "row_groups": self.row_groups}
                 for batch in file.iter_batches(n_rows, **some):
                     # Text of a damaged file may be none.
@@ -63,6 +65,15 @@ class ParquetPart:
                     yield self._completed(pa.table(batch), columns)
         except (pa.ArrowException, OSError) as error:
             raise unreadable(error, self.path) from None
+
+    def _check_columns(self, wanted: list[str], there: list[str]) -> None:
+        """Refuse a file that lacks a column: nobody has said what its rows have there."""
+        for name in wanted:
+            if name not in there:
+                raise SourceError(
+                    f"{self.path!r} has no column {name!r}, which the first file of the table has, "
+                    f"{self.first_path!r}. Write it there too, or leave the column out."
+                )
 
     def _completed(self, table: Any, columns: list[str]) -> Any:
         """With the columns that the names of folders give, and in the types of the first file."""
@@ -73,7 +84,7 @@ class ParquetPart:
             if name in table.column_names:
                 arrays.append(self._cast(table.column(name), name))
             else:
-                value = pa.scalar(self.keys.get(name), type=self.schema.field(name).type)
+                value = pa.scalar(self.keys[name], type=self.schema.field(name).type)
                 arrays.append(pa.repeat(value, table.num_rows))
         return pa.table(dict(zip(columns, arrays, strict=True)))
 

@@ -22,6 +22,12 @@ MAX_PASSES = 50
 # Share of the loss without features below which a model has no optimum: the classes are separated.
 SEPARATED = 1e-7
 
+# Towards infinity, where a direction separates the classes in part, each step divides what is left
+# by e: a pace about 1/e at the end is a sign of that. Rows then tell: the last step moves some
+# towards their own class by about 1, and the others hardly.
+SLOW = (0.3, 0.45)
+LEAVES, STAYS = 0.5, 0.01
+
 # Steps are taken by the curvature on the sample, which is nearly that of all rows: each leaves a
 # small share of what there was. Where one leaves more than this, rows tell the curvature too.
 MOST_LEFT = 0.1
@@ -49,6 +55,8 @@ class ModelSums:
     loss: float
     gradient: FloatArray
     curvature: FloatArray | None
+    # How far the last step moved rows towards their own class: the least and the most.
+    moved: tuple[float, float] = (np.inf, -np.inf)
 
     def __add__(self, other: ModelSums) -> ModelSums:
         both = (self.curvature, other.curvature)
@@ -57,6 +65,7 @@ class ModelSums:
             self.loss + other.loss,
             self.gradient + other.gradient,
             None if both[0] is None or both[1] is None else both[0] + both[1],
+            (min(self.moved[0], other.moved[0]), max(self.moved[1], other.moved[1])),
         )
 
 
@@ -81,13 +90,21 @@ class StreamedModel:
     loss: float = np.inf  # the penalty is part of it
     n_iter: int = 0
     converged: bool = False
-    separated: bool = False
+    separated: bool = False  # completely
+    partly_separated: bool = False
+    # The last step, where the next pass should tell what it has moved.
+    step: FloatArray | None = None
     _decrement: float = field(default=np.inf, repr=False)
     _before: tuple[FloatArray, float] | None = field(default=None, repr=False)
     _by_rows: bool = field(default=False, repr=False)
 
     def advance(self, sums: ModelSums, null_loss: float, tol: float) -> None:
         """Take a step by what a pass has added up, or half of the last one where it was too far."""
+        if self.step is not None:
+            least, most = sums.moved
+            self.partly_separated = most >= LEAVES and least >= -STAYS * most
+            self.step = None
+            return
         penalised = self.coefficients * self.penalties
         loss = sums.loss / sums.weight + 0.5 * float(np.sum(self.coefficients * penalised))
         self.n_iter += 1
@@ -124,6 +141,13 @@ class StreamedModel:
         self.converged = left <= tol * null_loss
         if self.converged:
             self.loss = loss - decrement
+            if SLOW[0] < share < SLOW[1] and not self.penalties.any():
+                self.step = -step
+
+    @property
+    def finished(self) -> bool:
+        """Whether no pass can tell more."""
+        return self.separated or (self.converged and self.step is None)
 
 
 class LossPass:
@@ -145,7 +169,10 @@ class LossPass:
             theta[:, places] = model.coefficients
         self._learns_from = np.array([model.learns_from for model in models])
         self._class_factor = np.array([model.class_factor for model in models])
-        self._curved = [i for i, model in enumerate(models) if model.curvature is None]
+        self._curved = [
+            i for i, model in enumerate(models) if model.curvature is None and model.step is None
+        ]
+        self._steps = {i: model.step for i, model in enumerate(models) if model.step is not None}
 
     def empty(self) -> list[ModelSums]:
         """Sums over no rows."""
@@ -181,6 +208,11 @@ class LossPass:
             each.weight += float(weight[i].sum())
             each.loss += float(losses[i].sum())
             each.gradient += gradients[i][:, places]
+        for i, move in self._steps.items():
+            there = weight[i] > 0
+            margins = gains(move @ Z[self._places[i]][:, there], rows.codes[there])
+            low, high = sums[i].moved
+            sums[i].moved = min(low, margins.min(initial=low)), max(high, margins.max(initial=high))
         for i in self._curved:
             part = curvature(Z[self._places[i]], small[i], weight[i])
             sums[i].curvature += part  # type: ignore[operator]  # of those there is one
@@ -218,6 +250,14 @@ def row_derivatives(
     slopes = probabilities.copy()
     slopes[:, codes, rows] -= 1.0
     return losses, slopes, probabilities
+
+
+def gains(logits: FloatArray, codes: IntArray) -> FloatArray:
+    """What is added to the margins of rows, of each other class, where this is added to logits."""
+    if len(logits) == 1:
+        return np.where(codes == 1, logits[0], -logits[0])
+    others = np.arange(len(logits))[:, None] != codes
+    return (logits[codes, np.arange(len(codes))] - logits)[others]
 
 
 def curvature(Z: FloatArray, probabilities: FloatArray, weight: FloatArray) -> FloatArray:
@@ -261,7 +301,7 @@ def fit_exactly(
 ) -> None:
     """Bring models to their optimum on all rows, all of them in the same passes."""
     for _ in range(MAX_PASSES):
-        unfinished = [each for each in models if not (each.converged or each.separated)]
+        unfinished = [each for each in models if not each.finished]
         if not unfinished:
             return
         for model, sums in zip(unfinished, run(LossPass(unfinished)), strict=True):

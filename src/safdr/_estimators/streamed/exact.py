@@ -66,7 +66,8 @@ class Unsettled:
             intercepts[places] = model.coefficients[:, -1] - of_model @ model.center
             losses[places] = 0.0 if model.separated else model.loss
             n_iter[places] = model.n_iter
-            converged[places], separated[places] = model.converged, model.separated
+            separated[places] = model.separated or model.partly_separated
+            converged[places] = model.converged and not model.partly_separated
         if len(self.models[0].coefficients) == 1:
             slopes, intercepts = slopes[:, 0], intercepts[:, 0]
         by_models = result.coefficients is not None
