@@ -9,7 +9,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from fitting import criterion_of, unpenalised
-from fuzz.cross_entropy import loss_of, smallest_loss
+from fuzz import penalised
+from fuzz.cross_entropy import is_separated, loss_of, smallest_loss
 from fuzz.fits import random_rows
 from fuzz.fits_proof import proof
 from safdr import Annealing, AnnealingSelector
@@ -392,6 +393,35 @@ def test_rows_far_out_that_hold_each_other_are_not_separated():
     slope, intercept = fits.coefficients[0, 0], fits.intercepts[0]
     # Two of one class at -intercept, one of the other at 400 slopes.
     assert -intercept == pytest.approx(400 * slope + intercept + np.log(2), abs=1e-3)
+
+
+def test_rows_that_hold_each_other_where_nothing_is_left_of_them_are_not_separated():
+    """The optimum is finite: no direction takes rows of either class out and none back."""
+    X, codes, weight = random_rows(np.random.default_rng(91001356))
+    some = X[:, [2, 3, 4]]
+    assert not is_separated(some, codes, 2)
+    fits = unpenalised(some, codes, [[0, 1, 2]], sample_weight=weight).fits
+    assert fits.separated.tolist() == [False]
+    assert fits.converged.tolist() == [True]
+    assert fits.losses[0] == pytest.approx(smallest_loss(some, codes, 2, weight), abs=TOL)
+
+
+def test_rows_of_one_class_that_two_columns_tell_apart_separate_in_part():
+    """Once they were far out, their part of the step was lost in the rounding of the others."""
+    X, codes, weight = random_rows(np.random.default_rng([77, 4]))
+    assert len(np.unique(codes[X[:, 4] != X[:, 5]])) == 1
+    fits = unpenalised(X, codes, [[0, 4, 5, 1]], sample_weight=weight).fits
+    assert fits.separated.tolist() == [True]
+
+
+def test_where_rounding_stops_a_fit_on_its_way_out_separation_is_told():
+    """Columns over ten orders of magnitude: rounding hid the step, not the direction."""
+    case = penalised.make(np.random.default_rng(8000187))
+    codes, weight = np.unique(case.y, return_inverse=True)[1], case.row_weights()
+    subset = [2, 1, 3, 6, 5, 0]
+    fits = unpenalised(case.X, codes, [subset], sample_weight=weight).fits
+    assert fits.separated.tolist() == [True]
+    assert fits.losses[0] < smallest_loss(case.X[:, subset], codes, 3, weight) + 1e-4
 
 
 # ---- Weights, threads ---------------------------------------------------------------------------

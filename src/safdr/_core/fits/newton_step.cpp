@@ -60,7 +60,6 @@ void NewtonStep::find(const Probabilities& now) {
   std::copy_n(solution_.data(), n_unknown_, step.data() + rows_.q);
   // 3. That of the weak ones.
   flat.clear();
-  loose.clear();
   if (!weak.empty()) add_weak(weak, now);
 }
 
@@ -151,7 +150,6 @@ void NewtonStep::add_weak(const std::vector<std::int64_t>& weak, const Probabili
   step = std::move(more.step);
   decrement += more.decrement;
   flat = std::move(more.flat);
-  loose = std::move(more.loose);
 }
 
 }  // namespace safdr

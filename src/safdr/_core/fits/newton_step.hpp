@@ -23,8 +23,8 @@ class NewtonStep {
   bool any_collinear() const { return !collinear_.empty(); }
 
   Direction step;
-  double decrement = 0.0;              // the slope along the step at first, turned round
-  std::vector<Direction> flat, loose;  // see WeakStep
+  double decrement = 0.0;       // the slope along the step at first, turned round
+  std::vector<Direction> flat;  // see WeakStep
 
  private:
   void sum_gradient(const Probabilities& now);

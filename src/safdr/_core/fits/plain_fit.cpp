@@ -38,6 +38,9 @@ constexpr int kPatience = 20;
 // What rounding may add to the loss by a step, and what is no progress.
 constexpr double kRise = 1e-10, kProgress = 1e-14;
 
+// A step that promises no progress and takes rows farther out than this is made of rounding.
+constexpr double kSenseless = 1e12;
+
 // Where rounding moves rows, a fit is at its optimum if by the decrement no more than this is left.
 constexpr double kTold = 1e-8;
 
@@ -154,8 +157,8 @@ bool PlainFit::turn_back(Descent& way) {
 
 // Rows that were on their way out would have gone on, if a direction is known that takes them there and no other back.
 void PlainFit::end_by_rounding(const Descent& way) {
-  separated =
-      way.going && (directions_separate(rows_, now_, newton_.flat) || step_separates(rows_, now_, newton_.step));
+  separated = way.going && (directions_separate(rows_, now_, newton_.flat) ||
+                            step_separates(rows_, now_, newton_.step) || rows_separate(rows_, now_));
   converged = way.told && !way.going;
 }
 
@@ -169,14 +172,20 @@ bool PlainFit::judge(const Gains& gain, bool stuck, Descent& way) {
   const bool flat = directions_separate(rows_, now_, newton_.flat);
   const bool outward = gain.slowest <= kOthersPace, leaving = quiet && outward;
   const bool by_themselves = gain.fastest >= kOwnPace;
+  const bool for_ever = leaving && ((gain.all_gone && by_themselves) || way.waited > kPatience);
+  // Some go out as others come back: they may hold each other so far out that nothing is left of either.
+  const bool at_rest = for_ever && gain.any_back && !rows_separate(rows_, now_);
   way.going = flat || outward;
-  separated = quiet && (leaving ? (gain.all_gone && by_themselves) || way.waited > kPatience : flat);
+  separated = quiet && (leaving ? for_ever && !at_rest : flat);
+  const bool senseless = way.told && newton_.decrement <= kProgress && gain.fastest > kSenseless;
+  separated = separated || (senseless && rows_separate(rows_, now_));
   const bool still = gain.slowest == kInfinity || stuck;
   // A row of which anything is left, and that the others send far out, may have hidden what they have to gain.
   const bool hidden = gain.v > kOthersPace;
   converged = quiet && still && !leaving && !separated && !hidden && (way.told || gain.live <= kSteady);
-  // At an optimum those that are gone stay where they are. If rounding moves them, it may hide that they go on.
-  if (converged && gain.restless && directions_separate(rows_, now_, newton_.loose)) {
+  converged = converged || (at_rest && way.told);
+  // At an optimum those that are gone stay where they are. Rounding may hide that they go on.
+  if (converged && gain.any_gone && rows_separate(rows_, now_)) {
     separated = true;
     converged = false;
   }
@@ -228,7 +237,7 @@ bool PlainFit::evaluate() {
 }
 
 PlainFit::Gains PlainFit::gains() const {
-  Gains found{0.0, kInfinity, 0.0, 0.0, kInfinity, true, false};
+  Gains found{0.0, kInfinity, 0.0, 0.0, kInfinity, true, false, false};
   double nearest = kInfinity;                         // margin of those on their way out
   double nearest_back = kInfinity, gain_back = -1.0;  // of those that come back
   for (std::int64_t n = 0; n < rows_.n_rows; ++n) {
@@ -243,11 +252,12 @@ PlainFit::Gains PlainFit::gains() const {
         if (!(std::abs(gain) <= found.live)) found.live = std::abs(gain);  // not a number stays that
         continue;
       }
+      found.any_gone = true;
       const bool moves = std::abs(gain) > std::max(kDrift, kRounding * margin);
-      found.restless = found.restless || moves;
       if (gain < 0.0) {
         found.limit = std::min(found.limit, (kBack - margin) / gain);
-        // One of which nothing is left at all can't hold the others.
+        found.any_back = found.any_back || moves;
+        // One of which nothing is left at all has no part in the step.
         if (!moves || now_.p[at(c)] == 0.0) continue;
         found.all_gone = false;
         if (margin > nearest_back) continue;

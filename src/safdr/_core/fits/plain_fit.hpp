@@ -59,8 +59,9 @@ class PlainFit {
     double fastest;  // the largest of those
     double v;        // the same where anything is left of them
     double limit;    // how many such steps it takes until one that comes back counts again, or as much as those
-    bool all_gone;   // whether nothing is left of those on their way out, and none comes back
-    bool restless;   // whether one that went out moves at all
+    bool all_gone;   // whether nothing is left of those on their way out, nor of any that come back
+    bool any_gone;   // whether one went out
+    bool any_back;   // whether one that went out comes back
   };
 
   // What a descent has seen so far.

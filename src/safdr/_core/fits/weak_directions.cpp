@@ -16,9 +16,6 @@ constexpr double kCollinear = 1e-6;
 // Part of a sum's terms that rounding may make of it.
 constexpr double kNoise = 4e-15;
 
-// The same of a sum over many rows, whose roundings cancel.
-constexpr double kRounded = 2e-16;
-
 // A probability that is no less than nothing.
 constexpr double kLeast = 1e-290;
 
@@ -64,7 +61,7 @@ class WeakSquares {
       : rows_(rows), now_(now), directions_(directions), n_all_(directions.size()),
         found_(static_cast<std::int64_t>(n_all_) - 1, rows.n_rows * (rows.n_classes - 1)),
         moved_(n_all_ * static_cast<std::size_t>(rows.n_classes)), mean_(n_all_), size_(n_all_), squares_(n_all_),
-        wants_(n_all_), noise_(n_all_) {
+        noise_(n_all_) {
     rows.each_row([&](const double* const* columns, std::int64_t start, std::int64_t n) {
       move_row(columns, n, rows_.codes[start + n]);
       add_row(start + n);
@@ -73,12 +70,6 @@ class WeakSquares {
   }
 
   const GradedRows& found() const { return found_; }
-
-  // From here on without directions in which rounding of the slope, over the curvature, makes a step of length 1.
-  void let_loose() {
-    for (std::size_t a = 0; a < n_all_; ++a) noise_[a] = std::max(noise_[a], std::sqrt(kRounded * wants_[a]));
-    fold(found_, noise_.data(), false);
-  }
 
  private:
   // What the directions move the logits of a row by, each less that of its own class, and what that is a sum of.
@@ -129,7 +120,6 @@ class WeakSquares {
     for (std::size_t a = 0; a < n_all_; ++a) {
       const double more = moved_[c * n_all_ + a] - mean_[a];
       row[a] = root * more;
-      wants_[a] += std::abs(wanted) * size_[a];
       mean_[a] += share * more;
     }
     // What is left of what the row wants, where the other unknowns have made their step.
@@ -152,7 +142,7 @@ class WeakSquares {
   const std::size_t n_all_;
   GradedRows found_;
   std::vector<double> moved_, mean_, size_;  // [class][direction]; of directions in a row
-  std::vector<double> squares_, wants_, noise_;
+  std::vector<double> squares_, noise_;
 };
 
 // Directions without what rounding has left of columns that have no part in them: where the others are zero, nothing
@@ -256,7 +246,7 @@ WeakStep weak_step(const SubsetRows& rows, const Probabilities& now, const std::
                    const Direction& of_others) {
   std::vector<Direction> all(directions);
   all.push_back(of_others);
-  WeakSquares squares(rows, now, all);
+  const WeakSquares squares(rows, now, all);
   const GradedRows& found = squares.found();
   const auto follow = [&](std::int64_t of, double factor, Direction& out) {
     const std::vector<double> along = found.solution(of);
@@ -264,18 +254,13 @@ WeakStep weak_step(const SubsetRows& rows, const Probabilities& now, const std::
       for (std::size_t i = 0; i < out.size(); ++i) out[i] += factor * along[a] * directions[a][i];
     }
   };
-  WeakStep more{of_others, found.explained(), {}, {}};
+  WeakStep more{of_others, found.explained(), {}};
   const auto n_weak = static_cast<std::int64_t>(directions.size());
-  const auto left_over = [&](std::vector<Direction>& out) {
-    for (std::int64_t i = found.rank(); i < n_weak; ++i) {
-      out.push_back(directions[found.order()[i]]);
-      follow(found.order()[i], -1.0, out.back());
-    }
-  };
   follow(n_weak, 1.0, more.step);
-  left_over(more.flat);
-  squares.let_loose();
-  left_over(more.loose);
+  for (std::int64_t i = found.rank(); i < n_weak; ++i) {
+    more.flat.push_back(directions[found.order()[i]]);
+    follow(found.order()[i], -1.0, more.flat.back());
+  }
   return more;
 }
 
@@ -302,6 +287,25 @@ bool directions_separate(const SubsetRows& rows, const Probabilities& now, const
     if (worst >= -kZero * length) return true;
   }
   return true;
+}
+
+bool rows_separate(const SubsetRows& rows, const Probabilities& now) {
+  // Nothing of the others bends a direction. Rows that are on the wrong side stay where they are too.
+  Probabilities staying{now};
+  for (double& p : staying.p) p = p > kLeaving ? p : 0.0;
+  for (std::int64_t n = 0; n < rows.n_rows; ++n) {
+    double& own = staying.p[rows.at(rows.codes[n], n)];
+    own = std::max(own, kLeaving);
+  }
+  const std::vector<std::int64_t> collinear = collinear_columns(rows);
+  std::vector<Direction> units;
+  for (std::int64_t i = rows.q; i < rows.n_classes * rows.q; ++i) {
+    if (std::ranges::count(collinear, i % rows.q)) continue;
+    units.emplace_back(static_cast<std::size_t>(rows.n_classes * rows.q));
+    units.back()[i] = 1.0;
+  }
+  const Direction nothing(static_cast<std::size_t>(rows.n_classes * rows.q));
+  return directions_separate(rows, now, weak_step(rows, staying, units, nothing).flat);
 }
 
 bool step_separates(const SubsetRows& rows, const Probabilities& now, const Direction& step) {

@@ -14,17 +14,19 @@ std::vector<std::int64_t> collinear_columns(const SubsetRows& rows);
 
 struct WeakStep {
   Direction step;
-  double decrement;              // what the directions add to it
-  std::vector<Direction> flat;   // mixtures of the directions along which nothing bends, as far as can be told
-  std::vector<Direction> loose;  // those along which so little does that rounding makes the step, and the flat ones
+  double decrement;             // what the directions add to it
+  std::vector<Direction> flat;  // mixtures of the directions along which nothing bends, as far as can be told
 };
 
 // A step of the other unknowns, and Newton's along directions that don't bend with these.
 WeakStep weak_step(const SubsetRows& rows, const Probabilities& now, const std::vector<Direction>& directions,
                    const Direction& of_others);
 
-// Whether along some mixture of flat or loose directions no row that is on its way out comes back, and some go on.
+// Whether along some mixture of flat directions no row that is on its way out comes back, and some go on.
 bool directions_separate(const SubsetRows& rows, const Probabilities& now, const std::vector<Direction>& flat);
+
+// The same along some mixture of all directions that move no row that stays.
+bool rows_separate(const SubsetRows& rows, const Probabilities& now);
 
 // Whether a step takes rows that are on their way out farther, none of them back, and moves no other.
 bool step_separates(const SubsetRows& rows, const Probabilities& now, const Direction& step);
