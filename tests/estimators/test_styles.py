@@ -106,7 +106,9 @@ def test_weights_count_on_held_out_rows_as_in_training(skewed):
 def test_a_model_that_looks_like_a_sequence_is_one_criterion(skewed):
     model = make_pipeline(StandardScaler(), LogisticRegression())
     few = Annealing(n_replicas=2, max_steps=1)
-    selector = AnnealingSelector(1, criterion=model, C="auto", annealing=few, random_state=0)
+    selector = AnnealingSelector(
+        1, criterion=model, C="auto", pick="linear", annealing=few, random_state=0
+    )
     results = selector.fit(*skewed).style_results_
     assert {len(column) for column in results.values()} == {4}
     assert results["criterion"][0] is model
@@ -196,6 +198,25 @@ def test_own_criteria_leave_the_penalty_open(skewed):
     ).fit(X, y)
     assert selector.criterion_ is by_means
     assert selector.C_ in (0.1, 1.0, 10.0, 100.0)
+
+
+@pytest.mark.parametrize("name", ["estimator", "criterion"])
+def test_a_penalty_that_nothing_would_use_is_not_chosen(skewed, name):
+    own = {name: LogisticRegression(), "C": "auto", "annealing": QUICK}
+    fits = [
+        lambda: AnnealingSelector(2, **own).fit(*skewed),
+        lambda: AnnealingSelectorCV(max_features=2, **own).fit(*skewed),
+        lambda: anneal_path(*skewed, [2], **own),
+    ]
+    for fit in fits:
+        with pytest.raises(ParameterError, match=f"^C must be a number where {name} is the model"):
+            fit()
+
+
+@pytest.mark.parametrize("used", [{"pick": "linear"}, {"criterion": "mixed"}])
+def test_a_penalty_that_linear_models_on_the_way_use_is_chosen(skewed, used):
+    own = {"estimator": LogisticRegression(), "annealing": QUICK, "random_state": 0}
+    assert AnnealingSelector(2, C="auto", **own, **used).fit(*skewed).C_ in (0.1, 1.0, 10.0, 100.0)
 
 
 # ---- Mixed -------------------------------------------------------------------------------------

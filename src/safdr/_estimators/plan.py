@@ -167,6 +167,14 @@ class SearchPlan:
                     other=task.wrong_model_word,
                     model=model,
                 )
+        if self.C == AUTO and not self._uses_penalty:
+            raise ParameterError(
+                "C",
+                'must be a number where {name} is the model: "auto" chooses the penalty of the '
+                "linear model, which nothing would use. Leave {C} out; or let the linear model "
+                "choose the winner, with {pick}='linear'.",
+                name="criterion" if self.estimator is None else "estimator",
+            )
 
     @staticmethod
     def reads(X: Any, y: Any) -> bool:
@@ -269,6 +277,12 @@ class SearchPlan:
     def model(self) -> Any:
         """The model to fit to the chosen features; None is the linear one of the task."""
         return self._inner_model if self.estimator is None else self.estimator
+
+    @property
+    def _uses_penalty(self) -> bool:
+        """Whether a linear model is fitted: at the end, to candidates, or by forward selection."""
+        forward = isinstance(self.criterion, str) and self.criterion in (AUTO, "mixed")
+        return self.model is None or self.pick == "linear" or forward
 
     def final_model(
         self, data: TrainingData, search: Search, result: AnnealingResult
