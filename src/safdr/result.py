@@ -96,6 +96,34 @@ class Trace:
 
 
 @dataclass(frozen=True, eq=False)
+class WorkingSet:
+    """The features that a search among very many was done in.
+
+    The best criterion value of the candidates can't be raised by swapping one feature for any
+    other of all `n_features`.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+        Columns that the replicas chose from in the last round.
+    n_rounds : int
+        How often features were added and the search repeated, with the first time.
+    n_features : int
+        Number of columns whose swaps were looked at: all of them.
+    """
+
+    columns: IntArray
+    n_rounds: int
+    n_features: int
+
+    def __repr__(self) -> str:
+        return (
+            f"WorkingSet({len(self.columns)} of {self.n_features} features, "
+            f"n_rounds={self.n_rounds})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class AnnealingResult:
     """What annealing at one size found, all of it measured on the whole training data.
 
@@ -151,6 +179,8 @@ class AnnealingResult:
     proof : Proof or None
         Whether any subset of this size has a larger criterion value than the candidates; None where
         no proof was asked for.
+    working_set : WorkingSet or None
+        Of many features, those that were searched; None where all were.
     n_replicas, size : int
         Number of replicas, and of features in the winner.
     best : int
@@ -175,6 +205,7 @@ class AnnealingResult:
     trace: Trace
     drift: float
     proof: Proof | None = None
+    working_set: WorkingSet | None = None
 
     def __repr__(self) -> str:
         return (

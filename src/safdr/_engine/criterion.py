@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -77,9 +77,7 @@ class Criterion:
     diagonal: FloatArray | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        # With a ridge r, an exact copy of a member keeps 1 + r - 1 / (1 + r) as its own.
-        of_a_copy = self.ridge * (2.0 + self.ridge) / (1.0 + self.ridge)
-        object.__setattr__(self, "collinear_tol", of_a_copy + MIN_COLLINEAR_TOL)
+        object.__setattr__(self, "collinear_tol", collinear_tol(self.ridge))
 
     @property
     def n_features(self) -> int:
@@ -98,6 +96,12 @@ class Criterion:
         index = np.asarray(subset, dtype=np.intp)
         D = self.D[index]
         return float(np.sum(D * np.linalg.solve(self.A[np.ix_(index, index)], D)))
+
+
+def collinear_tol(ridge: float) -> float:
+    """Variance that a candidate must have of its own, unless all that it has is."""
+    # With a ridge r, an exact copy of a member keeps 1 + r - 1 / (1 + r) as its own.
+    return ridge * (2.0 + ridge) / (1.0 + ridge) + MIN_COLLINEAR_TOL
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,20 +139,34 @@ def fisher_criterion(
             f"fisher_criterion needs moments of 2 or more classes, got {len(moments.weight)}."
         )
     variance = np.diag(moments.within).copy()
-    D = _between_classes(moments.weight, moments.mean)
-    if scale is None:
-        scale = np.sqrt(np.maximum(variance, SEPARATING * (D**2).sum(axis=1)))
+    D, own_scale = fisher_columns(moments.weight, moments.mean, variance)
+    scale = own_scale if scale is None else scale
     constant = scale == 0
     label_copies = np.flatnonzero((variance == 0) & ~constant)
     redundant = np.union1d(np.flatnonzero(constant), _redundant(label_copies, D, rank))
     divisor = np.where(constant, 1.0, scale)
     A = _scaled(moments.within, divisor, overwrite)
     diagonal = np.diag(A).copy()
-    ridge = _add_ridge(A, ridge, _n_rows(moments, rows_a_weight))
+    ridge = _add_ridge(A, ridge, partial(effective_rows, moments.weight, rows_a_weight))
     D /= divisor[:, None]
     marginals = ClassMarginals(moments.weight, moments.mean, moments.squares)
     how: dict[str, Any] = {"marginals": marginals, "diagonal": diagonal}
     return FisherCriterion(A, D, scale, ridge, redundant, **how)
+
+
+def fisher_columns(
+    weight: FloatArray, mean: FloatArray, variance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """What Fisher's ratio asks of each feature alone: D, and what to divide the feature by."""
+    D = _between_classes(weight, mean)
+    return D, np.sqrt(np.maximum(variance, SEPARATING * (D**2).sum(axis=1)))
+
+
+def r2_columns(cross: FloatArray, divisor: FloatArray, output_scale: FloatArray) -> FloatArray:
+    """The same of R²: D, in units of the divisor."""
+    output_divisor = np.where(output_scale == 0, 1.0, output_scale) * np.sqrt(len(output_scale))
+    D: FloatArray = cross / divisor[:, None] / output_divisor
+    return D
 
 
 def r2_criterion(
@@ -166,11 +184,10 @@ def r2_criterion(
     if output_scale is None:
         output_scale = np.sqrt(moments.output_variance)
     divisor = np.where(scale == 0, 1.0, scale)
-    output_divisor = np.where(output_scale == 0, 1.0, output_scale) * np.sqrt(len(output_scale))
-    D = moments.cross / divisor[:, None] / output_divisor
+    D = r2_columns(moments.cross, divisor, output_scale)
     A = _scaled(moments.covariance, divisor, overwrite)
     diagonal = np.diag(A).copy()
-    ridge = _add_ridge(A, ridge, _n_rows(moments, rows_a_weight))
+    ridge = _add_ridge(A, ridge, partial(effective_rows, moments.weight, rows_a_weight))
     constant = np.flatnonzero(scale == 0)
     marginals = JointMarginals(
         moments.weight, moments.mean, moments.output_mean, moments.output_variance, moments.cross
@@ -183,7 +200,7 @@ def with_ridge(criterion: Any, ridge: Ridge, rows_a_weight: float) -> Any:
     """The same criterion with another ridge: a copy, with another diagonal."""
     A = criterion.A.copy()
     np.fill_diagonal(A, criterion.diagonal)
-    ridge = _add_ridge(A, ridge, _n_rows(criterion.marginals, rows_a_weight))
+    ridge = _add_ridge(A, ridge, partial(effective_rows, criterion.marginals.weight, rows_a_weight))
     return replace(criterion, A=A, ridge=ridge)
 
 
@@ -194,12 +211,12 @@ def _add_ridge(A: FloatArray, ridge: Ridge, n_rows: Callable[[], float]) -> floa
     return ridge
 
 
-def _n_rows(moments: Any, rows_a_weight: float) -> Callable[[], float]:
+def effective_rows(weight: Any, rows_a_weight: float) -> float:
     """How many rows a covariance is as uncertain as; of classes it is a mean of covariances."""
-    weight = np.atleast_1d(moments.weight)
+    weight = np.atleast_1d(weight)
     if len(weight) == 1:
-        return lambda: float(rows_a_weight * weight[0])
-    return lambda: float(rows_a_weight * len(weight) ** 2 / np.sum(1.0 / weight))
+        return float(rows_a_weight * weight[0])
+    return float(rows_a_weight * len(weight) ** 2 / np.sum(1.0 / weight))
 
 
 def _between_classes(weight: FloatArray, mean: FloatArray) -> FloatArray:

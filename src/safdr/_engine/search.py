@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -52,6 +53,16 @@ class CandidateSource(Protocol):
         """Subsets, one a row, filled up with -1 to the same length."""
 
 
+@dataclass(frozen=True, eq=False)
+class Annealed:
+    """Replicas at the end of annealing, the subsets that they began with, and what happened."""
+
+    size: int
+    chains: SearchChains
+    start: IntArray
+    trace: Trace
+
+
 class Search:
     """A criterion, ready to be searched at any size.
 
@@ -94,22 +105,33 @@ class Search:
 
     def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
         """Search for the best subset of `size` features, and prove it for so many seconds."""
-        chains, start, trace = self._anneal(size, n_threads)
-        subsets, values = self._candidates(chains)
-        for source in self.also:
-            theirs = source.candidates(size, n_threads=n_threads)
-            subsets = _stacked(subsets, theirs)
-            values = np.concatenate([values, self._values(theirs)])
+        annealed = self.anneal(size, n_threads)
+        theirs = [source.candidates(size, n_threads=n_threads) for source in self.also]
+        return self.judge(annealed, theirs, n_threads=n_threads, prove=prove)
+
+    def judge(
+        self,
+        annealed: Annealed,
+        theirs: Sequence[IntArray],
+        *,
+        n_threads: int = 1,
+        prove: float | None = None,
+    ) -> AnnealingResult:
+        """Choose among what the replicas and others found, by the loss of fitted models."""
+        subsets, values = self.candidates_of(annealed)
+        for others in theirs:
+            subsets = _stacked(subsets, others)
+            values = np.concatenate([values, self._values(others)])
         proof = None
         if prove is not None:
-            proof = self._prove(size, subsets, values, prove, n_threads)
+            proof = self._prove(annealed.size, subsets, values, prove, n_threads)
             if is_better(proof, values):
                 subsets = _stacked(subsets, proof.subset[None])
                 values = np.append(values, proof.value)
         fits = self._fits(subsets, values, n_threads)
         penalties = np.zeros(len(values))
         if self.cost is not None and self.fitter is not None:
-            penalties = self._penalties(subsets, values, fits.losses, trace)
+            penalties = self._penalties(subsets, values, fits.losses, annealed.trace)
         return AnnealingResult(
             subsets=subsets,
             criterion_values=values,
@@ -121,19 +143,18 @@ class Search:
             intercepts=fits.intercepts,
             n_iter=fits.n_iter,
             penalties=penalties,
-            start_subsets=start,
-            trace=trace,
-            drift=chains.drift,
+            start_subsets=annealed.start,
+            trace=annealed.trace,
+            drift=annealed.chains.drift,
             proof=proof,
         )
 
     def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
         """Where the replicas end, and the best that they climb to."""
-        chains, _, _ = self._anneal(size, n_threads)
-        return self._candidates(chains)[0]
+        return self.candidates_of(self.anneal(size, n_threads))[0]
 
-    def _anneal(self, size: int, n_threads: int) -> tuple[SearchChains, IntArray, Trace]:
-        """Replicas at the end of annealing, the subsets that they began with, and what happened."""
+    def anneal(self, size: int, n_threads: int = 1) -> Annealed:
+        """Replicas at the end of annealing."""
         # As SeedSequence([seed, size]).spawn(3) makes them, in half the time.
         for_start, for_batches, for_chains = (
             np.random.SeedSequence([self.seed, size], spawn_key=(i,)) for i in range(3)
@@ -151,7 +172,7 @@ class Search:
             origin=0.0 if self.function is None else None,
         )
         _check_finite(chains.values)
-        return chains, start, trace
+        return Annealed(size, chains, start, trace)
 
     def prepare(self, size: int) -> Search:
         """Compute ahead what a search at this size shares with others, and return itself."""
@@ -231,13 +252,14 @@ class Search:
         self.constraints.check_size(size)
         return self.constraints
 
-    def _candidates(self, chains: SearchChains) -> tuple[IntArray, FloatArray]:
+    def candidates_of(self, annealed: Annealed) -> tuple[IntArray, FloatArray]:
         """Subsets that may win, and their values.
 
         The replicas end where the last batches left them, which is worth something (they differ),
         but the largest value of all is rarely among them: so the best that climbing reaches. Where
         there are no more subsets than replicas, it is all of them.
         """
+        chains = annealed.chains
         more = chains.every(self.settings.n_replicas)
         if more is None:
             climbed, values = chains.climbed()

@@ -64,6 +64,12 @@ def in_blocks(X: RowArray, columns: IntArray) -> Iterator[Any]:
         yield rows.take(columns, axis=1)
 
 
+def take_columns(X: RowArray, which: IntArray) -> RowArray:
+    """Columns by their numbers, copied, in double precision."""
+    some = X[:, which] if issparse(X) else X.take(which, axis=1)
+    return some.astype(np.float64, copy=False)
+
+
 def gathered(X: RowArray) -> RowArray:
     """The rows in one piece, for products with all of them."""
     return X[:] if isinstance(X, TakenRows) else X

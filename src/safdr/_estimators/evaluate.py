@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from safdr._engine.annealing.swap_chains import subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import Ridge
 from safdr._estimators.parameters import C_NUMBER, check_values, n_workers
-from safdr._estimators.training_data import TrainingData, check_task
+from safdr._estimators.tasks import check_task
+from safdr._estimators.training_data import TrainingData
 from safdr._estimators.validation import SeenColumns
 
 
@@ -132,6 +133,18 @@ def evaluate(
     searched: TrainingData | None = None,
 ) -> SubsetEvaluation:
     """The same on training data, for subsets that are known to be some."""
+    if data.is_wide:
+        climbed = data if searched is None else searched
+        columns, places = np.unique(subsets, return_inverse=True)
+        evaluation = evaluate(
+            data.columns(columns),
+            places.reshape(subsets.shape),
+            climbed.wide_criterion(ridge).ridge,
+            C,
+            n_jobs,
+            None if climbed is data else climbed.columns(columns),
+        )
+        return replace(evaluation, subsets=subsets)
     criterion = (data if searched is None else searched).criterion(ridge)
     fitter = data.linear_fitter(ridge, C, criterion if searched in (None, data) else None)
     return SubsetEvaluation(

@@ -20,7 +20,7 @@ from sklearn.utils.validation import _check_method_params
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.search import Search
+from safdr._engine.wide.search import AnySearch
 from safdr._estimators.parameters import as_int
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.rules import deviation
@@ -173,11 +173,11 @@ def in_turn(folds: Folds, n_uses: int = 1) -> Iterator[Shared]:
 
 
 def searched(
-    fold: Shared, search_of: Callable[[TrainingData], Search], n_tasks: int, *, threads: bool
+    fold: Shared, search_of: Callable[[TrainingData], AnySearch], n_tasks: int, *, threads: bool
 ) -> Shared:
     """A fold with a search of it, for so many tasks."""
 
-    def make() -> tuple[Fold, Search]:
+    def make() -> tuple[Fold, AnySearch]:
         with fold.use() as made:
             return made, search_of(made.train)
 
@@ -190,7 +190,7 @@ def searched(
 def score_folds(
     plan: SearchPlan,
     folds: RowFolds,
-    search_of: Callable[[TrainingData], Search],
+    search_of: Callable[[TrainingData], AnySearch],
     sizes: list[int],
     scorer: Callable[..., float],
     n_jobs: Any,

@@ -10,7 +10,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.search import Search
+from safdr._engine.wide.search import AnySearch
 from safdr._estimators.parameters import (
     Annealing,
     Constraints,
@@ -21,7 +21,7 @@ from safdr._estimators.parameters import (
 )
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.styles import compare_on_default_splits, only_choice
-from safdr._estimators.training_data import check_task
+from safdr._estimators.tasks import check_task
 from safdr._estimators.validation import SeenColumns
 from safdr._estimators.workers import Cancellation
 from safdr.errors import ParameterError
@@ -147,7 +147,7 @@ def anneal_path(
     return [results[i] for i in range(len(wanted))]
 
 
-def _run(search: Search, size: int, cancellation: Cancellation) -> AnnealingResult:
+def _run(search: AnySearch, size: int, cancellation: Cancellation) -> AnnealingResult:
     with cancellation.task():
         return search.run(size)
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from safdr._engine import wide
 from safdr._engine.annealing.cached_function import CachedFunction
 from safdr._engine.annealing.function_chains import Evaluate
 from safdr._engine.annealing.loop import AnnealingSettings
@@ -16,8 +17,10 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Noise
 from safdr._engine.fits.fits import Fitter
-from safdr._engine.proof.prover import check_provable
+from safdr._engine.proof.prover import Prover, check_provable
 from safdr._engine.search import Search, fit_padded, padded
+from safdr._engine.wide.search import AnySearch, WorkingSetSearch
+from safdr._engine.wide.swaps import Swaps
 from safdr._estimators.feature_names import FeatureSpec
 from safdr._estimators.parameters import AUTO, LARGEST_COST, Annealing, Constraints
 from safdr._estimators.training_data import TrainingData
@@ -32,6 +35,7 @@ from safdr._estimators.user_criterion import (
 from safdr._estimators.user_model import ModelPick
 from safdr._estimators.validation import warn_unfinished
 from safdr._estimators.workers import Workers
+from safdr._memory import check_products
 from safdr.errors import Columns, ParameterError
 from safdr.result import AnnealingResult
 
@@ -202,14 +206,52 @@ class SearchPlan:
         cost: FloatArray | None,
         seed: int,
         n_jobs: int = 1,
-    ) -> Search:
+    ) -> AnySearch:
         """The search on usable training data."""
-        how: dict[str, Any] = {"seed": seed, "constraints": allowed, "cost": cost}
-        settings = self._settings()
         function = self._function(data, seed, n_jobs)
         if function is not None:
-            fitter = self._fitter(data, None, seed)
-            return Search(None, settings=settings, fitter=fitter, function=function, **how)
+            return Search(
+                None,
+                settings=self._settings(),
+                fitter=self._fitter(data, None, seed),
+                function=function,
+                seed=seed,
+                constraints=allowed,
+                cost=cost,
+            )
+        if allowed.n_features <= wide.WIDE or not data.is_wide:
+            return self.full_search(data, allowed, cost, seed)
+        if allowed.swaps_alone:
+            return self._wide_search(data, allowed, cost, seed)
+        check_products(allowed.n_features)
+        in_doubles = data.columns(np.arange(allowed.n_features))
+        return self.full_search(in_doubles, allowed, cost, seed)
+
+    def _wide_search(
+        self, data: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None, seed: int
+    ) -> WorkingSetSearch:
+        """The search where there are so many columns that it works on some of them at a time."""
+        by = [self.searched(data), *([data.linearised()] if self.criterion == "mixed" else [])]
+        criteria = [rows.wide_criterion(self.ridge) for rows in by]
+        # Of the working set alone an automatic ridge would be another.
+        plan = replace(self, ridge=criteria[0].ridge)
+
+        def among(columns: IntArray) -> Search:
+            of_some = None if cost is None else cost[columns]
+            return plan.full_search(data.columns(columns), allowed.among(columns), of_some, seed)
+
+        def prover() -> Prover:
+            return Prover(plan._criterion(by[0], allowed, cost)[0], allowed, cost)
+
+        swaps = [Swaps(criterion, allowed, cost) for criterion in criteria]
+        return WorkingSetSearch(among, swaps, prover, seed=seed)
+
+    def full_search(
+        self, data: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None, seed: int
+    ) -> Search:
+        """The search of all columns at once."""
+        how: dict[str, Any] = {"seed": seed, "constraints": allowed, "cost": cost}
+        settings = self._settings()
         if self.criterion != "mixed":
             criterion, noise = self._criterion(self.searched(data), allowed, cost)
             fitter = self._fitter(data, self._of_rows(criterion), seed)
@@ -285,7 +327,7 @@ class SearchPlan:
         return self.model is None or self.pick == "linear" or forward
 
     def final_model(
-        self, data: TrainingData, search: Search, result: AnnealingResult
+        self, data: TrainingData, search: AnySearch, result: AnnealingResult
     ) -> tuple[Any, bool]:
         """The winning fit, or a fitted clone of the model; and whether the classes separate."""
         if self.model is not None:
@@ -319,7 +361,9 @@ class SearchPlan:
             warn_unfinished(size)
         return linear, separated
 
-    def models(self, data: TrainingData, search: Search, subsets: list[IntArray]) -> Iterator[Any]:
+    def models(
+        self, data: TrainingData, search: AnySearch, subsets: list[IntArray]
+    ) -> Iterator[Any]:
         """The model on each of several subsets, fitted to the same rows."""
         if self.model is not None:
             for subset in subsets:
@@ -329,7 +373,7 @@ class SearchPlan:
         yield from self.linear_models(data, search, subsets)
 
     def linear_models(
-        self, data: TrainingData, search: Search, subsets: list[IntArray]
+        self, data: TrainingData, search: AnySearch, subsets: list[IntArray]
     ) -> Iterator[Any]:
         """The linear model on each of several subsets, whatever the final model is."""
         fitter = data.linear_fitter(self.ridge, float(self.C), self._of_rows(search.criterion))

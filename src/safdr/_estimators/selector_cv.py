@@ -20,7 +20,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from safdr._engine.arrays import FloatArray
-from safdr._engine.search import Search
+from safdr._engine.wide.search import AnySearch
 from safdr._estimators.base import AnnealingSelectorBase, ClassSelectorBase, RegressorSelectorBase
 from safdr._estimators.folds import (
     cv_results,
@@ -136,7 +136,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         progress = self._init_callback_context(max_subtasks=n_tasks)
         progress.call_on_fit_task_begin(estimator=self)
 
-        def search_of(plan: SearchPlan, train: TrainingData) -> Search:
+        def search_of(plan: SearchPlan, train: TrainingData) -> AnySearch:
             return plan.search(train, allowed, cost, seed).prepare(sizes[-1])
 
         def tell(task: str) -> None:

@@ -13,8 +13,8 @@ from sklearn.utils.parallel import delayed
 
 from safdr._engine.arrays import FloatArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.search import Search
 from safdr._engine.shrinkage import SMALLEST_AUTO
+from safdr._engine.wide.search import AnySearch
 from safdr._estimators.folds import (
     Folds,
     as_they_come,
@@ -89,7 +89,7 @@ def compare_styles(
     plan: SearchPlan,
     folds: Folds,
     sizes: list[int],
-    search_of: Callable[[SearchPlan, TrainingData], Search],
+    search_of: Callable[[SearchPlan, TrainingData], AnySearch],
     n_jobs: Any,
     tell: Callable[[str], None] = lambda task: None,
 ) -> Comparison:
@@ -145,7 +145,7 @@ def compare_on_default_splits(
             f"which these {len(data.y)} rows are too few: give criterion and C a value."
         ) from None
 
-    def search_of(style: SearchPlan, train: TrainingData) -> Search:
+    def search_of(style: SearchPlan, train: TrainingData) -> AnySearch:
         return style.search(train, allowed, cost, seed).prepare(sizes[-1])
 
     return compare_styles(plan, folds, sizes, search_of, n_jobs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.interrupt import look_up
 from safdr._engine.search import Search, fit_padded, padded
+from safdr._engine.wide.search import AnySearch, WorkingSetSearch
 from safdr._estimators.feature_names import names_of
 from safdr._estimators.folds import (
     Folds,
@@ -61,6 +62,14 @@ class Variant:
     value: float
     allowed: bool = True
 
+    def of_all(self, columns: IntArray) -> Variant:
+        """The same by numbers of all columns, of which these were searched."""
+        names = np.append(columns, -1)
+        dropped, replacement = int(names[self.dropped]), int(names[self.replacement])
+        return replace(
+            self, dropped=dropped, replacement=replacement, columns=columns[self.columns]
+        )
+
 
 def substitutes(
     selector: Any,
@@ -86,24 +95,31 @@ def substitutes(
     data = selector._task.validate(SeenColumns(), X, y, sample_weight)
     allowed, cost = plan.allowed(selector), plan.cost(selector)
 
-    def search_of(usable: TrainingData, n_jobs: int = 1) -> Search:
+    def search_of(usable: TrainingData, n_jobs: int = 1) -> AnySearch:
         return plan.search(usable, allowed, cost, seed, n_jobs)
 
     search = search_of(data.usable(plan.class_weight), n_threads)
-    some = list(variants(search, selector.subset_, int(n_best), n_threads))
+    subset, columns = selector.subset_, None
+    if isinstance(search, WorkingSetSearch):
+        columns, search = search.around(subset, int(n_best))
+        subset = np.searchsorted(columns, subset)
+    some = list(variants(search, subset, int(n_best), n_threads))
+    losses = losses_of(search, some, n_threads)
+    if columns is not None:
+        some = [each.of_all(columns) for each in some]
     splits = splits_of_data(getattr(selector, "cv", None), data, seed, splitter_params)
     folds = make_folds(data, splits, plan.class_weight, scorer_params)
     scorers = (selector._fold_scorer(), selector._scorer())
-    columns = columns_of(
+    table = columns_of(
         some,
-        losses_of(search, some, n_threads),
+        losses,
         scores_of(plan, folds, search_of, some, scorers, n_jobs),
         selector.feature_groups_.names(names_of(selector)),
     )
     if backend == "dict":
-        return columns
+        return table
     kind = kind_of(X) if backend is None else backend
-    return to_frame(columns, kind, f"{type(selector).__name__}.substitutes")
+    return to_frame(table, kind, f"{type(selector).__name__}.substitutes")
 
 
 # ---- Which ones ---------------------------------------------------------------------------------
@@ -193,7 +209,7 @@ def losses_of(search: Search, some: list[Variant], n_threads: int) -> FloatArray
 def scores_of(
     plan: SearchPlan,
     folds: Folds,
-    search_of: Callable[[TrainingData], Search],
+    search_of: Callable[[TrainingData], AnySearch],
     some: list[Variant],
     scorers: tuple[Callable[..., float], Callable[..., float]],
     n_jobs: Any,

@@ -16,6 +16,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils.multiclass import check_classification_targets
 
+from safdr._engine import wide
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import (
@@ -28,18 +29,19 @@ from safdr._engine.criterion import (
     fisher_criterion,
     r2_criterion,
 )
+from safdr._engine.fits.columns_fitter import ColumnsFitter
 from safdr._engine.fits.fits import Fitter
 from safdr._engine.fits.forward import ForwardSelection
 from safdr._engine.fits.least_squares import LeastSquaresFitter
 from safdr._engine.fits.logistic import LogisticFitter
 from safdr._engine.fits.multinomial import MultinomialFitter
-from safdr._engine.fits.working_response import working_response
 from safdr._engine.moments import joint_moments, within_moments
 from safdr._engine.shared import LastCriterion, Shared
-from safdr._engine.shrinkage import SMALLEST_AUTO
-from safdr._engine.taken_rows import take_rows
+from safdr._engine.taken_rows import take_columns, take_rows
+from safdr._engine.wide.criterion import WideCriterion
 from safdr._estimators.class_weights import check_weights_of_classes, weighted_rows
 from safdr._estimators.clipped_model import ClippedLogisticRegression
+from safdr._estimators.full_model import near_full_model
 from safdr._estimators.parameters import AUTO
 from safdr._estimators.validation import (
     check_classes,
@@ -53,10 +55,8 @@ from safdr._estimators.validation import (
     shown,
     validated,
 )
+from safdr._memory import check_products
 from safdr.errors import ParameterError
-
-# Of the model of all features, near which the log-loss is made quadratic.
-FULL_MODEL_C = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +109,25 @@ class TrainingData:
         weight = None if self.sample_weight is None else self.sample_weight[indices]
         return replace(self, X=take_rows(self.X, indices), y=self.y[indices], sample_weight=weight)
 
+    @cached_property
+    def is_wide(self) -> bool:
+        """Whether columns are so many that replicas choose from some of them at a time."""
+        return self.X.shape[1] > wide.WIDE and not self.in_passes
+
+    def columns(self, which: IntArray) -> Self:
+        """Some of the columns, copied: all of them are worked on at once, however many."""
+        some = replace(self, X=take_columns(self.X, which))
+        vars(some)["is_wide"] = False
+        return some
+
+    def wide_criterion(self, ridge: Ridge) -> WideCriterion:
+        """`criterion`, of so many columns that their products with each other are never made."""
+        return self._wide.with_ridge(ridge, self._rows_a_weight)
+
+    @cached_property
+    def _wide(self) -> WideCriterion:
+        raise NotImplementedError
+
     def with_weight(self) -> Self:
         """Without rows of weight zero, which count as absent."""
         if self.sample_weight is None or self.sample_weight.all():
@@ -124,6 +143,8 @@ class TrainingData:
         last = self._shared.criterion  # threads see all of it or nothing
         made = None if last is None else last.again(ridge, rank, self._rows_a_weight)
         if made is None:
+            if self.is_wide:
+                check_products(self.X.shape[1])
             made = self._made_criterion(ridge, rank)
         self._shared.criterion = LastCriterion(ridge, rank, made)
         return made
@@ -150,6 +171,8 @@ class TrainingData:
 
     def linear_fitter(self, ridge: Ridge, C: float, criterion: Any = None) -> Fitter:
         """`fitter`, made once: final models of all sizes share it. No criterion: one is made."""
+        if self.is_wide:
+            return ColumnsFitter(lambda columns: self.columns(columns).linear_fitter(0.0, C))
         if not self._fitters:
             self._fitters.append(self.fitter(criterion or self.criterion(ridge), C))
         # Other penalties work on the same columns.
@@ -187,9 +210,15 @@ class TrainingData:
         """The winning fit as a model of scikit-learn's kind, which tools around it can read."""
         raise NotImplementedError
 
+    def _extremes_of(self, subset: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Smallest and largest value of each of these columns."""
+        if self.is_wide:
+            return extremes(take_columns(self.X, subset))
+        low, high = self._extremes
+        return low[subset], high[subset]
+
     @cached_property
     def _extremes(self) -> tuple[FloatArray, FloatArray]:
-        """Smallest and largest value of each column."""
         return extremes(self.X)
 
     @cached_property
@@ -258,6 +287,13 @@ class ClassData(TrainingData):
         """Some of the rows."""
         return replace(super().take(indices), codes=self.codes[indices])
 
+    def columns(self, which: IntArray) -> Self:
+        """Some of the columns, and what is near the model of all of them."""
+        some = super().columns(which)
+        if "_linearised" in vars(self):
+            vars(some)["_linearised"] = replace(self._linearised, X=some.X)
+        return some
+
     def usable(self, class_weight: Any = None) -> Self:
         """Those with a weight, enough of each class."""
         data = self.with_weight()
@@ -281,6 +317,11 @@ class ClassData(TrainingData):
         moments = within_moments(self.X, self.codes, len(self.classes), self._relative_weight)
         return fisher_criterion(moments, ridge=ridge, rank=rank, **how)
 
+    @cached_property
+    def _wide(self) -> WideCriterion:
+        rows = (self.X, self.codes, len(self.classes), self._relative_weight)
+        return WideCriterion.of_classes(*rows)
+
     def noise(self, criterion: FisherCriterion) -> Noise:
         """Stratified batches."""
         return ClassNoise(self.X, self.codes, self._relative_weight, criterion, self._shared)
@@ -299,10 +340,7 @@ class ClassData(TrainingData):
     @cached_property
     def _linearised(self) -> MeasuredData:
         """Made once: searches with other ridges share it."""
-        full = self.fitter(self.criterion(SMALLEST_AUTO), FULL_MODEL_C)
-        weight, response = working_response(full, self.X, self.codes == 1)
-        if self.sample_weight is not None:
-            weight *= self.sample_weight
+        weight, response = near_full_model(self)
         return MeasuredData(self.X, response, weight)
 
     def fitter(self, criterion: FisherCriterion, C: float = np.inf) -> Fitter:
@@ -355,8 +393,7 @@ class ClassData(TrainingData):
         model = LogisticRegression(C=C)
         if np.isfinite(C):
             model = ClippedLogisticRegression(C=C)
-            low, high = self._extremes
-            model.data_min_, model.data_max_ = low[subset], high[subset]
+            model.data_min_, model.data_max_ = self._extremes_of(subset)
         model.classes_ = self.classes
         model.coef_ = np.atleast_2d(coefficients)
         model.intercept_ = np.atleast_1d(intercepts)
@@ -426,6 +463,10 @@ class MeasuredData(TrainingData):
         moments = joint_moments(self.X, self._outputs, self._relative_weight)
         return r2_criterion(moments, ridge=ridge, **how)
 
+    @cached_property
+    def _wide(self) -> WideCriterion:
+        return WideCriterion.of_outputs(self.X, self._outputs, self._relative_weight)
+
     def noise(self, criterion: R2Criterion) -> Noise:
         """Batches of random rows."""
         return OutputNoise(self.X, self._outputs, self._relative_weight, criterion, self._shared)
@@ -464,18 +505,3 @@ class MeasuredData(TrainingData):
     @property
     def _outputs(self) -> FloatArray:
         return self.y.reshape(len(self.y), -1)
-
-
-TASKS: dict[str, type[TrainingData]] = {"classification": ClassData, "regression": MeasuredData}
-
-
-def check_task(task: Any) -> type[TrainingData]:
-    """The kind of training data of a task."""
-    if not isinstance(task, str) or task not in TASKS:
-        raise ParameterError(
-            "task",
-            "must be one of {known}; got {task!r}.",
-            known=", ".join(map(repr, TASKS)),
-            task=task,
-        )
-    return TASKS[task]

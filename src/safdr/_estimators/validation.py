@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from safdr._engine import wide
 from safdr._engine.arrays import FloatArray
 from safdr._engine.taken_rows import TakenRows
 from safdr._estimators.parameters import as_float
@@ -63,7 +64,7 @@ def validated(seen: Any, X: Any, y: Any, *, min_rows: int = 2, **how: Any) -> tu
             X,
             y,
             accept_sparse="csr",
-            dtype=np.float64,
+            dtype=_types(X),
             order="C",
             ensure_min_samples=min_rows,
             **how,
@@ -78,6 +79,12 @@ def validated(seen: Any, X: Any, y: Any, *, min_rows: int = 2, **how: Any) -> tu
     return X, y
 
 
+def _types(X: Any) -> Any:
+    """What numbers may be: double precision, and single where it would double very many."""
+    many = isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] > wide.WIDE
+    return [np.float64, np.float32] if many else np.float64
+
+
 def extremes(X: Any) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest value of each column."""
     if issparse(X):
@@ -90,7 +97,7 @@ def extremes(X: Any) -> tuple[FloatArray, FloatArray]:
 
 def _check_range(X: Any) -> None:
     """Refuse values whose squares are no longer numbers."""
-    low, high = extremes(X)
+    low, high = (np.asarray(values, dtype=np.float64) for values in extremes(X))
     spread = high - low
     bad = np.flatnonzero(
         (np.maximum(-low, high) > LARGEST) | ((spread > 0) & (spread < 1 / LARGEST))

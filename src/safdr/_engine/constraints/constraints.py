@@ -294,6 +294,21 @@ class AllowedSubsets:
         redundant = [u for u in self.free if unwanted.issuperset(self.groups[u].tolist())]
         return replace(self, exclude=np.union1d(self.exclude, redundant).astype(np.int64))
 
+    def among(self, columns: IntArray) -> AllowedSubsets:
+        """The same for some of the columns, sorted, which hold whole groups."""
+        taken = np.zeros(self.n_groups, dtype=bool)
+        taken[self.group_of[columns]] = True
+        groups = np.flatnonzero(taken)
+        return AllowedSubsets(
+            len(columns),
+            tuple(np.searchsorted(columns, self.groups[group]) for group in groups),
+            self.counts[groups],
+            np.searchsorted(groups, self.include[taken[self.include]]),
+            np.searchsorted(groups, self.exclude[taken[self.exclude]]),
+            None if self.conflicts is None else self.conflicts[np.ix_(groups, groups)],
+            None if self.labels is None else tuple(self.labels[i] for i in columns),
+        )
+
     def random(self, size: int, n: int, rng: np.random.Generator) -> BoolArray:
         """Random selections of a given size.
 

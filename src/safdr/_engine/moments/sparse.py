@@ -61,6 +61,13 @@ class ShiftedRows:
         """Weighted mean of each feature."""
         return self._shift + self._shifted_mean
 
+    @property
+    def squares(self) -> FloatArray:
+        """Around the mean, summed, of each feature."""
+        squares = np.asarray(self._columns.multiply(self._columns).sum(axis=0)).ravel()
+        # Rounding must not make a variance negative.
+        return np.maximum(squares - self.weight * self._shifted_mean**2, 0.0)
+
     def add_covariance(self, out: FloatArray) -> FloatArray:
         """Add the covariance to `out`; return the squares around the mean, summed."""
         by_row = self._columns.tocsr()

@@ -1,0 +1,198 @@
+"""Search many columns: anneal among a few, look which of all others would help, and go round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.proof.prover import Prover
+from safdr._engine.search import Annealed, Search, is_better
+from safdr._engine.wide.criterion import WideCriterion
+from safdr._engine.wide.start import FirstColumns
+from safdr._engine.wide.swaps import Swaps
+from safdr.result import AnnealingResult, WorkingSet
+
+# Columns at random in the first working set.
+N_RANDOM = 50
+
+# Rounds, and columns that each place where replicas end may call for in one of them.
+MAX_ROUNDS = 4
+N_CALLED = 10
+
+# Rounds in which they call for what comes closest, better or not: two swaps may do what one can't.
+N_OPEN = 1
+
+
+class WorkingSetSearch:
+    """As `Search`, for many columns: the answer of a search in a working set of them.
+
+    No swap of one column, of all there are, raises the value of the best subset that was found.
+    """
+
+    def __init__(
+        self,
+        among: Callable[[IntArray], Search],
+        swaps: Sequence[Swaps],
+        prover: Callable[[], Prover],
+        *,
+        seed: int,
+    ) -> None:
+        self._among = among
+        # One for each criterion that the search is by.
+        self._swaps = swaps
+        self._first = [FirstColumns(one.criterion, one.allowed, one.cost) for one in swaps]
+        self._prover = prover
+        self.constraints = swaps[0].allowed
+        self.seed = seed
+
+    @property
+    def criterion(self) -> WideCriterion:
+        """What is maximised."""
+        return self._swaps[0].criterion
+
+    def prepare(self, size: int) -> WorkingSetSearch:
+        """Compute ahead what sizes up to this share."""
+        for first in self._first:
+            first.up_to(size)
+        return self
+
+    def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
+        """Search for the best subset of `size` features, and prove it for so many seconds."""
+        self.constraints.check_size(size)
+        rounds, best = self._grow(size, n_threads)
+        proof = None
+        if prove is not None:
+            prover, value = self._prover(), self._swaps[0].value(best[0])
+            proof = prover.prove(size, incumbent=best[0], seconds=prove, n_threads=n_threads)
+            if is_better(proof, np.array([value])):
+                best.append(proof.subset)
+                rounds.append(self._round(rounds[-1].with_columns(proof.subset), size, n_threads))
+        working = WorkingSet(rounds[-1].working, len(rounds), self.constraints.n_features)
+        result = self._judged(rounds[-1], best, n_threads)
+        return replace(result, proof=proof, working_set=working)
+
+    def _grow(self, size: int, n_threads: int) -> tuple[list[_Round], list[IntArray]]:
+        """Rounds until no swap of all there are is better; and the best subset by each criterion.
+
+        It ends: after a few rounds each one begins with a better subset than the one before.
+        """
+        rounds: list[_Round] = []
+        best: list[IntArray] = []
+        working = self._first_working_set(size)
+        while True:
+            rounds.append(self._round(working, size, n_threads))
+            ends = [one.best for one in rounds[-1].found]
+            known = zip(self._swaps, best or ends, ends, strict=True)
+            best = [max(old, new, key=swaps.value) for swaps, old, new in known]
+            working = rounds[-1].working
+            if len(rounds) < MAX_ROUNDS:
+                working = rounds[-1].with_columns(self._called_for(rounds))
+            if len(working) == len(rounds[-1].working):
+                best = [swaps.climbed(one) for swaps, one in zip(self._swaps, best, strict=True)]
+                working = rounds[-1].with_columns(np.concatenate(best))
+            if len(working) == len(rounds[-1].working):
+                return rounds, best
+
+    def around(self, subset: IntArray, n_best: int) -> tuple[IntArray, Search]:
+        """The subset with the columns that come next in the place of each member; their search."""
+        columns = np.union1d(subset, self._swaps[0].closest(subset, n_best))
+        return columns, self._among(columns)
+
+    def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
+        """Subsets that may win."""
+        return self.run(size, n_threads=n_threads).subsets
+
+    def _first_working_set(self, size: int) -> IntArray:
+        usable = self._first[0].usable
+        rng = np.random.default_rng(np.random.SeedSequence([self.seed, size], spawn_key=(3,)))
+        drawn = rng.choice(usable, size=min(N_RANDOM + size, len(usable)), replace=False)
+        promising = [first.up_to(size) for first in self._first]
+        return np.unique(np.concatenate([*promising, drawn, self.constraints.include]))
+
+    def _round(self, working: IntArray, size: int, n_threads: int) -> _Round:
+        """Anneal in a working set."""
+        search = self._among(working)
+        searches = [search, *(other for other in search.also if isinstance(other, Search))]
+        found = [_Found(one, one.anneal(size, n_threads), working) for one in searches]
+        return _Round(working, search, found)
+
+    def _called_for(self, rounds: list[_Round]) -> IntArray:
+        """Columns that would help one of the places where replicas end."""
+        only_better = len(rounds) > N_OPEN
+        called = [
+            swaps.called_for(one.ends, N_CALLED, only_better=only_better)
+            for swaps, one in zip(self._swaps, rounds[-1].found, strict=True)
+        ]
+        return np.concatenate(called)
+
+    def _judged(self, round_: _Round, best: list[IntArray], n_threads: int) -> AnnealingResult:
+        """The result of the last round, with the best of those before among its candidates."""
+        search, working = round_.search, round_.working
+        size = round_.found[0].annealed.size
+        known = {id(one.search): one for one in round_.found}
+        theirs = [
+            known[id(source)].candidates
+            if id(source) in known
+            else source.candidates(size, n_threads=n_threads)
+            for source in search.also
+        ]
+        theirs.append(np.searchsorted(working, np.unique(best, axis=0)))
+        result = search.judge(round_.found[0].annealed, theirs, n_threads=n_threads)
+        columns = np.append(working, -1)
+        return replace(
+            result,
+            subsets=columns[result.subsets],
+            start_subsets=columns[result.start_subsets],
+        )
+
+
+AnySearch: TypeAlias = Search | WorkingSetSearch
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Replicas of one criterion, annealed in a working set."""
+
+    search: Search
+    annealed: Annealed
+    working: IntArray
+
+    @property
+    def candidates(self) -> IntArray:
+        """Subsets that may win, by places in the working set."""
+        return self.search.candidates_of(self.annealed)[0]
+
+    @cached_property
+    def climbed(self) -> tuple[IntArray, FloatArray]:
+        """Where each replica would end by going uphill, and the values there."""
+        return self.annealed.chains.climbed()
+
+    @property
+    def ends(self) -> IntArray:
+        """Different places that replicas climb to."""
+        subsets, values = self.climbed
+        return self.working[np.unique(subsets[values > -np.inf], axis=0)]
+
+    @property
+    def best(self) -> IntArray:
+        """The best of them."""
+        subsets, values = self.climbed
+        return self.working[subsets[np.argmax(values)]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Round:
+    """One round: a working set, the search in it, and what its criteria found."""
+
+    working: IntArray
+    search: Search
+    found: list[_Found]
+
+    def with_columns(self, columns: IntArray) -> IntArray:
+        """The working set and these."""
+        return np.union1d(self.working, columns)

@@ -1,0 +1,177 @@
+"""A search in a working set finds what the search of all columns finds."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from safdr import (
+    AnnealingRegressorSelector,
+    AnnealingSelector,
+    AnnealingSelectorCV,
+    Constraints,
+    anneal_path,
+)
+from safdr._engine import wide
+
+ALL = 10**9
+
+
+@pytest.fixture(autouse=True)
+def _lower_threshold(monkeypatch):
+    monkeypatch.setattr(wide, "WIDE", 300)
+
+
+def planted(seed, *, n_rows=120, n_columns=600, n_classes=2):
+    """Some columns that tell the classes, a pair that does so only together, and noise."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_rows) % n_classes
+    X, shared = rng.normal(size=(n_rows, n_columns)), rng.normal(size=n_rows)
+    X[:, 3:9] += 0.5 * (y[:, None] == rng.integers(0, n_classes, 6))
+    X[:, 100] = shared + 0.3 * rng.normal(size=n_rows)
+    X[:, 500] = shared + 0.3 * rng.normal(size=n_rows) + 0.7 * (y > 0)
+    return X, y
+
+
+def fisher_ratios(X, y, subsets):
+    """Values of subsets by the definition, with the default ridge."""
+    means = [X[y == label].mean(axis=0) for label in (0, 1)]
+    A = sum(np.cov(X[y == label].T, bias=True) for label in (0, 1))
+    A += 1e-6 * np.diag(np.diag(A))
+    d = (means[1] - means[0])[subsets]
+    return np.sum(
+        d * np.linalg.solve(A[subsets[:, :, None], subsets[:, None, :]], d[..., None])[..., 0],
+        axis=1,
+    )
+
+
+def best_values(X, y, sizes, **how):
+    results = anneal_path(X, y, sizes, random_state=0, **how)
+    return [result.criterion_values.max() for result in results], results
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("task", ["two classes", "three classes", "regression"])
+def test_the_best_value_is_that_of_the_search_of_all_columns(monkeypatch, task, seed):
+    X, y = planted(seed, n_classes=3 if task == "three classes" else 2)
+    how = {}
+    if task == "regression":
+        rng = np.random.default_rng(seed)
+        y, how = X[:, 3] - X[:, 100] + X[:, 500] + 0.5 * rng.normal(size=len(X)), {}
+        how["task"] = "regression"
+    values, results = best_values(X, y, [2, 5], **how)
+    assert all(len(result.working_set.columns) < 500 for result in results)
+    monkeypatch.setattr(wide, "WIDE", ALL)
+    expected, results = best_values(X, y, [2, 5], **how)
+    assert all(result.working_set is None for result in results)
+    assert (np.array(values) >= np.array(expected) * (1 - 1e-9)).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_swap_of_any_column_is_better(seed):
+    X, y = planted(seed, n_rows=60)
+    result = anneal_path(X, y, [4], random_state=0)[0]
+    best = result.subsets[np.argmax(result.criterion_values)]
+    others = np.setdiff1d(np.arange(X.shape[1]), best)
+    swapped = [[*np.delete(best, i), column] for i in range(4) for column in others]
+    values = fisher_ratios(X, y, np.array([best, *swapped]))
+    assert values[0] == pytest.approx(result.criterion_values.max())
+    assert values[1:].max() < values[0]
+    assert result.working_set.n_features == X.shape[1]
+    assert repr(result.working_set).startswith(f"WorkingSet({len(result.working_set.columns)} of")
+
+
+def test_the_answer_hangs_neither_on_the_form_of_the_rows_nor_on_threads():
+    X, y = planted(0)
+    X = X.astype(np.float32)
+    rows = [X.astype(np.float64), X, sparse.csr_array(X.astype(np.float64))]
+    found = [AnnealingSelector(5, random_state=0).fit(some, y) for some in rows]
+    found.append(AnnealingSelector(5, random_state=0, n_jobs=2).fit(X, y))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.subset_, found[0].subset_)
+        assert other.loss_ == pytest.approx(found[0].loss_, rel=1e-9)
+    one, two = (
+        AnnealingSelectorCV(max_features=3, cv=2, random_state=0, n_jobs=n).fit(X, y)
+        for n in (1, 2)
+    )
+    for name, values in one.cv_results_.items():
+        np.testing.assert_array_equal(values, two.cv_results_[name])
+
+
+def test_sizes_are_searched_in_any_order():
+    X, y = planted(1)
+    together = anneal_path(X, y, [2, 6, 4], random_state=0)
+    alone = anneal_path(X, y, [4], random_state=0)[0]
+    np.testing.assert_array_equal(together[2].subsets, alone.subsets)
+    np.testing.assert_array_equal(together[2].working_set.columns, alone.working_set.columns)
+
+
+def test_constraints_costs_and_weights_hold():
+    X, y = planted(0)
+    limits = Constraints(
+        always_include=[17], never_include=[3], at_most_one_of=[[4, 5, 6], [500, 7]]
+    )
+    chosen = set(AnnealingSelector(5, constraints=limits, random_state=0).fit(X, y).subset_)
+    assert 17 in chosen
+    assert 3 not in chosen
+    assert len(chosen & {4, 5, 6}) <= 1
+    assert len(chosen & {500, 7}) <= 1
+    cost = np.zeros(X.shape[1])
+    cost[[100, 500]] = 10.0
+    dear = AnnealingSelector(5, feature_cost=cost, random_state=0).fit(X, y)
+    assert not {100, 500} & set(dear.subset_.tolist())
+    weight = (y == 0) * 1e-9 + (np.arange(len(y)) < 60)
+    half = AnnealingSelector(3, random_state=0).fit(X, y, sample_weight=weight > 0.5)
+    few = AnnealingSelector(3, random_state=0).fit(X[:60], y[:60])
+    np.testing.assert_array_equal(half.subset_, few.subset_)
+
+
+@pytest.mark.parametrize("how", [{"criterion": "mixed"}, {"criterion": "logistic"}])
+def test_other_criteria_find_models_as_good(monkeypatch, how):
+    X, y = planted(2, n_rows=300, n_columns=501)
+    selector = AnnealingSelector(4, random_state=0, **how).fit(X, y)
+    assert selector.result_.working_set is not None
+    monkeypatch.setattr(wide, "WIDE", ALL)
+    of_all = AnnealingSelector(4, random_state=0, **how).fit(X, y)
+    assert selector.loss_ < of_all.loss_ + 0.01
+
+
+def test_an_automatic_ridge_is_that_of_all_columns(monkeypatch):
+    X, y = planted(0)
+    here = AnnealingSelector(3, ridge="auto", random_state=0).fit(X, y)
+    monkeypatch.setattr(wide, "WIDE", ALL)
+    there = AnnealingSelector(3, ridge="auto", random_state=0).fit(X, y)
+    assert here.ridge_ == pytest.approx(there.ridge_, rel=1e-9)
+
+
+def test_a_proof_is_of_all_columns():
+    X, y = planted(0, n_rows=700, n_columns=501)
+
+    selector = AnnealingSelector(1, random_state=0, prove=30).fit(X, y)
+    assert selector.proof_.optimal
+    assert selector.result_.criterion_values.max() == pytest.approx(selector.proof_.value)
+
+
+def test_what_reads_a_fitted_selector_works_on_many_columns(monkeypatch):
+    X, y = planted(0)
+    selector = AnnealingSelector(3, random_state=0).fit(X, y)
+    frame = selector.substitutes(X, y, n_best=2, backend="dict")
+    values, losses = selector.measure_subsets(X, y, [selector.subset_, [0, 1]])
+    assert losses[0] == pytest.approx(selector.loss_, rel=1e-9)
+    picked = AnnealingSelector(3, pick="criterion", random_state=0).fit(X, y)
+    monkeypatch.setattr(wide, "WIDE", ALL)
+    expected = selector.substitutes(X, y, n_best=2, backend="dict")
+    assert list(frame["replacement"]) == list(expected["replacement"])
+    for name in ("criterion_value", "loss", "score"):
+        np.testing.assert_allclose(frame[name], expected[name], rtol=1e-9)
+    of_all = selector.measure_subsets(X, y, [selector.subset_, [0, 1]])
+    np.testing.assert_allclose((values, losses), of_all, rtol=1e-9)
+    best = anneal_path(X, y, [3], random_state=0)[0].criterion_values.max()
+    assert picked.criterion_value_ >= best * (1 - 1e-9)
+
+
+def test_regression_on_many_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 600))
+    selector = AnnealingRegressorSelector(2, random_state=0).fit(X, X[:, 400] - 2 * X[:, 7])
+    assert selector.subset_.tolist() == [7, 400]
+    np.testing.assert_allclose(selector.estimator_.coef_, [-2, 1], atol=1e-8)
