@@ -22,6 +22,7 @@ TARGET = "y"
 # By option: values that are right by themselves, and values that never are.
 VALUES: dict[str, tuple[list[str], list[str]]] = {
     "--positive": (["yes", "no"], ["maybe", ""]),
+    "--task": (["classification"], ["regression", "clusters", ""]),
     "--missing": (["drop-rows", "drop-columns", "median"], ["mean", ""]),
     "--test-size": (["0", "0.2", "0.5", "2e-1", "0.3"], ["1", "-0.1", "nan", "inf", "half", ""]),
     "-k": (["1", "2", "3"], ["0", "-1", "1.5", "", "100", "99999999999999999999", "nan"]),

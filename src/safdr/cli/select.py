@@ -25,6 +25,7 @@ Examples:
   safdr select loans.parquet --target default -k 5   exactly five
   safdr select loans.csv -t default --missing drop-rows --report report.html
   safdr select loans.csv -t status --positive late --export score.sql
+  safdr select houses.csv -t price                   a quantity, by R²
   safdr select loans.csv -t default --always-include age --cost income=0.2
   safdr select loans.csv -t default --categorical region --na unknown --na -999
   safdr select loans.csv -t default --split-by month --weight exposure
