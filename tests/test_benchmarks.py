@@ -1,5 +1,6 @@
 """The yardstick itself: greedy selection, the tables, and the figures that are derived."""
 
+from argparse import Namespace
 from dataclasses import replace
 from itertools import combinations
 from math import inf
@@ -13,6 +14,8 @@ from benchmarks import (
     leaps,
     proofs,
     rows,
+    spark_peer,
+    streaming,
     table,
     task_peers,
     task_problem,
@@ -239,3 +242,16 @@ def test_each_contestant_measures_the_loss_of_the_same_models(title):
             if size in found:
                 assert np.isclose(possible, found[size], rtol=1e-6).any()
         assert losses["rfe"][size] >= losses["sa-fdr"][size] * (1 - 1e-9)
+
+
+# ---- Rows that are read in passes ---------------------------------------------------------------
+
+
+def test_a_peer_that_is_not_installed_is_left_out(monkeypatch, tmp_path):
+    monkeypatch.setattr(streaming, "write_rows", lambda file: None)
+    monkeypatch.setattr(spark_peer, "measure", lambda file: {"processor_s": 1.0})
+    found = []
+    for here in (False, True):
+        monkeypatch.setattr(spark_peer, "is_here", lambda here=here: here)
+        found.append(list(streaming.rows_of(Namespace(what=["spark"]), tmp_path)))
+    assert [len(each) for each in found] == [0, 1]

@@ -88,8 +88,13 @@ def assert_same(ours, theirs):
     np.testing.assert_allclose(ours.estimator_.coef_, theirs.estimator_.coef_, rtol=1e-6)
 
 
-def test_the_answer_is_that_of_one_machine(client, rows):
-    assert_same(search(frame()), search(rows))
+@pytest.fixture(scope="module")
+def answer(rows):
+    return search(rows)
+
+
+def test_the_answer_is_that_of_one_machine(client, answer):
+    assert_same(search(frame()), answer)
 
 
 def test_regression_and_few_rows(client, rows):
@@ -103,7 +108,7 @@ def test_regression_and_few_rows(client, rows):
     np.testing.assert_array_equal(selector.estimator_.coef_, whole.estimator_.coef_)
 
 
-def test_a_worker_that_dies_in_any_pass_changes_nothing(client, rows, tmp_path, monkeypatch):
+def test_a_worker_that_dies_in_any_pass_changes_nothing(client, answer, tmp_path, monkeypatch):
     run = DaskSource.run
 
     def told(self, task):
@@ -112,7 +117,7 @@ def test_a_worker_that_dies_in_any_pass_changes_nothing(client, rows, tmp_path, 
         return run(self, task)
 
     monkeypatch.setattr(DaskSource, "run", told)
-    assert_same(search(frame(str(tmp_path))), search(rows))
+    assert_same(search(frame(str(tmp_path))), answer)
     killed = {path.name for path in tmp_path.glob("*-kill-*")}
     assert killed == {f"{kind}-kill-{i}" for kind, n in KILLS.items() for i in range(n)}
 
