@@ -23,6 +23,7 @@ N_RANDOM = 50
 # Rounds, and columns that each place where replicas end may call for in one of them.
 MAX_ROUNDS = 4
 N_CALLED = 10
+N_ENDS = 16
 
 # Rounds in which they call for what comes closest, better or not: two swaps may do what one can't.
 N_OPEN = 1
@@ -174,9 +175,11 @@ class _Found:
 
     @property
     def ends(self) -> IntArray:
-        """Different places that replicas climb to."""
+        """Different places that replicas climb to, the best of them."""
         subsets, values = self.climbed
-        return self.working[np.unique(subsets[values > -np.inf], axis=0)]
+        _, first = np.unique(subsets, axis=0, return_index=True)
+        first = first[values[first] > -np.inf]
+        return self.working[subsets[first[np.argsort(-values[first], kind="stable")[:N_ENDS]]]]
 
     @property
     def best(self) -> IntArray:
