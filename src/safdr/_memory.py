@@ -18,8 +18,8 @@ def check_memory(n_bytes: float, what: str, hint: str) -> None:
     available = available_memory()
     if available is not None and n_bytes > available:
         raise MemoryError(
-            f"{what} would take {n_bytes / 1e9:.1f} GB of memory, and {available / 1e9:.1f} GB are "
-            f"available. {hint}"
+            f"{what} would take {_told(n_bytes)} of memory, and {_told(available)} are available. "
+            f"{hint}"
         )
 
 
@@ -31,6 +31,10 @@ def check_products(n_columns: int) -> None:
         "Groups of features, proofs and near-ties need them; a search without these does not. "
         "Leave columns out, for example those that tell least alone.",
     )
+
+
+def _told(n_bytes: float) -> str:
+    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.0f} MB"
 
 
 def available_memory() -> int | None:

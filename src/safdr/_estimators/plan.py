@@ -12,6 +12,7 @@ import numpy as np
 from safdr._engine import wide
 from safdr._engine.annealing.cached_function import CachedFunction
 from safdr._engine.annealing.function_chains import Evaluate
+from safdr._engine.annealing.group_chains import all_count_the_same
 from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
@@ -19,6 +20,7 @@ from safdr._engine.criterion import Noise
 from safdr._engine.fits.fits import Fitter
 from safdr._engine.proof.prover import Prover, check_provable
 from safdr._engine.search import Search, fit_padded, padded
+from safdr._engine.wide.group_swaps import GroupSwaps
 from safdr._engine.wide.search import AnySearch, WorkingSetSearch
 from safdr._engine.wide.swaps import Swaps
 from safdr._estimators.feature_names import FeatureSpec
@@ -221,7 +223,7 @@ class SearchPlan:
             )
         if allowed.n_features <= wide.WIDE or not data.is_wide:
             return self.full_search(data, allowed, cost, seed)
-        if allowed.swaps_alone:
+        if all_count_the_same(allowed):
             return self._wide_search(data, allowed, cost, seed)
         check_products(allowed.n_features)
         in_doubles = data.columns(np.arange(allowed.n_features))
@@ -243,7 +245,8 @@ class SearchPlan:
         def prover() -> Prover:
             return Prover(plan._criterion(by[0], allowed, cost)[0], allowed, cost)
 
-        swaps = [Swaps(criterion, allowed, cost) for criterion in criteria]
+        kind = Swaps if allowed.swaps_alone else GroupSwaps
+        swaps = [kind(criterion, allowed, cost) for criterion in criteria]
         return WorkingSetSearch(among, swaps, prover, seed=seed)
 
     def full_search(

@@ -62,9 +62,9 @@ class Variant:
     value: float
     allowed: bool = True
 
-    def of_all(self, columns: IntArray) -> Variant:
-        """The same by numbers of all columns, of which these were searched."""
-        names = np.append(columns, -1)
+    def of_all(self, columns: IntArray, groups: IntArray) -> Variant:
+        """The same by numbers among all columns and groups, of which these were searched."""
+        names = np.append(groups, -1)
         dropped, replacement = int(names[self.dropped]), int(names[self.replacement])
         return replace(
             self, dropped=dropped, replacement=replacement, columns=columns[self.columns]
@@ -106,7 +106,8 @@ def substitutes(
     some = list(variants(search, subset, int(n_best), n_threads))
     losses = losses_of(search, some, n_threads)
     if columns is not None:
-        some = [each.of_all(columns) for each in some]
+        numbers = np.unique(allowed.group_of[columns])
+        some = [each.of_all(columns, numbers) for each in some]
     splits = splits_of_data(getattr(selector, "cv", None), data, seed, splitter_params)
     folds = make_folds(data, splits, plan.class_weight, scorer_params)
     scorers = (selector._fold_scorer(), selector._scorer())

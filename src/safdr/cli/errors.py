@@ -87,7 +87,7 @@ def _explain(error: Exception) -> None:
         _end(str(error), WRONG_USAGE)
     if isinstance(error, ParameterError) and error.parameter in OPTION_OF:
         _end(error.in_words(OPTION_OF), WRONG_USAGE)
-    if isinstance(error, ExportError | OSError | ValueError):
+    if isinstance(error, ExportError | MemoryError | OSError | ValueError):
         _end(str(error), FAILED)
     _end(f"Unexpected: {type(error).__name__}: {error}\nShow more with --debug.", FAILED)
 

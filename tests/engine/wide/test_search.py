@@ -175,3 +175,26 @@ def test_regression_on_many_columns():
     selector = AnnealingRegressorSelector(2, random_state=0).fit(X, X[:, 400] - 2 * X[:, 7])
     assert selector.subset_.tolist() == [7, 400]
     np.testing.assert_allclose(selector.estimator_.coef_, [-2, 1], atol=1e-8)
+
+
+def test_most_of_the_columns_are_chosen_among_all():
+    X, y = planted(0, n_rows=900, n_columns=520)
+    selector = AnnealingSelector(200, random_state=0).fit(X, y)
+    assert selector.result_.working_set is None
+    assert len(selector.subset_) == 200
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"prove": 1},
+        {"constraints": Constraints(groups=[[0, 1], [2, 3, 4]], count_by="column")},
+    ],
+)
+def test_what_needs_all_products_says_how_much_memory_before_it_is_taken(monkeypatch, params):
+    X, y = planted(0)
+    monkeypatch.setattr("safdr._memory.available_memory", lambda: 8_000_000)
+    AnnealingSelector(3, random_state=0).fit(X, y)
+    match = r"600 columns with each other would take 9 MB .* 8 MB are .* Leave columns out"
+    with pytest.raises(MemoryError, match=match):
+        AnnealingSelector(3, random_state=0, **params).fit(X, y)

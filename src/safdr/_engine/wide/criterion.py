@@ -17,6 +17,7 @@ from safdr._engine.criterion import (
     fisher_columns,
     r2_columns,
 )
+from safdr._engine.interrupt import look_up
 from safdr._engine.shrinkage import ridge_of_squares
 from safdr._engine.wide.rows import CentredRows
 
@@ -112,14 +113,20 @@ class WideCriterion:
         """Of all entries of A, without the ridge: the same as of the rows' products."""
         n_rows, n_columns = self.rows.shape
         exact = n_rows <= MOST_ROWS_EXACT
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(n_columns, N_DIRECTIONS))
+        rng = np.random.default_rng(0)
         total: Any = np.zeros((n_rows, n_rows if exact else N_DIRECTIONS))
         step = max(1, 2**20 // n_rows)
         for start in range(0, n_columns, step):
+            look_up()
             which = np.arange(start, min(start + step, n_columns))
             block = self.rows.columns(which) / self.divisor[which]
-            total += block @ (block.T if exact else signs[which])
+            total += block @ (block.T if exact else _signs(rng, len(which)))
         if exact:
             return float(np.einsum("ij,ij->", total, total))
         images = (part.T / self.divisor[some, None] for some, part in self.rows.products(total))
         return sum(float(np.einsum("ij,ij->", part, part)) for part in images) / N_DIRECTIONS
+
+
+def _signs(rng: np.random.Generator, n_columns: int) -> FloatArray:
+    """Entries of random directions."""
+    return rng.choice([-1.0, 1.0], size=(n_columns, N_DIRECTIONS))

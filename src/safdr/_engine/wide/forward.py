@@ -33,6 +33,7 @@ class ForwardPath:
     ) -> None:
         self._criterion = criterion
         self._conflicts = allowed.conflicts
+        self._group_of = allowed.group_of
         self._cost = 0.0 if cost is None else cost
         self._free = np.zeros(criterion.n_features, dtype=bool)
         self._free[usable] = True
@@ -43,9 +44,10 @@ class ForwardPath:
         self._explained: list[FloatArray] = []
         self._shares: list[FloatArray] = []
         self._next: list[IntArray] = []
-        for column in allowed.include:
+        fixed = np.flatnonzero(np.isin(allowed.group_of, allowed.include))
+        for column in fixed:
             self._take(int(column))
-        self._n_fixed = len(allowed.include)
+        self._n_fixed = len(fixed)
         self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -93,7 +95,7 @@ class ForwardPath:
         criterion = self._criterion
         self._free[column] = False
         if self._conflicts is not None:
-            self._free &= ~self._conflicts[column]
+            self._free &= ~self._conflicts[self._group_of[column], self._group_of]
         if self._left[column] <= 0:
             return
         row = np.concatenate([part[0] for _, part in criterion.against_all(np.array([column]))])

@@ -11,11 +11,14 @@ import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.proof.prover import Prover
-from safdr._engine.search import Annealed, Search, is_better
+from safdr._engine.search import Annealed, Search, is_better, padded
 from safdr._engine.wide.criterion import WideCriterion
 from safdr._engine.wide.start import FirstColumns
 from safdr._engine.wide.swaps import Swaps
 from safdr.result import AnnealingResult, WorkingSet
+
+# Subsets with more than this share of the columns are searched among all of them.
+LARGEST_SHARE = 0.2
 
 # Columns at random in the first working set.
 N_RANDOM = 50
@@ -65,6 +68,9 @@ class WorkingSetSearch:
     def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
         """Search for the best subset of `size` features, and prove it for so many seconds."""
         self.constraints.check_size(size)
+        if size > self.constraints.n_features * LARGEST_SHARE:
+            every = np.arange(self.constraints.n_features)
+            return self._among(every).run(size, n_threads=n_threads, prove=prove)
         rounds, best = self._grow(size, n_threads)
         proof = None
         if prove is not None:
@@ -113,7 +119,20 @@ class WorkingSetSearch:
         rng = np.random.default_rng(np.random.SeedSequence([self.seed, size], spawn_key=(3,)))
         drawn = rng.choice(usable, size=min(N_RANDOM + size, len(usable)), replace=False)
         promising = [first.up_to(size) for first in self._first]
-        return np.unique(np.concatenate([*promising, drawn, self.constraints.include]))
+        if self.constraints.conflicts is not None:
+            # Some subset of this size must be among them.
+            selection = self.constraints.random(size, 1, rng)[0]
+            drawn = np.append(drawn, self.constraints.columns_of(selection))
+        allowed = self.constraints
+        fixed = np.flatnonzero(np.isin(allowed.group_of, allowed.include))
+        return self._whole(np.concatenate([*promising, drawn, fixed]))
+
+    def _whole(self, columns: IntArray) -> IntArray:
+        """The columns of all groups that these belong to."""
+        allowed = self.constraints
+        if allowed.swaps_alone:
+            return np.unique(columns)
+        return np.flatnonzero(np.isin(allowed.group_of, allowed.group_of[columns]))
 
     def _round(self, working: IntArray, size: int, n_threads: int) -> _Round:
         """Anneal in a working set."""
@@ -142,7 +161,7 @@ class WorkingSetSearch:
             else source.candidates(size, n_threads=n_threads)
             for source in search.also
         ]
-        theirs.append(np.searchsorted(working, np.unique(best, axis=0)))
+        theirs.append(padded([np.searchsorted(working, subset) for subset in best]))
         result = search.judge(round_.found[0].annealed, theirs, n_threads=n_threads)
         columns = np.append(working, -1)
         return replace(
@@ -179,13 +198,15 @@ class _Found:
         subsets, values = self.climbed
         _, first = np.unique(subsets, axis=0, return_index=True)
         first = first[values[first] > -np.inf]
-        return self.working[subsets[first[np.argsort(-values[first], kind="stable")[:N_ENDS]]]]
+        best = first[np.argsort(-values[first], kind="stable")[:N_ENDS]]
+        return np.append(self.working, -1)[subsets[best]]
 
     @property
     def best(self) -> IntArray:
         """The best of them."""
         subsets, values = self.climbed
-        return self.working[subsets[np.argmax(values)]]
+        subset = subsets[np.argmax(values)]
+        return self.working[subset[subset >= 0]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ BESIDE = (0, 2, 5)
 
 # Columns that forward selection would take next, at each of its steps.
 N_NEXT = 20
+MOST_STEPS = 100
 
 
 class FirstColumns:
@@ -40,7 +41,7 @@ class FirstColumns:
 
     def up_to(self, size: int) -> IntArray:
         """For subsets of a size: what sizes below take is among it."""
-        some = [self._strong[:N_STRONGEST], *self.forward.up_to(size, N_NEXT)]
+        some = [self._strong[:N_STRONGEST], *self.forward.up_to(min(size, MOST_STEPS), N_NEXT)]
         some += [self._pairs(n) for n in BESIDE if n + 2 <= size]
         return np.unique(np.concatenate(some))
 
@@ -57,8 +58,8 @@ class FirstColumns:
     @cached_property
     def _may_enter(self) -> NDArray[np.bool_]:
         usable = self._criterion.scale > 0
-        usable[self._allowed.include] = False
-        usable[self._allowed.exclude] = False
+        fixed = np.concatenate([self._allowed.include, self._allowed.exclude])
+        usable[np.isin(self._allowed.group_of, fixed)] = False
         return usable
 
     @cached_property

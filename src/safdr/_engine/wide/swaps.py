@@ -51,16 +51,25 @@ class Swaps:
     def climbed(self, subset: IntArray) -> IntArray:
         """Where the best swap, again and again, leads: no swap raises the value there."""
         subset = np.sort(subset)
-        while True:
-            state = self._states(subset, np.arange(len(subset))[None])[0]
-            best: tuple[float, int, int] = (BETTER * abs(state.value), -1, -1)
-            for some, rows in self.criterion.against_all(subset):
-                gains = self._gains(state, some, rows)
-                drop, column = divmod(int(np.argmax(gains)), gains.shape[1])
-                best = max(best, (float(gains[drop, column]), drop, some.start + column))
-            if best[1] < 0:
-                return subset
-            subset = np.sort(np.append(np.delete(subset, best[1]), best[2]))
+        value = self.value(subset)
+        while (swapped := self._best_swap(subset, BETTER * abs(value))) is not None:
+            reached = self.value(swapped)
+            if reached <= value:  # rounding, where members all but follow from each other
+                break
+            subset, value = swapped, reached
+        return subset
+
+    def _best_swap(self, subset: IntArray, least: float) -> IntArray | None:
+        """The subset after the swap that gains most; None where that is no more than the least."""
+        state = self._states(subset, np.arange(len(subset))[None])[0]
+        best: tuple[float, int, int] = (least, -1, -1)
+        for some, rows in self.criterion.against_all(subset):
+            gains = self._gains(state, some, rows)
+            drop, column = divmod(int(np.argmax(gains)), gains.shape[1])
+            best = max(best, (float(gains[drop, column]), drop, some.start + column))
+        if best[1] < 0:
+            return None
+        return np.sort(np.append(np.delete(subset, best[1]), best[2]))
 
     def value(self, subset: IntArray) -> float:
         """Of one subset, less its cost."""
@@ -75,7 +84,7 @@ class Swaps:
 
     def _state(self, members: IntArray, at: IntArray, A: FloatArray) -> _State:
         subset = members[at]
-        inverse = np.asarray(np.linalg.inv(A), dtype=np.float64)
+        inverse = inverted(A)
         weights = inverse @ self.criterion.D[subset]
         value = float(np.sum(weights * self.criterion.D[subset]))
         fixed = np.isin(subset, self.allowed.include)
@@ -137,5 +146,15 @@ def _best(
 ) -> tuple[FloatArray, IntArray]:
     """The largest gains of both, and whose they are."""
     gains, columns = np.append(known[0], gains), np.append(known[1], columns)
-    kept = np.argsort(-gains, kind="stable")[:most]
-    return gains[kept], columns[kept]
+    if len(gains) > most:
+        kept = np.sort(np.argpartition(-gains, most)[:most])
+        gains, columns = gains[kept], columns[kept]
+    return gains, columns
+
+
+def inverted(A: FloatArray) -> FloatArray:
+    """The inverse; of a matrix that has none, what comes next to it."""
+    try:
+        return np.asarray(np.linalg.inv(A), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(A, hermitian=True), dtype=np.float64)

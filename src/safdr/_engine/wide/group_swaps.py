@@ -1,0 +1,127 @@
+"""What every swap of a group of columns for another would gain, over all groups."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from safdr._engine.annealing.swap_chains import is_collinear
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.interrupt import look_up
+from safdr._engine.wide.swaps import BETTER, Swaps, inverted
+
+# Columns of groups whose products with each other are made together.
+COLUMNS_AT_ONCE = 2048
+
+
+class GroupSwaps(Swaps):
+    """Swaps of whole groups, which all count the same; columns by themselves are groups of one."""
+
+    def called_for(self, subsets: IntArray, most: int, *, only_better: bool) -> IntArray:
+        """The columns of the groups whose swap into one of the subsets gains most."""
+        called = []
+        for subset in subsets:
+            _, gains, value = self._all_gains(subset[subset >= 0])
+            best = gains.max(axis=0)
+            order = np.argsort(-best, kind="stable")[:most]
+            least = BETTER * abs(value) if only_better else -np.inf
+            called.append(order[best[order] > least])
+        return self._columns_of(np.concatenate(called))
+
+    def closest(self, subset: IntArray, most: int) -> IntArray:
+        """The columns of the groups that are best in the place of each member."""
+        _, gains, _ = self._all_gains(subset)
+        best = np.argsort(-gains, axis=1, kind="stable")[:, :most]
+        possible = np.take_along_axis(gains, best, axis=1) > -np.inf
+        return self._columns_of(best[possible])
+
+    def value(self, subset: IntArray) -> float:
+        """Of one subset, less its cost."""
+        return super().value(subset[subset >= 0])
+
+    def _best_swap(self, subset: IntArray, least: float) -> IntArray | None:
+        """The subset after the swap that gains most; None where that is no more than the least."""
+        subset = subset[subset >= 0]
+        drops, gains, _ = self._all_gains(subset)
+        drop, group = divmod(int(np.argmax(gains)), gains.shape[1])
+        if not gains[drop, group] > least:
+            return None
+        stays = subset[self.allowed.group_of[subset] != drops[drop]]
+        return np.sort(np.append(stays, self.allowed.groups[group]))
+
+    def _all_gains(self, subset: IntArray) -> tuple[IntArray, FloatArray, float]:
+        """Groups that may be dropped, what each swap gains, and the value of the subset."""
+        criterion, group_of = self.criterion, self.allowed.group_of
+        rows = np.hstack([part for _, part in criterion.against_all(subset)])
+        value = self.value(subset)
+        members = np.unique(group_of[subset])
+        drops = np.setdiff1d(members, self.allowed.include)
+        # No swap is one too.
+        gains = np.full((max(len(drops), 1), self.allowed.n_groups), -np.inf)
+        for gain, drop in zip(gains, drops, strict=False):
+            look_up()
+            stays = np.flatnonzero(group_of[subset] != drop)
+            gain[:] = self._gains_beside(subset[stays], rows[stays]) - value
+            self._forbid_groups(gain, members, int(drop))
+        return drops, gains, value
+
+    def _gains_beside(self, members: IntArray, rows: FloatArray) -> FloatArray:
+        """The value of some members with each group, less the cost."""
+        criterion = self.criterion
+        inverse = inverted(rows[:, members])
+        weights = inverse @ criterion.D[members]
+        slopes = inverse @ rows
+        residual = criterion.D - rows.T @ weights
+        values = np.empty(self.allowed.n_groups)
+        for length, (groups, columns, own) in self._by_length.items():
+            left = own - np.einsum("sgi,sgj->gij", rows[:, columns], slopes[:, columns])
+            pivots = np.einsum("gii->gi", left)
+            variance = np.einsum("gii->gi", own)
+            refused = is_collinear(pivots, variance, criterion.collinear_tol) | (pivots <= 0)
+            left[refused.any(axis=1)] = np.eye(length)
+            solved = np.linalg.solve(left, residual[columns])
+            gained = np.sum(solved * residual[columns], axis=(1, 2))
+            values[groups] = np.where(refused.any(axis=1), -np.inf, gained)
+        values += np.sum(weights * criterion.D[members])
+        if self.cost is not None:
+            of_groups = np.bincount(self.allowed.group_of, self.cost, self.allowed.n_groups)
+            values -= of_groups + self.cost[members].sum()
+        return values
+
+    def _forbid_groups(self, gains: FloatArray, members: IntArray, drop: int) -> None:
+        """Leave out what is in, and what constraints or sense keep out."""
+        gains[members] = -np.inf
+        gains[self.allowed.exclude] = -np.inf
+        if self.allowed.conflicts is not None:
+            gains[self.allowed.conflicts[np.setdiff1d(members, drop)].any(axis=0)] = -np.inf
+
+    @cached_property
+    def _by_length(self) -> dict[int, tuple[IntArray, IntArray, FloatArray]]:
+        """Groups of each length: their numbers, columns, and products with each other."""
+        lengths = np.array([len(group) for group in self.allowed.groups])
+        found = {}
+        for length in np.unique(lengths).tolist():
+            groups = np.flatnonzero(lengths == length)
+            columns = np.array([self.allowed.groups[group] for group in groups])
+            found[length] = groups, columns, self._own_products(columns)
+        return found
+
+    def _own_products(self, columns: IntArray) -> FloatArray:
+        """The part of A of each group."""
+        criterion, length = self.criterion, columns.shape[1]
+        if length == 1:
+            return (criterion.diagonal + criterion.ridge)[columns][..., None]
+        own = np.empty((len(columns), length, length))
+        step = max(1, COLUMNS_AT_ONCE // length)
+        for start in range(0, len(columns), step):
+            look_up()
+            some = columns[start : start + step]
+            rows = criterion.rows.columns(some.ravel()) / criterion.divisor[some.ravel()]
+            rows = rows.reshape(len(rows), *some.shape)
+            own[start : start + step] = np.einsum("ngi,ngj->gij", rows, rows)
+        own[:, np.arange(length), np.arange(length)] += criterion.ridge
+        return own
+
+    def _columns_of(self, groups: IntArray) -> IntArray:
+        return np.flatnonzero(np.isin(self.allowed.group_of, groups))
