@@ -14,7 +14,7 @@ from safdr.cli.options import AnnealingOptions, ConstraintOptions
 # Of the estimator, but neither about annealing nor about constraints.
 OTHER_SETTINGS = {
     *("min_features", "max_features", "cv", "scoring", "rule", "tolerance", "n_jobs"),
-    *("estimator", "pick", "prove", "random_state", "annealing", "constraints"),
+    *("estimator", "pick", "clip", "prove", "random_state", "annealing", "constraints"),
     "constraints__count_by",
 }
 # What the command line calls otherwise, and what only it knows.
@@ -237,6 +237,7 @@ def test_every_known_setting_works(safdr, table, tmp_path):
         "test-where": '"x = 1"',
         "sample": "100",
         "no-validation": "true\nk = 2",
+        "clip": "0.1",
     }
     for name in set(known) - {"debug"}:
         config.write_text(f"{name} = {values.get(name, '1')}\n")

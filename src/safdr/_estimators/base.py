@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
+from safdr._estimators.clipping import clipped
 from safdr._estimators.feature_groups import feature_groups, measure_subsets, random_subsets
 from safdr._estimators.parameters import (
     PARAMETER_OBJECTS,
@@ -180,7 +181,9 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         """The chosen columns of X, as an array."""
         check_is_fitted(self)
         rows: Any = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return rows[:, self.subset_]
+        limits = self.clip_limits_
+        reduced = rows[:, self.subset_]
+        return reduced if limits is None else clipped(reduced, limits[:, self.subset_])
 
     @available_if(final_model_has("predict"))
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -266,7 +269,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         plan = SearchPlan.of_fitted(self)
         # The check of rows tells what it saw, which must not change a fitted selector.
-        data = self._task.validate(SeenColumns(), X, y, sample_weight).usable(plan.class_weight)
+        data, _ = plan.usable(self._task.validate(SeenColumns(), X, y, sample_weight))
         return measure_subsets(plan, self, data, subsets, n_jobs)
 
     def substitutes(

@@ -21,6 +21,7 @@ from sklearn.utils.validation import _check_method_params
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.wide.search import AnySearch
+from safdr._estimators.clipping import clipped
 from safdr._estimators.parameters import as_int
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.rules import deviation
@@ -121,11 +122,11 @@ def splits_of_data(
 def make_folds(
     data: TrainingData,
     splits: list[tuple[IntArray, IntArray]],
-    class_weight: Any,
+    plan: SearchPlan,
     scorer_params: dict[str, Any],
 ) -> RowFolds:
     """The folds; an error names the one that can't be searched."""
-    folds = RowFolds(data, splits, class_weight, scorer_params)
+    folds = RowFolds(data, splits, plan, scorer_params)
     for number in range(len(folds)):
         folds[number]
     return folds
@@ -137,7 +138,7 @@ class RowFolds:
 
     data: TrainingData
     splits: list[tuple[IntArray, IntArray]]
-    class_weight: Any
+    plan: SearchPlan
     scorer_params: dict[str, Any]
     # Of each fold, kept: styles are compared before the best of them is scored.
     forward_paths: defaultdict[int, dict[Any, list[int]]] = field(
@@ -152,7 +153,7 @@ class RowFolds:
         data, (train, test) = self.data, self.splits[number]
         rows, held_out = data.take(train), data.take(test)
         try:
-            usable = rows.usable(self.class_weight)
+            usable, limits = self.plan.usable(rows)
         except ValueError as error:
             raise ValueError(
                 f"The training rows of fold {number} can't be searched: {error} {data.fold_hint}"
@@ -163,7 +164,8 @@ class RowFolds:
             "train": _check_method_params(data.X, self.scorer_params, indices=train),
         }
         weight = _test_weight(rows, usable, held_out)
-        return Fold(number, usable, held_out.X, held_out.y, weight, score_params)
+        X_test = held_out.X if limits is None else clipped(held_out.X, limits)
+        return Fold(number, usable, X_test, held_out.y, weight, score_params)
 
 
 def in_turn(folds: Folds, n_uses: int = 1) -> Iterator[Shared]:

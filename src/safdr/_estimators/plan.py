@@ -23,8 +23,9 @@ from safdr._engine.search import Search, fit_padded, padded
 from safdr._engine.wide.group_swaps import GroupSwaps
 from safdr._engine.wide.search import AnySearch, WorkingSetSearch
 from safdr._engine.wide.swaps import Swaps
+from safdr._estimators.clipping import clip_limits, clipped
 from safdr._estimators.feature_names import FeatureSpec
-from safdr._estimators.parameters import AUTO, LARGEST_COST, Annealing, Constraints
+from safdr._estimators.parameters import AUTO, LARGEST_COST, Annealing, Constraints, as_float
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.user_criterion import (
     CrossValidatedScore,
@@ -64,6 +65,7 @@ class SearchPlan:
     class_weight: Any = None
     ridge: float | str = 1e-6
     C: float | str = np.inf
+    clip: float | None = None
     prove: float | None = None
 
     @classmethod
@@ -96,6 +98,14 @@ class SearchPlan:
     def only_ours(self) -> bool:
         """Whether all that is fitted is ours, which releases the GIL: threads serve it."""
         return self.own_criterion is None and self.estimator is None
+
+    def usable(self, data: TrainingData) -> tuple[Any, FloatArray | None]:
+        """Rows to learn from, and between what their values count, if not all do."""
+        found = data.usable(self.class_weight)
+        if self.clip is None:
+            return found, None
+        limits = clip_limits(found.X, as_float(self.clip), found.sample_weight)
+        return replace(found, X=clipped(found.X, limits)), limits
 
     # ---- What is given, for the columns at hand ---------------------------------------------
 

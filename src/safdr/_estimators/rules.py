@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import StrOptions
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._estimators.parameters import is_int
+from safdr._estimators.parameters import Number, WholeNumber, is_int
 from safdr._estimators.scoring import counts_rows
 from safdr.errors import ParameterError
 
@@ -93,6 +94,16 @@ THRESHOLDS: Mapping[str, Callable[[FloatArray, Limits], float]] = {
 # What people are told of; "as_published" is "one_sd" but where scores are nearly perfect.
 RULES = ("one_sd", "one_se", "tolerance", "best")
 ALL_RULES = (*RULES, "as_published")
+
+# Of those that choose the number of features.
+CV_CONSTRAINTS: dict[str, Any] = {
+    "min_features": [WholeNumber(1)],
+    "max_features": [WholeNumber(1)],
+    "cv": ["cv_object"],
+    "scoring": [None, str, callable],
+    "rule": [StrOptions(set(ALL_RULES)), callable],
+    "tolerance": [Number(0, None, closed="left")],
+}
 
 
 def threshold(rule: Any, scores: ArrayLike, limits: Limits) -> float | None:

@@ -76,7 +76,7 @@ class _FixedSizeSelector(AnnealingSelectorBase):
             data = self._read(plan, X, y, sample_weight, seed)
         else:
             data = self._task.validate(self, X, y, sample_weight)
-        data = data.usable(plan.class_weight)
+        data, self.clip_limits_ = plan.usable(data)
         if plan.is_open:
             plan = only_choice(plan, data)
         allowed = plan.allowed(self)
@@ -228,6 +228,11 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         single row gets an absurd probability. "auto" chooses C among 0.1, 1, 10 and 100 by the loss
         on held-out rows: five splits, the features chosen anew in each; `C_` says which.
 
+    clip : float, default=None
+        Share of the rows at either end of each column, such as 0.01, whose values count as the
+        nearest of the others: in the search, in the model, and where it predicts. With `cv`, the
+        ends are those of the training rows of each fold. None takes all values as they are.
+
     prove : float, default=None
         Seconds in which to prove, after annealing, that no subset of this size has a larger
         criterion value; what came of it is `proof_`. None does without. A better subset, where the
@@ -254,6 +259,9 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
 
     n_features_ : int
         Number of chosen features, as `count_by` counts them.
+
+    clip_limits_ : ndarray of shape (2, n_features_in_) or None
+        With `clip`, the least and the largest value that counts, of each feature.
 
     criterion_value_ : float
         Criterion value of the chosen features on the training rows, less their cost.
@@ -354,6 +362,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         class_weight: Any = None,
         ridge: float | str = 1e-6,
         C: float | str = 1.0,
+        clip: float | None = None,
         prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -369,6 +378,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         self.class_weight = class_weight
         self.ridge = ridge
         self.C = C
+        self.clip = clip
         self.prove = prove
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -398,7 +408,7 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         None is the estimator in `criterion`, if it is one; else the least-squares model, as a
         `sklearn.linear_model.LinearRegression`.
 
-    annealing, constraints, pick, feature_cost, cost_strength, ridge, prove
+    annealing, constraints, pick, feature_cost, cost_strength, ridge, clip, prove
         As in `AnnealingSelector`.
 
     C : float or "auto", default=inf
@@ -458,6 +468,7 @@ proof_, n_features_in_, feature_names_in_
         cost_strength: float = 1.0,
         ridge: float | str = 1e-6,
         C: float | str = np.inf,
+        clip: float | None = None,
         prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -472,6 +483,7 @@ proof_, n_features_in_, feature_names_in_
         self.cost_strength = cost_strength
         self.ridge = ridge
         self.C = C
+        self.clip = clip
         self.prove = prove
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -34,8 +33,6 @@ from safdr._estimators.parameters import (
     SELECTOR_CONSTRAINTS,
     Annealing,
     Constraints,
-    Number,
-    WholeNumber,
     as_float,
     n_workers,
     seed_from,
@@ -44,7 +41,7 @@ from safdr._estimators.plan import SearchPlan
 from safdr._estimators.progress import CallbackSupportMixin, with_callbacks
 from safdr._estimators.rule_note import RuleNote
 from safdr._estimators.rules import (
-    ALL_RULES,
+    CV_CONSTRAINTS,
     Limits,
     ceiling_of,
     own_size,
@@ -54,15 +51,6 @@ from safdr._estimators.rules import (
 from safdr._estimators.scoring import scorer_name
 from safdr._estimators.styles import compare_styles, n_comparisons, only_choice
 from safdr._estimators.training_data import TrainingData
-
-CV_CONSTRAINTS: dict[str, Any] = {
-    "min_features": [WholeNumber(1)],
-    "max_features": [WholeNumber(1)],
-    "cv": ["cv_object"],
-    "scoring": [None, str, callable],
-    "rule": [StrOptions(set(ALL_RULES)), callable],
-    "tolerance": [Number(0, None, closed="left")],
-}
 
 
 class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
@@ -118,7 +106,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             data = self._read(plan, X, y, sample_weight, seed)
         else:
             data = self._task.validate(self, X, y, sample_weight)
-        usable = data.usable(plan.class_weight)
+        usable, self.clip_limits_ = plan.usable(data)
         allowed, cost = plan.allowed(self), plan.cost(self)
         if plan.prove is not None:
             plan.check_proof(allowed)
@@ -131,7 +119,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             folds = streamed_folds(data, self.cv, plan.class_weight, seed)
         else:
             splits = splits_of_data(self.cv, data, seed, splitter_params)
-            folds = make_folds(data, splits, plan.class_weight, scorer_params)
+            folds = make_folds(data, splits, plan, scorer_params)
         n_tasks = n_comparisons(plan, data, len(folds), sizes) + len(folds) * len(sizes) + 1
         progress = self._init_callback_context(max_subtasks=n_tasks)
         progress.call_on_fit_task_begin(estimator=self)
@@ -287,7 +275,7 @@ class AnnealingSelectorCV(_CrossValidatedSelector, ClassSelectorBase):
         an R², but much or nothing of a log-loss, or of a squared error (in squared units of y).
 
     annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, \
-class_weight, ridge, C, prove
+class_weight, ridge, C, clip, prove
         As in `AnnealingSelector`. "balanced" weights are those of the training rows of each fold;
         what is proven is the search on all rows. What is "auto" is compared on these splits, at
         three of the sizes, and is the same for all sizes and folds.
@@ -332,8 +320,9 @@ class_weight, ridge, C, prove
         As in `AnnealingSelector`, and `scored_on`: the rows that test scores are of. AUC and R² are
         those of all test rows, other scores those of the sample; so are train scores, but for R².
 
-    support_, subset_, criterion_, C_, ridge_, style_, style_results_, criterion_value_, \
-loss_, cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, feature_names_in_
+    support_, subset_, criterion_, C_, ridge_, clip_limits_, style_, style_results_, \
+criterion_value_, loss_, cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, \
+feature_names_in_
         Of the search on all rows, as in `AnnealingSelector`.
 
     See Also
@@ -378,6 +367,7 @@ loss_, cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, fe
         class_weight: Any = None,
         ridge: float | str = 1e-6,
         C: float | str = 1.0,
+        clip: float | None = None,
         prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -398,6 +388,7 @@ loss_, cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, fe
         self.class_weight = class_weight
         self.ridge = ridge
         self.C = C
+        self.clip = clip
         self.prove = prove
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -422,7 +413,8 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
     scoring : str or callable, default=None
         What to score the models by; None is R².
 
-    annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, ridge, C, prove
+    annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, ridge, C, \
+clip, prove
         As in `AnnealingRegressorSelector`.
 
     Attributes
@@ -433,8 +425,8 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
     n_features_, n_features_by_rule_, rule_note_, threshold_, n_splits_, scorer_name_
         As in `AnnealingSelectorCV`.
 
-    support_, subset_, criterion_, C_, ridge_, style_, style_results_, criterion_value_, loss_, \
-estimator_, result_, proof_, n_features_in_, feature_names_in_
+    support_, subset_, criterion_, C_, ridge_, clip_limits_, style_, style_results_, \
+criterion_value_, loss_, estimator_, result_, proof_, n_features_in_, feature_names_in_
         Of the search on all rows, as in `AnnealingRegressorSelector`.
 
     See Also
@@ -474,6 +466,7 @@ estimator_, result_, proof_, n_features_in_, feature_names_in_
         cost_strength: float = 1.0,
         ridge: float | str = 1e-6,
         C: float | str = np.inf,
+        clip: float | None = None,
         prove: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -493,6 +486,7 @@ estimator_, result_, proof_, n_features_in_, feature_names_in_
         self.cost_strength = cost_strength
         self.ridge = ridge
         self.C = C
+        self.clip = clip
         self.prove = prove
         self.n_jobs = n_jobs
         self.random_state = random_state

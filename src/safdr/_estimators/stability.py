@@ -280,7 +280,7 @@ class _GivenSize:
     def search(self, data: TrainingData, rows: IntArray, seed: int) -> tuple[IntArray, int]:
         """Columns chosen, and how many features they count."""
         some = data.take(rows) if len(rows) < len(data.y) else data
-        usable = some.usable(self.plan.class_weight)
+        usable, _ = self.plan.usable(some)
         search = self.plan.search(usable, self.allowed, self.cost, seed_from(seed))
         return search.run(self.size).subset, self.size
 

@@ -138,7 +138,8 @@ def compare_on_default_splits(
 
             folds = streamed_folds(data, None, plan.class_weight, seed)
         else:
-            folds = make_folds(data, splits_of_data(None, data, seed, {}), None, {})
+            done = replace(plan, class_weight=None, clip=None)
+            folds = make_folds(data, splits_of_data(None, data, seed, {}), done, {})
     except ValueError:
         raise ValueError(
             'What is "auto" is chosen on five splits, a quarter of the rows held out of each, for '

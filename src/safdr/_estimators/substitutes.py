@@ -98,7 +98,7 @@ def substitutes(
     def search_of(usable: TrainingData, n_jobs: int = 1) -> AnySearch:
         return plan.search(usable, allowed, cost, seed, n_jobs)
 
-    search = search_of(data.usable(plan.class_weight), n_threads)
+    search = search_of(plan.usable(data)[0], n_threads)
     subset, columns = selector.subset_, None
     if isinstance(search, WorkingSetSearch):
         columns, search = search.around(subset, int(n_best))
@@ -109,7 +109,7 @@ def substitutes(
         numbers = np.unique(allowed.group_of[columns])
         some = [each.of_all(columns, numbers) for each in some]
     splits = splits_of_data(getattr(selector, "cv", None), data, seed, splitter_params)
-    folds = make_folds(data, splits, plan.class_weight, scorer_params)
+    folds = make_folds(data, splits, plan, scorer_params)
     scorers = (selector._fold_scorer(), selector._scorer())
     table = columns_of(
         some,

@@ -99,7 +99,7 @@ def _near_ties(
         return found_ties(estimator)
     names = ("constraints", "feature_cost", "cost_strength")
     return near_ties(
-        rows.moments(getattr(estimator, "class_weight", None)),
+        rows.moments(getattr(estimator, "class_weight", None), estimator.clip_limits_),
         int(estimator.n_features_),
         within=WITHIN,
         at_most=MOST_SETS,

@@ -221,6 +221,13 @@ class SearchOptions:
         float | None,
         Parameter(help="Score that --rule tolerance may give up. Default: 0.005."),
     ] = None
+    clip: Annotated[
+        float | None,
+        Parameter(
+            help="Share of the rows at either end of a column, such as 0.01, whose numbers count "
+            "as the nearest of the others; in validation splits and in exports too."
+        ),
+    ] = None
     seed: Annotated[int, WHOLE, Parameter(help="The same seed gives the same answer.")] = 0
     jobs: Annotated[
         int,

@@ -82,12 +82,13 @@ class Rows:
 
         return GroupShuffleSplit(n_splits=5, test_size=0.25, random_state=seed)
 
-    def moments(self, class_weight: str | None) -> Moments:
-        """Of the rows to learn from."""
+    def moments(self, class_weight: str | None, limits: NDArray[np.float64] | None) -> Moments:
+        """Of the rows to learn from, whose values may count between limits alone."""
         task = self.prepared.target.kind.task
         weights = None if class_weight is None else self._balanced()
         if not self.in_passes:
-            return _moments(self.X, self.y, self.weight, weights, task)
+            X = self.X if limits is None else np.clip(self.X, *limits)
+            return _moments(X, self.y, self.weight, weights, task)
         total: Moments = self.X.run(_MomentsPass(list(self.X.schema), weights, task))
         return total
 

@@ -55,7 +55,9 @@ def _export(
     formula = Formula(
         terms=tuple(
             Term(features[j], tuple(own), *limits)
-            for j, own, limits in zip(estimator.subset_, coefficients, _limits(model), strict=True)
+            for j, own, limits in zip(
+                estimator.subset_, coefficients, _limits(estimator), strict=True
+            )
         ),
         intercepts=tuple(np.atleast_1d(model.intercept_).tolist()),
         target=target.name,
@@ -66,11 +68,17 @@ def _export(
     return export(path, formula, prepared.train.table, predict(prepared.train.X))
 
 
-def _limits(model: Any) -> list[tuple[float, float]]:
-    """Between what the values of each feature count."""
-    if not hasattr(model, "data_min_"):
-        return [(-inf, inf)] * model.n_features_in_
-    return [*zip(model.data_min_.tolist(), model.data_max_.tolist(), strict=True)]
+def _limits(estimator: Any) -> list[tuple[float, float]]:
+    """Between what the values of each chosen feature count."""
+    model = estimator.estimator_
+    low, high = np.full((2, model.n_features_in_), [[-inf], [inf]])
+    if hasattr(model, "data_min_"):
+        low, high = model.data_min_, model.data_max_
+    if estimator.clip_limits_ is not None:
+        # Those of a model that does not extrapolate are at most these.
+        least, most = estimator.clip_limits_[:, estimator.subset_]
+        low, high = np.maximum(low, least), np.minimum(high, most)
+    return [*zip(low.tolist(), high.tolist(), strict=True)]
 
 
 def to_json(report: SelectionReport) -> str:

@@ -68,6 +68,13 @@ def read(
 
 def _check_plan(plan: SearchPlan) -> None:
     """Refuse what needs all rows at hand."""
+    if plan.clip is not None:
+        raise ParameterError(
+            "clip",
+            "needs all rows in memory, whose quantiles it takes; got {given} for rows that are "
+            "read in passes. Leave it out, or clip the columns beforehand.",
+            given=plan.clip,
+        )
     for name in ("criterion", "estimator"):
         given = getattr(plan, name)
         if given is not None and not isinstance(given, str):
