@@ -218,3 +218,16 @@ def test_what_can_not_be(columns, choices, error, message):
     columns["colour"] = ["red", "blue"] * (N // 2)
     with pytest.raises(error, match=message):
         prepared(columns, **choices)
+
+
+def test_words_are_looked_up_all_at_once(columns, monkeypatch):
+    import pyarrow.compute as pc
+
+    calls = []
+    monkeypatch.setattr(
+        pc, "is_in", lambda *a, _is_in=pc.is_in, **k: (calls.append(1), _is_in(*a, **k))[1]
+    )
+    columns["amount"] = [f"{i}.5" if i > 15 else f"see note {i}" for i in range(N)]
+    found = prepared(columns, missing="drop-rows")
+    assert found.train.table.num_rows == N - 16
+    assert len(calls) < 10

@@ -155,14 +155,15 @@ def _finite(words: Iterable[str]) -> Iterator[float]:
 
 
 def _without(column: pa.ChunkedArray, values: Sequence[str] | Sequence[float]) -> pa.ChunkedArray:
-    """The column with some values missing."""
+    """The column with some values missing; numbers are compared as doubles."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    for value in values:
-        gone = pc.equal(column, pa.scalar(value))
-        column = pc.if_else(pc.fill_null(gone, False), pa.scalar(None, column.type), column)
-    return column
+    if not values:
+        return column
+    kind = column.type if is_text(column.type) else pa.float64()
+    gone = pc.is_in(column.cast(kind, safe=False), value_set=pa.array(values, kind))
+    return pc.if_else(gone, pa.scalar(None, column.type), column)
 
 
 def _no_numbers(name: str, column: pa.ChunkedArray) -> str:
