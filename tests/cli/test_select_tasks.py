@@ -286,6 +286,7 @@ def test_task_overrules_what_the_values_look_like(select, write, options, task, 
         ),
         ("kind", ("--criterion", "logistic"), 2, "with the 3 classes"),
         ("rare", (), 1, "3 are of class 'c'; at least 10 are needed to learn from."),
+        ("rare", (), 1, "join it with another class, or leave its rows out"),
         ("kind", ("--task", "clusters"), 2, "clusters"),
     ],
 )

@@ -42,7 +42,7 @@ def make_formula(n_sums, classes=(), **limits):
 FORMULAS = {
     "number": make_formula(1),
     "classes": make_formula(4, HOSTILE),
-    "many": make_formula(30, tuple(f"class {i}" for i in range(30)), low=-2.0, high=2.0),
+    "many": make_formula(12, tuple(f"class {i}" for i in range(12)), low=-2.0, high=2.0),
 }
 
 
@@ -261,3 +261,11 @@ def test_a_label_that_a_form_can_not_hold_is_refused():
     pytest.importorskip("onnx")
     with pytest.raises(ExportError, match="zero character"):
         to_onnx(make_formula(3, ("a\0", "b", "c")))
+
+
+def test_a_query_that_no_database_would_take_is_refused():
+    classes = tuple(f"class {i}" for i in range(50))
+    term = Term(NUMBER, (1.0,) * 50)
+    formula = Formula((term,) * 7, (0.0,) * 50, "t", classes, "rows")
+    with pytest.raises(ExportError, match=r"50 classes and 7 columns .* Export a \.py or \.onnx"):
+        to_sql(formula, set())

@@ -33,6 +33,8 @@ NEXT_STEP = {
     "DuplicateColumnsError": "Rename them, or leave them out with --drop NAME.",
     "ManyLabelsError": "Up to 50 are classes if you say so, with --task classification.",
     "OneClassError": "Take more rows, or another --target.",
+    "RareClassError": "Take more rows, join it with another class, or leave its rows out; if the "
+    "numbers are a quantity, say --task regression.",
     "TaskError": "Leave out --task, or name another --target.",
 }
 WRONG_CHOICES = {

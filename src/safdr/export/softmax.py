@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 # With what goes before it, well within the 63 characters that databases take.
 LONGEST_NAME = 40
+# SQLite puts the terms of a score into the query wherever it stands: in six places for each pair of
+# classes. With so many it takes half a minute for 1,000 rows, and half a gigabyte.
+MOST_COPIES = 15_000
 
 
 class Softmax(Output):
@@ -88,6 +91,11 @@ def _softmax(scores):
     def select(self, query: Query) -> str:
         """Scores within; around them a probability for each, from its distance to all others."""
         n_classes = len(self.formula.classes)
+        if n_classes**2 * len(self.formula.terms) > MOST_COPIES:
+            raise ExportError(
+                f"A query for {n_classes} classes and {len(self.formula.terms)} columns of numbers "
+                "would be too large for databases. Export a .py or .onnx file."
+            )
         scores = [f"scored.{name}" for name in query.names[:n_classes]]
         prediction, *probabilities = query.names[n_classes:]
         labels = [query.string(label) for label in self.formula.classes]
@@ -157,18 +165,18 @@ FROM (
 
 
 def _probability(query: Query, scores: Sequence[str], i: int) -> str:
-    """One, divided by the sum of exp(difference to it) over all classes; unknown where one is."""
-    limit, largest = query.largest_exponent, query.largest
+    """One, divided by the sum of exp(difference to it) over all classes; unknown where it is."""
+    own, limit = scores[i], query.largest_exponent
     parts = []
-    for other in (each for each in scores if each != scores[i]):
-        difference = f"{other} - {scores[i]}"
+    for other in (each for each in scores if each != own):
+        difference = f"{other} - {own}"
         parts.append(
-            f"CASE WHEN {difference} BETWEEN -{limit} AND {limit} THEN EXP({difference})"
-            f" WHEN {difference} BETWEEN {limit} AND {largest} THEN EXP({limit})"
-            f" WHEN {difference} BETWEEN -{largest} AND -{limit} THEN 0.0e0 END"
+            f"CASE WHEN {difference} > {limit} THEN EXP({limit})"
+            f" WHEN {difference} < -{limit} THEN 0.0e0 ELSE EXP({difference}) END"
         )
     listed = "\n".join(f"    + {part}" for part in parts)
-    return f"1.0e0 / (1.0e0\n{listed}\n  )"
+    known = f"{own} BETWEEN -{query.largest} AND {query.largest}"
+    return f"CASE WHEN {known} THEN 1.0e0 / (1.0e0\n{listed}\n  ) END"
 
 
 def _largest(query: Query, scores: Sequence[str], labels: Sequence[str]) -> str:

@@ -94,6 +94,10 @@ class OneClassError(TargetError):
     """Too little is left to learn from, such as one class only."""
 
 
+class RareClassError(OneClassError):
+    """One of several classes has too few rows."""
+
+
 class ClassLostError(OneClassError):
     """Leaving out incomplete rows leaves too little."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.errors import OneClassError, TableError
+from safdr.table.errors import OneClassError, RareClassError, TableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -149,7 +149,8 @@ class Classes(TargetKind):
         """Refuse too few rows of a class."""
         for label, count in zip(self.labels, totals, strict=True):
             if count < MIN_CLASS_ROWS:
-                raise OneClassError(
+                error = OneClassError if len(self.labels) == 2 else RareClassError
+                raise error(
                     f"{after}Of the {self.n_rows(totals):,} rows of the target {self.name!r} "
                     f"{count} are of class {label!r}; at least {MIN_CLASS_ROWS} are needed to "
                     "learn from."
