@@ -19,7 +19,7 @@ def test_selection_counts_the_folds(search):
     for row in display.to_frame().itertuples():
         feature = names.tolist().index(row.feature)
         position = search.cv_results_["n_features"].tolist().index(row.n_features)
-        folds = [search.cv_results_[f"split{i}_support"][position, feature] for i in range(5)]
+        folds = [search.cv_results_[f"split{i}_support"][position][feature] for i in range(5)]
         assert row.n_folds == sum(folds)
         assert row.in_final_subset == search.support_[feature]
     per_size = display.to_frame().groupby("n_features")["n_folds"].sum()

@@ -101,8 +101,25 @@ def test_cv_results_hold_means_and_deviations_of_the_splits(fitted):
         np.testing.assert_allclose(results[f"std_{name}"], table.std(axis=0))
     assert results["n_features"].tolist() == [1, 2, 3, 4, 5, 6]
     for i in range(5):
-        counts = results[f"split{i}_support"].sum(axis=1)
+        counts = np.sum(results[f"split{i}_support"], axis=1)
         np.testing.assert_array_equal(counts, results["n_features"])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_cv_results_become_a_data_frame(fitted, frame):
+    table = frame(fitted.cv_results_)
+    assert list(table.columns) == list(fitted.cv_results_)
+    assert list(table["n_features"]) == [1, 2, 3, 4, 5, 6]
+    assert [int(np.sum(list(mask))) for mask in table["split3_support"]] == [1, 2, 3, 4, 5, 6]
+
+
+def test_scores_of_both_kinds_of_selector_are_what_their_docs_say(data, fitted):
+    X, y = data
+    alone = AnnealingSelector(fitted.n_features_, random_state=0, **QUICK).fit(X, y)
+    assert alone.score(X, y) == accuracy_score(y, alone.predict(X))
+    assert fitted.score(X, y) == roc_auc_score(y, fitted.decision_function(X))
+    assert fitted.score(X, y) == get_scorer("roc_auc")(alone, X, y)
+    assert alone.score(X, y) != fitted.score(X, y)
 
 
 def test_chosen_size_follows_the_rule(data, fitted):

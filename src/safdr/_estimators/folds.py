@@ -314,11 +314,9 @@ def one_by_one(groups: Iterable[Iterator[Any]], n_jobs: Any, *, threads: bool) -
             yield from parallel(tasks)
 
 
-def cv_results(
-    sizes: list[int], scores: list[list[FoldScore]], n_features: int
-) -> dict[str, NDArray[Any]]:
+def cv_results(sizes: list[int], scores: list[list[FoldScore]], n_features: int) -> dict[str, Any]:
     """Collect the scores as RFECV does."""
-    results: dict[str, NDArray[Any]] = {"n_features": np.array(sizes)}
+    results: dict[str, Any] = {"n_features": np.array(sizes)}
     loss_name = scores[0][0].loss_name
     for name, attribute in {"test_score": "", "train_score": "", loss_name: "loss"}.items():
         table = np.array([[getattr(score, attribute or name) for score in fold] for fold in scores])
@@ -330,5 +328,6 @@ def cv_results(
         support = np.zeros((len(sizes), n_features), dtype=bool)
         for row, score in zip(support, fold, strict=True):
             row[score.subset] = True
-        results[f"split{i}_support"] = support
+        # A list, so that a data frame takes it for one column: masks as its cells.
+        results[f"split{i}_support"] = list(support)
     return results

@@ -115,6 +115,10 @@ class _FixedSizeSelector(AnnealingSelectorBase):
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Score of the final model on the chosen features: by default accuracy, or R².
 
+        **Not what selectors with cross-validation have**: the `score` of `AnnealingSelectorCV` is
+        by its `scoring`, by default the area under the ROC curve. To compare the two, name one
+        scorer: ``get_scorer("roc_auc")(selector, X, y)``.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)

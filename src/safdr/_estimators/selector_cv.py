@@ -164,7 +164,9 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         return self
 
     def score(self, X: ArrayLike, y: ArrayLike, **score_params: Any) -> float:
-        """Score the model on the chosen features by `scoring`.
+        """Score the model on the chosen features by `scoring`: by default ROC AUC, or R².
+
+        **Not so in selectors of a given size**: theirs is that of the model, mostly the accuracy.
 
         Parameters
         ----------
@@ -180,7 +182,6 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         Returns
         -------
         float
-            By default the area under the ROC curve, or R².
         """
         _raise_for_params(score_params, self, "score")
         check_is_fitted(self)
@@ -300,12 +301,12 @@ class_weight, ridge, C, clip, prove
         What the rule gives up against the best mean score, and what the others would take.
 
     cv_results_ : dict of ndarray
-        One entry a size: `n_features`; `mean_test_score`, `std_test_score` and
-        `split{i}_test_score` for each fold; the same for `train_score` and for `cross_entropy`,
-        that of the logistic model on the training rows (or, under its own name, the loss that
-        `estimator` or `criterion` put in its place); `split{i}_separated`, whether the features
-        found separate the classes there; and `split{i}_support` of shape (n_sizes, n_features_in_),
-        the masks of the features found.
+        One entry a size, so that ``pandas.DataFrame(search.cv_results_)`` is a table: `n_features`;
+        `mean_test_score`, `std_test_score` and `split{i}_test_score` for each fold; the same for
+        `train_score` and for `cross_entropy`, that of the logistic model on the training rows (or,
+        under its own name, the loss that `estimator` or `criterion` put in its place);
+        `split{i}_separated`, whether the features found separate the classes there; and
+        `split{i}_support`, a list of the masks of the features found.
 
     threshold_ : float or None
         The mean score that the rule asked for; None with "one_se", "best" or a callable.
