@@ -1,8 +1,11 @@
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import reference
-from safdr import Annealing, AnnealingSelector, evaluate_subsets
+from safdr import Annealing, AnnealingSelector, ParameterError, evaluate_subsets
+from safdr._engine import wide
 
 SUBSETS = [[0, 1, 2], [3, 7, 11], [9, 4, 0]]
 
@@ -77,17 +80,25 @@ def test_separating_subsets_are_flagged_without_a_warning(two_classes):
         ([[0.5, 1.0]], "column indices.*float64"),
         ([], r"column indices.*\(1, 0\)"),
         ([[[0, 1]]], r"column indices.*\(1, 1, 2\)"),
-        ([["a"]], "column indices"),
+        ([[0, 1], []], "must each hold a column at least; number 1 holds none"),
+        (np.zeros((2, 12), dtype=bool), "must each hold a column at least; number 0"),
+        (np.ones((2, 5), dtype=bool), r"is a mask of shape \(5,\)"),
+        ([["a"]], "names the feature 'a', but X has no column names"),
+        ([["a"], [0, 1]], "names the feature 'a', but X has no column names"),
+        ([[0, 1], [2, 12]], "from 0 to 11; got values from 0 to 12"),
+        ([[0, 1, 5], [3, -1]], r"from -1 to 5. Rows.*\[row\[row >= 0\] for row in"),
+        ([[0, 1, 5], [3, 3]], "must not name a column twice"),
     ],
 )
 def test_bad_subsets_are_named(two_classes, subsets, message):
-    with pytest.raises(ValueError, match=f"subsets must .*{message}|subsets {message}"):
+    with pytest.raises(ParameterError, match=f"subsets must .*{message}|subsets {message}"):
         evaluate_subsets(*two_classes, subsets)
 
 
-def test_subsets_of_different_sizes_are_named(two_classes):
-    with pytest.raises(ValueError, match="subsets must be column indices"):
-        evaluate_subsets(*two_classes, [[0, 1], [2]])
+def test_names_that_the_table_lacks_are_named(two_classes):
+    X, y = frame_of(two_classes)
+    with pytest.raises(ParameterError, match=r"names the feature 'heigth'.*Did you mean 'height'"):
+        evaluate_subsets(X.rename(columns={"f3": "height"}), y, ["f1", "heigth"])
 
 
 def test_a_bad_ridge_is_named(two_classes):
@@ -105,9 +116,84 @@ def test_masks_serve_as_subsets(two_classes):
     assert evaluate_subsets(X, y, masks[0]).subsets.tolist() == [[0, 3]]
 
 
-def test_masks_of_different_sizes_are_named(two_classes):
+# ---- Sizes that differ, and names ---------------------------------------------------------------
+
+MIXED = [[0, 1, 2], [7], [9, 4], [3, 11, 5]]
+
+
+def frame_of(rows, frame=pd.DataFrame):
+    X, y = rows
+    return frame({f"f{j}": column for j, column in enumerate(X.T)}), y
+
+
+def masks_of(subsets, n_features=12):
+    masks = np.zeros((len(subsets), n_features), dtype=bool)
+    for mask, subset in zip(masks, subsets, strict=True):
+        mask[subset] = True
+    return masks
+
+
+def assert_same(one, other):
+    np.testing.assert_array_equal(one.subsets, other.subsets)
+    np.testing.assert_array_equal(one.criterion_values, other.criterion_values)
+    np.testing.assert_array_equal(one.losses, other.losses)
+    np.testing.assert_array_equal(one.fits.coefficients, other.fits.coefficients)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_subsets_may_differ_in_size(two_classes, task):
     X, y = two_classes
-    masks = np.eye(2, X.shape[1], dtype=bool)
-    masks[1, 5] = True
-    with pytest.raises(ValueError, match="subsets must be column indices"):
-        evaluate_subsets(X, y, masks)
+    together = evaluate_subsets(X, y, MIXED, task=task)
+    assert together.subsets.tolist() == [[0, 1, 2], [7, -1, -1], [9, 4, -1], [3, 11, 5]]
+    for i, subset in enumerate(MIXED):
+        alone = evaluate_subsets(X, y, [subset], task=task)
+        assert together.criterion_values[i] == pytest.approx(alone.criterion_values[0], rel=1e-12)
+        assert together.losses[i] == pytest.approx(alone.losses[0], rel=1e-9)
+        slopes = together.fits.coefficients[i].ravel()
+        np.testing.assert_allclose(slopes[: len(subset)], alone.fits.coefficients[0].ravel(), 1e-6)
+        assert not slopes[len(subset) :].any()
+
+
+def test_more_classes_may_have_subsets_of_different_sizes(two_classes):
+    X, _ = two_classes
+    y = np.arange(len(X)) % 3
+    together = evaluate_subsets(X, y, MIXED)
+    alone = [evaluate_subsets(X, y, subset).losses[0] for subset in MIXED]
+    np.testing.assert_allclose(together.losses, alone, rtol=1e-9)
+    assert together.fits.coefficients.shape == (4, 3, 3)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_names_indices_and_masks_are_the_same_subsets(two_classes, frame):
+    X, y = frame_of(two_classes, frame)
+    by_index = evaluate_subsets(X, y, MIXED)
+    names = [[f"f{j}" for j in subset] for subset in MIXED]
+    assert_same(evaluate_subsets(X, y, names), by_index)
+    assert_same(evaluate_subsets(X, y, map(np.array, names)), by_index)
+    assert_same(evaluate_subsets(X, y, pd.Series(names)), by_index)
+    assert_same(evaluate_subsets(X, y, [["f0", 1, "f2"], *names[1:]]), by_index)
+    sorted_ones = evaluate_subsets(X, y, [sorted(subset) for subset in MIXED])
+    assert_same(evaluate_subsets(X, y, masks_of(MIXED)), sorted_ones)
+    assert_same(evaluate_subsets(X, y, list(masks_of(MIXED))), sorted_ones)
+    assert_same(evaluate_subsets(X, y, pd.DataFrame(masks_of(MIXED))), sorted_ones)
+    assert by_index.feature_names == tuple(f"f{j}" for j in range(12))
+    assert evaluate_subsets(*two_classes, MIXED).feature_names is None
+
+
+@pytest.mark.parametrize("one", [["f0", "f4"], np.array(["f0", "f4"]), pd.Index(["f0", "f4"])])
+def test_one_subset_of_names_may_come_without_brackets(two_classes, one):
+    evaluation = evaluate_subsets(*frame_of(two_classes), one)
+    assert evaluation.subsets.tolist() == [[0, 4]]
+    assert evaluate_subsets(*frame_of(two_classes), "f4").subsets.tolist() == [[4]]
+
+
+@pytest.mark.parametrize("ridge", [1e-6, "auto"])
+def test_very_many_columns_may_have_subsets_of_different_sizes(two_classes, monkeypatch, ridge):
+    X, y = two_classes
+    expected = evaluate_subsets(X, y, MIXED, ridge=ridge)
+    monkeypatch.setattr(wide, "WIDE", 5)
+    found = evaluate_subsets(X, y, MIXED, ridge=ridge)
+    np.testing.assert_array_equal(found.subsets, expected.subsets)
+    np.testing.assert_allclose(found.criterion_values, expected.criterion_values, rtol=1e-9)
+    np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-9)
+    np.testing.assert_allclose(found.fits.coefficients, expected.fits.coefficients, rtol=1e-6)

@@ -1,6 +1,7 @@
 """What a fitted selector tells its readers: features as it counts them, and other subsets."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import compute_sample_weight
@@ -73,3 +74,10 @@ def test_subsets_are_measured_as_the_candidates_were(rows):
     values, losses = selector.measure_subsets(X, y, selector.result_.subsets)
     np.testing.assert_allclose(values, selector.result_.criterion_values)
     np.testing.assert_allclose(losses, selector.result_.losses)
+
+
+def test_subsets_to_be_measured_may_be_named(rows):
+    X, y = pd.DataFrame(rows[0], columns=list("abcdef")), rows[1]
+    selector = AnnealingSelector(2, random_state=0).fit(X, y)
+    by_name = selector.measure_subsets(X, y, [["b", "a"], ["c"]])
+    np.testing.assert_array_equal(by_name, selector.measure_subsets(X, y, [[1, 0], [2]]))

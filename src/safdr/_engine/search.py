@@ -270,11 +270,7 @@ class Search:
 
     def _values(self, subsets: IntArray) -> FloatArray:
         """Criterion values of subsets, less the cost; rows may be filled up with -1."""
-        values = np.empty(len(subsets))
-        lengths = np.sum(subsets >= 0, axis=1)
-        for length in np.unique(lengths):
-            same = lengths == length
-            values[same] = subset_values(self.criterion, subsets[same, :length])
+        values = values_padded(self.criterion, subsets)
         if self.cost is not None:
             values -= np.append(self.cost, 0.0)[subsets].sum(axis=1)
         return values
@@ -378,6 +374,16 @@ def _stacked(first: IntArray, second: IntArray) -> IntArray:
             for rows in (first, second)
         ]
     )
+
+
+def values_padded(criterion: Any, subsets: IntArray) -> FloatArray:
+    """Criterion value of each subset, where rows may be filled up with -1."""
+    values = np.empty(len(subsets))
+    lengths = np.sum(subsets >= 0, axis=1)
+    for length in np.unique(lengths):
+        same = lengths == length
+        values[same] = subset_values(criterion, subsets[same, :length])
+    return values
 
 
 def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads: int) -> Fits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -234,7 +234,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self,
         X: ArrayLike,
         y: ArrayLike,
-        subsets: Sequence[IntArray],
+        subsets: Any,
         *,
         sample_weight: ArrayLike | None = None,
         n_jobs: int | None = None,
@@ -249,8 +249,8 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their labels, or measured outputs.
 
-        subsets : sequence of sequence of int
-            Columns of each; they may differ in length.
+        subsets : sequence of subsets
+            As in `evaluate_subsets`: names, indices or masks, of any sizes.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.

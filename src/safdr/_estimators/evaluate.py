@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from safdr._engine.annealing.swap_chains import subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import Ridge
+from safdr._engine.search import fit_padded, padded, values_padded
+from safdr._estimators.feature_names import WAYS, FeatureSpec, is_single
 from safdr._estimators.parameters import C_NUMBER, check_values, n_workers
 from safdr._estimators.tasks import check_task
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.validation import SeenColumns
+from safdr.errors import ParameterError
+
+# What to say to those who pass on what a result holds.
+FILLED = (
+    " Rows that a result has filled up with -1 are passed as [row[row >= 0] for row in "
+    "result.subsets]."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +33,8 @@ class SubsetEvaluation:
     Attributes
     ----------
     subsets : ndarray of shape (n_subsets, size)
-        The subsets.
+        Columns of each subset, in the order given. Where subsets differ in size, rows are filled up
+        with -1, and those of the coefficients with 0.
     criterion_values : ndarray of shape (n_subsets,)
         Fisher discriminant ratio of each, or R².
     fits : named tuple of arrays
@@ -35,12 +45,15 @@ class SubsetEvaluation:
         Mean cross-entropy of each model on the rows, or mean squared error; the penalty included.
     cross_entropies : ndarray of shape (n_subsets,)
         The losses of logistic models.
+    feature_names : tuple of str or None
+        Of all features, for people; None where they have no names.
     """
 
     subsets: IntArray
     criterion_values: FloatArray
     fits: Any
     loss_name: str
+    feature_names: tuple[str, ...] | None = None
 
     @property
     def losses(self) -> FloatArray:
@@ -62,7 +75,7 @@ class SubsetEvaluation:
 def evaluate_subsets(
     X: ArrayLike,
     y: ArrayLike,
-    subsets: ArrayLike,
+    subsets: Any,
     *,
     task: str = "classification",
     sample_weight: ArrayLike | None = None,
@@ -82,9 +95,9 @@ def evaluate_subsets(
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Labels, or measured outputs.
 
-    subsets : array-like of shape (n_subsets, size) or (size,)
-        Column indices of each subset, all of one size; or masks over the columns, such as
-        `support_` of a selector.
+    subsets : sequence of subsets, or one subset
+        Each by the names of its columns, by their indices, or as a mask over all columns, such as
+        `support_` of a selector. They may differ in size.
 
     task : {"classification", "regression"}, default="classification"
         Fisher's ratio and logistic models, or R² and least squares.
@@ -110,18 +123,23 @@ def evaluate_subsets(
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from safdr import evaluate_subsets
-    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> evaluation = evaluate_subsets(X, y, [[20, 21, 27], [0, 1, 2]])
     >>> evaluation.cross_entropies.round(3).tolist()
     [0.115, 0.249]
+    >>> by_name = [["worst radius", "worst texture"], ["worst radius"]]
+    >>> evaluate_subsets(X, y, by_name).cross_entropies.round(3).tolist()
+    [0.181, 0.223]
     """
     kind = check_task(task)
     check_values("evaluate_subsets", {"ridge": ridge, "n_jobs": n_jobs})
     C = kind.default_C if C is None else C
     check_values("evaluate_subsets", {"C": C}, {"C": [C_NUMBER]})
-    data = kind.validate(SeenColumns(), X, y, sample_weight).usable()
-    wanted = check_subsets(subsets, data.X.shape[1])
-    return evaluate(data, wanted, ridge, float(C), n_jobs)
+    seen = SeenColumns()
+    data = kind.validate(seen, X, y, sample_weight).usable()
+    features = FeatureSpec(seen.n_features_in_, getattr(seen, "feature_names_in_", None))
+    evaluation = evaluate(data, check_subsets(subsets, features), ridge, float(C), n_jobs)
+    return replace(evaluation, feature_names=features.labels)
 
 
 def evaluate(
@@ -132,13 +150,13 @@ def evaluate(
     n_jobs: int | None,
     searched: TrainingData | None = None,
 ) -> SubsetEvaluation:
-    """The same on training data, for subsets that are known to be some."""
+    """The same on training data, for rows of `check_subsets`."""
     if data.is_wide:
         climbed = data if searched is None else searched
-        columns, places = np.unique(subsets, return_inverse=True)
+        columns = np.unique(subsets[subsets >= 0])
         evaluation = evaluate(
             data.columns(columns),
-            places.reshape(subsets.shape),
+            np.where(subsets >= 0, np.searchsorted(columns, subsets), -1),
             climbed.wide_criterion(ridge).ridge,
             C,
             n_jobs,
@@ -149,38 +167,66 @@ def evaluate(
     fitter = data.linear_fitter(ridge, C, criterion if searched in (None, data) else None)
     return SubsetEvaluation(
         subsets=subsets,
-        criterion_values=subset_values(criterion, subsets),
-        fits=fitter.fit(subsets, n_threads=n_workers(n_jobs)),
+        criterion_values=values_padded(criterion, subsets),
+        fits=fit_padded(fitter, subsets, best_only=False, n_threads=n_workers(n_jobs)),
         loss_name=fitter.loss_name,
     )
 
 
-def check_subsets(subsets: Any, n_features: int) -> IntArray:
-    """Index array of subsets, one a row, without repetition within a row."""
+def check_subsets(subsets: Any, features: FeatureSpec) -> IntArray:
+    """Column indices of subsets, one a row in its order; filled up with -1 where sizes differ."""
+    rows = _rows(list(subsets) if isinstance(subsets, Iterator) else subsets, features)
+    empty = [i for i, row in enumerate(rows) if len(row) == 0]
+    if empty:
+        raise ParameterError(
+            "subsets", "must each hold a column at least; number {i} holds none.", i=empty[0]
+        )
+    flat = np.concatenate(rows)
+    if flat.min() < 0 or flat.max() >= features.n_features:
+        raise ParameterError(
+            "subsets",
+            "must hold column indices from 0 to {last}; got values from {low} to {high}.{fill}",
+            last=features.n_features - 1,
+            low=flat.min(),
+            high=flat.max(),
+            fill=FILLED if flat.min() == -1 else "",
+        )
+    wanted = rows if isinstance(rows, np.ndarray) else padded(rows)
+    ordered = np.sort(wanted, axis=1)
+    if ((np.diff(ordered, axis=1) == 0) & (ordered[:, 1:] >= 0)).any():
+        raise ParameterError(
+            "subsets", "must not name a column twice in one subset; at least one does."
+        )
+    return wanted
+
+
+def _rows(subsets: Any, features: FeatureSpec) -> IntArray | list[IntArray]:
+    """Column indices of each subset, whatever names it; not looked at yet."""
     try:
-        wanted = np.atleast_2d(np.asarray(subsets))
-    except ValueError:  # rows of different lengths
-        wanted = np.array(subsets, dtype=object)
-    if wanted.dtype == bool and wanted.shape[-1] == n_features:
-        wanted = _indices_of(wanted)
-    if wanted.ndim != 2 or wanted.size == 0 or wanted.dtype.kind not in "iu":
-        raise ValueError(
-            "subsets must be column indices of shape (n_subsets, size), or masks over the "
-            f"{n_features} columns, all subsets of one size; got an array of shape {wanted.shape} "
-            f"and type {wanted.dtype}."
+        array = np.atleast_2d(np.asarray(subsets))
+    except ValueError:  # they differ in size
+        return [_row(one, features) for one in subsets]
+    if array.dtype.kind in "iu" and array.ndim == 2:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "bUTO" or array.ndim != 2:
+        raise ParameterError(
+            "subsets",
+            "must each hold {ways} (column indices, such as [[0, 1], [2]]); got an array of shape "
+            "{shape} and type {dtype}.",
+            ways=WAYS,
+            shape=array.shape,
+            dtype=array.dtype,
         )
-    if wanted.min() < 0 or wanted.max() >= n_features:
-        raise ValueError(
-            f"subsets must hold column indices from 0 to {n_features - 1}; got values from "
-            f"{wanted.min()} to {wanted.max()}."
-        )
-    if (np.diff(np.sort(wanted, axis=1), axis=1) == 0).any():
-        raise ValueError("subsets must not name a column twice in one subset; at least one does.")
-    return wanted.astype(np.int64)
+    # Names and numbers in one list would all be text in the array.
+    given = subsets if isinstance(subsets, list | tuple) else list(np.atleast_1d(subsets))
+    if all(is_single(one) for one in given):
+        given = [given]
+    return [_row(one, features) for one in given]
 
 
-def _indices_of(masks: NDArray[np.bool_]) -> NDArray[Any]:
-    """Column indices out of masks; ragged, and so refused, where they differ in size."""
-    if len(set(masks.sum(axis=1).tolist())) != 1:
-        return masks
-    return np.nonzero(masks)[1].reshape(len(masks), -1)
+def _row(one: Any, features: FeatureSpec) -> IntArray:
+    """Column indices of one subset."""
+    array = np.asarray(one)
+    if array.dtype.kind in "iu" and array.ndim == 1:
+        return array.astype(np.int64)
+    return features.in_order(one, "subsets")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -44,21 +44,16 @@ def measure_subsets(
     plan: SearchPlan,
     seen: Any,
     data: TrainingData,
-    subsets: Sequence[IntArray],
+    subsets: Any,
     n_jobs: int | None,
 ) -> tuple[FloatArray, FloatArray]:
     """Criterion values, less the cost, and losses of subsets that may differ in length."""
-    lengths = np.array([len(subset) for subset in subsets])
-    values, losses = np.empty((2, len(subsets)))
-    searched = plan.searched(data)
-    for length in np.unique(lengths):
-        same = np.flatnonzero(lengths == length).tolist()
-        some = check_subsets(np.array([subsets[i] for i in same]), data.X.shape[1])
-        measured = evaluate(data, some, plan.ridge, float(plan.C), n_jobs, searched)
-        values[same], losses[same] = measured.criterion_values, measured.losses
+    wanted = check_subsets(subsets, plan.features(seen))
+    measured = evaluate(data, wanted, plan.ridge, float(plan.C), n_jobs, plan.searched(data))
+    values, losses = measured.criterion_values, measured.losses
     cost = plan.cost(seen)
     if cost is not None:
-        values -= [cost[subset].sum() for subset in subsets]
+        values = values - [cost[subset[subset >= 0]].sum() for subset in wanted]
     return values, losses
 
 

@@ -38,6 +38,10 @@ class FeatureSpec:
 
     def columns(self, given: Any, parameter: str) -> IntArray:
         """Sorted column indices of what a parameter names; None is none."""
+        return np.unique(self.in_order(given, parameter))
+
+    def in_order(self, given: Any, parameter: str) -> IntArray:
+        """Column indices of what a parameter names, in its order; those of a mask in theirs."""
         if given is None:
             return np.empty(0, dtype=np.int64)
         if isinstance(given, np.ndarray) and given.ndim == 0:
@@ -48,7 +52,7 @@ class FeatureSpec:
         if entries and all(is_bool(entry) for entry in entries):
             return self._of_mask(np.array(entries), parameter)
         found = [j for entry in entries for j in self._indices(entry, parameter)]
-        return np.unique(found).astype(np.int64)
+        return np.array(found, dtype=np.int64)
 
     def sets(self, given: Any, parameter: str) -> list[IntArray]:
         """Column indices of each of several sets: a sequence of them, or a mapping by name."""
@@ -59,7 +63,7 @@ class FeatureSpec:
         shape = "be a sequence of sets of features, such as [['a', 'b']], or a dict of them"
         sets = _listed(given, parameter, shape)
         for one in sets:
-            if _is_single(one):
+            if is_single(one):
                 raise ParameterError(
                     parameter,
                     "must hold sets of features; got the single feature {one!r} among them. One "
@@ -177,7 +181,7 @@ class FeatureSpec:
         return self._place[name]
 
 
-def _is_single(given: Any) -> bool:
+def is_single(given: Any) -> bool:
     """Whether it is one thing, and not several."""
     if isinstance(given, np.ndarray):
         return given.ndim == 0
@@ -194,7 +198,7 @@ def _listed(given: Any, parameter: str, must: str) -> list[Any]:
             must=must,
             given=given,
         )
-    if _is_single(given) or isinstance(given, Mapping):
+    if is_single(given) or isinstance(given, Mapping):
         raise ParameterError(parameter, "must {must}; got {given!r}.", must=must, given=given)
     return list(given)
 
