@@ -194,3 +194,16 @@ def _onnx(path, columns):
     }
     assert "pay" in session.get_modelmeta().custom_metadata_map["numbers_from_text"]
     return session.run(["log_odds"], feeds)[0].ravel()
+
+
+def test_a_target_may_be_numbers_written_as_text(select, file, dirty, write):
+    error = " ".join(select(file, "-t", "share", "--missing", "median", code=1).err.split())
+    assert "is read as such with --number NAME" in error
+    options = ("-t", "share", "--number", "share", "--missing", "median")
+    found = select(file, *options, "--json").json
+    assert found["task"] == "regression"
+    values = [float(text.removesuffix("%")) for text in dirty.column("share").to_pylist()]
+    assert min(values) < found["target"]["mean"] < max(values)
+    path = write(pa.concat_tables([dirty] * 3), "many.parquet")
+    error = select(path, *options, "--stream", "--sample-rows", 1000, code=1).err
+    assert "can't be read as numbers where rows are read in passes" in error

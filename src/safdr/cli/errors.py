@@ -31,7 +31,8 @@ OPTION_OF = {
 # What to do next, by the kind of error, in words of the command line.
 NEXT_STEP = {
     "DuplicateColumnsError": "Rename them, or leave them out with --drop NAME.",
-    "ManyLabelsError": "Up to 50 are classes if you say so, with --task classification.",
+    "ManyLabelsError": "Up to 50 are classes if you say so, with --task classification; text that "
+    "is numbers, such as 94.0%, is read as such with --number NAME.",
     "OneClassError": "Take more rows, or another --target.",
     "RareClassError": "Take more rows, join it with another class, or leave its rows out; if the "
     "numbers are a quantity, say --task regression.",
