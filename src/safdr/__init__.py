@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     )
     from safdr.errors import ParameterError
     from safdr.report import SelectionReport
-    from safdr.result import AnnealingResult, FeatureGroups, NearTies, Proof, Stability, Trace
+    from safdr.result import AnnealingResult, FeatureGroups, NearTies, Proof, Stability
     from safdr.sources import Stream
+    from safdr.trace import Trace
 
 __version__ = "0.1.0"
 
@@ -56,7 +57,7 @@ _HOME = {
     "Stream": "sources",
     "SubsetEvaluation": "_estimators.evaluate",
     "SubstitutesDisplay": "display",
-    "Trace": "result",
+    "Trace": "trace",
     "TraceDisplay": "display",
     "anneal_path": "_estimators.path",
     "evaluate_subsets": "_estimators.evaluate",

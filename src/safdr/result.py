@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr.errors import Columns
+from safdr.trace import Trace, WorkingSet
 
 # Columns in the name of a group that was given none.
 MOST_NAMED = 3
@@ -60,67 +61,6 @@ class FeatureGroups:
 def _joined(names: list[str]) -> str:
     more = len(names) - MOST_NAMED
     return " + ".join(names[:MOST_NAMED]) + (f" + {more} more" if more > 0 else "")
-
-
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """How the annealing went: one entry for the start, then one a temperature step.
-
-    Attributes
-    ----------
-    beta : ndarray of shape (n_steps + 1,)
-        Inverse temperature; 0 at the start.
-    mean, std : ndarray of shape (n_steps + 1,)
-        Mean and standard deviation of the criterion over the replicas, on all training rows.
-    acceptance : ndarray of shape (n_steps + 1,)
-        Share of the proposed swaps that were accepted; NaN at the start.
-    converged : bool
-        Whether the mean had settled before the steps ran out.
-    """
-
-    beta: FloatArray
-    mean: FloatArray
-    std: FloatArray
-    acceptance: FloatArray
-    converged: bool
-
-    def __repr__(self) -> str:
-        return (
-            f"Trace(n_steps={len(self)}, beta={self.beta[-1]:.6g}, mean={self.mean[-1]:.6g}, "
-            f"std={self.std[-1]:.6g}, converged={self.converged})"
-        )
-
-    def __len__(self) -> int:
-        """Number of temperature steps, the start not counted."""
-        return len(self.beta) - 1
-
-
-@dataclass(frozen=True, eq=False)
-class WorkingSet:
-    """The features that a search among very many was done in.
-
-    The best criterion value of the candidates can't be raised by swapping one feature for any
-    other of all `n_features`.
-
-    Attributes
-    ----------
-    columns : ndarray of int
-        Columns that the replicas chose from in the last round.
-    n_rounds : int
-        How often features were added and the search repeated, with the first time.
-    n_features : int
-        Number of columns whose swaps were looked at: all of them.
-    """
-
-    columns: IntArray
-    n_rounds: int
-    n_features: int
-
-    def __repr__(self) -> str:
-        return (
-            f"WorkingSet({len(self.columns)} of {self.n_features} features, "
-            f"n_rounds={self.n_rounds})"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,12 +121,14 @@ class AnnealingResult:
         no proof was asked for.
     working_set : WorkingSet or None
         Of many features, those that were searched; None where all were.
+    feature_names : tuple of str or None
+        Of all features, for people; None where they have no names.
     n_replicas, size : int
         Number of replicas, and of features in the winner.
     best : int
         The winner: smallest loss (and penalty), then largest criterion value.
-    subset, criterion_value, loss
-        Of the winner.
+    subset, subset_names, criterion_value, loss
+        Of the winner; the names are None where features have none.
     cross_entropies, cross_entropy
         The losses, where they are cross-entropies.
     """
@@ -206,10 +148,12 @@ class AnnealingResult:
     drift: float
     proof: Proof | None = None
     working_set: WorkingSet | None = None
+    feature_names: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
+        subset = list(self.subset_names or self.subset.tolist())
         return (
-            f"AnnealingResult(n_replicas={self.n_replicas}, subset={self.subset.tolist()}, "
+            f"AnnealingResult(n_replicas={self.n_replicas}, subset={subset}, "
             f"criterion_value={self.criterion_value:.6g}, {self.loss_name}={self.loss:.6g}, "
             f"n_steps={len(self.trace)})"
         )
@@ -234,6 +178,12 @@ class AnnealingResult:
         """Features of the winner."""
         subset: IntArray = self.subsets[self.best]
         return subset[subset >= 0]
+
+    @property
+    def subset_names(self) -> tuple[str, ...] | None:
+        """Names of the winner's features."""
+        names = self.feature_names
+        return None if names is None else tuple(names[j] for j in self.subset)
 
     @property
     def criterion_value(self) -> float:

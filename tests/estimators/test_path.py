@@ -1,5 +1,7 @@
 import joblib
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from fitting import nested
@@ -135,3 +137,27 @@ def test_regression_has_no_class_weights(two_classes):
 def test_a_target_is_needed(two_classes):
     with pytest.raises(ValueError, match="requires y to be passed"):
         anneal_path(two_classes[0], None, [1])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_results_of_a_frame_have_names(two_classes, frame):
+    X, y = two_classes
+    names = tuple(f"f{j}" for j in range(12))
+    table = frame(dict(zip(names, X.T, strict=True)))
+    results = anneal_path(table, y, [1, 3], random_state=0, **QUICK)
+    assert_same_results(results, anneal_path(X, y, [1, 3], random_state=0, **QUICK))
+    for result in results:
+        assert result.feature_names == names
+        assert result.subset_names == tuple(f"f{j}" for j in result.subset)
+        assert f"subset={list(result.subset_names)}, " in repr(result)
+    alone = AnnealingSelector(3, random_state=0, prove=5, **QUICK).fit(table, y)
+    assert alone.result_.subset_names == tuple(alone.get_feature_names_out())
+    assert alone.result_.proof.feature_names == names
+    assert alone.proof_ is alone.result_.proof
+
+
+def test_results_of_an_array_have_no_names(two_classes):
+    (result,) = anneal_path(*two_classes, [2], random_state=0, **QUICK)
+    assert result.feature_names is None
+    assert result.subset_names is None
+    assert f"subset={result.subset.tolist()}, " in repr(result)

@@ -34,7 +34,8 @@ from safdr._engine.criterion import (
 )
 from safdr._engine.fits.fits import Fits, Fitter, joined
 from safdr._engine.proof.prover import SAME, Prover
-from safdr.result import AnnealingResult, Proof, Trace
+from safdr.result import AnnealingResult, Proof
+from safdr.trace import Trace
 
 # One replica has no spread; this many random subsets then stand in for it.
 MIN_SPREAD_SAMPLE = 50

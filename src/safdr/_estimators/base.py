@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._estimators.clipping import clipped
 from safdr._estimators.feature_groups import feature_groups, measure_subsets, random_subsets
+from safdr._estimators.feature_names import with_names
 from safdr._estimators.parameters import (
     PARAMETER_OBJECTS,
     Annealing,
@@ -155,10 +155,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_features_ = size
         self.criterion_ = data.criteria[0] if plan.criterion is None else plan.criterion
         self.C_ = as_float(plan.C)
-        names = getattr(self, "feature_names_in_", None)
-        if result.proof is not None and names is not None:
-            result = replace(result, proof=replace(result.proof, feature_names=tuple(names)))
-        self.result_ = result
+        self.result_ = result = with_names(result, self)
         self.proof_ = result.proof
         self.ridge_ = None if search.criterion is None else search.criterion.ridge
         self.subset_: IntArray = result.subset

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.wide.search import AnySearch
+from safdr._estimators.feature_names import with_names
 from safdr._estimators.parameters import (
     Annealing,
     Constraints,
@@ -92,7 +93,7 @@ def anneal_path(
     Returns
     -------
     list of AnnealingResult
-        One for each size, in their order.
+        One for each size, in their order; of a data frame, with names.
 
     Examples
     --------
@@ -104,6 +105,9 @@ def anneal_path(
     [22] 0.208
     [20 27] 0.145
     [20 21 27] 0.115
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> anneal_path(X, y, [2], random_state=0)[0].subset_names
+    ('worst radius', 'worst concave points')
     """
     kind = check_task(task)
     plan = SearchPlan(
@@ -144,7 +148,7 @@ def anneal_path(
             delayed(_run)(search, wanted[i], cancellation) for i in order
         )
     results = dict(zip(order, found, strict=True))
-    return [results[i] for i in range(len(wanted))]
+    return [with_names(results[i], seen) for i in range(len(wanted))]
 
 
 def _run(search: AnySearch, size: int, cancellation: Cancellation) -> AnnealingResult:

@@ -15,7 +15,8 @@ from safdr._engine.search import Annealed, Search, is_better, padded
 from safdr._engine.wide.criterion import WideCriterion
 from safdr._engine.wide.start import FirstColumns
 from safdr._engine.wide.swaps import Swaps
-from safdr.result import AnnealingResult, WorkingSet
+from safdr.result import AnnealingResult
+from safdr.trace import WorkingSet
 
 # Subsets with more than this share of the columns are searched among all of them.
 LARGEST_SHARE = 0.2

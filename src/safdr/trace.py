@@ -1,0 +1,68 @@
+"""How a search went: its temperatures, and the features that it was done in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from safdr._engine.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """How the annealing went: one entry for the start, then one a temperature step.
+
+    Attributes
+    ----------
+    beta : ndarray of shape (n_steps + 1,)
+        Inverse temperature; 0 at the start.
+    mean, std : ndarray of shape (n_steps + 1,)
+        Mean and standard deviation of the criterion over the replicas, on all training rows.
+    acceptance : ndarray of shape (n_steps + 1,)
+        Share of the proposed swaps that were accepted; NaN at the start.
+    converged : bool
+        Whether the mean had settled before the steps ran out.
+    """
+
+    beta: FloatArray
+    mean: FloatArray
+    std: FloatArray
+    acceptance: FloatArray
+    converged: bool
+
+    def __repr__(self) -> str:
+        return (
+            f"Trace(n_steps={len(self)}, beta={self.beta[-1]:.6g}, mean={self.mean[-1]:.6g}, "
+            f"std={self.std[-1]:.6g}, converged={self.converged})"
+        )
+
+    def __len__(self) -> int:
+        """Number of temperature steps, the start not counted."""
+        return len(self.beta) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class WorkingSet:
+    """The features that a search among very many was done in.
+
+    The best criterion value of the candidates can't be raised by swapping one feature for any
+    other of all `n_features`.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+        Columns that the replicas chose from in the last round.
+    n_rounds : int
+        How often features were added and the search repeated, with the first time.
+    n_features : int
+        Number of columns whose swaps were looked at: all of them.
+    """
+
+    columns: IntArray
+    n_rounds: int
+    n_features: int
+
+    def __repr__(self) -> str:
+        return (
+            f"WorkingSet({len(self.columns)} of {self.n_features} features, "
+            f"n_rounds={self.n_rounds})"
+        )
