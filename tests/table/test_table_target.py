@@ -97,7 +97,7 @@ def test_what_someone_says_counts(values, wishes, task):
     ("values", "wishes", "error", "message"),
     [
         ([f"t{i}" for i in range(21)], {}, errors.ManyLabelsError, "up to 20 are taken"),
-        (range(51), {"task": "classification"}, errors.ManyLabelsError, "up to 50 are taken"),
+        (range(51), {"task": "classification"}, errors.TargetError, "up to 50 are taken"),
         (["a", "b"], {"task": "regression"}, errors.TaskError, "holds string, not numbers"),
         ([1.5], {}, errors.OneClassError, "one value only, '1.5'"),
         (range(300), {"positive": "7"}, errors.ManyLabelsError, "up to 20 are taken"),

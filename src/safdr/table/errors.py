@@ -61,13 +61,7 @@ class TaskError(TargetError):
 
 
 class ManyLabelsError(TargetError):
-    """The target has more values than classes may have."""
-
-    def __init__(self, target: str, n_values: str, first: str, most: int) -> None:
-        super().__init__(
-            f"The target {target!r} has {n_values} ({first}, …), too many for classes: up to "
-            f"{most} are taken for that. Join rare ones, or predict another column."
-        )
+    """The target has more values than are taken for classes unasked."""
 
 
 class UnknownLabelError(TableError):

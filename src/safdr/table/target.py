@@ -144,7 +144,12 @@ class TargetValues:
         most = MAX_CLASSES if task is None else MOST_CLASSES
         if self._n_values > most:
             first = ", ".join(label_text(value) for value in sorted(self._rows)[:5])
-            raise ManyLabelsError(self.name, f"{self._n_values:,} values{so_far}", first, most)
+            error = ManyLabelsError if task is None else TargetError
+            raise error(
+                f"The target {self.name!r} has {self._n_values:,} values{so_far} ({first}, …), too "
+                f"many for classes: up to {most} are taken for that. Join rare ones, or predict "
+                "another column."
+            )
 
     def check_so_far(self, positive: str | None, task: Task | None) -> None:
         """Refuse them as soon as there are too many for what they must be."""
