@@ -17,6 +17,7 @@ from safdr._estimators.base import (
     RegressorSelectorBase,
     final_model_has,
 )
+from safdr._estimators.habits import says_what_to_write
 from safdr._estimators.parameters import (
     REGRESSOR_CONSTRAINTS,
     SELECTOR_CONSTRAINTS,
@@ -352,6 +353,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {**SIZE_CONSTRAINT, **SELECTOR_CONSTRAINTS}
 
+    @says_what_to_write
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -459,6 +461,7 @@ proof_, n_features_in_, feature_names_in_
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {**SIZE_CONSTRAINT, **REGRESSOR_CONSTRAINTS}
 
+    @says_what_to_write
     def __init__(
         self,
         n_features_to_select: int | float | None = None,

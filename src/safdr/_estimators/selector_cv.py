@@ -28,6 +28,7 @@ from safdr._estimators.folds import (
     sizes_to_try,
     splits_of_data,
 )
+from safdr._estimators.habits import says_what_to_write
 from safdr._estimators.parameters import (
     REGRESSOR_CONSTRAINTS,
     SELECTOR_CONSTRAINTS,
@@ -134,12 +135,11 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             step.call_on_fit_task_end(estimator=self)
 
         self.__dict__.pop("style_results_", None)  # of an earlier fit
+        how: dict[str, Any] = {"n_jobs": self.n_jobs, "tell": tell}
         if plan.is_open:
-            how: dict[str, Any] = {"n_jobs": self.n_jobs, "tell": tell}
             comparison = compare_styles(plan, folds, sizes, search_of, **how)
             self.style_results_, plan = comparison.results(), comparison.best
         scoring = self.scoring or self._default_scoring()
-        how = {"n_jobs": self.n_jobs, "tell": tell}
         if data.in_passes:
             scores, scored_on = folds.score(plan, search_of, sizes, self._scorer(), scoring, **how)
             n_test_rows = folds.n_test_rows
@@ -147,8 +147,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             search = partial(search_of, plan)
             scores = score_folds(plan, folds, search, sizes, self._fold_scorer(), **how)
             n_test_rows = [len(test) for _, test in splits]
-        self.n_splits_ = len(folds)
-        self.scorer_name_ = scorer_name(scoring)
+        self.n_splits_, self.scorer_name_ = len(folds), scorer_name(scoring)
         self.cv_results_ = cv_results(sizes, scores, data.X.shape[1])
         limits = Limits(as_float(self.tolerance), ceiling_of(scoring, n_test_rows))
         test_scores = np.array([[score.test_score for score in fold] for fold in scores])
@@ -349,6 +348,7 @@ feature_names_in_
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {**CV_CONSTRAINTS, **SELECTOR_CONSTRAINTS}
 
+    @says_what_to_write
     def __init__(
         self,
         *,
@@ -449,6 +449,7 @@ criterion_value_, loss_, estimator_, result_, proof_, n_features_in_, feature_na
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {**CV_CONSTRAINTS, **REGRESSOR_CONSTRAINTS}
 
+    @says_what_to_write
     def __init__(
         self,
         *,
