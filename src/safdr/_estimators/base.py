@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, Reg
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
@@ -29,7 +29,7 @@ from safdr._estimators.plan import SearchPlan
 from safdr._estimators.scoring import score_by_roc_auc
 from safdr._estimators.substitutes import substitutes
 from safdr._estimators.training_data import ClassData, MeasuredData, TrainingData
-from safdr._estimators.validation import SeenColumns, warn_separated
+from safdr._estimators.validation import SeenColumns, rows_like_those_seen, warn_separated
 from safdr.result import FeatureGroups
 
 # The method of the paper, as parameters.
@@ -177,7 +177,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def _reduce(self, X: ArrayLike) -> Any:
         """The chosen columns of X, as an array."""
         check_is_fitted(self)
-        rows: Any = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        rows = rows_like_those_seen(self, X)
         limits = self.clip_limits_
         reduced = rows[:, self.subset_]
         return reduced if limits is None else clipped(reduced, limits[:, self.subset_])

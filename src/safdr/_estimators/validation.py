@@ -7,7 +7,6 @@ import warnings
 from numbers import Number
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
@@ -18,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from safdr._engine import wide
 from safdr._engine.arrays import FloatArray
 from safdr._engine.taken_rows import TakenRows
+from safdr._estimators.bad_columns import better_told, check_kinds
 from safdr._estimators.parameters import as_float
 
 # The square of anything beyond this, or of its inverse, is no longer a number with all its digits.
@@ -57,7 +57,7 @@ class SeenColumns(BaseEstimator):
 
 def validated(seen: Any, X: Any, y: Any, *, min_rows: int = 2, **how: Any) -> tuple[Any, Any]:
     """X and y as arrays (X as CSR, if it is sparse), checked; an error says what to do."""
-    _check_frame(X)
+    check_kinds(X)
     try:
         X, y = validate_data(
             seen,
@@ -69,14 +69,18 @@ def validated(seen: Any, X: Any, y: Any, *, min_rows: int = 2, **how: Any) -> tu
             ensure_min_samples=min_rows,
             **how,
         )
-    except ValueError as error:
-        if "Complex data" in str(error):
-            raise ValueError("X must hold real numbers. Complex data not supported.") from None
-        if "could not convert" in str(error):
-            raise ValueError(f"X must hold numbers: {error}. Encode text, or drop it.") from None
-        raise
+    except (TypeError, ValueError) as error:
+        raise better_told(X, error) from None
     _check_range(X)
     return X, y
+
+
+def rows_like_those_seen(estimator: Any, X: Any) -> Any:
+    """X as an array, checked to have the columns that an estimator was fitted to."""
+    try:
+        return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
+    except (TypeError, ValueError) as error:
+        raise better_told(X, error) from None
 
 
 def _types(X: Any) -> Any:
@@ -223,32 +227,6 @@ def check_ratio_of_weights(weight: FloatArray, name: str) -> None:
             f"the weight of the heaviest, and {LEAST_ROW_SHARE:.0e} is the least that counts in "
             "double precision. Give such rows a weight of 0, which leaves them out, or a larger "
             "one."
-        )
-
-
-def _check_frame(X: Any) -> None:
-    """Name the columns of a data frame that are not numbers."""
-    try:
-        frame = nw.from_native(X, pass_through=True)
-    except nw.exceptions.DuplicateError:
-        raise ValueError(
-            "X has columns of the same name, so that the chosen ones could not be told apart. "
-            "Rename them, or pass the values without names."
-        ) from None
-    if isinstance(frame, nw.LazyFrame):
-        raise ValueError("X is a lazy frame; call .collect() and pass the result.")
-    if not isinstance(frame, nw.DataFrame):
-        return
-    text = [
-        name
-        for name, dtype in frame.schema.items()
-        if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object, nw.Unknown))
-    ]
-    if text:
-        listed = ", ".join(repr(name) for name in text[:5]) + (", …" if len(text) > 5 else "")
-        raise ValueError(
-            f"X has {len(text)} column(s) that are not numbers: {listed}. Encode them (for example "
-            "with sklearn.preprocessing.OneHotEncoder) or drop them."
         )
 
 
