@@ -21,6 +21,8 @@ from safdr.display import (
     PathDisplay,
     ProxyDisplay,
     SelectionDisplay,
+    StabilityDisplay,
+    SubstitutesDisplay,
     TraceDisplay,
 )
 
@@ -115,6 +117,23 @@ def test_fitted_selector_is_asked_for(fits, display):
         display.from_estimator(SimpleNamespace(), *rows)
     with pytest.raises(TypeError, match=r"needs an AnnealingSelector or .*; got LogisticRegres"):
         display.from_estimator(LogisticRegression().fit(*fits[2][1:]), *rows)
+
+
+@pytest.mark.parametrize(
+    ("display", "why"),
+    [
+        (ProxyDisplay, "measures random subsets on the rows"),
+        (DiscriminantDisplay, "draws the rows"),
+        (StabilityDisplay, "chooses again on halves of the rows"),
+        (SubstitutesDisplay, "scores substitutes on the rows"),
+    ],
+)
+def test_displays_that_need_rows_say_why(fits, display, why):
+    selector, X, _ = fits[2]
+    ways = rf"{why}, and a fitted selector keeps no rows. Pass .*\(selector, X, y\)"
+    for given in [(), (X,)]:
+        with pytest.raises(TypeError, match=ways):
+            display.from_estimator(selector, *given)
 
 
 # PathDisplay

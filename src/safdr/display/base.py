@@ -62,6 +62,15 @@ def check_fitted(estimator: Any, attribute: str, caller: str, wanted: str) -> No
         )
 
 
+def check_rows(X: Any, y: Any, caller: str, why: str) -> None:
+    """Say why rows are asked for, where there are none."""
+    if X is None or y is None:
+        raise TypeError(
+            f"{caller}.from_estimator {why}, and a fitted selector keeps no rows. Pass those that "
+            f"it was fitted to: {caller}.from_estimator(selector, X, y)."
+        )
+
+
 def check_most_shown(max_features_shown: Any) -> None:
     """Refuse a number of rows that leaves nothing to see."""
     if not isinstance(max_features_shown, Integral) or max_features_shown < 1:

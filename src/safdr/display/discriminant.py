@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from safdr.display.base import Display, FloatArray, IntArray, check_fitted, column_names
+from safdr.display.base import (
+    Display,
+    FloatArray,
+    IntArray,
+    check_fitted,
+    check_rows,
+    column_names,
+)
 from safdr.display.labels import fitted
 from safdr.display.style import (
     FIRST,
@@ -115,8 +122,8 @@ class DiscriminantDisplay(Display):
     def from_estimator(
         cls,
         selector: Any,
-        X: ArrayLike,
-        y: ArrayLike,
+        X: Any = None,
+        y: Any = None,
         features: Sequence[int | str] | None = None,
         *,
         sample_weight: ArrayLike | None = None,
@@ -149,6 +156,7 @@ class DiscriminantDisplay(Display):
         check_fitted(
             selector, "result_", cls.__name__, "an AnnealingSelector or AnnealingSelectorCV"
         )
+        check_rows(X, y, cls.__name__, "draws the rows")
         _check_two_classes(selector)
         rows, labels = validate_data(selector, X, y, dtype=np.float64, reset=False)
         weight = _check_sample_weight(

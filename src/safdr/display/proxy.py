@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import gaussian_kde
 from sklearn.utils.validation import validate_data
 
-from safdr.display.base import Display, FloatArray, check_fitted, criterion_name
+from safdr.display.base import Display, FloatArray, check_fitted, check_rows, criterion_name
 from safdr.display.style import FIRST, SECOND, add_legend, axes_for, without_tex
 
 LOSS_LABELS = {"cross_entropy": "Cross-entropy", "squared_error": "Squared error"}
@@ -110,8 +110,8 @@ class ProxyDisplay(Display):
     def from_estimator(
         cls,
         selector: Any,
-        X: ArrayLike,
-        y: ArrayLike,
+        X: Any = None,
+        y: Any = None,
         *,
         sample_weight: ArrayLike | None = None,
         n_random: int = 1000,
@@ -119,6 +119,8 @@ class ProxyDisplay(Display):
         random_state: Any = None,
     ) -> Self:
         """Draw random subsets of the same size, and measure them as the replicas were.
+
+        That takes the rows, which a fitted selector does not keep.
 
         Parameters
         ----------
@@ -145,6 +147,7 @@ class ProxyDisplay(Display):
         check_fitted(
             selector, "result_", cls.__name__, "an AnnealingSelector or AnnealingSelectorCV"
         )
+        check_rows(X, y, cls.__name__, "measures random subsets on the rows")
         if n_random < 1:
             raise ValueError(f"n_random must be at least 1; got {n_random}.")
         _check_comparable(selector)
@@ -240,7 +243,7 @@ def _check_comparable(selector: Any) -> None:
     )
 
 
-def _annealed_losses(selector: Any, X: ArrayLike, y: ArrayLike, how: dict[str, Any]) -> FloatArray:
+def _annealed_losses(selector: Any, X: Any, y: Any, how: dict[str, Any]) -> FloatArray:
     """Losses of the candidates; those that a separating one left without a fit are measured."""
     result = selector.result_
     losses: FloatArray = result.losses.copy()

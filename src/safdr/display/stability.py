@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 import safdr
-from safdr.display.base import Display, FloatArray, IntArray, check_most_shown
+from safdr.display.base import Display, FloatArray, IntArray, check_most_shown, check_rows
 from safdr.display.labels import label_rows
 from safdr.display.style import (
     FIRST,
@@ -145,7 +145,13 @@ class StabilityDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, selector: Any, X: ArrayLike, y: ArrayLike, *, max_features_shown: int = 30, **how: Any
+        cls,
+        selector: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        max_features_shown: int = 30,
+        **how: Any,
     ) -> Self:
         """Choose features again on resamples of the rows.
 
@@ -167,6 +173,7 @@ class StabilityDisplay(Display):
         StabilityDisplay
             Not drawn yet; call `plot`.
         """
+        check_rows(X, y, cls.__name__, "chooses again on halves of the rows")
         found = safdr.stability(selector, X, y, **how)
         return cls.from_stability(found, max_features_shown=max_features_shown)
 

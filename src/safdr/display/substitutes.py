@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from safdr.display.base import Display, check_fitted, check_most_shown
+from safdr.display.base import Display, check_fitted, check_most_shown, check_rows
 from safdr.display.labels import label_rows, plain
 from safdr.display.style import (
     FIRST,
@@ -77,7 +76,13 @@ class SubstitutesDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, selector: Any, X: ArrayLike, y: ArrayLike, *, max_features_shown: int = 30, **how: Any
+        cls,
+        selector: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        max_features_shown: int = 30,
+        **how: Any,
     ) -> Self:
         """Replace each chosen feature.
 
@@ -100,6 +105,7 @@ class SubstitutesDisplay(Display):
             Not drawn yet; call `plot`.
         """
         check_fitted(selector, "substitutes", cls.__name__, "an AnnealingSelector")
+        check_rows(X, y, cls.__name__, "scores substitutes on the rows")
         check_most_shown(max_features_shown)
         return cls(
             columns=selector.substitutes(X, y, **{**how, "backend": "dict"}),
