@@ -171,7 +171,7 @@ def test_the_cross_validation_tries_the_sizes_that_can_be(frame):
     )
     search.fit(X, y)
     assert search.cv_results_["n_features"].tolist() == [2, 3, 4, 5, 6]
-    support = search.cv_results_["split0_support"]
+    support = np.array(search.cv_results_["split0_support"])
     assert support[:, [1, 2]].all()
     assert not support[:, 6:].any()
 
