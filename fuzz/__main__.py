@@ -25,6 +25,7 @@ NAMES = (
     "exports",
     "options",
     "proofs",
+    "wide",
 )
 
 

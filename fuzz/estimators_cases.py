@@ -116,13 +116,13 @@ def make(rng: np.random.Generator) -> Case:
     n_features = int(rng.integers(2, 9))
     n_rows = int(rng.choice([3, 6, 15, 40])) + 4 * max(n_classes, 1)
     codes = rng.permutation(np.arange(n_rows) % max(n_classes, 1))
-    X = _columns(rng, codes, n_features)
-    y = _labels(rng, codes, n_classes) if n_classes else _outputs(rng, X)
+    X = random_columns(rng, codes, n_features)
+    y = random_labels(rng, codes, n_classes) if n_classes else random_outputs(rng, X)
     case = Case(
         X=X,
         y=y,
         classes=n_classes,
-        weight=_weights(rng, codes),
+        weight=random_weights(rng, codes),
         size=1,
         container=str(rng.choice(CONTAINERS)),
         rules=random_rules(rng, n_features),
@@ -139,7 +139,7 @@ def make(rng: np.random.Generator) -> Case:
     return case
 
 
-def _columns(rng: np.random.Generator, codes: np.ndarray, n_features: int) -> np.ndarray:
+def random_columns(rng: np.random.Generator, codes: np.ndarray, n_features: int) -> np.ndarray:
     """Columns of many kinds; some tell the classes apart."""
     n = len(codes)
     columns: list[np.ndarray] = []
@@ -177,7 +177,8 @@ def _columns(rng: np.random.Generator, codes: np.ndarray, n_features: int) -> np
     return X
 
 
-def _labels(rng: np.random.Generator, codes: np.ndarray, n_classes: int) -> np.ndarray:
+def random_labels(rng: np.random.Generator, codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Labels of some type."""
     names = [
         np.arange(n_classes),
         np.array(["no", "yes", "maybe", "ä", "z"])[:n_classes],
@@ -187,7 +188,8 @@ def _labels(rng: np.random.Generator, codes: np.ndarray, n_classes: int) -> np.n
     return names[rng.integers(len(names))][codes]
 
 
-def _outputs(rng: np.random.Generator, X: np.ndarray) -> np.ndarray:
+def random_outputs(rng: np.random.Generator, X: np.ndarray) -> np.ndarray:
+    """One to three outputs that the columns explain in part."""
     n_outputs = int(rng.integers(1, 4))
     scale = X.std(axis=0)
     Z = (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
@@ -197,7 +199,7 @@ def _outputs(rng: np.random.Generator, X: np.ndarray) -> np.ndarray:
     return y[:, 0] if n_outputs == 1 and rng.random() < 0.8 else y
 
 
-def _weights(rng: np.random.Generator, codes: np.ndarray) -> np.ndarray | None:
+def random_weights(rng: np.random.Generator, codes: np.ndarray) -> np.ndarray | None:
     """None, whole numbers with some zeros, or numbers over some orders of magnitude."""
     kind = rng.integers(4)
     n = len(codes)

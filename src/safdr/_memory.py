@@ -28,7 +28,8 @@ def check_products(n_columns: int) -> None:
     check_memory(
         8.0 * n_columns**2 * N_MATRICES,
         f"The products of {n_columns:,} columns with each other",
-        "Groups of features, proofs and near-ties need them; a search without these does not. "
+        "Subsets of more than a fifth of the columns, groups of which columns count, proofs and "
+        "near-ties need them; a search without these does not. "
         "Leave columns out, for example those that tell least alone.",
     )
 

@@ -142,8 +142,7 @@ def fisher_criterion(
     D, own_scale = fisher_columns(moments.weight, moments.mean, variance)
     scale = own_scale if scale is None else scale
     constant = scale == 0
-    label_copies = np.flatnonzero((variance == 0) & ~constant)
-    redundant = np.union1d(np.flatnonzero(constant), _redundant(label_copies, D, rank))
+    redundant = redundant_columns(variance, D, scale, rank)
     divisor = np.where(constant, 1.0, scale)
     A = _scaled(moments.within, divisor, overwrite)
     diagonal = np.diag(A).copy()
@@ -241,6 +240,15 @@ def _between_classes(weight: FloatArray, mean: FloatArray) -> FloatArray:
         D[label] = factor[label] * difference
         before = before + share * difference
     return np.ascontiguousarray(D[1:].T)
+
+
+def redundant_columns(
+    variance: FloatArray, D: FloatArray, scale: FloatArray, rank: FloatArray | None
+) -> IntArray:
+    """Features that no subset needs."""
+    constant = scale == 0
+    label_copies = np.flatnonzero((variance == 0) & ~constant)
+    return np.union1d(np.flatnonzero(constant), _redundant(label_copies, D, rank))
 
 
 def _redundant(features: IntArray, D: FloatArray, rank: FloatArray | None) -> IntArray:

@@ -233,6 +233,8 @@ class SearchPlan:
             )
         if allowed.n_features <= wide.WIDE or not data.is_wide:
             return self.full_search(data, allowed, cost, seed)
+        # Before columns are taken: the log-loss near the model of some would be another.
+        self.searched(data)
         if all_count_the_same(allowed):
             return self._wide_search(data, allowed, cost, seed)
         check_products(allowed.n_features)
@@ -243,21 +245,25 @@ class SearchPlan:
         self, data: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None, seed: int
     ) -> WorkingSetSearch:
         """The search where there are so many columns that it works on some of them at a time."""
-        by = [self.searched(data), *([data.linearised()] if self.criterion == "mixed" else [])]
-        criteria = [rows.wide_criterion(self.ridge) for rows in by]
+        rows = self.searched(data)
         # Of the working set alone an automatic ridge would be another.
-        plan = replace(self, ridge=criteria[0].ridge)
+        plan = replace(self, ridge=rows.wide_criterion(self.ridge).ridge)
+        by = [rows, *([data.linearised()] if self.criterion == "mixed" else [])]
+        criteria = [each.wide_criterion(plan.ridge) for each in by]
+        rank = self._rank(allowed, cost)
 
         def among(columns: IntArray) -> Search:
+            if len(columns) == allowed.n_features:
+                check_products(allowed.n_features)
             of_some = None if cost is None else cost[columns]
             return plan.full_search(data.columns(columns), allowed.among(columns), of_some, seed)
 
         def prover() -> Prover:
-            return Prover(plan._criterion(by[0], allowed, cost)[0], allowed, cost)
+            return Prover(plan._criterion(rows, allowed, cost)[0], allowed, cost)
 
         kind = Swaps if allowed.swaps_alone else GroupSwaps
-        swaps = [kind(criterion, allowed, cost) for criterion in criteria]
-        return WorkingSetSearch(among, swaps, prover, seed=seed)
+        swaps = [kind(each, allowed.without(each.redundant(rank)), cost) for each in criteria]
+        return WorkingSetSearch(among, swaps, prover, constraints=allowed, seed=seed)
 
     def full_search(
         self, data: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None, seed: int
@@ -285,10 +291,12 @@ class SearchPlan:
         self, rows: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None
     ) -> tuple[Any, Noise]:
         """What is maximised on some rows, and batches of them."""
-        # Without constraints and costs no column comes before another.
-        alike = self.constraints is None and cost is None
-        criterion = rows.criterion(self.ridge, None if alike else allowed.rank(cost))
+        criterion = rows.criterion(self.ridge, self._rank(allowed, cost))
         return criterion, rows.noise(criterion)
+
+    def _rank(self, allowed: AllowedSubsets, cost: FloatArray | None) -> FloatArray | None:
+        """Without constraints and costs no column comes before another."""
+        return None if self.constraints is None and cost is None else allowed.rank(cost)
 
     def _settings(self) -> AnnealingSettings:
         """How to anneal, in plain numbers."""

@@ -12,6 +12,10 @@ from safdr import (
     anneal_path,
 )
 from safdr._engine import wide
+from safdr._engine.constraints import AllowedSubsets
+from safdr._estimators.plan import SearchPlan
+from safdr._estimators.training_data import ClassData
+from safdr._estimators.validation import SeenColumns
 
 ALL = 10**9
 
@@ -184,10 +188,61 @@ def test_most_of_the_columns_are_chosen_among_all():
     assert len(selector.subset_) == 200
 
 
+def test_of_columns_that_are_the_label_one_is_needed():
+    X, y = planted(0)
+    X[:, [50, 300, 450]] = y[:, None]
+    X[:, 599] = -3.0 * y
+    result = anneal_path(X, y, [4], random_state=0)[0]
+    best = result.subsets[np.argmax(result.criterion_values)]
+    assert set(best.tolist()) & {50, 300, 450, 599} == {50}
+    limits = Constraints(always_include=[450], never_include=[50])
+    result = anneal_path(X, y, [4], random_state=0, constraints=limits)[0]
+    assert set(result.subset.tolist()) & {50, 300, 450, 599} == {450}
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{}, {"never_include": [1, 2]}, {"at_most_one_of": [[0, 1]]}, {"groups": [[0, 1], [2, 3]]}],
+)
+def test_columns_that_never_change_fill_up_what_is_asked_for(monkeypatch, limits):
+    X, y = planted(0)
+    X[:, 5:] = 0.25
+    found = []
+    for threshold in (300, ALL):
+        monkeypatch.setattr(wide, "WIDE", threshold)
+        selector = AnnealingSelector(8, constraints=Constraints(**limits), random_state=0)
+        found.append(selector.fit(X, y))
+    assert found[0].result_.working_set is not None
+    assert len(found[0].subset_) == len(found[1].subset_)
+    assert found[0].criterion_value_ == pytest.approx(found[1].criterion_value_, rel=1e-9)
+
+
+def test_two_criteria_have_one_automatic_ridge():
+    X, y = planted(2, n_columns=501)
+    X += np.random.default_rng(0).normal(size=(len(X), 1))  # else both are the largest there is
+    selector = AnnealingSelector(4, criterion="mixed", ridge="auto", random_state=0)
+    plan = SearchPlan.of(selector)
+    data = ClassData.validate(SeenColumns(), X, y, None).usable()
+    search = plan.search(data, AllowedSubsets.without_limits(501), None, 0)
+    ridges = [swaps.criterion.ridge for swaps in search._swaps]
+    inside = search._among(np.arange(20))
+    assert ridges == [inside.criterion.ridge, inside.also[0].criterion.ridge]
+
+
+def test_values_of_groups_of_which_columns_count_are_measured_alike(monkeypatch):
+    monkeypatch.setattr("safdr._estimators.full_model.N_STRONGEST", 50)
+    X, y = planted(2, n_columns=501)
+    limits = Constraints(groups=[[0, 1], [2, 3, 4]], count_by="column")
+    selector = AnnealingSelector(3, criterion="logistic", constraints=limits, random_state=0)
+    values, _ = selector.fit(X, y).measure_subsets(X, y, [selector.subset_])
+    assert values[0] == pytest.approx(selector.criterion_value_, rel=1e-9)
+
+
 @pytest.mark.parametrize(
     "params",
     [
         {"prove": 1},
+        {"n_features_to_select": 130},
         {"constraints": Constraints(groups=[[0, 1], [2, 3, 4]], count_by="column")},
     ],
 )
@@ -197,4 +252,4 @@ def test_what_needs_all_products_says_how_much_memory_before_it_is_taken(monkeyp
     AnnealingSelector(3, random_state=0).fit(X, y)
     match = r"600 columns with each other would take 9 MB .* 8 MB are .* Leave columns out"
     with pytest.raises(MemoryError, match=match):
-        AnnealingSelector(3, random_state=0, **params).fit(X, y)
+        AnnealingSelector(**{"n_features_to_select": 3, "random_state": 0} | params).fit(X, y)

@@ -290,8 +290,10 @@ class AllowedSubsets:
 
     def without(self, columns: Sequence[int] | IntArray) -> AllowedSubsets:
         """A copy that also keeps out groups with no column but these, unless they must be in."""
-        unwanted = set(np.asarray(columns).tolist())
-        redundant = [u for u in self.free if unwanted.issuperset(self.groups[u].tolist())]
+        unwanted = np.zeros(self.n_features, dtype=bool)
+        unwanted[columns] = True
+        whole = np.bincount(self.group_of[unwanted], minlength=self.n_groups) == self._lengths
+        redundant = self.free[whole[self.free]]
         return replace(self, exclude=np.union1d(self.exclude, redundant).astype(np.int64))
 
     def among(self, columns: IntArray) -> AllowedSubsets:

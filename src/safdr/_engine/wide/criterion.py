@@ -16,6 +16,7 @@ from safdr._engine.criterion import (
     effective_rows,
     fisher_columns,
     r2_columns,
+    redundant_columns,
 )
 from safdr._engine.interrupt import look_up
 from safdr._engine.shrinkage import ridge_of_squares
@@ -92,6 +93,10 @@ class WideCriterion:
         """J of each column alone; nothing where a column never changes."""
         values = np.sum(self.D**2, axis=1) / (self.diagonal + max(self.ridge, 1e-300))
         return np.where(self.scale == 0, 0.0, values)
+
+    def redundant(self, rank: FloatArray | None) -> IntArray:
+        """Columns that no subset needs; of those that say the same, the lowest rank is needed."""
+        return redundant_columns(self.rows.variance, self.D, self.scale, rank)
 
     def against_all(self, members: IntArray) -> Iterator[tuple[slice, FloatArray]]:
         """Rows of A, a block of columns at a time."""

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.proof.prover import Prover
 from safdr._engine.search import Annealed, Search, is_better, padded
 from safdr._engine.wide.criterion import WideCriterion
@@ -45,14 +46,15 @@ class WorkingSetSearch:
         swaps: Sequence[Swaps],
         prover: Callable[[], Prover],
         *,
+        constraints: AllowedSubsets,
         seed: int,
     ) -> None:
         self._among = among
-        # One for each criterion that the search is by.
+        # One for each criterion that the search is by; they bring in no column that none needs.
         self._swaps = swaps
         self._first = [FirstColumns(one.criterion, one.allowed, one.cost) for one in swaps]
         self._prover = prover
-        self.constraints = swaps[0].allowed
+        self.constraints = constraints
         self.seed = seed
 
     @property
@@ -120,11 +122,12 @@ class WorkingSetSearch:
         rng = np.random.default_rng(np.random.SeedSequence([self.seed, size], spawn_key=(3,)))
         drawn = rng.choice(usable, size=min(N_RANDOM + size, len(usable)), replace=False)
         promising = [first.up_to(size) for first in self._first]
-        if self.constraints.conflicts is not None:
-            # Some subset of this size must be among them.
-            selection = self.constraints.random(size, 1, rng)[0]
-            drawn = np.append(drawn, self.constraints.columns_of(selection))
-        allowed = self.constraints
+        allowed = self._swaps[0].allowed
+        enough = allowed.has_size(size)
+        if allowed.conflicts is not None or not enough:
+            # Some subset of this size must be among them, if only with columns that none needs.
+            selection = (allowed if enough else self.constraints).random(size, 1, rng)[0]
+            drawn = np.append(drawn, allowed.columns_of(selection))
         fixed = np.flatnonzero(np.isin(allowed.group_of, allowed.include))
         return self._whole(np.concatenate([*promising, drawn, fixed]))
 

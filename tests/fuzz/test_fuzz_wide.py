@@ -1,0 +1,16 @@
+"""Random problems of fixed seeds; python -m fuzz wide goes on from there."""
+
+import pytest
+
+from fuzz import wide
+from fuzz.__main__ import failure
+
+# The last ones failed once: fewer columns that change than were asked for, and a criterion value
+# that was measured near another model.
+ONCE_WRONG = [6, 36]
+
+
+@pytest.mark.parametrize("seeds", [range(4), ONCE_WRONG])
+def test_no_swap_of_all_columns_is_better(seeds):
+    failures = [text for seed in seeds if (text := failure(wide.check, seed)) is not None]
+    assert not failures, failures[0]
