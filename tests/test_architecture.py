@@ -4,12 +4,14 @@ import ast
 import inspect
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 import safdr
-from safdr import testing
+from safdr import AnnealingSelector, testing
 
 SOURCE = Path(safdr.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -165,6 +167,32 @@ def test_the_experiments_know_public_names_only():
         ours = {name for name in imported_modules(tree) if name.split(".")[0] == "safdr"}
         assert ours <= {"safdr", *(f"safdr.{name}" for name in safdr.__all__)}
         assert set(reaches(tree)) <= defined | NOT_PRIVATE
+
+
+def files_called(function, *arguments):
+    """Files of the package in the order in which calls enter them."""
+    entered = []
+
+    def note(frame, event, _):
+        path = frame.f_code.co_filename
+        if event == "call" and path.startswith(str(SOURCE)):
+            entered.append(path)
+
+    sys.setprofile(note)
+    try:
+        function(*arguments)
+    finally:
+        sys.setprofile(None)
+    return entered
+
+
+def test_a_reader_can_follow_fit():
+    """A way from one file to another counts once, however often a loop takes it."""
+    rows, labels = load_breast_cancer(return_X_y=True)
+    entered = files_called(AnnealingSelector(3, random_state=0).fit, rows, labels)
+    ways = {(here, there) for here, there in pairwise(entered) if here != there}
+    assert 10 < len(set(entered)) <= 18
+    assert len(ways) <= 55
 
 
 # ---- Public names -------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -157,6 +157,14 @@ class AnnealingResult:
             f"criterion_value={self.criterion_value:.6g}, {self.loss_name}={self.loss:.6g}, "
             f"n_steps={len(self.trace)})"
         )
+
+    def with_names(self, names: Sequence[Any] | NDArray[Any] | None) -> AnnealingResult:
+        """The same, with the names of all columns, which its proof gets too; None has none."""
+        if names is None:
+            return self
+        told = tuple(map(str, names))
+        proof = None if self.proof is None else replace(self.proof, feature_names=told)
+        return replace(self, feature_names=told, proof=proof)
 
     @property
     def n_replicas(self) -> int:

@@ -17,7 +17,6 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._estimators.clipping import clipped
 from safdr._estimators.feature_groups import feature_groups, measure_subsets, random_subsets
-from safdr._estimators.feature_names import with_names
 from safdr._estimators.parameters import (
     PARAMETER_OBJECTS,
     Annealing,
@@ -155,7 +154,8 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_features_ = size
         self.criterion_ = data.criteria[0] if plan.criterion is None else plan.criterion
         self.C_ = as_float(plan.C)
-        self.result_ = result = with_names(result, self)
+        names = getattr(self, "feature_names_in_", None)
+        self.result_ = result = result.with_names(names)
         self.proof_ = result.proof
         self.ridge_ = None if search.criterion is None else search.criterion.ridge
         self.subset_: IntArray = result.subset

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from numbers import Integral, Number, Real
 from typing import Any
 
@@ -14,22 +13,12 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._estimators.parameters import Constraints, as_float, is_bool, is_int
 from safdr.errors import Columns, ParameterError, meant
-from safdr.result import AnnealingResult
 
 
 def names_of(seen: Any) -> NDArray[Any]:
     """Names of the columns that an estimator saw, or x0, x1, … as scikit-learn calls them."""
     unnamed = np.array([f"x{j}" for j in range(seen.n_features_in_)], dtype=object)
     return np.asarray(getattr(seen, "feature_names_in_", unnamed), dtype=object)
-
-
-def with_names(result: AnnealingResult, seen: Any) -> AnnealingResult:
-    """A result, and its proof, with the names of the columns that an estimator saw."""
-    if not hasattr(seen, "feature_names_in_"):
-        return result
-    names = tuple(map(str, seen.feature_names_in_))
-    proof = None if result.proof is None else replace(result.proof, feature_names=names)
-    return replace(result, feature_names=names, proof=proof)
 
 
 WAYS = "names of columns, their indices, or one mask over all of them"

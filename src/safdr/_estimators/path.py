@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.wide.search import AnySearch
-from safdr._estimators.feature_names import with_names
 from safdr._estimators.parameters import (
     Annealing,
     Constraints,
@@ -148,7 +147,8 @@ def anneal_path(
             delayed(_run)(search, wanted[i], cancellation) for i in order
         )
     results = dict(zip(order, found, strict=True))
-    return [with_names(results[i], seen) for i in range(len(wanted))]
+    names = getattr(seen, "feature_names_in_", None)
+    return [results[i].with_names(names) for i in range(len(wanted))]
 
 
 def _run(search: AnySearch, size: int, cancellation: Cancellation) -> AnnealingResult:
