@@ -9,6 +9,9 @@
 # make bench         side-by-side timings, to benchmarks/results
 # make kernel-count  instructions of the core for a fixed job, against the count kept
 # make kernel-renew  keep the count of today
+# make docs          the site, to build/site
+# make release       sdist and wheel, to build/dist; both tried in an empty environment, without a compiler
+# make oldest        the tests with the oldest versions that pyproject.toml allows; make newest: the newest
 # make clean         remove .venv and build
 
 PYTHON ?= python3
@@ -23,7 +26,7 @@ SECONDS ?= 3600
 REPEATS ?= 3
 SEED ?= 0
 
-.PHONY: demo paper test lint stub sanitize fuzz hunt bench kernel-count kernel-renew clean
+.PHONY: demo paper test lint stub sanitize fuzz hunt bench kernel-count kernel-renew docs release oldest newest clean
 
 demo:
 	@test -e $(VENV)/dev || $(MAKE) --no-print-directory $(VENV)/user
@@ -79,6 +82,32 @@ kernel-count: $(VENV)/dev
 
 kernel-renew: $(VENV)/dev
 	$(PY) -m benchmarks kernel --renew
+
+# The wheel is built from the sdist. The tests are the sdist's, away from the repository.
+release:
+	rm -rf build/dist build/release
+	$(PYTHON) -m venv build/release
+	build/release/bin/pip install -q build
+	build/release/bin/python -m build --outdir build/dist .
+	CC=false CXX=false build/release/bin/pip install -q --only-binary :all: --group test --group experiments \
+	    "$$(echo build/dist/*.whl)[all]" mypy
+	tar -xzf build/dist/*.tar.gz -C build/release
+	cd build/release/safdr-* && rm -r src && ../bin/mypy --strict --config-file= tests/typed_use.py && \
+	    OPENBLAS_NUM_THREADS=1 ../bin/python -m pytest -n 2 --dist worksteal tests
+	ls -l build/dist
+
+# The experiments, which are no part of the package, ask for newer ones.
+oldest:
+	$(PYTHON) -m venv --clear build/oldest
+	$(PYTHON) .ci/floors.py > build/oldest/floors.txt
+	build/oldest/bin/pip install -q --group test '.[all,dask]' -c build/oldest/floors.txt
+	OPENBLAS_NUM_THREADS=1 build/oldest/bin/python -m pytest -n 2 --dist worksteal tests \
+	    --ignore tests/experiments --ignore tests/fuzz --ignore tests/test_benchmarks.py
+
+newest:
+	$(PYTHON) -m venv --clear build/newest
+	build/newest/bin/pip install -q --upgrade --group test --group experiments '.[all,dask]'
+	OPENBLAS_NUM_THREADS=1 build/newest/bin/python -m pytest -n 2 --dist worksteal tests
 
 clean:
 	rm -rf $(VENV) build

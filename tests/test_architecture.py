@@ -239,3 +239,25 @@ def documented_parameters(doc):
     section = doc.split("\nParameters\n----------\n")[1].split("\n-----")[0]
     for head in re.findall(r"^\S.*$", section, flags=re.MULTILINE):
         yield from (name.strip().lstrip("*") for name in head.split(" : ")[0].split(","))
+
+
+def signature(name):
+    """A public name as users write it, with its parameters."""
+    member = getattr(PUBLIC[name], name)
+    if inspect.isclass(member) and issubclass(member, Exception):
+        return name
+    return f"{name}({', '.join(inspect.signature(member).parameters)})"
+
+
+def test_public_names_change_on_purpose_only():
+    kept = Path(__file__).with_name("public_names.txt").read_text(encoding="utf-8").splitlines()
+    now = [signature(name) for name in sorted(PUBLIC)]
+    came, went = sorted({*now} - {*kept}), sorted({*kept} - {*now})
+    said = "If that is meant, change tests/public_names.txt and say so in CHANGELOG.md."
+    assert now == kept, f"Came: {came}. Went: {went}. {said}"
+
+
+def test_the_version_is_the_same_everywhere():
+    root = Path(__file__).parent.parent
+    cited = re.search(r"^version: (.*)$", (root / "CITATION.cff").read_text("utf-8"), re.M)
+    assert cited.group(1) == safdr.__version__

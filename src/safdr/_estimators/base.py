@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,13 @@ from safdr.result import FeatureGroups
 
 # The method of the paper, as parameters.
 AS_PUBLISHED = {"criterion": None, "ridge": 1e-6, "C": np.inf, "rule": "as_published"}
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def typed(decorator: Callable[[Any], Any]) -> Callable[[Method], Method]:
+    """Let a decorator of scikit-learn's, which has no types, leave a method its own."""
+    return decorator
 
 
 def final_model_has(method: str) -> Callable[[Any], bool]:
@@ -182,7 +189,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         reduced = rows[:, self.subset_]
         return reduced if limits is None else clipped(reduced, limits[:, self.subset_])
 
-    @available_if(final_model_has("predict"))
+    @typed(available_if(final_model_has("predict")))
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the target of each row from the chosen features.
 
@@ -384,7 +391,7 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
     _task = ClassData
     classes_: NDArray[Any]
 
-    @available_if(final_model_has("predict_proba"))
+    @typed(available_if(final_model_has("predict_proba")))
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Predict the probability of each class from the chosen features.
 
@@ -401,7 +408,7 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
         reduced = self._reduce(X)
         return self.estimator_.predict_proba(reduced)
 
-    @available_if(final_model_has("predict_log_proba"))
+    @typed(available_if(final_model_has("predict_log_proba")))
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
         """Predict the logarithm of the probability of each class.
 
@@ -418,7 +425,7 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
         reduced = self._reduce(X)
         return self.estimator_.predict_log_proba(reduced)
 
-    @available_if(final_model_has("decision_function"))
+    @typed(available_if(final_model_has("decision_function")))
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Score each row: above zero means the second of two `classes_`, else the largest wins.
 

@@ -16,6 +16,7 @@ from safdr._estimators.base import (
     ClassSelectorBase,
     RegressorSelectorBase,
     final_model_has,
+    typed,
 )
 from safdr._estimators.habits import says_what_to_write
 from safdr._estimators.parameters import (
@@ -43,8 +44,8 @@ class _FixedSizeSelector(AnnealingSelectorBase):
     n_features_to_select: int | float | None
     random_state: Any
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    @typed(_fit_context(prefer_skip_nested_validation=False))
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose the features and fit the model on them.
 
         Parameters
@@ -112,7 +113,7 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         allowed.check_size(int(wanted))
         return int(wanted)
 
-    @available_if(final_model_has("score"))
+    @typed(available_if(final_model_has("score")))
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Score of the final model on the chosen features: by default accuracy, or R².
 

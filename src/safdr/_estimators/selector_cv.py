@@ -20,7 +20,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from safdr._engine.arrays import FloatArray
 from safdr._engine.wide.search import AnySearch
-from safdr._estimators.base import AnnealingSelectorBase, ClassSelectorBase, RegressorSelectorBase
+from safdr._estimators.base import (
+    AnnealingSelectorBase,
+    ClassSelectorBase,
+    RegressorSelectorBase,
+    typed,
+)
 from safdr._estimators.folds import (
     cv_results,
     make_folds,
@@ -65,10 +70,10 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
     tolerance: float
     random_state: Any
 
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=False)
+    @typed(with_callbacks)
+    @typed(_fit_context(prefer_skip_nested_validation=False))
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
     ) -> Self:
         """Choose the number of features, then the features, and fit the model on them.
 
