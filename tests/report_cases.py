@@ -2,6 +2,7 @@
 
 from html.parser import HTMLParser
 
+import numpy as np
 from sklearn.datasets import make_classification
 
 from safdr import Annealing
@@ -28,8 +29,8 @@ HOSTILE = [
 
 
 def rows(n_features, n_informative=4):
-    """Two classes, told apart by the first features."""
-    return make_classification(
+    """Two classes, told apart by the first features, in random order."""
+    X, y = make_classification(
         300,
         n_features,
         n_informative=n_informative,
@@ -40,6 +41,8 @@ def rows(n_features, n_informative=4):
         shuffle=False,
         random_state=3,
     )
+    order = np.random.default_rng(9).permutation(len(y))
+    return X[order], y[order]
 
 
 class Elements(HTMLParser):

@@ -141,14 +141,15 @@ def test_dropping_rows_that_takes_a_class_away_shows_the_ways_on_again(select, w
 def test_the_ways_on_lead_on(select, write, trap, options, rows, warned):
     found = select(write(trap), "-t", "late", *options, "--json").json
     assert sum(found["rows"].values()) == rows
-    warnings = [note for note in found["notes"] if "depends on the target: rate (90 %" in note]
-    assert bool(warnings) == warned
+    told = {each["kind"]: each for each in found["warnings"]}
+    assert ("missing_depends_on_target" in told) == warned
+    assert not warned or told["missing_depends_on_target"]["text"].startswith("rate (90 %")
 
 
 def test_a_warning_is_shown(select, write, trap):
     shown = select(write(trap), "-t", "late", "--missing", "median").out
     assert (
-        "Where values are missing depends on the target: rate (90 % of class yes, 0 % of"
+        "Careful Where values are missing depends on the target. rate (90 % of class yes, 0 % of"
         in words(shown)
     )
 
@@ -219,9 +220,11 @@ def test_a_class_that_separates_is_told_and_no_error(select, write, columns):
         for h, label in zip(columns["height"], columns["late"], strict=True)
     ]
     found = select(write(columns), "-t", "late", "--C", "inf", "--json").json
-    assert any("separate the classes" in note for note in found["notes"])
+    kinds = [each["kind"] for each in found["warnings"]]
+    assert kinds[0] == "gives_the_target_away"
+    assert "separated" in kinds
     penalised = select(write(columns), "-t", "late", "--json").json
-    assert not any("separate the classes" in note for note in penalised["notes"])
+    assert "separated" not in [each["kind"] for each in penalised["warnings"]]
 
 
 def test_a_label_with_a_space_at_its_end_is_quoted(select, write, columns):

@@ -320,10 +320,9 @@ def test_gaps_that_tell_the_target_are_named_in_every_task(select, write):
     assert "mean price there elsewhere" in error
     assert re.search(r"Whether rate is missing explains [\d.]+ % of the variance of price", error)
     assert "--missing drop-rows leaves 320 of 400 rows" in error
-    notes = select(write(table), "-t", "price", "--missing", "drop-rows", "-k", 1, "--json").json[
-        "notes"
-    ]
-    assert any("moves the mean of price from" in note for note in notes)
+    found = select(write(table), "-t", "price", "--missing", "drop-rows", "-k", 1, "--json").json
+    bent = [e["text"] for e in found["warnings"] if e["kind"] == "rows_left_bend_the_target"]
+    assert "moves the mean of price from" in bent[0]
     kind = np.array(table["kind"].to_pylist())
     table = table.set_column(
         table.column_names.index("rate"), "rate", pa.array(price.round(0) % 7, mask=kind == "other")

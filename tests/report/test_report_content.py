@@ -83,7 +83,8 @@ def test_a_fixed_size_leaves_out_the_choice_of_the_size(fixed):
     assert content["size"] == {"chosen": 3, "columns": 3, "possible": 8, **unknown}
     assert content["path"] == []
     assert content["selection"]["share"] == []
-    assert content["scores"] == {"scoring": "roc_auc", "validation": None, "test": None}
+    unknown = dict.fromkeys(["validation", "test", "agreement", "guessing"])
+    assert content["scores"] == {"scoring": "roc_auc", **unknown}
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

@@ -8,7 +8,6 @@ pa = pytest.importorskip("pyarrow")
 from safdr.table import errors
 from safdr.table.choices import Choices
 from safdr.table.kinds import percent
-from safdr.table.leaks import pure_levels
 from safdr.table.prepare import prepare
 
 N = 200
@@ -214,9 +213,13 @@ def test_dropping_rows_that_takes_one_class_away_is_an_error(gaps):
 
 def test_dropping_rows_that_bends_the_classes_is_told(gaps):
     gaps["rate"] = [None if i % 2 and i > 100 else float(i % 7) for i in range(N)]
-    notes = " ".join(prepared(gaps, missing="drop-rows").notes)
-    assert "keeps 45 % of class 1 and 95 % of class 0" in notes
-    assert "depends on the target: rate (50 % of class 1, 0 % of class 0)" in notes
+    depends, bent = prepared(gaps, missing="drop-rows").warnings
+    assert "keeps 45 % of class 1 and 95 % of class 0" in bent.text
+    assert not bent.serious
+    assert depends.title == "Where values are missing depends on the target"
+    assert depends.text.startswith("rate (50 % of class 1, 0 % of class 0). ")
+    assert depends.columns == ("rate",)
+    assert depends.serious
 
 
 def test_gaps_are_filled_from_the_rows_to_learn_from(gaps):
@@ -231,7 +234,7 @@ def test_gaps_are_filled_from_the_rows_to_learn_from(gaps):
         assert (part.X[missing, 0] == fill["x"]).all()
     notes = " ".join(found.notes)
     assert "100 missing values in 3 columns are filled" in notes
-    assert "the gap itself becomes a signal" in notes
+    assert "the gap itself becomes a signal" in found.warnings[0].text
 
 
 def test_gaps_by_chance_raise_no_alarm(columns):
@@ -275,13 +278,3 @@ def test_too_few_rows_on_one_side_are_an_error(columns, share, message):
     with pytest.raises(errors.TableError) as caught:
         prepared(columns, test_size=share)
     assert message in str(caught.value) or "can't be held out" in str(caught.value)
-
-
-def test_a_level_that_knows_the_answer_is_named(columns):
-    columns["fate"] = ["sold" if label else "kept" for label in columns["y"]]
-    found = prepared(columns)
-    j = names(found).index("fate = sold")
-    assert pure_levels(found, [0, j]) == [
-        "fate = sold: 100 of its 100 rows are of class 1. Ask whether this is known before the "
-        "outcome is; if not, leave the column out."
-    ]

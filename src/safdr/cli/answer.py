@@ -39,6 +39,9 @@ def print_answer(content: dict[str, Any], written: Sequence[Path]) -> None:
     console.width = min(console.width, WIDEST)
     console.print()
     console.print(Padding(_sentence(content), (0, 0, 0, 2), expand=False))
+    for warning in content["warnings"]:
+        console.print()
+        console.print(Padding(_warning(warning), (0, 0, 0, 2), expand=False))
     console.print(Padding(coefficients(content), (0, 0, 0, 1), expand=False))
     console.print(Padding(_facts(content), (0, 0, 0, 2), expand=False))
     for note in content["notes"]:
@@ -52,33 +55,54 @@ def print_answer(content: dict[str, Any], written: Sequence[Path]) -> None:
 
 
 def _sentence(content: dict[str, Any]) -> Text:
-    """The answer in one sentence."""
+    """The answer in one sentence; it claims no more than the warnings leave."""
     size, total = content["size"]["chosen"], content["n_features"]
-    task, target = task_of(content), content["target"]
-    text = Text()
     features = "feature" if total == 1 else "features"
-    text.append(f"{size} of {total} {features}", style="bold green")
+    guessing, doubt = claims.no_better_than_guessing(content), claims.in_doubt(content)
+    colour = WARNING if doubt else "green"
+    text = Text(f"{size} of {total} {features}", style=f"bold {colour}")
     if content["size"]["columns"] != size:
-        text.append(f" ({content['size']['columns']} columns)", style="green")
-    classes = [safe(label) for label in target["classes"]] or [""]
-    test, validation = content["scores"]["test"], content["scores"]["validation"]
+        text.append(f" ({content['size']['columns']} columns)", style=colour)
+    quoted = claims.score_to_quote(content)
+    s = "" if size > 1 else "s"
+    if guessing:
+        text.append(f" {'were' if size > 1 else 'was'} chosen, but not shown to")
+        return _does(content, text, "").append(" better than guessing.")
+    if doubt:
+        text.append(f" seem{s} to")
     # Without rows to score on, only what the features are for.
-    answer = task.answer if test or validation else task.answer.partition(" with ")[0]
+    _does(content, text, "" if doubt else s, scored=quoted is not None)
+    if quoted is None:
+        return text.append(".")
+    value, where = quoted
+    text.append(f" {value:.3f}", style=f"bold {colour}")
+    return text.append(f" on {where}{', if the warnings can be settled' if doubt else ''}.")
+
+
+def _does(content: dict[str, Any], text: Text, s: str, *, scored: bool = False) -> Text:
+    """What the features are for, and by what score."""
+    task, target = task_of(content), content["target"]
+    classes = [safe(label) for label in target["classes"]] or [""]
+    answer = task.answer if scored else task.answer.partition(" with ")[0]
     for i, part in enumerate(answer.split("**")):
         words = part.format(
-            s="" if size > 1 else "s",
+            s=s,
             target=safe(target["name"]),
             first=classes[0],
             second=classes[-1],
             n_classes=len(classes),
         )
         text.append(words, style="bold" if i % 2 else "")
-    if not test and not validation:
-        return text.append(".")
-    value = test["value"] if test else validation["mean"]
-    text.append(f" {value:.3f}", style="bold green")
-    where = "held-out rows" if test else "validation splits"
-    return text.append(f" on {where}.")
+    return text
+
+
+def _warning(warning: Mapping[str, Any]) -> Table:
+    """What stands in the way, and what to do."""
+    style = "bold red" if warning["serious"] else f"bold {WARNING}"
+    grid = Table.grid(Column(style=style, no_wrap=True), Column(), padding=(0, 2))
+    title, said, advice = (safe(warning[key], None) for key in ("title", "text", "advice"))
+    grid.add_row("Careful", Text.assemble((f"{title}. ", "bold"), f"{said} {advice}"))
+    return grid
 
 
 def _facts(content: dict[str, Any]) -> Table:

@@ -28,13 +28,13 @@ from safdr.cli.options import (
 )
 from safdr.cli.progress import SearchProgress
 from safdr.cli.rows import Rows
+from safdr.cli.warning import Caught, other_notes, warn
 from safdr.cli.weighing import held_out_by_weight, weighted_scores
 from safdr.cli.writing import to_json, write_results
 from safdr.errors import ParameterError
 from safdr.export.errors import ExportError
 from safdr.table.choices import Choices
 from safdr.table.kinds import TargetKind
-from safdr.table.leaks import pure_levels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,11 +45,6 @@ if TYPE_CHECKING:
 
 TARGET_NAME = re.compile(r"(?i)target|label|class|outcome|default|status|^y$")
 BUILT_IN = "breast cancer (built in)"
-SEPARATED = (
-    "The chosen features separate the classes, completely or in part: the coefficients have no "
-    "finite optimum, and are where the fit stopped. Choose fewer features, or leave out a column "
-    "that gives the answer away."
-)
 
 
 def run(
@@ -78,15 +73,17 @@ def run(
         estimator = _estimator(search, annealing, constraining, rows)
         fixed = search.k is not None
         with weighted_scores(estimator, rows):
-            found, unproven = _fit(progress.follow(estimator), rows, fixed=fixed)
+            caught, unproven = _fit(progress.follow(estimator), rows, fixed=fixed)
             certainty = look_closer(estimator, rows, search, unproven, progress)
         progress.say("Testing")
-        notes = [*rows.notes, *rows.prepared.notes, *_unused(search), *constraining.notes, *found]
+        notes = [*rows.notes, *rows.prepared.notes, *_unused(search), *constraining.notes]
         asked = {**_given(asdict(choices)), **constraining.settings, **_looked_into(search)}
         if rows.in_passes:
             asked |= {"stream": table.stream, "sample_rows": table.sample_rows}
             asked |= _given({"dask": table.dask})
-        report = _report(file, estimator, rows, certainty, notes, asked, started, fixed=fixed)
+        report = _report(
+            file, estimator, rows, certainty, notes, caught, asked, started, fixed=fixed
+        )
     prepared = rows.prepared
     try:
         written, failed = write_results(results, report, prepared, estimator, _table_name(file))
@@ -227,10 +224,8 @@ def _unused(search: SearchOptions) -> list[str]:
     return notes
 
 
-def _fit(estimator: Selector, rows: Rows, *, fixed: bool) -> tuple[list[str], str | None]:
+def _fit(estimator: Selector, rows: Rows, *, fixed: bool) -> tuple[Caught, str | None]:
     """Search, and return what was warned about, and why there is no proof."""
-    from safdr import SeparationWarning
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -241,11 +236,7 @@ def _fit(estimator: Selector, rows: Rows, *, fixed: bool) -> tuple[list[str], st
             options = OPTION_OF | ({"max_features": "-k"} if fixed else {})
             names = [feature.name for feature in rows.prepared.recipe.features]
             raise UsageError(error.in_words(options, names)) from error
-    texts = [
-        SEPARATED if issubclass(each.category, SeparationWarning) else str(each.message)
-        for each in caught
-    ]
-    return [*dict.fromkeys(texts), *pure_levels(rows.prepared, estimator.subset_)], unproven
+    return caught, unproven
 
 
 def _report(
@@ -254,6 +245,7 @@ def _report(
     rows: Rows,
     certainty: Certainty,
     notes: list[str],
+    caught: Caught,
     asked: dict[str, Any],
     started: float,
     *,
@@ -272,7 +264,7 @@ def _report(
         X_test=None if by_weight else rows.X_test,
         y_test=None if by_weight else rows.y_test,
         title=f"Which features predict {target.name}?",
-        notes=notes,
+        notes=[*notes, *other_notes(caught)],
         coding=[coding.to_dict() for coding in prepared.recipe.codings],
         left_out=[asdict(each) for each in prepared.left_out],
         seconds=time.perf_counter() - started,
@@ -291,6 +283,7 @@ def _report(
         # There was nothing to choose.
         content["size"].update(dict.fromkeys(("rule", "by_rule", "note", "smallest", "largest")))
         content["path"], content["selection"] = [], {key: [] for key in content["selection"]}
+    warn(content, rows, caught)
     return SelectionReport(content)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from safdr.report.numbers import counted, significant
+from safdr.report.score_tests import LEVEL_OF_TESTS
 from safdr.report.tasks import task_of
 
 # Constraints that rule out sets of the right size.
@@ -29,6 +30,35 @@ STEADINESS = (
     (0.4, "Partly the same features each time"),
     (-math.inf, "Mostly other features each time"),
 )
+
+
+def no_better_than_guessing(content: Mapping[str, Any]) -> bool:
+    """Whether the scores leave it open that the features say nothing."""
+    found = content["scores"]["guessing"]
+    return found is not None and found["p_value"] > LEVEL_OF_TESTS
+
+
+def score_to_quote(content: Mapping[str, Any]) -> tuple[float, str] | None:
+    """Give the score to tell first, and what it is of: rows that had no say in the choice.
+
+    Where those of validation led to expect another one, it is the lower of both.
+    """
+    test, validation = content["scores"]["test"], content["scores"]["validation"]
+    known = {}
+    if test is not None:
+        known["held-out rows"] = test["value"]
+    if validation is not None:
+        known["validation splits"] = validation["mean"]
+    if not known:
+        return None
+    disagree = any(each["kind"] == "held_out_differs" for each in content["warnings"])
+    where = min(known, key=lambda name: known[name]) if disagree else next(iter(known))
+    return known[where], where
+
+
+def in_doubt(content: Mapping[str, Any]) -> bool:
+    """Whether something says that the scores may not hold."""
+    return any(each["serious"] for each in content["warnings"])
 
 
 def proof(content: Mapping[str, Any]) -> str:

@@ -14,13 +14,16 @@ from scipy.sparse import issparse
 from safdr.display.base import column_names
 from safdr.report.annealing import describe_alternatives, describe_trace
 from safdr.report.certainty import describe_near_ties, describe_proof
+from safdr.report.leaks import describe_leaks
 from safdr.report.model import describe_model
 from safdr.report.provenance import describe_provenance, fingerprint
+from safdr.report.score_tests import describe_tests
 from safdr.report.scores import held_out_score, validation_score
 from safdr.report.sizes import describe_path, describe_selection, describe_size
 from safdr.report.stability import describe_stability
 from safdr.report.substitutes import describe_substitutes
 from safdr.report.tasks import ReportTask, task_of_estimator
+from safdr.report.warnings import describe_warnings
 from safdr.result import FeatureGroups, NearTies, Stability
 
 SCHEMA_VERSION = 1
@@ -39,6 +42,7 @@ def describe(
     near_ties: NearTies | None,
     stability: Stability | None,
     substitutes: Any,
+    warnings: Iterable[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """The content of the report, fit for JSON; see `SelectionReport.to_dict`."""
     task = task_of_estimator(estimator)
@@ -52,6 +56,8 @@ def describe(
     in_passes = test_rows is not None and isinstance(test_rows[1], str)
     held_out = task.held_out if in_passes or scoring == task.scoring else held_out_score
     test = None if test_rows is None else held_out(estimator, *test_rows)
+    validation = validation_score(estimator)
+    classes = getattr(estimator, "classes_", None)
     content = {
         "schema_version": SCHEMA_VERSION,
         "title": title or _title(target["name"]),
@@ -64,9 +70,15 @@ def describe(
         "n_columns": len(names),
         "groups": _describe_groups(groups, names),
         **describe_model(estimator, rows, names, groups),
+        "leaks": describe_leaks(np.asarray(estimator.subset_), rows, labels, names, classes),
         "separated": bool(estimator.result_.separated[estimator.result_.best]),
         "size": describe_size(estimator, groups),
-        "scores": {"scoring": scoring, "validation": validation_score(estimator), "test": test},
+        "scores": {
+            "scoring": scoring,
+            "validation": validation,
+            "test": test,
+            **describe_tests(test, validation, task.chance if scoring == task.scoring else None),
+        },
         "path": describe_path(estimator, task.loss),
         "selection": describe_selection(estimator, groups.names(names), groups),
         "trace": describe_trace(estimator),
@@ -81,6 +93,7 @@ def describe(
         "data_fingerprint": fingerprint(rows, labels, names, measured=task.name == "regression"),
         "seconds": seconds,
     }
+    content["warnings"] = describe_warnings(content, warnings)
     return _jsonable(content)
 
 

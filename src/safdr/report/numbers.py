@@ -50,7 +50,7 @@ def excess(share: float | None) -> str:
 
 def counted(number: int, noun: str) -> str:
     """Write a number with its noun, in the plural where it is one."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}".replace(",", "\u2009")
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def spelled(number: int) -> str:

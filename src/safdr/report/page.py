@@ -15,7 +15,7 @@ from safdr.report import charts, claims, numbers, words
 from safdr.report.charts.alternatives import differing
 from safdr.report.charts.by_class import MOST_CLASSES
 from safdr.report.charts.selection import MOST_ROWS
-from safdr.report.tasks import task_of
+from safdr.report.tasks import score_name, task_of
 from safdr.report.text import feature_labels_of, labels_of, quoted, tidied
 
 # Each chart is drawn twice, for screens and paper and for phones, and the style sheet shows one:
@@ -51,11 +51,10 @@ def render(content: Mapping[str, Any]) -> str:
         charts=charts,
         task=task_of(content),
         in_words=partial(words.in_words, content),
-        score=words.score_name(content),
+        score=score_name(content),
         headline=words.headline(content, features),
         counting=words.counting(content),
         explanation=words.explanation(content),
-        cautions=words.cautions(content),
         constraints=words.constraints(content),
         is_linear=all(feature["strength"] is not None for feature in content["features"]),
         compared=_compared(content, content["alternatives"]),

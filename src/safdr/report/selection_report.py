@@ -67,6 +67,7 @@ class SelectionReport:
         near_ties: NearTies | None = None,
         stability: Stability | None = None,
         substitutes: Any = None,
+        warnings: Iterable[Mapping[str, Any]] = (),
     ) -> Self:
         """Gather all that there is to say about a fitted selector.
 
@@ -111,6 +112,11 @@ class SelectionReport:
         substitutes : DataFrame or dict, default=None
             What `estimator.substitutes(X, y)` gives.
 
+        warnings : iterable of dict, default=()
+            What else stands in the way of trusting the answer, to be told first, with what the
+            report finds by itself: `title`, `text` and `advice` of each, all text; and `serious`,
+            which says that the scores may not hold.
+
         Returns
         -------
         SelectionReport
@@ -134,6 +140,7 @@ class SelectionReport:
                 near_ties=near_ties,
                 stability=stability,
                 substitutes=substitutes,
+                warnings=warnings,
             )
         )
 

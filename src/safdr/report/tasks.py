@@ -43,6 +43,8 @@ class ReportTask:
     does_unnamed: str
     # The same on a terminal, with the name of the score; ** is bold.
     answer: str
+    # What one column does that knows the answer.
+    tells_all: str
 
 
 TWO_CLASSES = ReportTask(
@@ -74,6 +76,7 @@ TWO_CLASSES = ReportTask(
     does="predict{s} <b>{target}</b>",
     does_unnamed="tell{s} {first} from {second}",
     answer=" tell{s} **{target} = {second}** from {first} with an AUC of",
+    tells_all="tells the classes apart",
 )
 
 MORE_CLASSES = ReportTask(
@@ -109,6 +112,7 @@ MORE_CLASSES = ReportTask(
     does="predict{s} <b>{target}</b>",
     does_unnamed="tell{s} {n_classes} classes apart",
     answer=" tell{s} the {n_classes} classes of **{target}** apart with a mean AUC of",
+    tells_all="tells all classes apart",
 )
 
 REGRESSION = ReportTask(
@@ -140,12 +144,19 @@ REGRESSION = ReportTask(
     does="predict{s} <b>{target}</b>",
     does_unnamed="predict{s} the target",
     answer=" predict{s} **{target}** with an R² of",
+    tells_all="tells the target, but for its scale or a bend",
 )
 
 
 def task_of(content: Mapping[str, Any]) -> ReportTask:
     """The task of a report."""
     return _task(content["task"] == "regression", len(content["target"]["classes"]))
+
+
+def score_name(content: Mapping[str, Any]) -> str:
+    """Write the name of the score for people."""
+    task, scoring = task_of(content), content["scores"]["scoring"]
+    return task.score if scoring == task.scoring else str(scoring).replace("_", " ")
 
 
 def task_of_estimator(estimator: Any) -> ReportTask:

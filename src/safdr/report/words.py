@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from safdr.report import claims
 from safdr.report.numbers import counted, decimals, percent, signed, spelled
-from safdr.report.tasks import task_of
+from safdr.report.tasks import score_name, task_of
 from safdr.report.text import features_in, fit, one_line
 
 # Names in running text: so many of them, each of about so many characters.
@@ -42,12 +42,6 @@ def inline(name: str) -> Markup:
     if short == name:
         return Markup("<bdi>{}</bdi>").format(name)
     return Markup('<bdi title="{}">{}</bdi>').format(name, short)
-
-
-def score_name(content: Mapping[str, Any]) -> str:
-    """Write the name of the score for people."""
-    task, scoring = task_of(content), content["scores"]["scoring"]
-    return task.score if scoring == task.scoring else str(scoring).replace("_", " ")
 
 
 def listed(names: list[str]) -> Markup:
@@ -102,24 +96,23 @@ def setting(value: Any) -> str:
 
 def explanation(content: Mapping[str, Any]) -> list[Markup | str]:
     """Say how well the model predicts, in words and in numbers."""
-    scores = content["scores"]
-    sentences: list[Markup | str] = []
-    # Rows that had no say in the choice come first.
-    known = scores["test"] or scores["validation"]
-    if known is None:
+    scores, task = content["scores"], task_of(content)
+    quoted = claims.score_to_quote(content)
+    if quoted is None:
         return ["How well this predicts new rows is not known: no rows were held out to try."]
-    task = task_of(content)
-    if scores["scoring"] == task.scoring:
-        value = known.get("mean", known.get("value"))
-        sentences.append(in_words(content, task.explanation, share=percent(value, 1)))
+    sentences: list[Markup | str] = []
+    value, where = quoted
+    if scores["scoring"] == task.scoring and not claims.no_better_than_guessing(content):
+        share = percent(value, 1)
+        sentences.append(in_words(content, task.explanation, where=where, share=share))
     return sentences + _numbers(content)
 
 
-def in_words(content: Mapping[str, Any], text: str, **more: Any) -> Markup:
+def in_words(content: Mapping[str, Any], text: str, where: str = "", **more: Any) -> Markup:
     """Fill in what a sentence about the task says of the target."""
     target = content["target"]
     classes = [Markup("<b>{}</b>").format(inline(str(label))) for label in target["classes"]]
-    held_out = "held-out " if content["scores"]["test"] else ""
+    held_out = "held-out " if where == "held-out rows" else ""
     return Markup(text).format(
         target=Markup("the target") if target["name"] is None else inline(target["name"]),
         positive=_positive(target),
@@ -139,28 +132,6 @@ def _positive(target: Mapping[str, Any]) -> Markup:
     label = inline(str(target["classes"][-1]))
     name = Markup("label") if target["name"] is None else inline(target["name"])
     return Markup("{} = {}").format(name, label)
-
-
-def cautions(content: Mapping[str, Any]) -> list[str]:
-    """Say what a careful reader should know before using the answer."""
-    size, found = content["size"], []
-    if size["chosen"] == size["largest"] < size["possible"]:
-        found.append(
-            f"{size['chosen']} is the largest number of features that was tried. Larger sets may "
-            "score better: raise the limit and search again."
-        )
-    if content["separated"]:
-        found.append(
-            "The chosen features separate the classes, completely or in part. The coefficients of "
-            "the unpenalised model then grow without bound: their size means nothing. Look for a "
-            "column that gives the label away, or use a penalised model."
-        )
-    if not content["trace"]["converged"]:
-        found.append(
-            "The annealing had not settled when its steps ran out. Allow more steps (max_steps), "
-            "or compare a few seeds."
-        )
-    return found
 
 
 def certainty(content: Mapping[str, Any]) -> list[Markup | str]:
@@ -233,11 +204,14 @@ def _claim(content: Mapping[str, Any]) -> Markup:
     size, total = content["size"], content["n_features"]
     chosen, largest = size["chosen"], size["largest"]
     count = f"{spelled(chosen)} of {counted(total, 'feature')}"
-    if _no_better_than_chance(content):
+    if claims.no_better_than_guessing(content):
         return _no_claim(content)
     if largest is None and chosen < total:
         return _best_of_its_size(content)
     task = _task(content, chosen == 1)
+    if claims.in_doubt(content):
+        seem = "seems" if chosen == 1 else "seem"
+        task = Markup("{} to {}").format(seem, _task(content, False))
     if chosen == total:
         best = " best" if largest and total > 1 else ""
         return Markup("{} {}{}").format(_everything(total), task, best)
@@ -300,12 +274,3 @@ def _numbers(content: Mapping[str, Any]) -> list[Markup | str]:
             f"{name} over {splits}: {decimals(validation['mean'])} ± {decimals(validation['std'])}."
         )
     return [Markup("{}").format(sentence) for sentence in sentences]
-
-
-def _no_better_than_chance(content: Mapping[str, Any]) -> bool:
-    """Whether guessing is within one standard deviation of the validation score."""
-    task, scores = task_of(content), content["scores"]
-    validation = scores["validation"]
-    if scores["scoring"] != task.scoring or validation is None:
-        return False
-    return bool(validation["mean"] - validation["std"] <= task.chance)

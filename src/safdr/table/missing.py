@@ -19,6 +19,19 @@ Way = Literal["drop-rows", "drop-columns", "median"]
 
 
 @dataclass(frozen=True)
+class TableWarning:
+    """What stands in the way of trusting a model of this table, as reports tell it."""
+
+    kind: str
+    # Whether scores may not hold.
+    serious: bool
+    title: str
+    text: str
+    advice: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class MissingColumn:
     """Missing values of a column."""
 
@@ -99,17 +112,19 @@ def complete_rows(table: pa.Table, names: Sequence[str]) -> NDArray[np.bool_]:
     return kept
 
 
-def warnings_about(report: MissingReport, way: Way) -> list[str]:
+def warnings_about(report: MissingReport, way: Way) -> list[TableWarning]:
     """What someone who trusts the model should know of the missing values."""
     found = []
     if report.depending and way != "drop-columns":
         found.append(_about_depending(report, way))
     if way == "drop-rows" and (bent := report.target.bent(report.complete)):
-        found.append(bent)
+        advice = "Correct for that where probabilities count, or keep the rows (--missing median)."
+        title = "The rows that are left are not like all"
+        found.append(TableWarning("rows_left_bend_the_target", False, title, bent, advice))
     return found
 
 
-def _about_depending(report: MissingReport, way: Way) -> str:
+def _about_depending(report: MissingReport, way: Way) -> TableWarning:
     listed = "; ".join(f"{each.column} ({each.hint.words})" for each in report.depending)
     effect = (
         "Filled with the median, the gap itself becomes a signal, and one that new rows may not "
@@ -117,9 +132,13 @@ def _about_depending(report: MissingReport, way: Way) -> str:
         if way == "median"
         else report.target.dropping_bends
     )
-    return (
-        f"Where values are missing depends on the target: {listed}. {effect} Find out why before "
-        "you trust the model, or leave these columns out."
+    return TableWarning(
+        "missing_depends_on_target",
+        True,
+        "Where values are missing depends on the target",
+        f"{listed}. {effect}",
+        "Find out why before you trust the model, or leave these columns out.",
+        tuple(each.column for each in report.depending),
     )
 
 

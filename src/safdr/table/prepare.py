@@ -25,6 +25,7 @@ from safdr.table.errors import (
 from safdr.table.holdout import split_rows
 from safdr.table.missing import (
     MissingReport,
+    TableWarning,
     complete_rows,
     look_for_missing,
     warnings_about,
@@ -67,8 +68,9 @@ class Prepared:
     recipe: Recipe
     # Columns that took no part.
     left_out: tuple[LeftOut, ...]
-    # What to know before trusting the model.
+    # What was done, and what stands in the way of trusting the model.
     notes: tuple[str, ...]
+    warnings: tuple[TableWarning, ...]
 
 
 def prepare(table: pa.Table, choices: Choices) -> Prepared:
@@ -131,6 +133,7 @@ def prepared_rows(
             *_about_codes(table, gapless.kinds, choices),
             *gapless.notes,
         ),
+        warnings=tuple(gapless.warnings),
     )
 
 
@@ -194,8 +197,9 @@ class Gapless:
     # Columns that are.
     kinds: dict[str, Kind]
     left_out: Sequence[LeftOut] = ()
-    # What was done, and what to know about it.
+    # What was done, and what stands in the way of trusting the rest.
     notes: Sequence[str] = ()
+    warnings: Sequence[TableWarning] = ()
 
 
 def without_gaps(
@@ -212,7 +216,7 @@ def without_gaps(
     if choices.missing is None:
         raise MissingValuesError(report, read)
     left_out: list[LeftOut] = []
-    notes = warnings_about(report, choices.missing)
+    notes: list[str] = []
     if choices.missing == "drop-columns":
         left_out = [
             LeftOut(m.column, counted(m.n_missing, "missing value")) for m in report.columns
@@ -223,7 +227,7 @@ def without_gaps(
         n_rows = report.target.n_rows
         n_gone = n_rows(report.target.totals) - n_rows(report.complete)
         text = f"{_rows(n_gone)} with missing values {are(n_gone)} left out."
-        notes = [text, *notes]
+        notes = [text]
         try:
             report.target.check(report.complete, f"{text} ")
         except OneClassError as error:
@@ -236,8 +240,8 @@ def without_gaps(
     else:
         listed = counted(report.n_missing, "missing value")
         where = f"in {counted(len(report.columns), 'column')} {are(report.n_missing)} filled"
-        notes = [f"{listed} {where}: numbers by the median, text by the commonest.", *notes]
-    return Gapless(kept, kinds, left_out, notes)
+        notes = [f"{listed} {where}: numbers by the median, text by the commonest."]
+    return Gapless(kept, kinds, left_out, notes, warnings_about(report, choices.missing))
 
 
 def _about_weight(choices: Choices) -> list[str]:
