@@ -108,6 +108,21 @@ def test_standard_input_is_read(select, monkeypatch, columns, answer, kind):
     assert found["features"] == answer["features"]
 
 
+@pytest.mark.parametrize("source", ["file", "pipe"])
+def test_threads_of_arrow_hold_nothing_of_python(select, tmp_path, columns, monkeypatch, source):
+    """Or one that lets go of it when Python is ending aborts the program."""
+    path, held, reader = tmp_path / "loans.csv", [], pa.BufferReader
+    path.write_bytes(csv_bytes(columns))
+    monkeypatch.setattr(pa, "BufferReader", lambda data: held.append(data) or reader(data))
+    if source == "pipe":
+        content = io.BytesIO(arrow_bytes(columns, "parquet"))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(content))
+    select(path if source == "file" else "-", "-t", "late")
+    # What Python lends can't be written to.
+    assert held
+    assert all(isinstance(data, pa.Buffer) and data.is_mutable for data in held)
+
+
 def test_without_a_file_the_built_in_data_are_used(select):
     found = select("--json").json
     assert found["n_features"] == 30

@@ -86,9 +86,31 @@ def test_a_given_size_is_taken_and_validated(select, table):
     assert found["path"] == []
 
 
-def test_a_largest_size_beside_a_given_one_is_noted(select, table):
-    notes = select(table, "-t", "late", "-k", 2, "--json").json["notes"]
+def test_what_chooses_a_size_is_noted_beside_a_given_one(select, table):
+    notes = select(table, "-t", "late", "-k", 2, "--rule", "best", "--json").json["notes"]
     assert "--k-max 3 has no effect: -k 2 fixes the number of features." in notes
+    assert "--rule best has no effect: -k 2 fixes the number of features." in notes
+
+
+@pytest.mark.parametrize("names", [["height,noise"], ["height", "noise"], ['"noise",height']])
+def test_names_may_be_set_apart_by_commas(select, write, columns, names):
+    columns["a,b"] = columns["weight"]
+    path = write(columns)
+
+    def ask(option, *more):
+        words = [word for name in names for word in (option, name)]
+        return select(path, "-t", "late", *words, *more, "--json").json
+
+    found = ask("--drop", "--drop", "a,b")
+    assert {each["column"] for each in found["left_out"]} == {"height", "noise", "a,b"}
+    found = ask("--always-include", "-k", 2)
+    assert {each["name"] for each in found["features"]} == {"height", "noise"}
+    assert sorted(found["settings"]["always_include"]) == ["height", "noise"]
+
+
+def test_one_of_several_names_that_is_unknown_is_named(select, table):
+    error = select(table, "-t", "late", "--categorical", "colour,heigt", code=2).err
+    assert "no column 'heigt'. Did you mean 'height'?" in error
 
 
 def test_the_number_may_be_chosen_by_a_tolerance(select, table):

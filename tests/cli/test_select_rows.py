@@ -109,13 +109,14 @@ def test_weights_in_passes_are_those_in_memory(select, write, loans):
     [
         ([1.0, None], "The weight 'w' is missing in 600 rows"),
         ([1.0, -2.0], "The weight 'w' is negative in some rows, down to -2"),
-        (["a", "b"], "The column 'w' holds string, and weights are numbers"),
-        ([True, False], "The column 'w' holds bool, and weights are numbers"),
+        (["a", "b"], "The column 'w' holds text, and weights are numbers"),
+        ([True, False], "The column 'w' holds true and false, and weights are numbers"),
     ],
 )
 def test_what_is_no_weight(select, write, loans, values, message):
     table = loans.append_column("w", pa.array(values * (N // 2)))
-    error = select(write(table), "-t", "late", "--weight", "w", "--test-size", 0, code=2).err
+    # Rows held out count as well.
+    error = select(write(table), "-t", "late", "--weight", "w", code=2).err
     assert message in error
     assert "no column 'v'" in select(write(loans), "-t", "late", "--weight", "v", code=2).err
     assert "is the target" in select(write(loans), "-t", "late", "--weight", "late", code=2).err
@@ -152,6 +153,21 @@ def test_groups_on_the_command_line(select, file):
     assert found["stability"]["reason"] is None
     by_condition = select(file, *options, "--test-where", "noise > 0.5", "--weight", "copies").json
     assert any("among the rows held out and among" in note for note in by_condition["notes"])
+
+
+def test_ids_of_customers_are_no_features_but_groups(select, file, loans, tmp_path):
+    table = loans.rename_columns(
+        ["customer_id" if name == "customer" else name for name in loans.column_names]
+    )
+    path = tmp_path / f"ids{file.suffix}"
+    (pyarrow_csv.write_csv if file.suffix == ".csv" else pq.write_table)(table, path)
+    found = select(path, "-t", "late", "--json").json
+    assert found["left_out"] == [
+        {"column": "customer_id", "reason": "an identifier, by its name: 150 whole numbers"}
+    ]
+    assert "one side of all splits: --group-by customer_id." in " ".join(found["notes"])
+    grouped = select(path, "-t", "late", "--group-by", "customer_id", "--json").json
+    assert not any("one side of all splits" in note for note in grouped["notes"])
 
 
 def test_groups_that_can_not_be(select, write, loans):

@@ -273,9 +273,9 @@ def test_task_overrules_what_the_values_look_like(select, write, options, task, 
     [
         ("town", (), 1, "has 57 values (town 0, town 1, town 10, town 11, town 12, …), too many"),
         ("town", (), 1, "Up to 50 are classes if you say so, with --task classification;"),
-        ("town", ("--task", "regression"), 2, "holds string, not numbers: there is nothing to"),
+        ("town", ("--task", "regression"), 2, "holds text, not numbers: there is nothing to"),
         ("price", ("--task", "classification"), 1, "too many for classes: up to 50 are taken"),
-        ("price", ("--positive", "1"), 1, "too many for classes: up to 20 are taken"),
+        ("price", ("--positive", "1"), 2, "can be the positive class. Leave out --positive;"),
         ("price", ("--positive", "1", "--task", "regression"), 2, "--positive names a class"),
         ("price", ("--class-weight", "balanced"), 2, "--class-weight is for classes, and 'price'"),
         (

@@ -62,6 +62,7 @@ def test_a_column_that_a_model_can_use(values, kind):
         ([[1, 2]] * N, "neither numbers nor text"),
         ([f"{i:05}" for i in range(N)], "codes with leading zeros, such as '00000': 60 in 60 rows"),
         ([f"{i}.5 %" for i in range(N)], "numbers written as text, such as '0.5 %'"),
+        (["(1)", *(f"{i}.5" for i in range(1, N))], "numbers written as text, such as '1.5'"),
     ],
 )
 def test_a_column_that_no_model_should_see(values, reason):
@@ -74,6 +75,16 @@ def test_a_name_gives_an_identifier_away():
         assert kind_or_reason(values, name).startswith("an identifier")
     for name in ("paid", "bid", "grid", "idle", "width"):
         assert kind_or_reason(values, name) == "number"
+
+
+def test_a_name_gives_identifiers_of_several_rows_away():
+    customers = np.random.default_rng(0).integers(1000, 1030, N)
+    for name in ("customer_id", "customerID", "id"):
+        assert kind_or_reason(customers, name).startswith("an identifier, by its name: ")
+        assert kind_or_reason(customers, name, keep=[name]) == "number"
+    # An index or a number may be an amount; few values may be codes.
+    assert kind_or_reason(customers, "price_index") == "number"
+    assert kind_or_reason(customers % 15, "customer_id") == "number"
 
 
 def test_what_only_looks_like_an_identifier_can_be_kept():

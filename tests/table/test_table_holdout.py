@@ -27,6 +27,11 @@ ROWS = pa.table(
         'it\'s "odd"': ["it's", 'so "odd"', "", None],
         "owner": [True, False, True, None],
         "spoken": ["31.01.2024", "01.02.2024", "05.02.2024", None],
+        "slashes": ["2024/01/31", "2024/07/01", "2024/12/31", None],
+        "quarter": ["2024Q1", "2024Q2", "2024Q3", None],
+        "booked": [202405, 202406, 202407, None],
+        "stamp": [20240531, 20240601, 20240701, None],
+        "digits": ["202405", "202406", "202407", None],
     }
 )
 
@@ -59,6 +64,24 @@ ROWS = pa.table(
         ("day < '2024-07-01T12:00:00'", [0, 1]),
         ("moment > '1970-01-01 00:00:01'", [2]),
         ("spoken = '31.01.2024'", [0]),
+        ("spoken = '2024-01-31'", [0]),
+        ("spoken = 'never'", []),
+        # By time, not by text: 31 comes before 01.
+        ("spoken >= '01.02.2024'", [1, 2]),
+        ("spoken >= '2024-02'", [1, 2]),
+        ("spoken < '2024-02-05'", [0, 1]),
+        # As texts, slashes come after dashes.
+        ("slashes >= '2024-07-01'", [1, 2]),
+        ("slashes >= '2024/07/02'", [2]),
+        ("quarter >= '2024Q2'", [1, 2]),
+        ("booked >= '2024-06'", [1, 2]),
+        ("booked > '2024-06-15'", [2]),
+        ("booked >= '202406'", [1, 2]),
+        ("booked = '2024-06'", [1]),
+        ("stamp >= '2024-06'", [1, 2]),
+        ("stamp <= '2024-06-01'", [0, 1]),
+        ("digits >= '2024-06'", [1, 2]),
+        ("digits < '202407'", [0, 1]),
     ],
 )
 def test_a_condition_on_columns(text, rows):
@@ -110,13 +133,16 @@ def test_the_deepest_brackets_can_be_followed():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("n = 'one'", "'n' holds int64, which can't be compared with 'one'"),
-        ("month = 7", "'month' holds string, which can't be compared with 7.0"),
-        ("owner = 'yes'", "'owner' holds bool"),
-        ("n = true", "'n' holds int64"),
-        ("day > 'July'", "'day' holds date32"),
-        ("day > 3", "'day' holds date32"),
-        ("spoken > '01.02.2024'", "'31.01.2024' of 'spoken' do not sort by time"),
+        ("n = 'one'", "'n' holds numbers, which can't be compared with 'one'"),
+        ("month = 7", "'month' holds text, which can't be compared with 7"),
+        ("owner = 'yes'", "'owner' holds true and false"),
+        ("n = true", "'n' holds numbers"),
+        ("day > 'July'", "'day' holds dates or times"),
+        ("day > 3", "'day' holds dates or times"),
+        ("spoken > 'July'", "'spoken' holds times such as '31.01.2024', and 'July' is none"),
+        ("spoken > '2024-02-01 10:00'", "and '2024-02-01 10:00' is none"),
+        ("quarter >= '2024-04'", "'quarter' holds times such as '2024Q1', and '2024-04' is none"),
+        ("n >= '2024-07'", "'n' holds numbers, which can't be compared with '2024-07'"),
     ],
 )
 def test_a_condition_that_the_column_can_not_meet(text, message):

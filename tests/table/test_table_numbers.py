@@ -143,6 +143,17 @@ def test_a_column_that_is_nearly_all_numbers_is_one_and_that_is_said(columns):
     assert "'code'" in found.notes[3]
 
 
+def test_notes_are_short_where_there_is_little_to_say(columns):
+    columns["amount"] = [text.replace(",", "") for text in columns["amount"]]
+    columns["grade"] = [f"{i}.5" if i % 3 else f"{i % 300}+" for i in range(N)]
+    columns["typed"] = [f"{i}.25" for i in range(N)]
+    notes = " ".join(prepared(columns, missing="median", categories=["code"]).notes)
+    # '5123.4' is what it says; what else is in a column is shown by a few words.
+    assert "99 % of amount are numbers, 'unknown' is read as missing." in notes
+    assert "Read as numbers: typed. Keep" in notes
+    assert "'0+', '3+', '6+', '9+', and 96 more are not" in notes
+
+
 def test_words_that_are_missing_show_with_the_gaps(columns):
     with pytest.raises(errors.MissingValuesError, match="4 values are missing, in 1") as caught:
         prepared(columns)

@@ -98,9 +98,9 @@ def test_what_someone_says_counts(values, wishes, task):
     [
         ([f"t{i}" for i in range(21)], {}, errors.ManyLabelsError, "up to 20 are taken"),
         (range(51), {"task": "classification"}, errors.TargetError, "up to 50 are taken"),
-        (["a", "b"], {"task": "regression"}, errors.TaskError, "holds string, not numbers"),
+        (["a", "b"], {"task": "regression"}, errors.TaskError, "holds text, not numbers"),
         ([1.5], {}, errors.OneClassError, "one value only, '1.5'"),
-        (range(300), {"positive": "7"}, errors.ManyLabelsError, "up to 20 are taken"),
+        (range(300), {"positive": "7"}, errors.NoClassesError, "a quantity, none of whose"),
     ],
 )
 def test_what_can_not_be(values, wishes, error, message, n_parts):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from safdr.cli.errors import UsageError
-from safdr.cli.lists import split_costs, split_names
+from safdr.cli.lists import one_by_one, split_costs, split_names
 from safdr.cli.options import ConstraintOptions
 from safdr.table.errors import TableError, named
 from safdr.table.names import FeaturePlaces
@@ -44,13 +44,17 @@ def constrain(options: ConstraintOptions, prepared: Prepared) -> Constraining:
             f"--class-weight is for classes, and {target.name!r} is a quantity. Leave it out, or "
             "say --task classification."
         )
-    finder = _Finder(FeaturePlaces(prepared), split=options.split_categories)
+    places = FeaturePlaces(prepared)
+    finder = _Finder(places, split=options.split_categories)
+    included, excluded = (
+        one_by_one(names, places.known) for names in (options.always_include, options.never_include)
+    )
     groups = finder.groups([split_names(text) for text in options.group or []])
     sets = [split_names(text) for text in options.at_most_one_of or []]
     costs = split_costs(options.cost or [])
     constraints = {
-        "always_include": finder.columns("--always-include", options.always_include),
-        "never_include": finder.excluded(options.never_include, options.always_include, groups),
+        "always_include": finder.columns("--always-include", included),
+        "never_include": finder.excluded(excluded, included, groups),
         "groups": groups,
         "at_most_one_of": [finder.one_of(names, groups) for names in sets],
     }
@@ -66,7 +70,14 @@ def constrain(options: ConstraintOptions, prepared: Prepared) -> Constraining:
     return Constraining(
         parameters=given,
         n_features=len(prepared.recipe.features) - joined,
-        settings=_settings(options, sets, costs),
+        settings={
+            "always_include": included or None,
+            "never_include": excluded or None,
+            "groups": [split_names(text) for text in options.group or []] or None,
+            "split_categories": options.split_categories,
+            "at_most_one_of": sets or None,
+            "feature_cost": costs or None,
+        },
         notes=_notes(options),
     )
 
@@ -74,20 +85,6 @@ def constrain(options: ConstraintOptions, prepared: Prepared) -> Constraining:
 def _given(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """What is not given is left to the selector."""
     return {name: value for name, value in parameters.items() if value not in (None, [], {})}
-
-
-def _settings(
-    options: ConstraintOptions, sets: list[list[str]], costs: dict[str, float]
-) -> dict[str, Any]:
-    """What was asked for, under the names of the selector's parameters."""
-    return {
-        "always_include": options.always_include,
-        "never_include": options.never_include,
-        "groups": [split_names(text) for text in options.group or []] or None,
-        "split_categories": options.split_categories,
-        "at_most_one_of": sets or None,
-        "feature_cost": costs or None,
-    }
 
 
 def _notes(options: ConstraintOptions) -> list[str]:
@@ -118,9 +115,9 @@ class _Finder:
                 return members
         return found
 
-    def columns(self, option: str, names: Iterable[str] | None) -> list[int]:
+    def columns(self, option: str, names: Iterable[str]) -> list[int]:
         """All features that the names stand for."""
-        return sorted({j for name in names or () for j in self._find(option, name)})
+        return sorted({j for name in names for j in self._find(option, name)})
 
     def groups(self, asked: Sequence[Sequence[str]]) -> dict[str, list[int]]:
         """Features that enter together: those asked for, and categories that are in none."""
@@ -149,13 +146,13 @@ class _Finder:
 
     def excluded(
         self,
-        names: Sequence[str] | None,
-        included: Sequence[str] | None,
+        names: Sequence[str],
+        included: Sequence[str],
         groups: Mapping[str, list[int]],
     ) -> list[int]:
         """Features to leave out: whole groups only, and none that must be in."""
         columns = set(self.columns("--never-include", names))
-        if both := [name for name in names or () if name in (included or ())]:
+        if both := [name for name in names if name in included]:
             raise UsageError(f"{named(both)} is in --always-include and in --never-include.")
         for title, members in groups.items():
             rest = [self._places.names[j] for j in members if j not in columns]

@@ -31,8 +31,9 @@ OPTION_OF = {
 # What to do next, by the kind of error, in words of the command line.
 NEXT_STEP = {
     "DuplicateColumnsError": "Rename them, or leave them out with --drop NAME.",
-    "ManyLabelsError": "Up to 50 are classes if you say so, with --task classification; text that "
-    "is numbers, such as 94.0%, is read as such with --number NAME.",
+    "ManyLabelsError": "Up to 50 are classes if you say so, with --task classification; text of "
+    "which most is numbers is read as such with --number NAME.",
+    "NoClassesError": "Leave out --positive; or, up to 50 values, say --task classification.",
     "OneClassError": "Take more rows, or another --target.",
     "RareClassError": "Take more rows, join it with another class, or leave its rows out; if the "
     "numbers are a quantity, say --task regression.",
@@ -44,6 +45,7 @@ WRONG_CHOICES = {
     "ConditionError",
     "UnknownLabelError",
     "TaskError",
+    "NoClassesError",
 }
 
 

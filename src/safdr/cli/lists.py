@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from safdr.cli.errors import UsageError
@@ -20,6 +20,15 @@ def split_names(text: str) -> list[str]:
         return [name for row in csv.reader([text], skipinitialspace=True) for name in row]
     except csv.Error as error:
         raise UsageError(f"{text!r} is no list of names: {error}.") from None
+
+
+def one_by_one(texts: Iterable[str] | None, known: Collection[str]) -> list[str]:
+    """Names out of words that are one each, or several, of which at least one is known."""
+    found: list[str] = []
+    for text in texts or ():
+        several = split_names(text) if text not in known and "," in text else [text]
+        found += several if any(name in known for name in several) else [text]
+    return found
 
 
 def join_names(names: Iterable[Any]) -> str:

@@ -87,6 +87,11 @@ def _convert(file: str, option: str) -> str:
     )
 
 
+def column_names(opened: pa.Table | ParquetFiles) -> list[str]:
+    """Of all columns."""
+    return list(opened.schema) if isinstance(opened, ParquetFiles) else opened.column_names
+
+
 def some_rows(opened: pa.Table | ParquetFiles) -> pa.Table:
     """Rows to look at: all, or the first."""
     if not isinstance(opened, ParquetFiles):

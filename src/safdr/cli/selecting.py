@@ -6,6 +6,7 @@ import re
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +18,8 @@ from safdr.cli.checks import check_options
 from safdr.cli.cluster import cluster_at
 from safdr.cli.constraining import Constraining, constrain
 from safdr.cli.errors import OPTION_OF, UsageError
-from safdr.cli.opening import open_table, prepare_rows, some_rows
+from safdr.cli.lists import one_by_one
+from safdr.cli.opening import column_names, open_table, prepare_rows, some_rows
 from safdr.cli.options import (
     LARGEST_SIZE,
     AnnealingOptions,
@@ -65,7 +67,7 @@ def run(
         target = table.target or (TARGET if file is None else None)
         if target is None:
             raise UsageError(_which_target(some_rows(opened)))
-        choices = _choices(target, table, search.seed)
+        choices = _choices(target, table, search.seed, column_names(opened))
         until_then.enter_context(cluster_at(table.dask, progress))
         progress.say("Preparing")
         rows = prepare_rows(opened, choices, table, progress)
@@ -104,19 +106,19 @@ def _table_name(file: str | None) -> str:
     return "standard_input" if file == "-" else Path(file).name.split(".")[0] or "table"
 
 
-def _choices(target: str, options: TableOptions, seed: int) -> Choices:
+def _choices(target: str, options: TableOptions, seed: int, columns: Sequence[str]) -> Choices:
     """What to do with the table."""
     return Choices(
         target=target,
         positive=options.positive,
         task=options.task,
-        drop=options.drop or (),
-        identifiers=options.id or (),
-        keep=options.keep or (),
-        numbers=options.number or (),
-        categories=options.categorical or (),
+        drop=one_by_one(options.drop, columns),
+        identifiers=one_by_one(options.id, columns),
+        keep=one_by_one(options.keep, columns),
+        numbers=one_by_one(options.number, columns),
+        categories=one_by_one(options.categorical, columns),
         na=options.na or (),
-        time=options.time or (),
+        time=one_by_one(options.time, columns),
         weight=options.weight,
         group_by=options.group_by,
         missing=options.missing,
@@ -210,11 +212,12 @@ def _check_settings(
 def _unused(search: SearchOptions) -> list[str]:
     """Say which option another one leaves nothing to do."""
     notes = []
-    given = _given({"--k-max": search.k_max, "--tolerance": search.tolerance})
+    rule = None if search.rule == SearchOptions.rule else search.rule
+    given = {"--rule": rule, "--k-max": search.k_max, "--tolerance": search.tolerance}
     if search.k is not None:
         notes = [
-            f"{option} {value:g} has no effect: -k {search.k} fixes the number of features."
-            for option, value in given.items()
+            f"{option} {value} has no effect: -k {search.k} fixes the number of features."
+            for option, value in _given(given).items()
         ]
     elif search.tolerance is not None and search.rule != "tolerance":
         notes = [

@@ -51,7 +51,7 @@ class Choices:
         found: dict[str, str] = {}
         if self.test_where is not None:
             columns = sorted(parse_condition(self.test_where).columns)
-            found |= dict.fromkeys(columns, "says which rows are held out")
+            found |= dict.fromkeys(columns, "held out are rows by a condition on it")
         if self.split_by is not None:
             found[self.split_by] = "time, by which rows are held out"
         if self.group_by is not None:
@@ -84,8 +84,8 @@ def check_columns(columns: Sequence[str], choices: Choices) -> None:
         raise ColumnUseError(f"The column {name!r} is to be used and to be left out.")
     if choices.target in choices.left_out:
         raise ColumnUseError(
-            f"The column {choices.target!r} is the target, and can't be anything else: "
-            f"{choices.left_out[choices.target]}."
+            f"The column {choices.target!r} is the target, and can't be used otherwise as well "
+            f"({choices.left_out[choices.target]})."
         )
     for name in set(choices.numbers) & set(choices.categories):
         raise ColumnUseError(f"The column {name!r} can't be both numbers and text (categories).")

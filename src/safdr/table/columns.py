@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from safdr.table.arrow_types import is_number, is_text
 from safdr.table.times import TYPED, time_in_numbers, time_in_texts
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ MOST_CODES = 12
 IDENTIFIER_NAME = re.compile(
     r"(?i:(^|[_\W])(id|uuid|guid|key|index|no|nr|number)$)|(?i:^(id|uuid)[_\W])|[a-z]I[Dd]$"
 )
+# Of these, names that say so even where values come again: of customers, not of rows.
+GROUP_NAME = re.compile(r"(?i:(^|[_\W])(id|uuid|guid)$)|(?i:^(id|uuid|guid)[_\W])|[a-z]I[Dd]$")
 NUMBER_TEXT = r"^\s*[-+]?[$€£]?\s*[\d.,']*\d[\d.,']*([eE][-+]?\d+)?\s*[%$€£]?\s*$"
 # A whole number that would lose its leading zeros as a number: 02139.
 CODE_TEXT, WHOLE_TEXT = r"^0\d+$", r"^\d+$"
@@ -78,6 +81,14 @@ def code_example(column: pa.ChunkedArray) -> str | None:
     return str(codes[0]) if len(codes) else None
 
 
+def names_groups(name: str, column: pa.ChunkedArray) -> bool:
+    """Whether a column, by its name, tells customers or the like, who have several rows."""
+    import pyarrow.compute as pc
+
+    n_values = pc.count_distinct(column).as_py()
+    return GROUP_NAME.search(name) is not None and MANY_VALUES < n_values < len(column)
+
+
 def few_codes(column: pa.ChunkedArray) -> bool:
     """Whether a column of numbers holds more than two whole ones, each again and again."""
     import pyarrow.compute as pc
@@ -94,11 +105,9 @@ def _kind(kind: Any) -> Kind | None:
 
     if types.is_boolean(kind):
         return "boolean"
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+    if is_number(kind):
         return "number"
-    if types.is_string(kind) or types.is_large_string(kind):
-        return "text"
-    return None
+    return "text" if is_text(kind) else None
 
 
 def _unusable(column: pa.ChunkedArray, kind: Kind | None) -> str | None:
@@ -137,8 +146,10 @@ def _names_rows(
         return None
     if (time := time_in_numbers(valid)) is not None:
         return time
-    if pc.count_distinct(valid).as_py() < len(valid):
-        return None
+    n_values = pc.count_distinct(valid).as_py()
+    if n_values < len(valid):
+        is_group = n_values > MANY_VALUES and GROUP_NAME.search(name)
+        return f"an identifier, by its name: {n_values:,} whole numbers" if is_group else None
     if name in without_gap or IDENTIFIER_NAME.search(name) or _counts_rows(valid):
         return "an identifier: a whole number of its own in every row"
     return None
@@ -156,7 +167,7 @@ def _text_names_rows(name: str, valid: pa.ChunkedArray) -> str | None:
         return f"codes with leading zeros, such as {code!r}: {len(values):,} in {len(valid):,} rows"
     numeric = pc.match_substring_regex(values, NUMBER_TEXT)
     if pc.sum(numeric).as_py() > len(values) / 2:
-        example = values[0].as_py()
+        example = values.filter(numeric)[0].as_py()
         return f"numbers written as text, such as {example!r}: read them with --number {name}"
     return f"an identifier or free text: {len(values):,} values in {len(valid):,} rows"
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from safdr.table.arrow_types import is_number, is_text, type_words
 from safdr.table.errors import ConditionError
-from safdr.table.times import time_in_texts
+from safdr.table.times import SORTED, are_written, in_order, time_in_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,8 +36,6 @@ TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-# Times that are in order as texts: 2024-01-31, 2024-01.
-SORTS = r"^[0-9]{4}.[0-9]{2}(.[0-9]{2}|$)"
 # Nobody writes more by hand; and brackets can't be nested deeper than Python can follow.
 MOST_TOKENS = 200
 GRAMMAR = (
@@ -83,7 +82,7 @@ class Comparison:
         kind, value = column.type, self.value
         if types.is_boolean(kind) and isinstance(value, bool):
             return [column, pa.scalar(value)]
-        if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        if is_number(kind):
             if isinstance(value, str):
                 value = _as_number(value)
             if isinstance(value, float):
@@ -91,27 +90,36 @@ class Comparison:
         is_moment = types.is_date(kind) or types.is_timestamp(kind)
         if is_moment and (moment := _as_moment(value)) is not None:
             return [column.cast(pa.timestamp("us"), safe=False), moment]
-        if isinstance(value, str) and (types.is_string(kind) or types.is_large_string(kind)):
-            self._check_sorts(column)
-            return [column, pa.scalar(value, kind)]
+        if isinstance(value, str) and is_text(kind):
+            return self._texts(column, value)
+        if isinstance(value, str) and types.is_integer(kind):
+            found = in_order(self.column, column, value)
+            if found is not None:
+                return list(found)
+        shown = f"{value:g}" if isinstance(value, float) else repr(value)
         raise ConditionError(
-            f"{self.column!r} holds {kind}, which can't be compared with {self.value!r}. Numbers "
-            "are written plainly, text and dates (2024-07-31) in single quotes."
+            f"{self.column!r} holds {type_words(kind)}, which can't be compared with {shown}. "
+            "Numbers are written plainly, text and dates (2024-07-31) in single quotes."
         )
 
-    def _check_sorts(self, column: pa.ChunkedArray) -> None:
-        """Refuse days that do not sort as text does."""
+    def _texts(self, column: pa.ChunkedArray, value: str) -> list[Any]:
+        """As they are, or in order of time where that is another."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        values = pc.unique(column.drop_null())
-        is_order = COMPARISONS[self.sign] not in ("equal", "not_equal")
-        if not is_order or time_in_texts(values) is None:
-            return
-        if not pc.all(pc.match_substring_regex(values, SORTS)).as_py():
-            raise ConditionError(
-                f"Texts such as {values[0].as_py()!r} of {self.column!r} do not sort by time. "
-                "Write dates as 2024-01-31, or hold out the latest with --split-by."
-            )
+        values, plain = pc.unique(column.drop_null()), [column, pa.scalar(value, column.type)]
+        if time_in_texts(values) is None:
+            return plain
+        if are_written(values, SORTED) and re.match(SORTED, value):
+            return plain
+        if (found := in_order(self.column, column, value)) is not None:
+            return list(found)
+        if COMPARISONS[self.sign] in ("equal", "not_equal"):
+            return plain
+        raise ConditionError(
+            f"{self.column!r} holds times such as {values[0].as_py()!r}, and {value!r} is none. "
+            "Write 2024-07-31, or as the column does."
+        )
 
 
 @dataclass(frozen=True)

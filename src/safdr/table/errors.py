@@ -64,6 +64,10 @@ class ManyLabelsError(TargetError):
     """The target has more values than are taken for classes unasked."""
 
 
+class NoClassesError(TargetError):
+    """A class was named, and the target is a quantity."""
+
+
 class UnknownLabelError(TableError):
     """The positive class is not among the values of the target."""
 
@@ -105,7 +109,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def named(names: Sequence[str]) -> str:
+def named(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """A list of names in quotes, cut where it gets long."""
-    more = f", and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(repr(name) for name in names[:MOST_NAMED]) + more
+    more = f", and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(repr(name) for name in names[:most]) + more

@@ -22,6 +22,12 @@ class FeaturePlaces:
             self.categories[coding.column] = self._of_column[coding.column]
         self._prepared = prepared
 
+    @property
+    def known(self) -> set[str]:
+        """All names that stand for something, columns that are left out among them."""
+        left_out = (each.column for each in self._prepared.left_out)
+        return {*self._of_column, *self.names, *left_out}
+
     def find(self, name: str) -> tuple[int, ...]:
         """Places of what a name stands for."""
         if name in self._of_column:

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr.table.choices import Choices, check_columns
-from safdr.table.columns import Kind, LeftOut, code_example, few_codes, sort_columns
+from safdr.table.columns import (
+    Kind,
+    LeftOut,
+    code_example,
+    few_codes,
+    names_groups,
+    sort_columns,
+)
 from safdr.table.errors import (
     ClassLostError,
     ColumnUseError,
@@ -92,7 +99,7 @@ def prepare(table: pa.Table, choices: Choices) -> Prepared:
     if not gapless.kept.all():
         table, target = table.filter(gapless.kept), target.take(gapless.kept)
     train, test, held_out = split_rows(table, target, choices)
-    notes += held_out
+    notes += [*held_out, *_about_groups(table, choices)]
     return prepared_rows(
         table, target, train, test, gapless, choices, readings, left_out=left_out, notes=notes
     )
@@ -264,6 +271,20 @@ def _about_time(left_out: Sequence[LeftOut], choices: Choices) -> list[str]:
     ]
 
 
+def _about_groups(table: pa.Table, choices: Choices) -> list[str]:
+    """Name the columns by whose values rows may belong together."""
+    pairs = zip(table.column_names, table.columns, strict=True)
+    ids = [
+        name for name, column in pairs if name not in choices.keep and names_groups(name, column)
+    ]
+    if not ids or choices.group_by is not None:
+        return []
+    return [
+        f"Several rows each have the values of {named(ids)}. To keep such rows on one side of all "
+        f"splits: --group-by {shlex.quote(ids[0])}."
+    ]
+
+
 def _about_codes(table: pa.Table, kinds: dict[str, Kind], choices: Choices) -> list[str]:
     """Name the columns that look like numbers and are taken as text, or the other way round."""
     texts = [name for name, kind in kinds.items() if kind == "text"]
@@ -294,6 +315,13 @@ def _part(
     table: pa.Table, rows: NDArray[np.intp], recipe: Recipe, target: Target, choices: Choices
 ) -> Part:
     some = table.take(rows)
-    weight = row_weights(some, choices.weight)
+    # Of all rows, so that an error counts them all.
+    weight = row_weights(table, choices.weight)
     groups = row_groups(some, choices.group_by)
-    return Part(some, recipe.follow(some), target.values[rows], weight, groups)
+    return Part(
+        some,
+        recipe.follow(some),
+        target.values[rows],
+        None if weight is None else weight[rows],
+        groups,
+    )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safdr.table.errors import DuplicateColumnsError, UnreadableError, counted
+from safdr.table.text import owned_by_arrow, read_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,13 +96,13 @@ def _require_pyarrow() -> Any:
 def _content(arrow: Any, source: str | Path) -> tuple[str, Any]:
     """What to call the source, and all of its bytes; a regular file is mapped, not copied."""
     if str(source) == STANDARD_INPUT:
-        return "Standard input", arrow.py_buffer(sys.stdin.buffer.read())
+        return "Standard input", owned_by_arrow(sys.stdin.buffer.read())
     path = Path(source)
     try:
         if path.is_file() and path.stat().st_size:
             with arrow.memory_map(str(path)) as file:
                 return str(path), file.read_buffer()
-        return str(path), arrow.py_buffer(path.read_bytes())
+        return str(path), owned_by_arrow(path.read_bytes())
     except FileNotFoundError:
         raise UnreadableError(f"There is no file {str(path)!r}.") from None
     except IsADirectoryError:
@@ -112,8 +113,6 @@ def _content(arrow: Any, source: str | Path) -> tuple[str, Any]:
 
 def _parse(arrow: Any, name: str, head: bytes, content: Any) -> pa.Table:
     """Read by what the first bytes say."""
-    from safdr.table.text import read_text
-
     if head.startswith(PARQUET):
         # Unlike read_table it reads columns that share a name, which are told later.
         return arrow.parquet.ParquetFile(arrow.BufferReader(content)).read()

@@ -8,15 +8,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from safdr.table.arrow_types import is_number, is_text
 from safdr.table.errors import ColumnUseError, named
 from safdr.table.kinds import percent
 from safdr.table.numbers import MOST, Written, as_numbers, how_written
-from safdr.table.target import label_text
+from safdr.table.target import MAX_CLASSES, label_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from safdr.table.choices import Choices
+
+# So many words that are no numbers show what kind they are.
+MOST_WORDS = 4
 
 
 @dataclass(frozen=True)
@@ -64,17 +68,15 @@ class Readings:
         return pa.Table.from_arrays(columns, names=table.column_names)
 
     def _read(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        from pyarrow import types
-
         reading = self.of(name)
         if is_text(column.type):
             column = _without(column, reading.words)
             if reading.mark is not None:
                 column = as_numbers(column, reading.mark)
-        is_number = types.is_integer(column.type) or types.is_decimal(column.type)
-        if name in self.categories and is_number:
+        numbers = is_number(column.type)
+        if name in self.categories and numbers:
             column = column.cast("float64", safe=False)
-        if types.is_floating(column.type) or is_number:
+        if numbers:
             column = _without(column, reading.numbers)
         return column
 
@@ -101,7 +103,9 @@ def learn_readings(
     given: Readings, table: pa.Table, choices: Choices, mark: str = "."
 ) -> tuple[Readings, list[str]]:
     """Decide how to read columns, by rows of those that are text, and say so."""
-    skipped = {choices.target, *choices.drop, *choices.identifiers, *choices.categories}
+    skipped = {*choices.drop, *choices.identifiers, *choices.categories}
+    if not _may_be_quantity(table, choices):
+        skipped.add(choices.target)
     skipped -= set(choices.numbers)
     readings, notes = dict(given.columns), _Notes()
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -127,11 +131,16 @@ def learn_readings(
     return replace(given, columns=readings), notes.texts()
 
 
-def is_text(kind: object) -> bool:
-    """Whether a type is one of texts."""
-    from pyarrow import types
+def _may_be_quantity(table: pa.Table, choices: Choices) -> bool:
+    """Whether a target of text could be numbers: as asked, or of too many values for classes."""
+    import pyarrow.compute as pc
 
-    return bool(types.is_string(kind) or types.is_large_string(kind))
+    if choices.target not in table.column_names or choices.positive is not None:
+        return False
+    if choices.task is not None:
+        return choices.task == "regression"
+    n_values: int = pc.count_distinct(table.column(choices.target)).as_py()
+    return n_values > MAX_CLASSES
 
 
 def _missing_values(name: str, names: Sequence[str], asked: Iterable[str]) -> Reading:
@@ -184,7 +193,10 @@ class _Notes:
         """A column that is read as numbers."""
         if written.odd:
             self._odd.append(f"{_share(name, written)} read as missing")
-        if not written.is_plain:
+        if _is_plain(written.example):
+            if not (written.odd or written.is_plain):
+                self._written.append(name)
+        else:
             self._written.append(f"{name} ({reading.shown})")
 
     def keep(self, name: str, written: Written) -> None:
@@ -215,6 +227,16 @@ class _Notes:
         return notes
 
 
+def _is_plain(text: str) -> bool:
+    """Whether a number is written as programs do, so that nobody could read it otherwise."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _share(name: str, written: Written) -> str:
     verb = "is" if len(written.odd) == 1 else "are"
-    return f"{percent(written.share)} of {name} are numbers, {named(written.odd)} {verb}"
+    odd = named(written.odd, most=MOST_WORDS)
+    return f"{percent(written.share)} of {name} are numbers, {odd} {verb}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from safdr.table.arrow_types import is_number, type_words
 from safdr.table.errors import ColumnUseError, counted
 
 if TYPE_CHECKING:
@@ -15,14 +16,13 @@ if TYPE_CHECKING:
 
 def row_weights(table: pa.Table, name: str | None) -> NDArray[np.float64] | None:
     """Weights of rows, each of them known and not negative; None where no column says so."""
-    from pyarrow import types
-
     if name is None:
         return None
     column = table.column(name)
-    kind = column.type
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
-        raise ColumnUseError(f"The column {name!r} holds {kind}, and weights are numbers.")
+    if not is_number(column.type):
+        raise ColumnUseError(
+            f"The column {name!r} holds {type_words(column.type)}, and weights are numbers."
+        )
     if column.null_count:
         raise ColumnUseError(
             f"The weight {name!r} is missing in {counted(column.null_count, 'row')}. Fill it in; a "

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from safdr.table.arrow_types import is_number, type_words
 from safdr.table.errors import (
     ManyLabelsError,
+    NoClassesError,
     OneClassError,
     TargetError,
     TaskError,
@@ -102,10 +104,7 @@ class TargetValues:
 
     @property
     def _are_numbers(self) -> bool:
-        from pyarrow import types
-
-        tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
-        return any(test(self._type) for test in tests)
+        return is_number(self._type) or str(self._type) == "bool"
 
     def _add_numbers(self, numbers: NDArray[np.float64]) -> None:
         mean = float(numbers.mean())
@@ -142,6 +141,11 @@ class TargetValues:
     def check_classes(self, task: Task | None, so_far: str = "") -> None:
         """Refuse more values than classes may have."""
         most = MAX_CLASSES if task is None else MOST_CLASSES
+        if self._n_values > most and self._are_numbers and task is None:
+            raise NoClassesError(
+                f"The target {self.name!r} holds numbers of {self._n_values:,} values{so_far}: a "
+                "quantity, none of whose values can be the positive class."
+            )
         if self._n_values > most:
             first = ", ".join(label_text(value) for value in sorted(self._rows)[:5])
             error = ManyLabelsError if task is None else TargetError
@@ -180,8 +184,8 @@ class TargetValues:
     def _measured(self, task: Task | None) -> Measured:
         if not self._are_numbers:
             raise TaskError(
-                f"The target {self.name!r} holds {self._type}, not numbers: there is nothing to "
-                "regress on."
+                f"The target {self.name!r} holds {type_words(self._type)}, not numbers: there is "
+                "nothing to regress on."
             )
         some = "more than " if self._n_values > MOST_CLASSES else ""
         whole = f"{some}{min(self._n_values, MOST_CLASSES)} different whole numbers"

@@ -58,10 +58,13 @@ def read_text(name: str, content: Any) -> pa.Table:
         strings_can_be_null=True, decimal_point="," if comma else "."
     )
     options.null_values = list(MISSING_TEXTS)
-    table = _parse(data, delimiter, options)
+    has_codes = LEADING_ZERO.search(data) is not None
+    text = owned_by_arrow(data)
+    del data
+    table = _parse(text, delimiter, options)
     if comma:
         table = table.replace_schema_metadata({DECIMAL_MARK: b","})
-    return _with_codes(table, data, delimiter, options) if LEADING_ZERO.search(data) else table
+    return _with_codes(table, text, delimiter, options) if has_codes else table
 
 
 def decimal_mark(table: pa.Table) -> str:
@@ -69,19 +72,32 @@ def decimal_mark(table: pa.Table) -> str:
     return ((table.schema.metadata or {}).get(DECIMAL_MARK) or b".").decode()
 
 
-def _parse(data: bytes, delimiter: str, options: Any) -> pa.Table:
+def owned_by_arrow(data: bytes) -> pa.Buffer:
+    """A copy in Arrow's own memory.
+
+    A thread of Arrow may let go of what it read when Python is ending, and of Python's bytes it
+    can't: that would end the program with an abort.
+    """
+    import pyarrow as pa
+
+    buffer = pa.allocate_buffer(len(data))
+    memoryview(buffer).cast("B")[:] = data
+    return buffer
+
+
+def _parse(text: pa.Buffer, delimiter: str, options: Any) -> pa.Table:
     import pyarrow
     import pyarrow.csv as arrow_csv
 
     return arrow_csv.read_csv(
-        pyarrow.BufferReader(data),
-        read_options=arrow_csv.ReadOptions(block_size=min(len(data) + 1, LARGEST_BLOCK)),
+        pyarrow.BufferReader(text),
+        read_options=arrow_csv.ReadOptions(block_size=min(text.size + 1, LARGEST_BLOCK)),
         parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=options,
     )
 
 
-def _with_codes(table: pa.Table, data: bytes, delimiter: str, options: Any) -> pa.Table:
+def _with_codes(table: pa.Table, text: pa.Buffer, delimiter: str, options: Any) -> pa.Table:
     """Columns of whole numbers again as text, where leading zeros say that they are codes."""
     import pyarrow as pa
 
@@ -95,7 +111,7 @@ def _with_codes(table: pa.Table, data: bytes, delimiter: str, options: Any) -> p
         return table
     options.include_columns = whole
     options.column_types = dict.fromkeys(whole, pa.string())
-    texts = _parse(data, delimiter, options)
+    texts = _parse(text, delimiter, options)
     for name in whole:
         if code_example(texts.column(name)) is not None:
             table = table.set_column(names.index(name), name, texts.column(name))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safdr.table.errors import ColumnUseError
 
@@ -14,13 +15,20 @@ if TYPE_CHECKING:
 
 YEAR, MONTH, DAY = "(?:19|20)[0-9]{2}", "0?[1-9]|1[0-2]", "0?[1-9]|[12][0-9]|3[01]"
 CLOCK = r"(?:[T ].*)?\s*$"
-# 2024-01-31, 2024-01, 31.01.2024 or 1/31/24, 2024-Q1; days with or without a time of day.
+# 2024-01-31, 2024-01, 31.01.2024 or 1/31/24, 2024-Q1, 202401; days with or without a time of day.
 DAYS = rf"^\s*(?P<y>[0-9]{{4}})[-/.](?P<m>{MONTH})[-/.](?P<d>{DAY}){CLOCK}"
 MONTHS = rf"^\s*(?P<y>{YEAR})[-/](?P<m>{MONTH})(?P<d>)\s*$"
 SHORT = rf"^\s*(?P<m>[0-9]{{1,2}})[-/.](?P<d>[0-9]{{1,2}})[-/.](?P<y>[0-9]{{4}}|[0-9]{{2}}){CLOCK}"
 PARTS = rf"^\s*(?P<y>{YEAR})[- ]?[QW](?P<m>[0-9]{{1,2}})(?P<d>)\s*$"
+DIGITS = rf"^\s*(?P<y>{YEAR})(?P<m>0[1-9]|1[0-2])"
+MONTH_DIGITS, DAY_DIGITS = rf"{DIGITS}(?P<d>)\s*$", rf"{DIGITS}(?P<d>0[1-9]|[12][0-9]|3[01])\s*$"
 # What a column of texts that are all of one kind is.
-WRITTEN = {DAYS: "dates", SHORT: "dates", MONTHS: "months", PARTS: "parts of years"}
+WRITTEN = {
+    **{DAYS: "dates", SHORT: "dates", MONTHS: "months", PARTS: "parts of years"},
+    **{MONTH_DIGITS: "months", DAY_DIGITS: "dates"},
+}
+# 2024-01-31 and 2024-01, which sort as texts do.
+SORTED = r"^[0-9]{4}-[0-9]{2}(-[0-9]{2}.*)?$"
 # 20240131 and 202401 as numbers.
 FIRST_DAY, LAST_DAY = 19000101, 21001231
 AS_NUMBERS = "{}, written as numbers"
@@ -37,16 +45,50 @@ def time_in_texts(values: Any) -> str | None:
 def time_in_numbers(valid: pa.ChunkedArray) -> str | None:
     """What whole numbers are, if all of them are days or months of the calendar."""
     numbers = valid.to_numpy()
+    found = _calendar(numbers)
+    if found is None or (found == "months" and numbers.min() == numbers.max()):
+        return None
+    return AS_NUMBERS.format(found)
+
+
+def _calendar(numbers: NDArray[Any]) -> str | None:
+    """Days such as 20240131, or months such as 202401."""
     least, most = numbers.min(), numbers.max()
     if least >= FIRST_DAY and most <= LAST_DAY:
         month, day = numbers // 100 % 100, numbers % 100
         if np.all((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)):
-            return AS_NUMBERS.format("dates")
+            return "dates"
     elif least >= FIRST_DAY // 100 and most <= LAST_DAY // 100:
         month = numbers % 100
-        if least < most and np.all((month >= 1) & (month <= 12)):
-            return AS_NUMBERS.format("months")
+        if np.all((month >= 1) & (month <= 12)):
+            return "months"
     return None
+
+
+def in_order(name: str, column: pa.ChunkedArray, text: str) -> tuple[Any, float] | None:
+    """A column and a text as numbers in order of time; None unless both are times.
+
+    The text is written as the column is, or as 2024-07-31 or 2024-07. Times of day are not told
+    apart.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table, alone = pa.table({name: column}), pa.table({name: [text]})
+    ways = [Order(name, pattern) for pattern in (DAYS, MONTHS)]
+    if pa.types.is_integer(column.type):
+        found = _calendar(column.drop_null().to_numpy())
+        keys = pc.add(pc.multiply(column, 100), 1) if found == "months" else column
+    else:
+        found = time_in_texts(pc.unique(column.drop_null()))
+        order = Order.of(name, column) if found else Order(name)
+        keys = order.keys(table) if found else column
+        ways = [order, *(ways if found in ("dates", "months") else [])]
+    written = (way for way in ways if way.pattern and are_written(alone.column(name), way.pattern))
+    way = next(written, None)
+    if found is None or way is None or ":" in text:
+        return None
+    return keys.cast("float64"), way.keys(alone)[0].as_py()
 
 
 @dataclass(frozen=True)
@@ -99,12 +141,14 @@ class Order:
 
 def _pattern(values: Any) -> str | None:
     """The way in which all texts are written."""
+    return next((pattern for pattern in WRITTEN if are_written(values, pattern)), None)
+
+
+def are_written(values: Any, pattern: str) -> bool:
+    """Whether all texts are written so."""
     import pyarrow.compute as pc
 
-    for pattern in WRITTEN:
-        if pc.all(pc.match_substring_regex(values, pattern)).as_py():
-            return pattern
-    return None
+    return bool(pc.all(pc.match_substring_regex(values, pattern)).as_py())
 
 
 def _has_day_first(name: str, values: Any) -> bool:
@@ -124,9 +168,9 @@ def _has_day_first(name: str, values: Any) -> bool:
 
 
 def _number(parts: Any, name: str) -> Any:
-    """A part of a date; 0 where it has none."""
+    """A part of a date; months begin with their first day."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     text = pc.struct_field(parts, name)
-    return pc.if_else(pc.equal(text, ""), pa.scalar("0", text.type), text).cast("int64")
+    return pc.if_else(pc.equal(text, ""), pa.scalar("1", text.type), text).cast("int64")
