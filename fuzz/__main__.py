@@ -21,6 +21,7 @@ NAMES = (
     "penalised",
     "streams",
     "estimators",
+    "signs",
     "files",
     "exports",
     "options",

@@ -218,6 +218,30 @@ def subset_values(
     Criterion value of each subset. Writes to `left` the variance that members leave to the one after them.
     """
 
+def signed_values(
+    A: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    D: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    signs: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    subsets: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    *,
+    n_threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+]:
+    """
+    Criterion value of each subset where coefficients must have signs (0 asks for none), and how many of its
+    members have another without that. Rows may be filled up with -1.
+    """
+
 def walk(
     A: Annotated[
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)

@@ -96,6 +96,10 @@ class ParameterError(ValueError):
         return f"{subject} {self.args[1].format_map(_Names({**names, **values}))}"
 
 
+class NoSubsetError(ParameterError):
+    """No subset of a size was found that keeps to what a parameter asks for; others may be."""
+
+
 def meant(name: str, known: Iterable[str]) -> str | None:
     """The one known name that a name is a slip of; None where none is, or more than one.
 

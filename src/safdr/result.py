@@ -70,7 +70,8 @@ class AnnealingResult:
     The candidates are the subsets at which the replicas ended, then the best that going uphill from
     them reaches: no swap of one feature raises its criterion value (not where the criterion is a
     function of yours). Where there are no more subsets than replicas, all of them follow instead.
-    Where a proof ended with a subset that is better than all of these, it is the last.
+    Where a proof ended with a subset that is better than all of these, it is the last. Where
+    coefficients must have signs, the best that have them by the criterion follow too.
 
     Attributes
     ----------
@@ -109,6 +110,7 @@ class AnnealingResult:
         Iterations that each fit took; 0 where there was none.
     penalties : ndarray of shape (n_candidates,)
         What the cost of the features adds to the loss when the winner is chosen; zero without cost.
+        Infinite where a coefficient has another sign than `Constraints(signs=…)` asks for.
     start_subsets : ndarray of shape (n_replicas, size)
         The random subsets that the replicas started from.
     trace : Trace

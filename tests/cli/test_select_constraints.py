@@ -176,6 +176,25 @@ def test_rivals_are_never_in_together(found):
     assert result["settings"]["at_most_one_of"] == [["height", "shoe", "colour"]]
 
 
+def test_a_coefficient_has_the_sign_that_is_asked_for(found, select, people):
+    free = {f["name"]: f["coefficient"] for f in found("-k", 2)["features"]}
+    assert free["height"] > 0
+    limited = found("-k", 2, "--sign", "height=-", "--sign", "weight=-")
+    own = {f["name"]: f["coefficient"] for f in limited["features"]}
+    assert own.get("height", -1) < 0
+    assert own.get("weight", -1) < 0
+    assert limited["settings"]["signs"] == {"height": -1, "weight": -1}
+    split = found("-k", 1, "--split-categories", "--sign", "colour = blue=+")
+    assert split["features"]
+    for text, why in {
+        "colour=+": "--sign: 'colour' is text that enters as a whole",
+        "colour = blue=+": "--sign: 'colour' is text that enters as a whole",
+        "height": "--sign takes NAME=+ or NAME=-",
+        "late=+": "The column 'late' is the target",
+    }.items():
+        assert why in words(select(people, "-t", "late", "--sign", text, code=2).err)
+
+
 def test_a_costly_feature_is_replaced(found):
     (best,) = columns_in(found("-k", 1))
     result = found("-k", 1, "--cost", f"{best}=50")

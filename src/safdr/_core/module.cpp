@@ -15,6 +15,7 @@
 
 #include "aligned.hpp"
 #include "chains/group_chains.hpp"
+#include "chains/signed_values.hpp"
 #include "chains/swap_chains.hpp"
 #include "fits/logistic.hpp"
 #include "fits/multinomial.hpp"
@@ -187,6 +188,20 @@ auto subset_values(Matrix<const double> A, Matrix<const double> D, Matrix<const 
                          static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.data(), data_of(left));
   }
   return values.release();
+}
+
+auto signed_values(Matrix<const double> A, Matrix<const double> D, Vector<const double> signs,
+                   Matrix<const std::int32_t> subsets, std::int64_t n_threads) {
+  NewArray<double, 1> values({subsets.shape(0)});
+  NewArray<std::int32_t, 1> n_wrong({subsets.shape(0)});
+  const safdr::Criterion criterion = as_criterion(A, D);
+  {
+    nb::gil_scoped_release release;
+    safdr::signed_values(criterion, signs.data(), subsets.data(), static_cast<std::int64_t>(subsets.shape(0)),
+                         static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.data(),
+                         n_wrong.data.data());
+  }
+  return std::make_tuple(values.release(), n_wrong.release());
 }
 
 auto walk(Matrix<const double> A, Matrix<const double> D, Vector<const std::int32_t> subset,
@@ -410,6 +425,9 @@ NB_MODULE(_core, m) {
   m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a,
         "left"_a.noconvert().none() = nb::none(),
         "Criterion value of each subset. Writes to `left` the variance that members leave to the one after them.");
+  m.def("signed_values", &signed_values, "A"_a, "D"_a, "signs"_a, "subsets"_a, nb::kw_only(), "n_threads"_a,
+        "Criterion value of each subset where coefficients must have signs (0 asks for none), and how many of its\n"
+        "members have another without that. Rows may be filled up with -1.");
   m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(), "collinear_tol"_a,
         "Make swaps on the incremental state. Returns the gain of each as the kernel sees it, and the drift.");
   m.def("standardise", &standardise, "X"_a, "center"_a, "scale"_a, "columns"_a, "rows"_a.none() = nb::none(),

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safdr._engine.annealing.chains import SearchChains
 from safdr._engine.annealing.complement import Complement
@@ -34,11 +35,16 @@ from safdr._engine.criterion import (
 )
 from safdr._engine.fits.fits import Fits, Fitter, joined
 from safdr._engine.proof.prover import SAME, Prover
+from safdr._engine.signs import N_STARTS, SignedClimb, no_subset, wrong_signs
 from safdr.result import AnnealingResult, Proof
 from safdr.trace import Trace
 
 # One replica has no spread; this many random subsets then stand in for it.
 MIN_SPREAD_SAMPLE = 50
+
+# Rounds in which features are left out whose coefficients have the wrong sign in models, until
+# those of some candidate are right. Mostly they are from the start.
+MOST_ROUNDS = 5
 
 # What the losses are called where the criterion itself chooses the winner.
 OWN_LOSS = "negative_criterion"
@@ -130,9 +136,16 @@ class Search:
                 subsets = _stacked(subsets, proof.subset[None])
                 values = np.append(values, proof.value)
         fits = self._fits(subsets, values, n_threads)
-        penalties = np.zeros(len(values))
+        forbidden = np.zeros(len(values), dtype=bool)
+        if self.constraints.signs is not None:
+            subsets, fits, forbidden = self._with_right_signs(
+                annealed.size, subsets, fits, n_threads
+            )
+            values = np.concatenate([values, self._values(subsets[len(values) :])])
+        penalties = np.where(forbidden, np.inf, 0.0)
         if self.cost is not None and self.fitter is not None:
-            penalties = self._penalties(subsets, values, fits.losses, annealed.trace)
+            losses = fits.losses + penalties
+            penalties += self._penalties(subsets, values, losses, annealed.trace)
         return AnnealingResult(
             subsets=subsets,
             criterion_values=values,
@@ -258,7 +271,8 @@ class Search:
 
         The replicas end where the last batches left them, which is worth something (they differ),
         but the largest value of all is rarely among them: so the best that climbing reaches. Where
-        there are no more subsets than replicas, it is all of them.
+        there are no more subsets than replicas, it is all of them. Where coefficients must have
+        signs, those that do by the criterion come besides.
         """
         chains = annealed.chains
         more = chains.every(self.settings.n_replicas)
@@ -266,8 +280,58 @@ class Search:
             climbed, values = chains.climbed()
             best = [int(np.argmax(values))]
             more = climbed[best], values[best]
+            if self.constraints.signs is not None:
+                ends = np.concatenate([chains.subsets, more[0]])
+                signed = self._signed(self._constraints_for(annealed.size), ends)
+                their_values = self._values(signed)
+                more = _stacked(more[0], signed), np.concatenate([more[1], their_values])
         subsets, values = more
         return _stacked(chains.subsets, subsets), np.concatenate([chains.values, values])
+
+    def _signed(self, allowed: AllowedSubsets, subsets: IntArray) -> IntArray:
+        """Subsets near these whose coefficients have the signs by the criterion, if there are."""
+        selections = np.array([allowed.selection_of(row[row >= 0]) for row in subsets])
+        climb = SignedClimb(self.criterion, allowed, self.cost)
+        return climb.candidates(selections, max(self.settings.n_replicas, N_STARTS))
+
+    def _with_right_signs(
+        self, size: int, subsets: IntArray, fits: Fits, n_threads: int
+    ) -> tuple[IntArray, Fits, NDArray[np.bool_]]:
+        """The candidates, more where no model has the right signs, and whether each has not."""
+        allowed, signs = self._constraints_for(size), self.constraints.signs
+        assert signs is not None
+        wrong, more = wrong_signs(subsets, fits.coefficients, signs), subsets
+        for _ in range(MOST_ROUNDS):
+            if not wrong.any(axis=1).all():
+                break
+            # Of the new ones: by the criterion its signs are right, which others share.
+            best = len(subsets) - len(more) + int(np.argmin(fits.losses[-len(more) :]))
+            groups = allowed.selection_of(subsets[best][wrong[best]])
+            fewer = allowed.without(allowed.columns_of(groups))
+            if len(fewer.exclude) == len(allowed.exclude) or not fewer.has_size(size):
+                break
+            allowed, rng = fewer, np.random.default_rng([self.seed, size])
+            start = allowed.subsets_of(allowed.random(size, N_STARTS, rng), subsets.shape[1])
+            more = self._signed(allowed, start)
+            subsets, fits = self._with_more(subsets, fits, more, n_threads)
+            wrong = wrong_signs(subsets, fits.coefficients, signs)
+        if wrong.any(axis=1).all():
+            climb = SignedClimb(self.criterion, self._constraints_for(size), self.cost)
+            subsets, fits = self._with_more(subsets, fits, climb.every(size), n_threads)
+            wrong = wrong_signs(subsets, fits.coefficients, signs)
+        if wrong.any(axis=1).all():
+            raise no_subset(size, np.unique(subsets[wrong]), self.constraints)
+        return subsets, fits, np.asarray(wrong.any(axis=1))
+
+    def _with_more(
+        self, subsets: IntArray, fits: Fits, more: IntArray, n_threads: int
+    ) -> tuple[IntArray, Fits]:
+        """Candidates and their models, and those of some more."""
+        if not len(more):
+            return subsets, fits
+        theirs = self._fits(more, self._values(more), n_threads)
+        subsets = _stacked(subsets, more)
+        return subsets, joined([_padded(each, subsets.shape[1]) for each in (fits, theirs)])
 
     def _values(self, subsets: IntArray) -> FloatArray:
         """Criterion values of subsets, less the cost; rows may be filled up with -1."""
@@ -289,7 +353,7 @@ class Search:
         if self.fitter is None:
             return Fits.of_losses(-values)
         fit = partial(fit_padded, self.fitter, n_threads=n_threads)
-        if self.cost is not None:
+        if self.cost is not None or self.constraints.signs is not None:
             # The winner need not have the smallest loss.
             return fit(subsets, best_only=False)
         # Of equal losses the largest value wins: that is the order of preference.

@@ -157,7 +157,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if data.in_passes:
             from safdr._estimators.streamed.exact import settled
 
-            result, self.streamed_ = settled(plan, data, result), data.told
+            result, self.streamed_ = settled(plan, data, result, allowed), data.told
         self.n_features_ = size
         self.criterion_ = data.criteria[0] if plan.criterion is None else plan.criterion
         self.C_ = as_float(plan.C)
@@ -305,7 +305,8 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
         n_best : int, default=3
             Number of replacements for each feature. Those that constraints rule out, or that are
-            collinear with the other features, are none; a group is replaced as a whole, by what
+            collinear with the other features, are none, nor those with which a coefficient would
+            have another sign than it must; a group is replaced as a whole, by what
             counts the same.
 
         sample_weight : array-like of shape (n_samples,), default=None
@@ -324,10 +325,10 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         DataFrame
             One row a variant: `chosen` and `replacement` (None where the feature is left out);
-            `allowed`, False where constraints forbid to leave it out; `criterion_value`, `loss`
-            (as `loss_`) and the mean held-out `score`, each with its difference to the chosen
-            subset (`criterion_value_difference` and so on), and `score_difference_std` over the
-            splits.
+            `allowed`, False where constraints forbid to leave it out, those on signs too;
+            `criterion_value`, `loss` (as `loss_`) and the mean held-out `score`, each with its
+            difference to the chosen subset (`criterion_value_difference` and so on), and
+            `score_difference_std` over the splits.
 
         Examples
         --------

@@ -83,7 +83,34 @@ class FeatureSpec:
             at_most_one_of=self.sets(limits.at_most_one_of, "at_most_one_of"),
             count="groups" if limits.count_by == "group" else "columns",
             labels=self.labels,
+            signs=self.signs(limits.signs),
         )
+
+    def signs(self, given: Any) -> FloatArray | None:
+        """Sign that the coefficient of each column must have; 0 for any."""
+        if given is None:
+            return None
+        if hasattr(given, "items"):
+            for key in given:
+                if len(columns := self._indices(key, "signs")) > 1:
+                    raise ParameterError(
+                        "signs",
+                        "must name single columns: the group {key!r} has {n}, each with a "
+                        "coefficient of its own. Name those that are to have a sign.",
+                        key=key,
+                        n=len(columns),
+                    )
+        signs = self.numbers(given, "signs")
+        wrong = np.flatnonzero(~np.isin(signs, [-1.0, 0.0, 1.0]))
+        if wrong.size:
+            raise ParameterError(
+                "signs",
+                "must be 1 (the more, the higher the prediction), -1 (the lower), or 0 (either); "
+                "got {value:g} for {column}.",
+                value=signs[wrong[0]],
+                column=Columns(wrong[:1], self.labels),
+            )
+        return signs
 
     def numbers(self, given: Any, parameter: str) -> FloatArray:
         """One number a column; features that a mapping does not name get zero."""

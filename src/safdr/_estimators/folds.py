@@ -29,7 +29,7 @@ from safdr._estimators.scoring import score_by_roc_auc
 from safdr._estimators.splits import splits_of
 from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.workers import Cancellation, Shared
-from safdr.errors import ParameterError
+from safdr.errors import NoSubsetError, ParameterError
 
 NO_SUCH_METHOD = 'Choose a scoring that the estimator can serve, for example scoring="accuracy".'
 
@@ -101,6 +101,38 @@ def sizes_to_try(plan: SearchPlan, allowed: AllowedSubsets, least: int, most: in
     if not sizes:
         allowed.check_size(highest, "max_features")  # says what rules it out
     return sizes
+
+
+def found_in_all(sizes: list[int], found: list[list[Any]]) -> list[int]:
+    """Places of the sizes at which each fold found something."""
+    kept = [i for i in range(len(sizes)) if all(fold[i] is not None for fold in found)]
+    if not kept:
+        raise NoSubsetError(
+            "signs",
+            "can't be kept with {sizes} features: no size has, in every fold, a subset whose "
+            "coefficients have them. Ask for fewer signs, or try smaller sizes.",
+            sizes=sizes[0] if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}",
+        )
+    if lost := [str(size) for i, size in enumerate(sizes) if i not in kept]:
+        warnings.warn(
+            f"No subset of {', '.join(lost)} features was found in every fold whose coefficients "
+            "have the signs that are asked for: these sizes are left out.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return kept
+
+
+def at_largest(sizes: list[int], run: Callable[[int], Any], *, warn: bool = False) -> Any:
+    """What a search gives at the largest of some sizes at which it finds a subset."""
+    for size in reversed(sizes[1:]):
+        try:
+            return run(size)
+        except NoSubsetError as error:
+            if warn:
+                text = f"Fewer than {size} features are chosen: {error}"
+                warnings.warn(text, UserWarning, stacklevel=2)
+    return run(sizes[0])
 
 
 def splits_of_data(
@@ -197,11 +229,11 @@ def score_folds(
     scorer: Callable[..., float],
     n_jobs: Any,
     tell: Callable[[str], None],
-) -> list[list[FoldScore]]:
-    """Score every size on every fold, in parallel, and tell of each."""
+) -> list[list[FoldScore | None]]:
+    """Score every size on every fold, in parallel, and tell of each; None where none is found."""
     # The core releases the GIL, so threads serve it; models of others may not.
     threads = plan.only_ours
-    scores: list[list[FoldScore]] = [[] for _ in range(len(folds))]
+    scores: list[list[FoldScore | None]] = [[] for _ in range(len(folds))]
     with warnings.catch_warnings(), Cancellation() as cancellation:
         # A fold that can't be scored is an error, and says so.
         warnings.simplefilter("ignore", UndefinedMetricWarning)
@@ -253,10 +285,13 @@ def score_size(
     plan: SearchPlan,
     scorer: Callable[..., float],
     cancellation: Cancellation,
-) -> FoldScore:
-    """Search one fold at one size, and score the model on what was found."""
+) -> FoldScore | None:
+    """Search one fold at one size, and score the model on what was found, if anything was."""
     with cancellation.task(), turn.use() as (fold, search):
-        result = search.run(size)
+        try:
+            result = search.run(size)
+        except NoSubsetError:
+            return None
         model, separated = plan.final_model(fold.train, search, result)
 
         def score(X: Any, y: NDArray[Any], which: str) -> float:

@@ -201,6 +201,12 @@ class Constraints(BaseEstimator):
     count_by : {"group", "column"}, default="group"
         Whether a group counts as one feature, or each of its columns.
 
+    signs : dict from features to -1 or 1, or array-like of shape (n_features,), default=None
+        Sign that the coefficient of a feature must have in the model: with 1 a larger value raises
+        the log-odds of the second class, or the predicted output, and with -1 it lowers them. Other
+        features (0 in an array) may have either; a coefficient of zero is right in any case. For
+        two classes, or one output, and the built-in criteria and models.
+
     See Also
     --------
     Annealing : How to anneal.
@@ -214,6 +220,13 @@ class Constraints(BaseEstimator):
     >>> selector = AnnealingSelector(3, constraints=constraints, random_state=0).fit(X, y)
     >>> selector.get_feature_names_out().tolist()
     ['mean radius', 'worst texture', 'worst concave points']
+
+    Of this data the second class is benign: no coefficient may speak for it.
+
+    >>> lower = Constraints(signs=[-1] * 30)
+    >>> selector = AnnealingSelector(10, constraints=lower, random_state=0).fit(X, y)
+    >>> bool((selector.estimator_.coef_ <= 0).all())
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -222,6 +235,7 @@ class Constraints(BaseEstimator):
         "groups": "no_validation",
         "at_most_one_of": "no_validation",
         "count_by": [StrOptions({"group", "column"})],
+        "signs": "no_validation",
     }
 
     def __init__(
@@ -232,12 +246,14 @@ class Constraints(BaseEstimator):
         groups: Any = None,
         at_most_one_of: Any = None,
         count_by: str = "group",
+        signs: Any = None,
     ) -> None:
         self.always_include = always_include
         self.never_include = never_include
         self.groups = groups
         self.at_most_one_of = at_most_one_of
         self.count_by = count_by
+        self.signs = signs
 
 
 # What None stands for, by the name of the parameter.

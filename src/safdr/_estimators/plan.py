@@ -26,7 +26,7 @@ from safdr._engine.wide.swaps import Swaps
 from safdr._estimators.clipping import clip_limits, clipped
 from safdr._estimators.feature_names import FeatureSpec
 from safdr._estimators.parameters import AUTO, LARGEST_COST, Annealing, Constraints, as_float
-from safdr._estimators.training_data import TrainingData
+from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.user_criterion import (
     CrossValidatedScore,
     RowsObjective,
@@ -209,6 +209,31 @@ class SearchPlan:
             )
         check_provable(allowed)
 
+    def check_signs(self, data: TrainingData) -> None:
+        """Refuse signs where the model has more than one coefficient for a feature, or none."""
+        labels = isinstance(data, ClassData)
+        n = len(data.classes) if isinstance(data, ClassData) else data.y.size // len(data.y)
+        if n > 1 + labels:
+            raise ParameterError(
+                "signs",
+                "can be asked for with two classes or one output, where a feature has one "
+                "coefficient; got {n} {what}. Leave {signs} out.",
+                n=n,
+                what="classes" if labels else "outputs",
+            )
+        for name, given in {
+            "criterion": self.own_criterion,
+            "estimator": self.estimator,
+            "pick": "criterion" if self.pick == "criterion" else None,
+        }.items():
+            if given is not None:
+                raise ParameterError(
+                    "signs",
+                    "can be asked of the coefficients of the built-in linear model, which must "
+                    f"then choose the winner; got {{{name}}}={{given!r}}. Leave one of them out.",
+                    given=given,
+                )
+
     # ---- The search -------------------------------------------------------------------------
 
     def search(
@@ -220,6 +245,8 @@ class SearchPlan:
         n_jobs: int = 1,
     ) -> AnySearch:
         """The search on usable training data."""
+        if allowed.signs is not None:
+            self.check_signs(data)
         function = self._function(data, seed, n_jobs)
         if function is not None:
             return Search(

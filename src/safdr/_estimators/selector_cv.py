@@ -27,7 +27,9 @@ from safdr._estimators.base import (
     typed,
 )
 from safdr._estimators.folds import (
+    at_largest,
     cv_results,
+    found_in_all,
     make_folds,
     score_folds,
     sizes_to_try,
@@ -153,6 +155,8 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             scores = score_folds(plan, folds, search, sizes, self._fold_scorer(), **how)
             n_test_rows = [len(test) for _, test in splits]
         self.n_splits_, self.scorer_name_ = len(folds), scorer_name(scoring)
+        found = found_in_all(sizes, scores)
+        sizes, scores = [sizes[i] for i in found], [[fold[i] for i in found] for fold in scores]
         self.cv_results_ = cv_results(sizes, scores, data.X.shape[1])
         limits = Limits(as_float(self.tolerance), ceiling_of(scoring, n_test_rows))
         test_scores = np.array([[score.test_score for score in fold] for fold in scores])
@@ -160,7 +164,9 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
 
         step = progress.subcontext(task_name="refit")
         step.call_on_fit_task_begin(estimator=self)
-        self._search(plan, usable, allowed, self.n_features_, seed, n_workers(self.n_jobs))
+        again = {"seed": seed, "n_jobs": n_workers(self.n_jobs)}
+        final = partial(self._search, plan, usable, allowed, **again)
+        at_largest([size for size in sizes if size <= self.n_features_], final, warn=True)
         if data.in_passes:
             self.streamed_["scored_on"] = scored_on
         step.call_on_fit_task_end(estimator=self)

@@ -20,7 +20,7 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.stability import exclusive_pairs, nogueira_index, share_intervals
 from safdr._estimators.base import AnnealingSelectorBase
 from safdr._estimators.feature_names import names_of
-from safdr._estimators.folds import as_they_come
+from safdr._estimators.folds import as_they_come, at_largest
 from safdr._estimators.parameters import SELECTOR_CONSTRAINTS, WholeNumber, check_values, seed_from
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.selector_cv import AnnealingRegressorSelectorCV, AnnealingSelectorCV
@@ -282,7 +282,9 @@ class _GivenSize:
         some = data.take(rows) if len(rows) < len(data.y) else data
         usable, _ = self.plan.usable(some)
         search = self.plan.search(usable, self.allowed, self.cost, seed_from(seed))
-        return search.run(self.size).subset, self.size
+        # Half of the rows may have no subset whose coefficients have the signs asked for.
+        sizes = self.allowed.sizes(self.size)
+        return at_largest(sizes, lambda size: (search.run(size).subset, size))
 
 
 @dataclass(frozen=True, eq=False)

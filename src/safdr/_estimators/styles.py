@@ -28,6 +28,7 @@ from safdr._estimators.plan import STYLE, SearchPlan
 from safdr._estimators.rules import deviation
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.workers import Cancellation, Shared
+from safdr.errors import NoSubsetError
 
 # What C="auto" chooses from. Weaker ones change a model only where classes are separated.
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
@@ -179,7 +180,10 @@ def _losses(
 ) -> list[float]:
     """Loss on the test rows of each plan's linear model, on the subset found."""
     with cancellation.task(), turn.use() as (fold, search):
-        subset = search.run(size).subset
+        try:
+            subset = search.run(size).subset
+        except NoSubsetError:
+            return [np.nan] * len(plans)
         X_test = fold.X_test[:, subset]
         models = (next(plan.linear_models(fold.train, search, [subset])) for plan in plans)
         rows = (X_test, fold.y_test, fold.weight_test)

@@ -19,6 +19,7 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.interrupt import look_up
 from safdr._engine.search import Search, fit_padded, padded
+from safdr._engine.signs import signed_values, wrong_signs
 from safdr._engine.wide.search import AnySearch, WorkingSetSearch
 from safdr._estimators.feature_names import names_of
 from safdr._estimators.folds import (
@@ -104,7 +105,10 @@ def substitutes(
         columns, search = search.around(subset, int(n_best))
         subset = np.searchsorted(columns, subset)
     some = list(variants(search, subset, int(n_best), n_threads))
-    losses = losses_of(search, some, n_threads)
+    losses, right = losses_of(search, some, n_threads)
+    some = [replace(one, allowed=one.allowed and ok) for one, ok in zip(some, right, strict=True)]
+    kept = [i for i, one in enumerate(some) if right[i] or one.replacement < 0]
+    some, losses = [some[i] for i in kept], losses[kept]
     if columns is not None:
         numbers = np.unique(allowed.group_of[columns])
         some = [each.of_all(columns, numbers) for each in some]
@@ -137,6 +141,7 @@ def variants(search: Search, subset: IntArray, n_best: int, n_threads: int) -> I
         rest[dropped] = False
         replacements, swapped = _swaps(allowed, useful & ~rest, rest, int(dropped))
         found = values.of(swapped, refuse_collinear=True)
+        found[values.wrong_signs(swapped)] = -np.inf
         best = np.argsort(-found, kind="stable")[:n_best]
         for i in best[found[best] > -np.inf]:
             columns = allowed.columns_of(swapped[i])
@@ -171,7 +176,7 @@ class _Values:
     """Criterion values of selections, less their cost, as the search has them."""
 
     def __init__(self, search: Search, n_threads: int) -> None:
-        self._allowed = search.constraints
+        self._allowed, self._criterion = search.constraints, search.criterion
         self._quadratic: QuadraticFunction | None = None
         function = search.function
         if function is None:
@@ -180,10 +185,20 @@ class _Values:
             )
         self._evaluate = less_cost(function, search.cost)
 
+    def wrong_signs(self, selections: BoolArray) -> BoolArray:
+        """Which have coefficients of other signs than asked for, by the criterion."""
+        if self._allowed.signs is None or not len(selections):
+            return np.zeros(len(selections), dtype=bool)
+        subsets = self._subsets(selections)
+        return signed_values(self._criterion, subsets, self._allowed.signs)[1] > 0
+
+    def _subsets(self, selections: BoolArray) -> IntArray:
+        widths = selections[:, self._allowed.group_of].sum(axis=1)
+        return self._allowed.subsets_of(selections, int(widths.max(initial=0)))
+
     def of(self, selections: BoolArray, *, refuse_collinear: bool = False) -> FloatArray:
         """Minus infinity for what is refused; no features have the value 0, or none."""
-        widths = selections[:, self._allowed.group_of].sum(axis=1)
-        subsets = self._allowed.subsets_of(selections, int(widths.max(initial=0)))
+        subsets = self._subsets(selections)
         if subsets.size == 0:
             return np.full(len(subsets), np.nan if self._quadratic is None else 0.0)
         if self._quadratic is not None:
@@ -195,16 +210,19 @@ class _Values:
 # ---- What they are worth ------------------------------------------------------------------------
 
 
-def losses_of(search: Search, some: list[Variant], n_threads: int) -> FloatArray:
-    """Loss of each, as `loss_` is."""
+def losses_of(search: Search, some: list[Variant], n_threads: int) -> tuple[FloatArray, BoolArray]:
+    """Loss of each, as `loss_` is, and whether coefficients have the signs asked for."""
+    right, signs = np.ones(len(some), dtype=bool), search.constraints.signs
     if search.fitter is None:
-        return -np.array([each.value for each in some])
+        return -np.array([each.value for each in some]), right
     losses = np.array([search.fitter.baseline() if len(v.columns) == 0 else 0.0 for v in some])
     full = np.flatnonzero([len(each.columns) for each in some])
     subsets = padded([some[i].columns for i in full])
     fits = fit_padded(search.fitter, subsets, best_only=False, n_threads=n_threads)
     losses[full] = fits.losses
-    return losses
+    if signs is not None:
+        right[full] = ~wrong_signs(subsets, fits.coefficients, signs).any(axis=1)
+    return losses, right
 
 
 def scores_of(

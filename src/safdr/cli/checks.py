@@ -8,7 +8,7 @@ from pathlib import Path
 
 from safdr._atomic import Place, place_of
 from safdr.cli.errors import UsageError
-from safdr.cli.lists import split_costs
+from safdr.cli.lists import split_costs, split_signs
 from safdr.cli.options import ConstraintOptions, ResultOptions, SearchOptions, TableOptions
 from safdr.export.errors import ExportError
 from safdr.table.conditions import parse_condition
@@ -50,6 +50,7 @@ def check_options(
         raise UsageError(f"--seed must be from 0 to {2**32 - 1}; got {search.seed}.")
     _check_stability(search.stability)
     split_costs(constraints.cost or [])
+    split_signs(constraints.sign or [])
     _check_files(file, results)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from safdr.cli.errors import UsageError
-from safdr.cli.lists import one_by_one, split_costs, split_names
+from safdr.cli.lists import one_by_one, split_costs, split_names, split_signs
 from safdr.cli.options import ConstraintOptions
 from safdr.table.errors import TableError, named
 from safdr.table.names import FeaturePlaces
@@ -52,11 +52,13 @@ def constrain(options: ConstraintOptions, prepared: Prepared) -> Constraining:
     groups = finder.groups([split_names(text) for text in options.group or []])
     sets = [split_names(text) for text in options.at_most_one_of or []]
     costs = split_costs(options.cost or [])
+    signs = split_signs(options.sign or [])
     constraints = {
         "always_include": finder.columns("--always-include", included),
         "never_include": finder.excluded(excluded, included, groups),
         "groups": groups,
         "at_most_one_of": [finder.one_of(names, groups) for names in sets],
+        "signs": finder.signs(signs),
     }
     parameters = {
         "feature_cost": finder.costs(costs),
@@ -76,6 +78,7 @@ def constrain(options: ConstraintOptions, prepared: Prepared) -> Constraining:
             "groups": [split_names(text) for text in options.group or []] or None,
             "split_categories": options.split_categories,
             "at_most_one_of": sets or None,
+            "signs": signs or None,
             "feature_cost": costs or None,
         },
         notes=_notes(options),
@@ -200,6 +203,25 @@ class _Finder:
             once = columns[:1] if name in self._categories else columns
             for j in once:
                 found[j] = found.get(j, 0.0) + cost
+        return found
+
+    def signs(self, signs: Mapping[str, int]) -> dict[int, int]:
+        """Sign of the coefficient of each feature; a category as a whole has none."""
+        found: dict[int, int] = {}
+        for name, sign in signs.items():
+            for column, members in self._categories.items():
+                if set(columns := self._find("--sign", name)) <= set(members):
+                    raise UsageError(
+                        f"--sign: {column!r} is text that enters as a whole, with a coefficient "
+                        "for each value but one: no sign is that of all. Leave it out, or let each "
+                        f"value stand alone: --split-categories --sign '{column} = …=+'."
+                    )
+            if len(columns := self._find("--sign", name)) > 1:
+                raise UsageError(
+                    f"--sign: {name!r} is text, with a coefficient for each value but one. Name a "
+                    f"value, as in --sign '{name} = …=+'."
+                )
+            found[columns[0]] = sign
         return found
 
 

@@ -16,6 +16,7 @@ OPTION_OF = {
     "random_state": "--seed",
     "n_jobs": "--jobs",
     "feature_cost": "--cost",
+    "signs": "--sign",
     # A category is a group that nobody asked for.
     "groups": "grouped columns",
     **{

@@ -13,6 +13,9 @@ from safdr.cli.errors import UsageError
 # Options whose values are sets of names.
 SETS = ("group", "at-most-one-of")
 
+# Signs of coefficients.
+SIGNS = {"+": 1, "+1": 1, "1": 1, "-": -1, "-1": -1}
+
 
 def split_names(text: str) -> list[str]:
     """Names out of a word; one in double quotes may hold commas."""
@@ -61,6 +64,19 @@ def split_costs(texts: Sequence[str]) -> dict[str, float]:
             raise UsageError(f"--cost gives {name!r} twice; it can cost one number only.")
         costs[name] = cost
     return costs
+
+
+def split_signs(texts: Sequence[str]) -> dict[str, int]:
+    """The sign that each coefficient must have, out of words such as ``income=-``."""
+    signs: dict[str, int] = {}
+    for text in texts:
+        name, _, sign = text.rpartition("=")
+        name = name.rstrip()
+        if not name or sign.strip() not in SIGNS:
+            raise UsageError(f"--sign takes NAME=+ or NAME=-, such as income=-; got {text!r}.")
+        if signs.setdefault(name, SIGNS[sign.strip()]) != SIGNS[sign.strip()]:
+            raise UsageError(f"--sign gives {name!r} both signs; its coefficient can have one.")
+    return signs
 
 
 def _number(text: str) -> float | None:

@@ -278,6 +278,14 @@ class ConstraintOptions:
             negative=(), help="NAME,NAME,… of which a subset has one at most; may be repeated."
         ),
     ] = None
+    sign: Annotated[
+        list[str] | None,
+        Parameter(
+            negative=(),
+            help="NAME=+ or NAME=-: the sign that the coefficient of a number must have, if it is "
+            "in the model; may be repeated.",
+        ),
+    ] = None
     split_categories: Annotated[
         bool,
         Parameter(

@@ -33,6 +33,8 @@ def describe_alternatives(estimator: Any, names: list[str], loss: str) -> list[d
     found: dict[tuple[int, ...], dict[str, Any]] = {}
     # The order in which the winner is chosen, so that it comes first.
     for i in np.lexsort((-result.criterion_values, total)):
+        if np.isinf(result.penalties[i]):
+            break  # these have a coefficient of the wrong sign
         # Where groups make subsets differ in length, they are filled up with -1.
         subset = tuple(int(j) for j in result.subsets[i] if j >= 0)
         entry = found.setdefault(

@@ -59,7 +59,8 @@ def no_proof(reason: str) -> dict[str, Any]:
 def found_ties(estimator: Any, within: float = WITHIN) -> NearTies:
     """Give the subsets near the best that the search itself came by: there may be more."""
     result, proof = estimator.result_, estimator.proof_
-    subsets, values = result.subsets, result.criterion_values
+    allowed = np.isfinite(result.penalties)  # the others have a coefficient of the wrong sign
+    subsets, values = result.subsets[allowed], result.criterion_values[allowed]
     if proof is not None:
         # Out of time, what it came by is no candidate.
         subsets, values = np.vstack([subsets, proof.subset]), np.append(values, proof.value)

@@ -31,7 +31,7 @@ RULES = {
 
 # Settings that say which features may be chosen, and at what price.
 CONSTRAINTS = (
-    *("always_include", "never_include", "groups", "split_categories", "at_most_one_of"),
+    *("always_include", "never_include", "groups", "split_categories", "at_most_one_of", "signs"),
     *("class_weight", "feature_cost"),
 )
 

@@ -41,6 +41,9 @@ class AllowedSubsets:
         Pairs of groups that can't be in together; None if there are none.
     labels : tuple of str or None
         Names of the columns, for errors.
+    signs : ndarray of shape (n_features,) or None
+        Sign that the coefficient of each column must have, -1 or 1, in the model of a subset that
+        wins; 0 asks for none. What else is here says nothing about them.
     """
 
     n_features: int
@@ -50,6 +53,7 @@ class AllowedSubsets:
     exclude: IntArray
     conflicts: BoolArray | None = None
     labels: tuple[str, ...] | None = None
+    signs: FloatArray | None = None
 
     @classmethod
     def make(
@@ -62,6 +66,7 @@ class AllowedSubsets:
         at_most_one_of: Any = (),
         count: str = "groups",
         labels: Sequence[str] | None = None,
+        signs: FloatArray | None = None,
     ) -> AllowedSubsets:
         """AllowedSubsets from columns."""
         if count not in COUNTS:
@@ -89,6 +94,7 @@ class AllowedSubsets:
             exclude,
             conflicts,
             None if labels is None else tuple(labels),
+            signs if signs is not None and signs.any() else None,
         )
 
     @classmethod
@@ -309,6 +315,7 @@ class AllowedSubsets:
             np.searchsorted(groups, self.exclude[taken[self.exclude]]),
             None if self.conflicts is None else self.conflicts[np.ix_(groups, groups)],
             None if self.labels is None else tuple(self.labels[i] for i in columns),
+            None if self.signs is None else self.signs[columns],
         )
 
     def random(self, size: int, n: int, rng: np.random.Generator) -> BoolArray:

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.fits.columns import total_variance
+from safdr._engine.signs import no_subset, wrong_signs
 from safdr._engine.streaming.histograms import (
     HistogramPass,
     ScoredModel,
@@ -166,10 +168,25 @@ def _started(
     return model
 
 
-def settled(plan: SearchPlan, data: Any, result: AnnealingResult) -> AnnealingResult:
+def settled(
+    plan: SearchPlan, data: Any, result: AnnealingResult, allowed: AllowedSubsets
+) -> AnnealingResult:
     """The result of a search by what the best candidates are worth on all rows."""
-    finalists = unsettled(plan, data, result, N_FINALISTS)
-    return settle(data.rows, [finalists], FINAL_TOL)[0]
+    while True:
+        finalists = unsettled(plan, data, result, N_FINALISTS)
+        exact = settle(data.rows, [finalists], FINAL_TOL)[0]
+        if allowed.signs is None:
+            return exact
+        assert exact.coefficients is not None
+        wrong = wrong_signs(exact.subsets, exact.coefficients, allowed.signs)
+        exact = replace(exact, penalties=np.where(wrong.any(axis=1), np.inf, exact.penalties))
+        if np.isfinite(exact.losses + exact.penalties).any():
+            return exact
+        # The signs are those of the sample alone: to the next ones.
+        tried = np.isfinite(exact.losses)
+        result = replace(result, penalties=np.where(tried, np.inf, result.penalties))
+        if not np.isfinite(result.losses + result.penalties).any():
+            raise no_subset(result.size, np.unique(exact.subsets[wrong]), allowed)
 
 
 # ---- Scores ----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from sklearn.utils.parallel import delayed
 
 from safdr._engine.arrays import IntArray
 from safdr._engine.search import Search
-from safdr._estimators.folds import Fold, FoldScore, as_they_come
+from safdr._estimators.folds import Fold, FoldScore, as_they_come, found_in_all
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.streamed.data import StreamedRows
 from safdr._estimators.streamed.exact import (
@@ -27,7 +27,7 @@ from safdr._estimators.streamed.exact import (
 )
 from safdr._estimators.validation import shown
 from safdr._estimators.workers import Cancellation
-from safdr.errors import ParameterError
+from safdr.errors import NoSubsetError, ParameterError
 
 # Every fold's training part and every batch is a sum of some of these.
 N_BUCKETS = 20
@@ -107,9 +107,9 @@ class StreamedFolds:
         scoring: Any,
         n_jobs: Any,
         tell: Callable[[str], None],
-    ) -> tuple[list[list[FoldScore]], str]:
-        """Score every size on every fold, and say on which rows."""
-        found: list[Unsettled] = []
+    ) -> tuple[list[list[FoldScore | None]], str]:
+        """Score every size on every fold, and say on which rows; None where none is found."""
+        by_fold: list[list[Unsettled | None]] = [[] for _ in range(len(self))]
         for number in range(len(self)):
             train = self._train(number)
             search = search_of(plan, train)
@@ -117,7 +117,10 @@ class StreamedFolds:
                 sizes, _searched(plan, train, search, sizes, n_jobs), strict=True
             ):
                 tell(f"fold {number}, {size} features")
-                found.append(each)
+                by_fold[number].append(each)
+        places = found_in_all(sizes, by_fold)
+        sizes, n_sizes = [sizes[i] for i in places], len(sizes)
+        found = [each for fold in by_fold for i in places if (each := fold[i]) is not None]
         results = settle(self.rows, found)
         winners, separated = [], []
         for number in range(len(self)):
@@ -139,7 +142,10 @@ class StreamedFolds:
             )
             for i, result in enumerate(results)
         ]
-        return [scores[i : i + len(sizes)] for i in range(0, len(scores), len(sizes))], on
+        table: list[list[FoldScore | None]] = [[None] * n_sizes for _ in range(len(self))]
+        for i, score in enumerate(scores):
+            table[i // len(sizes)][places[i % len(sizes)]] = score
+        return table, on
 
 
 def streamed_folds(data: Any, cv: Any, class_weight: Any, seed: int) -> StreamedFolds:
@@ -152,13 +158,16 @@ def streamed_folds(data: Any, cv: Any, class_weight: Any, seed: int) -> Streamed
 
 def _searched(
     plan: SearchPlan, train: Any, search: Search, sizes: list[int], n_jobs: Any
-) -> Iterator[Unsettled]:
-    """What is found at each size on the training part of a fold."""
+) -> Iterator[Unsettled | None]:
+    """What is found at each size on the training part of a fold, if anything is."""
     with Cancellation() as cancellation:
 
-        def searched(size: int) -> Unsettled:
+        def searched(size: int) -> Unsettled | None:
             with cancellation.task():
-                return unsettled(plan, train, search.run(size))
+                try:
+                    return unsettled(plan, train, search.run(size))
+                except NoSubsetError:
+                    return None
 
         tasks = (delayed(searched)(size) for size in sizes)
         yield from as_they_come(tasks, n_jobs, threads=True)
