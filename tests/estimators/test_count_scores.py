@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from safdr import AnnealingSelector, Stream
-from safdr.report.scores import auc_with_interval, interval_of_counts
+from safdr.measures.intervals import auc_with_interval, interval_of_counts
 
 pa = pytest.importorskip("pyarrow")
 

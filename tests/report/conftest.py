@@ -36,7 +36,13 @@ def fixed():
 def report(searched):
     search, X, y = searched
     return SelectionReport.from_estimator(
-        search, X[:200], y[:200], X_test=X[200:], y_test=y[200:], seconds=1.5
+        search,
+        X[:200],
+        y[:200],
+        X_test=X[200:],
+        y_test=y[200:],
+        seconds=1.5,
+        **_parts(200, 100),
     )
 
 
@@ -138,5 +144,17 @@ def _looked_into(search, X, y, **how):
         y_test=y[200:],
         stability=stability(search, *train, n_resamples=4, random_state=0),
         substitutes=search.substitutes(*train),
+        **_parts(200, 100),
         **how,
     )
+
+
+def _parts(n_train, n_test):
+    """Periods, of which one is in both parts, and segments whose names are attacks."""
+    times = np.datetime64("2024-01-15") + np.arange(n_train + n_test)
+    names = np.array(HOSTILE[:3], dtype=object)
+    return {
+        "time": times[:n_train],
+        "time_test": times[n_train:],
+        "by": {HOSTILE[1]: names[np.arange(n_test) % 3], "number": np.arange(n_test) / 7},
+    }

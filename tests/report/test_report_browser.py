@@ -147,8 +147,10 @@ def test_a_name_never_runs(opened):
 @pytest.mark.parametrize("name", PAGES)
 def test_charts_are_there_and_no_text_runs_into_another(opened, name, width):
     page = opened(name, width)
-    all_of_them = dict.fromkeys(("hostile_report", "classes_report", "measured_report"), 7)
-    assert charts(page).count() == {"fixed_report": 3, **all_of_them}.get(name, 5)
+    n_charts = {"fixed_report": 3, "grouped_report": 5, "hostile_report": 7}
+    # Of model risk: curves, calibration, residuals, estimates and periods, as far as there are any.
+    n_charts |= {"report": 5 + 4, "classes_report": 7 + 2, "measured_report": 7 + 4}
+    assert charts(page).count() == n_charts[name]
     boxes = [chart.bounding_box() for chart in charts(page).all()]
     assert all(box["width"] > 300 and box["height"] > 40 for box in boxes)
     assert all(a["y"] + a["height"] <= b["y"] for a, b in pairwise(boxes))
@@ -218,6 +220,47 @@ def test_the_tables_hold_the_numbers_of_the_dict(opened, request, name):
     assert [float(cell or 0) for cell in cells] == [round(100 * share) for share in shares]
 
 
+def measures(part):
+    """Numbers in the tables of periods and segments."""
+    score, psi = part["score"] or {}, part["psi"] or {}
+    keys = ("n_rows", "expected", "observed")
+    return known(*map(part.get, keys), score.get("value"), psi.get("value"), psi.get("chance"))
+
+
+def of_each_class(feature):
+    """Rows of the table of coefficients: one, or one for each class."""
+    told, p_value = feature["standardised"], feature["p_value"]
+    columns = [told["model"], told["estimate"], told["standard_error"], p_value]
+    if not isinstance(told["model"], list):
+        return [known(*columns, feature["vif"])]
+    rows = zip(*(each or [None] * len(told["model"]) for each in columns), strict=True)
+    return [known(*row, *([] if i else [feature["vif"]])) for i, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize("name", ["report", "classes_report", "measured_report", "fixed_report"])
+def test_the_tables_on_model_risk_hold_the_numbers_of_the_dict(opened, request, name):
+    page, risk = opened(name), request.getfixturevalue(name).to_dict()["risk"]
+    curve = (risk["discrimination"] or {"curve": {}})["curve"].values()
+    assert numbers(page, "curve") == [list(row) for row in zip(*curve, strict=True)]
+    keys = ("cut_off", "flagged", "precision", "recall", "approval_rate", "bad_rate")
+    assert numbers(page, "cut-offs") == [known(*map(e.get, keys)) for e in risk["cut_offs"]]
+    tenths = (risk["calibration"] or risk["classes"] or risk["errors"] or {"bins": []})["bins"]
+    keys = ("n_rows", "expected", "observed", "root_mean_squared_error")
+    assert numbers(page, "bins") == [known(*map(each.get, keys)) for each in tenths]
+    classes = risk["classes"] or {"confusion": [], "each": []}
+    assert numbers(page, "confusion") == classes["confusion"]
+    keys = ("expected", "observed", "precision", "recall", "brier")
+    assert numbers(page, "classes") == [
+        known(e["n_rows"], e["auc"]["value"], e["ks"], *map(e.get, keys)) for e in classes["each"]
+    ]
+    again = (risk["coefficients"] or {"features": []})["features"]
+    assert numbers(page, "coefficients") == [row for each in again for row in of_each_class(each)]
+    assert numbers(page, "periods") == [measures(each) for each in risk["periods"] or []]
+    segments = [each for part in risk["segments"] for each in part["segments"]]
+    assert numbers(page, "segments") == [measures(each) for each in segments]
+    assert name == "fixed_report" or (len(segments) == 8 and len(risk["periods"]) > 8)
+
+
 def test_headings_are_in_order_and_charts_have_names(opened):
     page = opened("hostile_report")
     levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(h => +h.tagName[1])")
@@ -232,7 +275,7 @@ def test_headings_are_in_order_and_charts_have_names(opened):
 def test_the_keyboard_reaches_and_opens_every_table(open_page, report):
     page = open_page("report", report)
     closed = page.locator("details").count()
-    for _ in range(30):
+    for _ in range(60):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.matches('details:not([open]) > summary')"):
             page.keyboard.press("Enter")
@@ -243,7 +286,7 @@ def test_the_keyboard_reaches_and_opens_every_table(open_page, report):
 def test_pointing_at_a_mark_gives_its_numbers(opened, request):
     page = opened("report")
     first = request.getfixturevalue("report").to_dict()["path"][0]
-    title = page.locator(".wide circle title").first.text_content()
+    title = page.locator("#path .wide circle title").first.text_content()
     assert f"{first['mean']:.4f}" in title
     for kind in ("g.mark", "rect.ribbon", "rect.hover"):
         assert page.locator(f".wide {kind} > title").count() > 0
@@ -258,7 +301,7 @@ def test_paper_gets_the_wide_charts_in_light_colours(open_page, report):
     assert page.locator("details:visible").count() == 0
     paper = page.pdf(format="A4")
     assert paper.startswith(b"%PDF")
-    assert 1 <= paper.count(b"/Type /Page\n") + paper.count(b"/Type /Page ") <= 6
+    assert 1 <= paper.count(b"/Type /Page\n") + paper.count(b"/Type /Page ") <= 8
 
 
 def test_a_notebook_frame_shows_the_page(browser, hostile_report, tmp_path):

@@ -20,9 +20,9 @@ from sklearn.preprocessing import StandardScaler
 from report_cases import QUICK
 from safdr import AnnealingSelector, AnnealingSelectorCV, Constraints, SelectionReport
 from safdr._estimators.rules import ALL_RULES, Limits, as_good
+from safdr.measures.intervals import auc_with_interval
 from safdr.report.annealing import MOST_ALTERNATIVES, describe_alternatives
 from safdr.report.provenance import fingerprint
-from safdr.report.scores import auc_with_interval
 
 KEYS = [
     "schema_version",

@@ -12,8 +12,8 @@ from sklearn.svm import SVC
 
 from report_cases import QUICK, parsed, rows
 from safdr import AnnealingRegressorSelector, AnnealingSelector, SelectionReport
+from safdr.measures.intervals import auc_with_interval, mean_auc_with_interval, r2_with_interval
 from safdr.report.charts.by_class import MOST_CLASSES, shown_classes
-from safdr.report.scores import auc_with_interval, mean_auc_with_interval, r2_with_interval
 
 
 def words_of(report):

@@ -10,9 +10,9 @@ from sklearn.model_selection import ShuffleSplit
 
 from report_cases import HOSTILE, parsed
 from safdr import SelectionReport
+from safdr.measures.intervals import auc_with_interval
 from safdr.report.leaks import describe_leaks
 from safdr.report.score_tests import describe_agreement, describe_guessing
-from safdr.report.scores import auc_with_interval
 from safdr.report.text import labels_of
 from safdr.report.warnings import describe_warnings
 from safdr.report.words import explanation, headline

@@ -149,6 +149,14 @@ class TableOptions:
             "months such as 2024-09 or 202409.",
         ),
     ] = None
+    by: Annotated[
+        list[str] | None,
+        Parameter(
+            negative=(),
+            help="Column to tell segments by, feature or not: the report says how the model does "
+            "in each of them, on rows held out; may be repeated.",
+        ),
+    ] = None
     sample: Annotated[
         int | None,
         WHOLE,

@@ -29,9 +29,10 @@ from safdr.cli.options import (
     TableOptions,
 )
 from safdr.cli.progress import SearchProgress
+from safdr.cli.risk import risk_of_sample, told_of_rows
 from safdr.cli.rows import Rows
 from safdr.cli.warning import Caught, other_notes, warn
-from safdr.cli.weighing import held_out_by_weight, weighted_scores
+from safdr.cli.weighing import counted_by_weight, weighted_scores
 from safdr.cli.writing import to_json, write_results
 from safdr.errors import ParameterError
 from safdr.export.errors import ExportError
@@ -83,8 +84,9 @@ def run(
         if rows.in_passes:
             asked |= {"stream": table.stream, "sample_rows": table.sample_rows}
             asked |= _given({"dask": table.dask})
+        told = told_of_rows(rows, choices)
         report = _report(
-            file, estimator, rows, certainty, notes, caught, asked, started, fixed=fixed
+            file, estimator, rows, told, certainty, notes, caught, asked, started, fixed=fixed
         )
     prepared = rows.prepared
     try:
@@ -119,6 +121,7 @@ def _choices(target: str, options: TableOptions, seed: int, columns: Sequence[st
         categories=one_by_one(options.categorical, columns),
         na=options.na or (),
         time=one_by_one(options.time, columns),
+        by=one_by_one(options.by, columns),
         weight=options.weight,
         group_by=options.group_by,
         missing=options.missing,
@@ -246,6 +249,7 @@ def _report(
     file: str | None,
     estimator: Selector,
     rows: Rows,
+    told: dict[str, Any],
     certainty: Certainty,
     notes: list[str],
     caught: Caught,
@@ -258,14 +262,16 @@ def _report(
     from safdr import SelectionReport
 
     prepared, target = rows.prepared, rows.prepared.target.kind
-    by_weight = rows.weight is not None
+    # Of rows that are read in passes and have weights, scores are counted apart.
+    apart = rows.weight is not None and isinstance(rows.y_test, str)
     content = SelectionReport.from_estimator(
         estimator,
         prepared.train.X,
         prepared.train.y,
         feature_names=[feature.name for feature in prepared.recipe.features],
-        X_test=None if by_weight else rows.X_test,
-        y_test=None if by_weight else rows.y_test,
+        X_test=None if apart else rows.X_test,
+        y_test=None if apart else rows.y_test,
+        **told,
         title=f"Which features predict {target.name}?",
         notes=[*notes, *other_notes(caught)],
         coding=[coding.to_dict() for coding in prepared.recipe.codings],
@@ -276,8 +282,10 @@ def _report(
         substitutes=certainty.substitutes,
     ).to_dict()
     content.update(certainty.unknown)
-    if by_weight and rows.X_test is not None:
-        content["scores"]["test"] = held_out_by_weight(estimator, rows)
+    if apart:
+        content["scores"]["test"] = counted_by_weight(estimator, rows)
+    if rows.in_passes and prepared.test is not None:
+        content["risk"] = risk_of_sample(estimator, content, rows, told)
     # The selector knows codes of classes; the table has names for them.
     content["target"], content["task_note"] = target.to_dict(rows.totals), _task_note(target)
     content["rows"] |= {"train": target.n_rows(rows.totals), "test": rows.n_held_out}

@@ -29,21 +29,13 @@ def weighted_scores(estimator: Any, rows: Rows) -> Iterator[None]:
             estimator.set_params(scoring=None)
 
 
-def held_out_by_weight(estimator: Any, rows: Rows) -> dict[str, Any]:
-    """The score on held-out rows, for the report; of weighted rows there is no interval."""
-    if isinstance(rows.y_test, str):
-        from safdr.report.scores import interval_of_counts
+def counted_by_weight(estimator: Any, rows: Rows) -> dict[str, Any]:
+    """The AUC on held-out rows that are read in passes; by sums of weights there is no interval."""
+    from safdr.measures.intervals import interval_of_counts
 
-        counts = estimator.count_scores(rows.X_test, rows.y_test, sample_weight=WEIGHT)
-        value, n_rows = interval_of_counts(counts)["value"], rows.n_held_out
-    else:
-        from sklearn.metrics import get_scorer
-
-        test: Any = rows.prepared.test
-        scorer = get_scorer(_scoring(rows))
-        value = float(scorer(estimator, rows.X_test, rows.y_test, sample_weight=test.weight))
-        n_rows = len(rows.y_test)
-    return {"value": value, "low": None, "high": None, "method": None, "n_rows": n_rows}
+    counts = estimator.count_scores(rows.X_test, rows.y_test, sample_weight=WEIGHT)
+    value = interval_of_counts(counts)["value"]
+    return {"value": value, "low": None, "high": None, "method": None, "n_rows": rows.n_held_out}
 
 
 def _scoring(rows: Rows) -> str:

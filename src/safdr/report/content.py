@@ -12,17 +12,20 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from safdr.display.base import column_names
+from safdr.measures.intervals import FloatArray, interval_of_counts
 from safdr.report.annealing import describe_alternatives, describe_trace
 from safdr.report.certainty import describe_near_ties, describe_proof
 from safdr.report.leaks import describe_leaks
 from safdr.report.model import describe_model
 from safdr.report.provenance import describe_provenance, fingerprint
+from safdr.report.risk.describe import describe_risk
+from safdr.report.risk.rows import Rows
 from safdr.report.score_tests import describe_tests
 from safdr.report.scores import held_out_score, validation_score
 from safdr.report.sizes import describe_path, describe_selection, describe_size
 from safdr.report.stability import describe_stability
 from safdr.report.substitutes import describe_substitutes
-from safdr.report.tasks import ReportTask, task_of_estimator
+from safdr.report.tasks import TWO_CLASSES, ReportTask, task_of_estimator
 from safdr.report.warnings import describe_warnings
 from safdr.result import FeatureGroups, NearTies, Stability
 
@@ -35,7 +38,9 @@ def describe(
     y: Any,
     *,
     feature_names: Sequence[str] | None,
-    test_rows: tuple[Any, Any] | None,
+    held_out: Rows | None,
+    sample_weight: Any,
+    time: Any,
     title: str | None,
     preparation: Mapping[str, Iterable[Any]],
     seconds: float | None,
@@ -52,10 +57,9 @@ def describe(
     groups = estimator.feature_groups_
     target = _describe_target(estimator, y, labels)
     scoring = _scoring(estimator, task)
-    # Of rows that are read in passes only the default is told.
-    in_passes = test_rows is not None and isinstance(test_rows[1], str)
-    held_out = task.held_out if in_passes or scoring == task.scoring else held_out_score
-    test = None if test_rows is None else held_out(estimator, *test_rows)
+    counts, test = _tested(estimator, task, scoring, held_out)
+    model = describe_model(estimator, rows, names, groups)
+    train = Rows(X, y, sample_weight, time)
     validation = validation_score(estimator)
     classes = getattr(estimator, "classes_", None)
     content = {
@@ -69,7 +73,7 @@ def describe(
         "n_features": groups.n_features,
         "n_columns": len(names),
         "groups": _describe_groups(groups, names),
-        **describe_model(estimator, rows, names, groups),
+        **model,
         "leaks": describe_leaks(np.asarray(estimator.subset_), rows, labels, names, classes),
         "separated": bool(estimator.result_.separated[estimator.result_.best]),
         "size": describe_size(estimator, groups),
@@ -79,6 +83,9 @@ def describe(
             "test": test,
             **describe_tests(test, validation, task.chance if scoring == task.scoring else None),
         },
+        "risk": describe_risk(
+            estimator, task, model["features"], train, held_out if counts is None else counts
+        ),
         "path": describe_path(estimator, task.loss),
         "selection": describe_selection(estimator, groups.names(names), groups),
         "trace": describe_trace(estimator),
@@ -94,7 +101,22 @@ def describe(
         "seconds": seconds,
     }
     content["warnings"] = describe_warnings(content, warnings)
-    return _jsonable(content)
+    return jsonable(content)
+
+
+def _tested(
+    estimator: Any, task: ReportTask, scoring: str, rows: Rows | None
+) -> tuple[FloatArray | None, dict[str, Any] | None]:
+    """Counts of held-out rows that are read in passes, and the score of held-out rows."""
+    if rows is None:
+        return None, None
+    if isinstance(rows.y, str) and task is TWO_CLASSES:
+        # Of these only the default is told.
+        counts = estimator.count_scores(rows.X, rows.y)
+        return counts, interval_of_counts(counts) | {"n_rows": int(counts.sum())}
+    held_out = task.held_out if scoring == task.scoring else held_out_score
+    weight = None if rows.weight is None else np.asarray(rows.weight, dtype=np.float64)
+    return None, held_out(estimator, rows.X, rows.y, weight)
 
 
 def _check_loss(estimator: Any, task: ReportTask) -> None:
@@ -211,12 +233,12 @@ def _scoring(estimator: Any, task: ReportTask) -> str:
     return scoring if isinstance(scoring, str) else str(estimator.scorer_name_)
 
 
-def _jsonable(value: Any) -> Any:
+def jsonable(value: Any) -> Any:
     """Plain Python types, exact; None for what is not a finite number."""
     if isinstance(value, Mapping):
-        return {str(key): _jsonable(each) for key, each in value.items()}
+        return {str(key): jsonable(each) for key, each in value.items()}
     if isinstance(value, np.ndarray | list | tuple):
-        return [_jsonable(each) for each in value]
+        return [jsonable(each) for each in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

@@ -56,3 +56,27 @@ def counted(number: int, noun: str) -> str:
 def spelled(number: int) -> str:
     """Write a small number as a word that begins a sentence."""
     return WORDS[number] if number < len(WORDS) else str(number)
+
+
+def p_value(value: float | None) -> str:
+    """Write a p-value; below one in ten thousand nobody asks."""
+    return ABSENT if value is None else "< 0.0001" if value < 1e-4 else decimals(value, 4)
+
+
+def weight(value: float) -> str:
+    """Write a number of rows, or the sum of their weights."""
+    return f"{value:,.0f}".replace(",", "\u2009") if value == round(value) else significant(value)
+
+
+def span(low: float | None, high: float | None, places: int = 1) -> str:
+    """Write an interval of shares."""
+    if low is None or high is None:
+        return ABSENT
+    return f"{decimals(100 * low, places)} to {percent(high, places)}"
+
+
+def reach(low: float | None, high: float | None, digits: int = 3) -> str:
+    """Write an interval of numbers of any size."""
+    if low is None or high is None:
+        return ABSENT
+    return f"{significant(low, digits)} to {significant(high, digits)}"

@@ -15,6 +15,7 @@ from safdr.report import charts, claims, numbers, words
 from safdr.report.charts.alternatives import differing
 from safdr.report.charts.by_class import MOST_CLASSES
 from safdr.report.charts.selection import MOST_ROWS
+from safdr.report.risk import words as risk_words
 from safdr.report.tasks import score_name, task_of
 from safdr.report.text import feature_labels_of, labels_of, quoted, tidied
 
@@ -37,7 +38,10 @@ def render(content: Mapping[str, Any]) -> str:
 
     def chart(draw: Draw) -> Markup:
         # Coefficients are those of columns; elsewhere a group is one feature.
-        of_columns = (charts.draw_coefficients, charts.draw_coefficients_by_class)
+        of_columns = (
+            *(charts.draw_coefficients, charts.draw_coefficients_by_class),
+            charts.draw_estimates,
+        )
         names = labels if draw in of_columns else features
         pair = (Markup(draw(content, names, width)) for width in (WIDE, NARROW))
         return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(*pair)
@@ -88,6 +92,14 @@ def _grouped(content: Mapping[str, Any]) -> list[tuple[str | None, list[Mapping[
     ]
 
 
+def _standardised(feature: Mapping[str, Any], place: int | None) -> dict[str, Any]:
+    """Coefficients of a feature per standard deviation; of one class in the place of lists."""
+    return {
+        key: each if place is None or not isinstance(each, list) else each[place]
+        for key, each in {**feature["standardised"], "p_value": feature["p_value"]}.items()
+    }
+
+
 @lru_cache(maxsize=1)
 def _template() -> Template:
     """The template, with the ways to write names and numbers."""
@@ -106,8 +118,13 @@ def _template() -> Template:
         signed=numbers.signed,
         change=numbers.change,
         counted=numbers.counted,
+        p_value=numbers.p_value,
+        weight=numbers.weight,
         inline=words.inline,
         setting=words.setting,
     )
     environment.globals.update(rule=words.rule, listed=words.listed, claims=claims)
+    environment.globals.update(
+        risk_words=risk_words, standardised=_standardised, span=numbers.span, reach=numbers.reach
+    )
     return environment.get_template("template.html.j2")

@@ -11,6 +11,7 @@ from typing import Any, Self
 from safdr._atomic import place_of, write_atomically
 from safdr.display.base import check_fitted
 from safdr.report.content import describe
+from safdr.report.risk.rows import Rows
 from safdr.result import NearTies, Stability
 
 # Of the frame in a notebook, which can't grow with its page unless scripts may run.
@@ -59,6 +60,11 @@ class SelectionReport:
         feature_names: Sequence[str] | None = None,
         X_test: Any = None,
         y_test: Any = None,
+        sample_weight: Any = None,
+        sample_weight_test: Any = None,
+        by: Mapping[str, Any] | None = None,
+        time: Any = None,
+        time_test: Any = None,
         title: str | None = None,
         notes: Iterable[str] = (),
         coding: Iterable[Mapping[str, Any]] | None = None,
@@ -85,7 +91,18 @@ class SelectionReport:
 
         X_test, y_test : array-like, default=None
             Rows that took no part in the fit, to score the model on; with two classes also a source
-            of such rows, and the name of its column with the labels.
+            of such rows, and the name of its column with the labels. All that the page says about
+            model risk is said of these.
+
+        sample_weight, sample_weight_test : array-like, default=None
+            Weights of the training rows, and of the held-out ones.
+
+        by : mapping of str to array-like, or DataFrame, default=None
+            Columns to tell segments by: a value for each row of `X_test`. Numbers of more than
+            twelve values become five bands.
+
+        time, time_test : array-like, default=None
+            When each row of `X`, and of `X_test`, is of: dates, numbers or a few texts.
 
         title : str, default=None
             Heading of the page.
@@ -127,13 +144,19 @@ class SelectionReport:
             raise ValueError(
                 "X_test and y_test go together; got one without the other. Pass both, or neither."
             )
+        held_out = None
+        if X_test is not None:
+            segments = {} if by is None else {str(name): by[name] for name in by}
+            held_out = Rows(X_test, y_test, sample_weight_test, time_test, segments)
         return cls(
             describe(
                 estimator,
                 X,
                 y,
                 feature_names=feature_names,
-                test_rows=None if X_test is None else (X_test, y_test),
+                held_out=held_out,
+                sample_weight=sample_weight,
+                time=time,
                 title=title,
                 preparation={"coding": coding or (), "left_out": left_out or (), "notes": notes},
                 seconds=seconds,

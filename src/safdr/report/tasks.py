@@ -24,7 +24,7 @@ class ReportTask:
     about_score: str
     chance: float
     explanation: str
-    held_out: Callable[[Any, Any, Any], dict[str, Any]]
+    held_out: Callable[..., dict[str, Any]]
     # The loss that chooses: its key in results, in words, and when it is 0.
     loss: str
     loss_words: str

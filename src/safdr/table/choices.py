@@ -33,6 +33,8 @@ class Choices:
     na: Sequence[str] = ()
     # Columns that say when: never features.
     time: Sequence[str] = ()
+    # Columns whose values the report tells segments by; features or not.
+    by: Sequence[str] = ()
     # Columns with the weights of rows, and with the groups that stay on one side of a split.
     weight: str | None = None
     group_by: str | None = None
@@ -61,6 +63,11 @@ class Choices:
         return found
 
     @property
+    def read_anyway(self) -> set[str]:
+        """Columns that are read although they may be left out as features."""
+        return {*self.row_columns, *self.by}
+
+    @property
     def left_out(self) -> dict[str, str]:
         """Columns that are no features by these choices, and why."""
         found = {
@@ -74,10 +81,10 @@ class Choices:
 
 def check_columns(columns: Sequence[str], choices: Choices) -> None:
     """Columns that are named are there, once, and in one role."""
-    check_names(columns, {*choices.drop, *choices.identifiers} - {*choices.row_columns})
+    check_names(columns, {*choices.drop, *choices.identifiers} - choices.read_anyway)
     used = [choices.target, *choices.keep, *choices.numbers, *choices.categories]
     left_out = [*choices.drop, *choices.identifiers]
-    for name in (*used, *left_out, *choices.time, *choices.row_columns):
+    for name in (*used, *left_out, *choices.time, *choices.by, *choices.row_columns):
         if name not in columns:
             raise UnknownColumnError(name, columns)
     for name in set(used) & set(left_out):

@@ -77,7 +77,7 @@ def prepare_in_passes(
             f"The target {choices.target!r} is text, which can't be read as numbers where rows are "
             "read in passes. Make it numbers first."
         )
-    asked = {*choices.drop, *choices.identifiers} - {*choices.row_columns}
+    asked = {*choices.drop, *choices.identifiers} - choices.read_anyway
     reads = [name for name in columns if name not in asked]
     given = given_readings(columns, choices)
     looked_at = [name for name in reads if name in texts or name == choices.split_by]

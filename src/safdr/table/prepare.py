@@ -256,7 +256,7 @@ def _about_weight(choices: Choices) -> list[str]:
         return []
     return [
         f"Rows count by {choices.weight} (--weight) in the search, the model and its scores; "
-        "numbers of rows are not weighted, and scores of held-out rows have no interval."
+        "numbers of rows are not weighted."
     ]
 
 

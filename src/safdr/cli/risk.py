@@ -1,0 +1,81 @@
+"""What the report is told about rows, so that it can speak of model risk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from safdr.cli.rows import Rows
+from safdr.table.choices import Choices
+from safdr.table.errors import ColumnUseError
+from safdr.table.prepare import Part
+from safdr.table.times import REASONS as TIMES
+from safdr.table.times import moments_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def told_of_rows(rows: Rows, choices: Choices) -> dict[str, Any]:
+    """Weights, times and segments, as `SelectionReport.from_estimator` takes them."""
+    train, test = rows.prepared.train, rows.prepared.test
+    time = time_column(rows, choices)
+    return {
+        "sample_weight": train.weight,
+        "time": None if time is None else moments_of(time, train.table),
+        **_of_held_out(test, time, choices),
+    }
+
+
+def _of_held_out(test: Part | None, time: str | None, choices: Choices) -> dict[str, Any]:
+    if test is None:
+        return {}
+    return {
+        "sample_weight_test": test.weight,
+        "time_test": None if time is None else moments_of(time, test.table),
+        "by": {name: _values(test.table, name) for name in choices.by},
+    }
+
+
+def time_column(rows: Rows, choices: Choices) -> str | None:
+    """The column that says when: as asked for, or one that looks like it."""
+    found = (each.column for each in rows.prepared.left_out if each.reason in TIMES)
+    asked = [] if choices.split_by is None else [choices.split_by]
+    return next(iter([*asked, *choices.time, *found]), None)
+
+
+def _values(table: pa.Table, name: str) -> Any:
+    """Values of a column, as they are in the table; None where one is missing."""
+    import numpy as np
+    import pyarrow as pa
+
+    if name not in table.column_names:
+        raise ColumnUseError(f"The column {name!r} can't be read, and has no segments (--by).")
+    column = table.column(name)
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return column.cast("float64", safe=False).to_numpy()
+    return np.array(column.to_pylist(), dtype=object)
+
+
+def risk_of_sample(
+    estimator: Any, content: dict[str, Any], rows: Rows, told: dict[str, Any]
+) -> dict[str, Any]:
+    """Model risk on the held-out rows of the sample; what was counted on all of them stays."""
+    from safdr.report.content import jsonable
+    from safdr.report.risk.describe import describe_risk
+    from safdr.report.risk.rows import Rows as Given
+    from safdr.report.tasks import task_of_estimator
+
+    train, test = rows.prepared.train, rows.prepared.test
+    assert test is not None
+    held_out = Given(test.X, test.y, test.weight, told["time_test"], told["by"], is_sample=True)
+    found = describe_risk(
+        estimator,
+        task_of_estimator(estimator),
+        content["features"],
+        Given(train.X, train.y, train.weight, told["time"]),
+        held_out,
+    )
+    if (counted := content["risk"]["discrimination"]) is not None:
+        found["discrimination"] = counted
+    return dict(jsonable(found))

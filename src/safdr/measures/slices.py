@@ -1,0 +1,125 @@
+"""Rows in a few parts, each with a name: segments of any values, and periods of times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Rows of a table that people read.
+MOST_SEGMENTS = 12
+MOST_PERIODS = 24
+# Numbers of more values become as many bands of about equal numbers of rows.
+N_BANDS = 5
+OTHER, MISSING = "(other)", "(missing)"
+
+Slices = tuple[list[str], NDArray[np.int64]]
+
+
+def segments_of(values: Any) -> Slices:
+    """Names of segments, and the place of each row's among them.
+
+    Numbers of many values become bands; of other values the commonest keep their names.
+    """
+    given, known = _known(values)
+    numbers = _as_numbers(given[known])
+    if numbers is not None and len(np.unique(numbers)) > MOST_SEGMENTS:
+        return _named(_bands(numbers, N_BANDS), known)
+    texts = _in_order(given[known], numbers)
+    labels, codes, counts = texts
+    if len(labels) > MOST_SEGMENTS:
+        kept = np.sort(np.argsort(-counts, kind="stable")[: MOST_SEGMENTS - 1])
+        place = np.full(len(labels), len(kept))
+        place[kept] = np.arange(len(kept))
+        labels, codes = [*(labels[i] for i in kept), OTHER], place[codes]
+    return _named((labels, codes), known)
+
+
+def periods_of(values: Any) -> Slices:
+    """The same of times, in their order: days become months, quarters or years where they are many.
+
+    Rows without a time come last.
+    """
+    given, known = _known(values)
+    some = given[known]
+    if some.dtype.kind == "M":
+        return _named(_calendar(some), known)
+    numbers = _as_numbers(some)
+    if numbers is not None and len(np.unique(numbers)) > MOST_PERIODS:
+        return _named(_bands(numbers, MOST_PERIODS // 2), known)
+    labels, codes, _ = _in_order(some, numbers)
+    if len(labels) > MOST_PERIODS:
+        raise ValueError(
+            f"time must be dates, numbers, or at most {MOST_PERIODS} different texts; got "
+            f"{len(labels)}. Pass dates (datetime64), or coarser periods."
+        )
+    return _named((labels, codes), known)
+
+
+def _known(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """As an array, and which of them are not missing."""
+    given = np.asarray(values)
+    if given.dtype.kind == "f":
+        return given, ~np.isnan(given)
+    if given.dtype.kind == "M":
+        return given, ~np.isnat(given)
+    if given.dtype.kind == "O":
+        # None, NaN and the like are not equal to themselves, or None.
+        return given, np.array([each is not None and bool(each == each) for each in given], bool)
+    return given, np.ones(len(given), dtype=bool)
+
+
+def _as_numbers(values: NDArray[Any]) -> NDArray[np.float64] | None:
+    return values.astype(np.float64) if values.dtype.kind in "iuf" else None
+
+
+def _in_order(
+    values: NDArray[Any], numbers: NDArray[np.float64] | None
+) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct values as texts, in order; the place of each; how often they occur."""
+    keys = np.array([str(each) for each in values], dtype=object) if numbers is None else numbers
+    found, codes, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return [f"{each:g}" if numbers is not None else each for each in found], codes, counts
+
+
+def _bands(numbers: NDArray[np.float64], n: int) -> tuple[list[str], NDArray[np.int64]]:
+    """Bands of about equal numbers of rows; ties stay together."""
+    from safdr.measures.calibration import bins_of
+
+    codes = bins_of(numbers, np.ones(len(numbers)), n)
+    parts = [numbers[codes == i] for i in range(codes.max() + 1)]
+    return [f"{part.min():.6g} to {part.max():.6g}" for part in parts], codes
+
+
+def _calendar(days: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
+    """Months, quarters or years, the finest that are few; days where months are one or two."""
+    months = days.astype("datetime64[M]").astype(np.int64)
+    if len(np.unique(months)) < 3:
+        dates = days.astype("datetime64[D]").astype(np.int64)
+        found, codes = np.unique(dates, return_inverse=True)
+        if len(found) <= MOST_PERIODS:
+            return [str(np.datetime64(int(key), "D")) for key in found], codes
+    for n_months in (1, 3, 12):
+        found, codes = np.unique(months // n_months, return_inverse=True)
+        if len(found) <= MOST_PERIODS:
+            return [_month_text(int(key) * n_months, n_months) for key in found], codes
+    return _bands(months / 12 + 1970, MOST_PERIODS // 2)
+
+
+def _month_text(month: int, n_months: int) -> str:
+    """A month, quarter or year, by its first month, counted from 1970 on."""
+    year = 1970 + month // 12
+    if n_months == 12:
+        return str(year)
+    return f"{year}-{month % 12 + 1:02d}" if n_months == 1 else f"{year}-Q{month % 12 // 3 + 1}"
+
+
+def _named(found: tuple[list[str], NDArray[np.int64]], known: NDArray[np.bool_]) -> Slices:
+    """With rows whose value is missing in a part of their own."""
+    labels, codes = found
+    if known.all():
+        return labels, codes
+    place = np.full(len(known), len(labels))
+    place[known] = codes
+    return [*labels, MISSING], place
