@@ -18,8 +18,8 @@ def check_memory(n_bytes: float, what: str, hint: str) -> None:
     available = available_memory()
     if available is not None and n_bytes > available:
         raise MemoryError(
-            f"{what} would take {_told(n_bytes)} of memory, and {_told(available)} are available. "
-            f"{hint}"
+            f"{what} would take {told_bytes(n_bytes)} of memory, and {told_bytes(available)} are "
+            f"available. {hint}"
         )
 
 
@@ -34,7 +34,8 @@ def check_products(n_columns: int) -> None:
     )
 
 
-def _told(n_bytes: float) -> str:
+def told_bytes(n_bytes: float) -> str:
+    """Bytes in words."""
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.0f} MB"
 
 

@@ -45,7 +45,7 @@ class TakenRows:
 
 def take_rows(X: RowArray, which: IntArray | NDArray[np.bool_] | slice) -> RowArray:
     """Rows by their numbers, by a mask or by a range; sparse ones are copied."""
-    if issparse(X):
+    if issparse(X) or hasattr(X, "tensor"):  # DeviceRows, which stay where they are
         return X[which]
     if isinstance(X, TakenRows):
         return TakenRows(X.source, X.rows[which])

@@ -284,6 +284,7 @@ SELECTOR_CONSTRAINTS: dict[str, Any] = {
     "C": [C_NUMBER, StrOptions({AUTO})],
     "clip": [None, Number(0, 0.5, closed="neither")],
     "prove": [None, Number(0, None, closed="left")],
+    "device": "no_validation",
     "n_jobs": [None, WholeNumber(-MOST_JOBS, -1), WholeNumber(1, MOST_JOBS)],
     "random_state": [None, WholeNumber(0, 2**32 - 1), np.random.RandomState],
 }

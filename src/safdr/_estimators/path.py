@@ -45,6 +45,7 @@ def anneal_path(
     class_weight: Any = None,
     ridge: float | str = 1e-6,
     C: float | str | None = None,
+    device: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> list[AnnealingResult]:
@@ -77,7 +78,7 @@ def anneal_path(
     constraints : Constraints, default=None
         Which subsets are allowed; None allows all.
 
-    criterion, estimator, pick, feature_cost, cost_strength, class_weight, ridge
+    criterion, estimator, pick, feature_cost, cost_strength, class_weight, ridge, device
         As in `AnnealingSelector`; regression has no class weights.
 
     C : float or "auto", default=None
@@ -120,6 +121,7 @@ def anneal_path(
         class_weight=class_weight,
         ridge=ridge,
         C=kind.default_C if C is None else C,
+        device=device,
     )
     check_values("anneal_path", vars(plan) | {"n_jobs": n_jobs, "random_state": random_state})
     plan.check_models(kind)

@@ -67,6 +67,7 @@ class SearchPlan:
     C: float | str = np.inf
     clip: float | None = None
     prove: float | None = None
+    device: Any = None
 
     @classmethod
     def of(cls, selector: Any) -> Self:
@@ -183,6 +184,8 @@ class SearchPlan:
                     other=task.wrong_model_word,
                     model=model,
                 )
+        if self.device is not None:
+            self._check_device()
         if self.C == AUTO and not self._uses_penalty:
             raise ParameterError(
                 "C",
@@ -190,6 +193,29 @@ class SearchPlan:
                 "linear model, which nothing would use. Leave {C} out; or let the linear model "
                 "choose the winner, with {pick}='linear'.",
                 name="criterion" if self.estimator is None else "estimator",
+            )
+
+    def _check_device(self) -> None:
+        """Refuse what only the compiled search can do, and devices that are not there."""
+        try:
+            from safdr._engine.device.rows import open_device
+        except ImportError:
+            raise ParameterError(
+                "device",
+                "needs torch, which is not installed: pip install 'safdr[gpu]'. Or leave {device} "
+                "out, for the compiled search.",
+            ) from None
+        open_device(self.device)
+        if not isinstance(self.criterion, str | None) or self.criterion in ("mixed", AUTO):
+            raise ParameterError(
+                "criterion",
+                "must be left out, or be 'fisher', 'logistic' or 'r2', with {device}; got "
+                "{given!r}.",
+                given=self.criterion,
+            )
+        if self.prove is not None:
+            raise ParameterError(
+                "prove", "must be None with {device}: proofs are made by the compiled search alone."
             )
 
     @staticmethod
@@ -258,6 +284,15 @@ class SearchPlan:
                 constraints=allowed,
                 cost=cost,
             )
+        if self.device is None and hasattr(data.X, "tensor"):
+            raise ParameterError(
+                "device",
+                "must be given where rows are on one: X is on device {there!r}. Pass {device}="
+                "{there!r}, or X.cpu().numpy() for the compiled search.",
+                there=str(data.X.tensor.device),
+            )
+        if self.device is not None:
+            return self._device_search(data, allowed, cost, seed)
         if allowed.n_features <= wide.WIDE or not data.is_wide:
             return self.full_search(data, allowed, cost, seed)
         # Before columns are taken: the log-loss near the model of some would be another.
@@ -267,6 +302,35 @@ class SearchPlan:
         check_products(allowed.n_features)
         in_doubles = data.columns(np.arange(allowed.n_features))
         return self.full_search(in_doubles, allowed, cost, seed)
+
+    def _device_search(
+        self, data: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None, seed: int
+    ) -> Search:
+        """The search on a device, where all columns are weighed at once."""
+        from safdr._engine.device.fits import DeviceFitter
+        from safdr._engine.device.search import DeviceSearch
+
+        if not allowed.swaps_alone or allowed.conflicts is not None:
+            raise ParameterError(
+                "constraints",
+                "must have no groups and no at_most_one_of with {device}: columns come and go one "
+                "by one there. Leave {device} out.",
+            )
+        fitter, searched = self._fitter(data, None, seed), self.searched(data)
+        rows = searched.on_device(self.device)
+        if fitter is not None and self.estimator is None and isinstance(data, ClassData):
+            labelled = rows if searched is data else data.on_device(self.device, rows)
+            fitter = DeviceFitter(fitter, labelled, data._penalty(float(self.C)))
+        return DeviceSearch(
+            rows,
+            ridge=self.ridge,
+            rank=self._rank(allowed, cost),
+            settings=self._settings(),
+            seed=seed,
+            fitter=fitter,
+            constraints=allowed,
+            cost=cost,
+        )
 
     def _wide_search(
         self, data: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None, seed: int

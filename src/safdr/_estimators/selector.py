@@ -247,6 +247,9 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         whether there is a proof, and nothing else can make two answers differ. Groups of several
         columns, and a `criterion` of your own, can't be proven.
 
+    device : str or torch.device, default=None
+        Where to search, such as "cuda", for thousands of features; needs ``safdr[gpu]``.
+
     n_jobs : int, default=None
         Number of threads over replicas, and of the proof; where `criterion` or `estimator` are
         given, number of subsets that are evaluated at the same time, through joblib. None means 1
@@ -371,6 +374,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         C: float | str = 1.0,
         clip: float | None = None,
         prove: float | None = None,
+        device: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -387,6 +391,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         self.C = C
         self.clip = clip
         self.prove = prove
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -415,7 +420,7 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         None is the estimator in `criterion`, if it is one; else the least-squares model, as a
         `sklearn.linear_model.LinearRegression`.
 
-    annealing, constraints, pick, feature_cost, cost_strength, ridge, clip, prove
+    annealing, constraints, pick, feature_cost, cost_strength, ridge, clip, prove, device
         As in `AnnealingSelector`.
 
     C : float or "auto", default=inf
@@ -478,6 +483,7 @@ proof_, n_features_in_, feature_names_in_
         C: float | str = np.inf,
         clip: float | None = None,
         prove: float | None = None,
+        device: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -493,5 +499,6 @@ proof_, n_features_in_, feature_names_in_
         self.C = C
         self.clip = clip
         self.prove = prove
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state

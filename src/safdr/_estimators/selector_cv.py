@@ -286,7 +286,7 @@ class AnnealingSelectorCV(_CrossValidatedSelector, ClassSelectorBase):
         an R², but much or nothing of a log-loss, or of a squared error (in squared units of y).
 
     annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, \
-class_weight, ridge, C, clip, prove
+class_weight, ridge, C, clip, prove, device
         As in `AnnealingSelector`. "balanced" weights are those of the training rows of each fold;
         what is proven is the search on all rows. What is "auto" is compared on these splits, at
         three of the sizes, and is the same for all sizes and folds.
@@ -381,6 +381,7 @@ feature_names_in_
         C: float | str = 1.0,
         clip: float | None = None,
         prove: float | None = None,
+        device: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -402,6 +403,7 @@ feature_names_in_
         self.C = C
         self.clip = clip
         self.prove = prove
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -426,7 +428,7 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
         What to score the models by; None is R².
 
     annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, ridge, C, \
-clip, prove
+clip, prove, device
         As in `AnnealingRegressorSelector`.
 
     Attributes
@@ -481,6 +483,7 @@ criterion_value_, loss_, estimator_, result_, proof_, n_features_in_, feature_na
         C: float | str = np.inf,
         clip: float | None = None,
         prove: float | None = None,
+        device: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -501,5 +504,6 @@ criterion_value_, loss_, estimator_, result_, proof_, n_features_in_, feature_na
         self.C = C
         self.clip = clip
         self.prove = prove
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state

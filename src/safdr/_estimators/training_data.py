@@ -112,7 +112,8 @@ class TrainingData:
     @cached_property
     def is_wide(self) -> bool:
         """Whether columns are so many that replicas choose from some of them at a time."""
-        return self.X.shape[1] > wide.WIDE and not self.in_passes
+        many = self.X.shape[1] > wide.WIDE and not self.in_passes
+        return many or hasattr(self.X, "tensor")  # on a device, with all columns
 
     def columns(self, which: IntArray) -> Self:
         """Some of the columns, copied: all of them are worked on at once, however many."""
@@ -231,6 +232,19 @@ class TrainingData:
         """How many rows a relative weight of one stands for."""
         return 1.0 if self.sample_weight is None else float(self.sample_weight.max())
 
+    def on_device(self, device: Any, like: Any = None) -> Any:
+        """The rows on a device of torch's; `like` has the same columns there already."""
+        from safdr._engine.device.criterion import RowsOnDevice
+
+        X = self.X if like is None else like.as_rows
+        weight, rows_a_weight = self._relative_weight, self._rows_a_weight
+        return RowsOnDevice(X, *self._on_device, weight, rows_a_weight, device)
+
+    @property
+    def _on_device(self) -> tuple[IntArray, FloatArray | None]:
+        """Codes of the classes, and outputs if there are any."""
+        raise NotImplementedError
+
     def _penalty(self, C: float) -> float:
         """What C means for a mean over the rows."""
         weight = self._relative_weight
@@ -321,6 +335,10 @@ class ClassData(TrainingData):
     def _wide(self) -> WideCriterion:
         rows = (self.X, self.codes, len(self.classes), self._relative_weight)
         return WideCriterion.of_classes(*rows)
+
+    @property
+    def _on_device(self) -> tuple[IntArray, FloatArray | None]:
+        return self.codes, None
 
     def noise(self, criterion: FisherCriterion) -> Noise:
         """Stratified batches."""
@@ -466,6 +484,10 @@ class MeasuredData(TrainingData):
     @cached_property
     def _wide(self) -> WideCriterion:
         return WideCriterion.of_outputs(self.X, self._outputs, self._relative_weight)
+
+    @property
+    def _on_device(self) -> tuple[IntArray, FloatArray | None]:
+        return np.zeros(len(self.y), dtype=np.int64), self._outputs
 
     def noise(self, criterion: R2Criterion) -> Noise:
         """Batches of random rows."""

@@ -57,6 +57,13 @@ class SeenColumns(BaseEstimator):
 
 def validated(seen: Any, X: Any, y: Any, *, min_rows: int = 2, **how: Any) -> tuple[Any, Any]:
     """X and y as arrays (X as CSR, if it is sparse), checked; an error says what to do."""
+    if _is_elsewhere(X):
+        rows = _device_rows(X)
+        # The target is checked beside a column that says nothing.
+        _, y = validated(SeenColumns(), np.zeros((len(X), 1)), y, min_rows=min_rows, **how)
+        seen.n_features_in_ = rows.shape[1]
+        _check_range(rows)
+        return rows, y
     if not (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):  # else all are numbers
         check_kinds(X)
     try:
@@ -78,10 +85,30 @@ def validated(seen: Any, X: Any, y: Any, *, min_rows: int = 2, **how: Any) -> tu
 
 def rows_like_those_seen(estimator: Any, X: Any) -> Any:
     """X as an array, checked to have the columns that an estimator was fitted to."""
+    if _is_elsewhere(X) and X.shape[1:] == (estimator.n_features_in_,):
+        return _device_rows(X)
     try:
         return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
     except (TypeError, ValueError) as error:
         raise better_told(X, error) from None
+
+
+def _is_elsewhere(X: Any) -> bool:
+    """Whether it is a tensor of torch's in the memory of a device."""
+    return type(X).__module__ == "torch" and X.device.type != "cpu"
+
+
+def _device_rows(X: Any) -> Any:
+    """Rows that stay on their device, checked there."""
+    from safdr._engine.device.rows import DeviceRows
+
+    if X.ndim != 2 or not X.dtype.is_floating_point or not bool(X.isfinite().all()):
+        raise ValueError(
+            f"X on device {str(X.device)!r} must have two dimensions and finite floating-point "
+            f"numbers; got {X.ndim} dimension(s) of {X.dtype}. `X.double()` makes such numbers; "
+            "missing values must be filled."
+        )
+    return DeviceRows(X)
 
 
 def _types(X: Any) -> Any:
