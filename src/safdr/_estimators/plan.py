@@ -310,11 +310,17 @@ class SearchPlan:
         from safdr._engine.device.fits import DeviceFitter
         from safdr._engine.device.search import DeviceSearch
 
-        if not allowed.swaps_alone or allowed.conflicts is not None:
+        limits = {
+            "groups": not allowed.swaps_alone,
+            "at_most_one_of": allowed.conflicts is not None,
+            "signs": allowed.signs is not None,
+        }
+        if any(limits.values()):
             raise ParameterError(
                 "constraints",
-                "must have no groups and no at_most_one_of with {device}: columns come and go one "
-                "by one there. Leave {device} out.",
+                "must have no {limits} with {device}, where columns come and go one by one. Leave "
+                "{device} out.",
+                limits=" and no ".join(name for name, given in limits.items() if given),
             )
         fitter, searched = self._fitter(data, None, seed), self.searched(data)
         rows = searched.on_device(self.device)

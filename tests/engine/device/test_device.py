@@ -207,7 +207,8 @@ def test_rows_on_a_device_stay_there(monkeypatch):
         ({"device": "cpu", "criterion": "mixed"}, "criterion must be left out"),
         ({"device": "cpu", "criterion": "auto"}, "criterion must be left out"),
         ({"device": "cpu", "constraints": Constraints(groups=[[0, 1]])}, "no groups"),
-        ({"device": "cpu", "constraints": Constraints(at_most_one_of=[[0, 1]])}, "no groups"),
+        ({"device": "cpu", "constraints": Constraints(at_most_one_of=[[0, 1]])}, "no at_most_one"),
+        ({"device": "cpu", "constraints": Constraints(signs={0: 1})}, "no signs"),
     ],
 )
 def test_what_only_the_core_can_do_is_refused(params, told):
