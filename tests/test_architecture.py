@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "measures": set(),
     "sources": set(),
     "table": {"errors"},
-    "export": {"_atomic", "table"},
+    "export": {"_atomic", "_frames", "errors", "table"},
     "display": {"safdr", "_frames", "result"},
     "report": {"safdr", "_atomic", "display", "measures", "result"},
     "cli": {

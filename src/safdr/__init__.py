@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         TraceDisplay,
     )
     from safdr.errors import ParameterError
+    from safdr.export.scorecard import Scorecard
     from safdr.report import SelectionReport
     from safdr.result import AnnealingResult, FeatureGroups, NearTies, Proof, Stability
     from safdr.sources import Stream
@@ -49,6 +50,7 @@ _HOME = {
     "PathDisplay": "display",
     "Proof": "result",
     "ProxyDisplay": "display",
+    "Scorecard": "export.scorecard",
     "SelectionDisplay": "display",
     "SelectionReport": "report",
     "SeparationWarning": "_estimators.validation",
@@ -83,6 +85,7 @@ __all__ = [
     "PathDisplay",
     "Proof",
     "ProxyDisplay",
+    "Scorecard",
     "SelectionDisplay",
     "SelectionReport",
     "SeparationWarning",

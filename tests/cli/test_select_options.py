@@ -18,7 +18,7 @@ OTHER_SETTINGS = {
     "constraints__count_by",
 }
 # What the command line calls otherwise, and what only it knows.
-OPTION_OF = {"groups": "group", "feature_cost": "cost"}
+OPTION_OF = {"signs": "sign", "groups": "group", "feature_cost": "cost"}
 ABOUT_TEXT = {"split_categories"}
 
 
@@ -178,7 +178,10 @@ def test_all_rows_may_be_learnt_from(select, table):
         (["--jobs", "many"], "Invalid value for --jobs: must be a whole number; got 'many'."),
         (["--seed", "2.5"], "Invalid value for --seed: must be a whole number; got '2.5'."),
         (["-k", "nan"], "Invalid value for -k: must be a whole number; got 'nan'."),
-        (["--export", "model.pmml"], "An export must end in .onnx, .py or .sql; got 'model.pmml'"),
+        (
+            ["--export", "model.pmml"],
+            "An export must end in .csv, .onnx, .py or .sql; got 'model.pmml'",
+        ),
         (["--out", "nowhere/result.json"], "is in a folder that does not exist"),
         (["--config", "none.toml"], "can't be read: No such file"),
     ],

@@ -10,6 +10,7 @@ from safdr._atomic import Place, place_of
 from safdr.cli.errors import UsageError
 from safdr.cli.lists import split_costs, split_signs
 from safdr.cli.options import ConstraintOptions, ResultOptions, SearchOptions, TableOptions
+from safdr.cli.pointing import check_points
 from safdr.export.errors import ExportError
 from safdr.table.conditions import parse_condition
 from safdr.table.errors import ConditionError
@@ -108,6 +109,7 @@ def _check_files(file: str | None, results: ResultOptions) -> None:
             raise UsageError(f"{str(path)!r} is named twice; each result needs its own file.")
     if exports:
         _check_exports(exports)
+    check_points(results)
     if results.report is not None:
         _check_report()
 

@@ -333,9 +333,41 @@ class ResultOptions:
         Parameter(
             negative=(),
             help="Write the scoring formula on the columns of the table, checked against the "
-            "model: a file that ends in .py, .sql or .onnx; may be repeated.",
+            "model: a file that ends in .py, .sql or .onnx, or in .csv for a scorecard in points; "
+            "may be repeated.",
         ),
     ] = None
+    points: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="Add the points of a scorecard to what .py and .sql give, as a .csv beside them "
+            "does. Two classes.",
+        ),
+    ] = False
+    pdo: Annotated[
+        float | None,
+        Parameter(
+            help="Points that double the odds against the positive class; negative, if points are "
+            "to rise with its odds. Default: 20."
+        ),
+    ] = None
+    base_points: Annotated[
+        float | None, Parameter(help="Points where the odds are --base-odds. Default: 600.")
+    ] = None
+    base_odds: Annotated[
+        float | None,
+        Parameter(help="Rows of the other class for one of the positive. Default: 50."),
+    ] = None
+    whole_points: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="Round the points of each feature; a note says what that costs.",
+        ),
+    ] = False
     force: Annotated[
         bool, Parameter(negative=(), show_default=False, help="Replace files that are there.")
     ] = False

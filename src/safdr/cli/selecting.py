@@ -28,6 +28,7 @@ from safdr.cli.options import (
     SearchOptions,
     TableOptions,
 )
+from safdr.cli.pointing import about_points, check_target_of_points
 from safdr.cli.progress import SearchProgress
 from safdr.cli.risk import risk_of_sample, told_of_rows
 from safdr.cli.rows import Rows
@@ -73,6 +74,7 @@ def run(
         progress.say("Preparing")
         rows = prepare_rows(opened, choices, table, progress)
         constraining = constrain(constraints, rows.prepared)
+        check_target_of_points(results, rows.prepared.target.kind)
         estimator = _estimator(search, annealing, constraining, rows)
         fixed = search.k is not None
         with weighted_scores(estimator, rows):
@@ -80,6 +82,7 @@ def run(
             certainty = look_closer(estimator, rows, search, unproven, progress)
         progress.say("Testing")
         notes = [*rows.notes, *rows.prepared.notes, *_unused(search), *constraining.notes]
+        notes += about_points(results, rows.prepared, estimator)
         asked = {**_given(asdict(choices)), **constraining.settings, **_looked_into(search)}
         if rows.in_passes:
             asked |= {"stream": table.stream, "sample_rows": table.sample_rows}

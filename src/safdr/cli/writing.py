@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from safdr._atomic import write_all_atomically
 from safdr.cli.options import ResultOptions
+from safdr.cli.pointing import asks_for_points, scale_of
 from safdr.export.errors import ExportError
 from safdr.table.kinds import Classes
 from safdr.table.prepare import Prepared
 
 if TYPE_CHECKING:
     from safdr import AnnealingSelectorCV, SelectionReport
+    from safdr.export.formula import Formula
 
 
 def write_results(
@@ -31,7 +32,8 @@ def write_results(
     failed: dict[Path, ExportError] = {}
     for path in results.export or []:
         try:
-            made[path] = _export(path, prepared, estimator, table_name)
+            formula = _formula(results, prepared, estimator, table_name)
+            made[path] = _export(path, formula, prepared, estimator)
         except ExportError as error:
             failed[path] = error
     if results.report is not None:
@@ -43,11 +45,24 @@ def write_results(
 
 
 def _export(
-    path: Path, prepared: Prepared, estimator: AnnealingSelectorCV, table_name: str
+    path: Path,
+    formula: Formula,
+    prepared: Prepared,
+    estimator: AnnealingSelectorCV,
 ) -> bytes:
     """The formula in one form, checked on the training rows."""
-    from safdr.export.formula import Formula, Term
     from safdr.export.write import export
+
+    predict = getattr(estimator, "decision_function", None) or estimator.predict
+    sums = predict(prepared.train.X)
+    return export(path, formula, prepared.train.table, sums, prepared.recipe.codings)
+
+
+def _formula(
+    results: ResultOptions, prepared: Prepared, estimator: AnnealingSelectorCV, table_name: str
+) -> Formula:
+    """The model as a formula, with points where they are asked for."""
+    from safdr.export.formula import Formula, Term, value_limits
 
     model = estimator.estimator_
     features, target = prepared.recipe.features, prepared.target.kind
@@ -56,7 +71,7 @@ def _export(
         terms=tuple(
             Term(features[j], tuple(own), *limits)
             for j, own, limits in zip(
-                estimator.subset_, coefficients, _limits(estimator), strict=True
+                estimator.subset_, coefficients, value_limits(estimator), strict=True
             )
         ),
         intercepts=tuple(np.atleast_1d(model.intercept_).tolist()),
@@ -64,21 +79,9 @@ def _export(
         classes=target.labels if isinstance(target, Classes) else (),
         table=table_name,
     )
-    predict = getattr(estimator, "decision_function", None) or estimator.predict
-    return export(path, formula, prepared.train.table, predict(prepared.train.X))
-
-
-def _limits(estimator: Any) -> list[tuple[float, float]]:
-    """Between what the values of each chosen feature count."""
-    model = estimator.estimator_
-    low, high = np.full((2, model.n_features_in_), [[-inf], [inf]])
-    if hasattr(model, "data_min_"):
-        low, high = model.data_min_, model.data_max_
-    if estimator.clip_limits_ is not None:
-        # Those of a model that does not extrapolate are at most these.
-        least, most = estimator.clip_limits_[:, estimator.subset_]
-        low, high = np.maximum(low, least), np.minimum(high, most)
-    return [*zip(low.tolist(), high.tolist(), strict=True)]
+    if not asks_for_points(results):
+        return formula
+    return formula.with_points(scale_of(results), prepared.train.table)
 
 
 def to_json(report: SelectionReport) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from safdr.export.errors import ExportError
+from safdr.export.points import Points, Scale, typical_values
 from safdr.table.recipe import Feature, FloatArray
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class Formula:
     classes: tuple[str, ...]
     # Name of the table, for exports that need one.
     table: str
+    # Points of a scorecard, where they are asked for.
+    points: Points | None = None
 
     def __post_init__(self) -> None:
         numbers = [self.intercepts, *(term.coefficients for term in self.terms)]
@@ -60,6 +63,23 @@ class Formula:
                 "A chosen feature comes from a column without a name, which no formula can refer "
                 "to. Give the column a name."
             )
+
+        if self.points is not None and len(self.classes) != 2:
+            raise ExportError(
+                "Points are for two classes: they stand for odds of one against the other."
+            )
+
+    def with_points(self, scale: Scale, table: pa.Table) -> Formula:
+        """The same formula with points, counted from the typical values of a table."""
+        values = np.column_stack([term.values(table) for term in self.terms])
+        coefficients = [term.coefficients[0] for term in self.terms]
+        typical = typical_values(values)
+        points = Points.of_model(scale, self.intercepts[0], coefficients, typical.tolist())
+        return self.with_these(points)
+
+    def with_these(self, points: Points) -> Formula:
+        """The same formula with points."""
+        return replace(self, points=points)
 
     @property
     def columns(self) -> dict[str, Feature]:
@@ -87,6 +107,19 @@ class Formula:
         for term in self.terms:
             total += np.abs(np.outer(term.values(table), term.coefficients))
         return total
+
+
+def value_limits(estimator: Any) -> list[tuple[float, float]]:
+    """Between what the values of each chosen feature count."""
+    model = estimator.estimator_
+    low, high = np.full((2, model.n_features_in_), [[-np.inf], [np.inf]])
+    if hasattr(model, "data_min_"):
+        low, high = model.data_min_, model.data_max_
+    if estimator.clip_limits_ is not None:
+        # Those of a model that does not extrapolate are at most these.
+        least, most = estimator.clip_limits_[:, estimator.subset_]
+        low, high = np.maximum(low, least), np.minimum(high, most)
+    return [*zip(low.tolist(), high.tolist(), strict=True)]
 
 
 def whole_text(text: str) -> str:

@@ -60,12 +60,12 @@ def outputs(row):
     def select(self, query: Query) -> str:
         """The log-odds within, the probability around them."""
         negative, positive = map(query.comment, self.formula.classes)
-        log_odds, probability = query.names
+        log_odds, *_, probability = query.names
         limit, largest = query.largest_exponent, query.largest
         return f"""\
 -- Log-odds and probability that {query.comment(self.formula.target)} is {positive} and not \
 {negative}.
-{query.head}SELECT
+{self.about_query(query)}{query.head}SELECT
   scored.*,
   CASE
     WHEN scored.{log_odds} BETWEEN -{limit} AND {limit}
@@ -77,10 +77,20 @@ FROM (
   SELECT
     rows_to_score.*,
     {query.total(0)}
-    AS {log_odds}
+    AS {log_odds}{self.beside_log_odds(query)}
   FROM {query.table} AS rows_to_score
 ) AS scored
 """
+
+    def about_query(self, query: Query) -> str:
+        """A comment on what else the query adds."""
+        del query
+        return ""
+
+    def beside_log_odds(self, query: Query) -> str:
+        """What else comes of sums."""
+        del query
+        return ""
 
     def nodes(self, graph: Graph, sums: str) -> list[Any]:
         """The sums, and their logistic function."""

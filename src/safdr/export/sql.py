@@ -14,6 +14,7 @@ import numpy as np
 from safdr.export.errors import ExportError
 from safdr.export.formula import Formula, Term, unused_names, whole_text
 from safdr.export.outputs import output_of
+from safdr.export.points import Points
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,6 +74,15 @@ class Query:
         ]
         return f"{_number(self._formula.intercepts[i])}\n{_sum(terms)}"
 
+    def points(self, points: Points) -> str:
+        """The points of a scorecard."""
+        exact = [
+            f"{_number(per_unit)} * ({_value(term)} - {_number(typical)})"
+            for term, (per_unit, typical) in zip(self._formula.terms, points.pairs, strict=True)
+        ]
+        terms = [f"FLOOR({each} + 0.5e0)" for each in exact] if points.scale.whole else exact
+        return f"{_number(points.base)}\n{_sum(terms)}"
+
 
 def to_sql(formula: Formula, columns: set[str]) -> str:
     """Write the formula down as a query."""
@@ -89,6 +99,7 @@ def run_sql(query: str, table: pa.Table, name: str) -> list[Sequence[Any]]:
         with sqlite3.connect(":memory:") as database:
             # Not every SQLite is built with it.
             database.create_function("EXP", 1, _exp, deterministic=True)
+            database.create_function("FLOOR", 1, _floor, deterministic=True)
             database.execute(f"CREATE TABLE {_identifier(name)} ({listed})")
             database.executemany(
                 f"INSERT INTO {_identifier(name)} VALUES ({', '.join('?' * len(columns))})",
@@ -102,6 +113,10 @@ def run_sql(query: str, table: pa.Table, name: str) -> list[Sequence[Any]]:
 
 def _exp(z: float | None) -> float | None:
     return None if z is None else float(np.exp(z))
+
+
+def _floor(z: float | None) -> float | None:
+    return None if z is None else float(np.floor(z))
 
 
 def _affinity(table: pa.Table, column: str) -> str:

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from safdr.export.card import to_card
 from safdr.export.errors import ExportError, WrongFormulaError
 from safdr.export.formula import Formula
 from safdr.export.onnx import require_onnx, run_onnx, to_onnx
 from safdr.export.outputs import output_of
 from safdr.export.python import run_python, to_python
 from safdr.export.sql import run_sql, to_sql
-from safdr.table.recipe import FloatArray
+from safdr.table.recipe import Coding, FloatArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ENDINGS = (".onnx", ".py", ".sql")
+ENDINGS = (".csv", ".onnx", ".py", ".sql")
 # Sums in another order, and with other products, differ by one of these for each term and side, of
 # the sizes of all terms together: 1.7e9 seconds and an intercept that takes them off cancel.
 ROUNDING = float(np.finfo(np.float64).eps)
@@ -37,13 +38,23 @@ def check_ending(path: Path) -> None:
         require_onnx()
 
 
-def export(path: Path, formula: Formula, table: pa.Table, sums: FloatArray) -> bytes:
+def export(
+    path: Path,
+    formula: Formula,
+    table: pa.Table,
+    sums: FloatArray,
+    codings: Sequence[Coding] = (),
+) -> bytes:
     """Make the content of an export, and check it against the sums that the model gives."""
     check_ending(path)
     rows = np.unique(np.linspace(0, table.num_rows - 1, MAX_CHECKED).astype(int))
     read = _columns_read(formula, table.take(rows))
     try:
-        content, given = _made_and_run(path, formula, read, table.column_names)
+        if path.suffix.lower() == ".csv":
+            content = to_card(formula, codings, read).encode()
+            given = output_of(formula).wanted(formula.sums(read))
+        else:
+            content, given = _made_and_run(path, formula, read, table.column_names)
     except ExportError:
         raise
     except Exception as error:
