@@ -263,6 +263,10 @@ def test_every_known_setting_works(safdr, table, tmp_path):
         "sample": "100",
         "no-validation": "true\nk = 2",
         "clip": "0.1",
+        "sign": '"height=+"',
+        "points": 'true\nexport = "m.py"',
+        "whole-points": 'true\nexport = "card.csv"',
+        **dict.fromkeys(("pdo", "base-points", "base-odds"), '2\nexport = "card.csv"'),
     }
     for name in set(known) - {"debug"}:
         config.write_text(f"{name} = {values.get(name, '1')}\n")
@@ -275,7 +279,10 @@ def test_every_known_setting_works(safdr, table, tmp_path):
     [
         ("n_replica = 3\nk = 2\n", "unknown settings: n-replica (did you mean n-replicas?). Known"),
         ("kmax = 3\n", "unknown settings: kmax (did you mean k-max?)"),
-        ("zzz = 3\n", "Known are: always-include, at-most-one-of, batch-draw, batch-fraction,"),
+        (
+            "zzz = 3\n",
+            "Known are: always-include, at-most-one-of, base-odds, base-points, batch-draw,",
+        ),
         ("[select]\nk = 3\n", "has a table [select]. Options go at the top level"),
         ("target = \n", "is not TOML"),
         ('jobs = "many"\n', "many"),
