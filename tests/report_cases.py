@@ -64,7 +64,8 @@ class Elements(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.text.append(data)
+        if "script" not in self.open:
+            self.text.append(data)
 
 
 def parsed(page):

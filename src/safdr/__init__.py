@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from safdr._estimators.stability import stability
     from safdr._estimators.user_criterion import CrossValidatedScore
     from safdr._estimators.validation import SeparationWarning
+    from safdr._estimators.what_if import WhatIf, what_if
     from safdr.display import (
         DiscriminantDisplay,
         PathDisplay,
@@ -61,11 +62,13 @@ _HOME = {
     "SubstitutesDisplay": "display",
     "Trace": "trace",
     "TraceDisplay": "display",
+    "WhatIf": "_estimators.what_if",
     "anneal_path": "_estimators.path",
     "evaluate_subsets": "_estimators.evaluate",
     "near_ties": "_estimators.proof",
     "prove": "_estimators.proof",
     "stability": "_estimators.stability",
+    "what_if": "_estimators.what_if",
 }
 
 __all__ = [
@@ -96,11 +99,13 @@ __all__ = [
     "SubstitutesDisplay",
     "Trace",
     "TraceDisplay",
+    "WhatIf",
     "anneal_path",
     "evaluate_subsets",
     "near_ties",
     "prove",
     "stability",
+    "what_if",
 ]
 
 

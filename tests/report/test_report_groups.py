@@ -117,7 +117,7 @@ def test_hostile_names_of_groups_are_text():
         max_features=4, constraints=Constraints(groups=groups), **QUICK
     ).fit(X, y)
     page = SelectionReport.from_estimator(search, X, y).to_html()
-    assert "<script>" not in page
+    assert page.count("<script") == 2  # the numbers of the panel, and its program
     assert "<img" not in page
     assert "\u202e" not in page
 

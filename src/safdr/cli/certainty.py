@@ -6,7 +6,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from safdr import AnnealingSelectorCV, NearTies, Stability, near_ties, stability
+from safdr import AnnealingSelectorCV, NearTies, Stability, WhatIf, near_ties, stability, what_if
 from safdr.cli.errors import OPTION_OF
 from safdr.cli.options import SearchOptions
 from safdr.cli.progress import SearchProgress
@@ -14,6 +14,7 @@ from safdr.cli.rows import Rows
 from safdr.errors import ParameterError
 from safdr.report.certainty import MOST_SETS, WITHIN, found_ties, no_proof
 from safdr.report.stability import no_stability
+from safdr.report.what_if import worth_a_look
 
 GROUPS = (
     "the values of a category, and other columns that enter together, are groups, and only sets "
@@ -29,6 +30,8 @@ class Certainty:
     stability: Stability | None
     # Columns, by name.
     substitutes: dict[str, Any] | None
+    # False where nobody would see it.
+    what_if: WhatIf | bool
     # Parts of the report that were asked for, and can't be told.
     unknown: dict[str, Any]
 
@@ -58,8 +61,10 @@ def look_closer(
     search: SearchOptions,
     unproven: str | None,
     progress: SearchProgress,
+    *,
+    kept: bool,
 ) -> Certainty:
-    """Find out what was asked for."""
+    """Find out what was asked for; what other sets are worth, where the answer is kept."""
     prepared = rows.prepared
     ties, again, unknown = None, None, {}
     if search.prove is not None:
@@ -86,7 +91,11 @@ def look_closer(
             n_jobs=search.jobs,
             backend="dict",
         )
-    return Certainty(near_ties=ties, stability=again, substitutes=instead, unknown=unknown)
+    others: WhatIf | bool = False
+    if kept:
+        also = worth_a_look(estimator.feature_groups_, ties, again)
+        others = what_if(estimator, rows.X, rows.y, sample_weight=rows.weight, also=also)
+    return Certainty(ties, again, instead, others, unknown)
 
 
 def _near_ties(

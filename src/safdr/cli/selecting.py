@@ -79,7 +79,8 @@ def run(
         fixed = search.k is not None
         with weighted_scores(estimator, rows):
             caught, unproven = _fit(progress.follow(estimator), rows, fixed=fixed)
-            certainty = look_closer(estimator, rows, search, unproven, progress)
+            kept = results.json or results.report is not None or results.out is not None
+            certainty = look_closer(estimator, rows, search, unproven, progress, kept=kept)
         progress.say("Testing")
         notes = [*rows.notes, *rows.prepared.notes, *_unused(search), *constraining.notes]
         notes += about_points(results, rows.prepared, estimator)
@@ -283,6 +284,7 @@ def _report(
         near_ties=certainty.near_ties,
         stability=certainty.stability,
         substitutes=certainty.substitutes,
+        what_if=certainty.what_if,
     ).to_dict()
     content.update(certainty.unknown)
     if apart:

@@ -27,6 +27,7 @@ from safdr.report.stability import describe_stability
 from safdr.report.substitutes import describe_substitutes
 from safdr.report.tasks import TWO_CLASSES, ReportTask, task_of_estimator
 from safdr.report.warnings import describe_warnings
+from safdr.report.what_if import describe_what_if
 from safdr.result import FeatureGroups, NearTies, Stability
 
 SCHEMA_VERSION = 1
@@ -48,6 +49,7 @@ def describe(
     stability: Stability | None,
     substitutes: Any,
     warnings: Iterable[Mapping[str, Any]],
+    what_if: Any,
 ) -> dict[str, Any]:
     """The content of the report, fit for JSON; see `SelectionReport.to_dict`."""
     task = task_of_estimator(estimator)
@@ -94,6 +96,7 @@ def describe(
         "near_ties": describe_near_ties(estimator, near_ties, names),
         "stability": describe_stability(stability, groups, names),
         "substitutes": describe_substitutes(estimator, substitutes, groups, names),
+        "what_if": describe_what_if(estimator, what_if, (X, y), near_ties, stability, names),
         "chosen_by": _describe_choice(estimator),
         **{name: list(entries) for name, entries in preparation.items()},
         **describe_provenance(estimator),

@@ -18,6 +18,7 @@ from safdr.report.charts.selection import MOST_ROWS
 from safdr.report.risk import words as risk_words
 from safdr.report.tasks import score_name, task_of
 from safdr.report.text import feature_labels_of, labels_of, quoted, tidied
+from safdr.report.what_if import panel_of, program, program_hash
 
 # Each chart is drawn twice, for screens and paper and for phones, and the style sheet shows one:
 # an image made for a desktop has letters of six pixels on a phone.
@@ -64,6 +65,9 @@ def render(content: Mapping[str, Any]) -> str:
         compared=_compared(content, content["alternatives"]),
         certainty=words.certainty(content),
         near=_near(content),
+        panel=panel_of(content, features, words.score_name(content)),
+        program=Markup(program()),
+        program_hash=program_hash(),
         n_classes_hidden=max(0, len(content["target"]["classes"]) - MOST_CLASSES),
         n_hidden=max(0, len(content["selection"]["indices"]) - MOST_ROWS),
     )

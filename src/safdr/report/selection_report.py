@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Self
 
+from safdr import WhatIf
 from safdr._atomic import place_of, write_atomically
 from safdr.display.base import check_fitted
 from safdr.report.content import describe
@@ -21,8 +22,9 @@ NOTEBOOK_HEIGHT = 720
 class SelectionReport:
     """What was chosen, why, and how each number was made: as a dict and as one HTML page.
 
-    Make it with `from_estimator`. The page works offline, holds no script and fits screens, phones
-    and paper. In a notebook the report shows itself.
+    Make it with `from_estimator`. The page works offline and fits screens, phones and paper; its
+    one script, which may load nothing, tells what other sets would be worth. In a notebook the
+    report shows itself.
 
     Parameters
     ----------
@@ -74,6 +76,7 @@ class SelectionReport:
         stability: Stability | None = None,
         substitutes: Any = None,
         warnings: Iterable[Mapping[str, Any]] = (),
+        what_if: WhatIf | bool = True,
     ) -> Self:
         """Gather all that there is to say about a fitted selector.
 
@@ -134,6 +137,10 @@ class SelectionReport:
             report finds by itself: `title`, `text` and `advice` of each, all text; and `serious`,
             which says that the scores may not hold.
 
+        what_if : WhatIf or bool, default=True
+            What `safdr.what_if` gives for the selector and the rows and weights that it was fitted
+            to. True asks it for these rows, without weights; False leaves it out.
+
         Returns
         -------
         SelectionReport
@@ -164,6 +171,7 @@ class SelectionReport:
                 stability=stability,
                 substitutes=substitutes,
                 warnings=warnings,
+                what_if=what_if,
             )
         )
 
@@ -212,9 +220,10 @@ class SelectionReport:
         return page
 
     def _repr_html_(self) -> str:
-        """Show the page in a notebook: in a frame, so that styles don't mix and nothing runs."""
+        """Show the page in a notebook: in a frame, so that styles don't mix; it reaches nothing."""
         return (
-            f'<iframe srcdoc="{escape(self.to_html())}" sandbox title="Feature selection report" '
+            f'<iframe srcdoc="{escape(self.to_html())}" sandbox="allow-scripts" '
+            'title="Feature selection report" '
             f'style="width: 100%; height: {NOTEBOOK_HEIGHT}px; border: 0"></iframe>'
         )
 

@@ -47,6 +47,8 @@ def _features_of(content: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
     yield from zip(selection["indices"], selection["features"], strict=True)
     for each in (content["stability"] or {}).get("features", []):
         yield each["index"], each["name"]
+    for each in (content["what_if"] or {}).get("features", []):
+        yield each["index"], each["name"]
     for each in content["substitutes"] or []:
         yield each["chosen_index"], each["chosen"]
         if each["replacement_index"] is not None:

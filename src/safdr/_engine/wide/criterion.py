@@ -98,6 +98,13 @@ class WideCriterion:
         """Columns that no subset needs; of those that say the same, the lowest rank is needed."""
         return redundant_columns(self.rows.variance, self.D, self.scale, rank)
 
+    def block(self, members: IntArray) -> FloatArray:
+        """A of some columns."""
+        columns = self.rows.columns(members) / self.divisor[members]
+        A: FloatArray = columns.T @ columns
+        np.fill_diagonal(A, self.diagonal[members] + self.ridge)
+        return A
+
     def against_all(self, members: IntArray) -> Iterator[tuple[slice, FloatArray]]:
         """Rows of A, a block of columns at a time."""
         for some, products in self.rows.products(self.rows.columns(members)):

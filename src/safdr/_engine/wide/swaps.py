@@ -77,9 +77,7 @@ class Swaps:
 
     def _states(self, members: IntArray, places: IntArray) -> list[_State]:
         """Each subset's own matrix, inverted; subsets are by places among the members."""
-        columns = self.criterion.rows.columns(members) / self.criterion.divisor[members]
-        A = columns.T @ columns
-        np.fill_diagonal(A, self.criterion.diagonal[members] + self.criterion.ridge)
+        A = self.criterion.block(members)
         return [self._state(members, at, A[np.ix_(at, at)]) for at in places]
 
     def _state(self, members: IntArray, at: IntArray, A: FloatArray) -> _State:

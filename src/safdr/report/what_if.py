@@ -1,0 +1,188 @@
+"""What other sets of features would be worth: the numbers that the page's script works with."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr import Stability, WhatIf, what_if
+from safdr.report.claims import OFTEN
+from safdr.report.numbers import counted
+from safdr.result import FeatureGroups, NearTies
+
+# The page carries no more columns than these: their matrix takes 220 KB.
+MOST_COLUMNS = 200
+
+# Features of near-ties and of half-samples that come before those which the selector itself names.
+MOST_ALSO = 20
+
+# The value of the chosen set, computed anew, differs by less than this share.
+SAME = 1e-6
+
+# In this order they make one program; each uses what those before it define.
+SCRIPTS = ("words.js", "criterion.js", "search.js", "panel.js")
+
+OTHER_ROWS = (
+    "the rows of this report are not those that the selector was fitted to, or they had weights. "
+    "Pass what_if=safdr.what_if(selector, X, y, sample_weight=…)."
+)
+
+NORMAL = "AUC if the classes were normal"
+
+
+def describe_what_if(
+    estimator: Any,
+    given: WhatIf | bool,
+    rows: tuple[Any, Any],
+    near_ties: NearTies | None,
+    stability: Stability | None,
+    names: list[str],
+) -> dict[str, Any] | None:
+    """Give A and D of the features that matter, and what is known of sets of them.
+
+    The lower triangle of A, D and the means of the classes are base64 of little-endian doubles, row
+    by row. `indices` of a feature are its columns, `value` and `score` those of the chosen set.
+    `reason` says why there is nothing else. None for a criterion that is no formula.
+    """
+    if given is False or estimator.ridge_ is None:
+        return None
+    groups = estimator.feature_groups_
+    if given is True:
+        also = worth_a_look(groups, near_ties, stability)
+        given = what_if(estimator, *rows, also=also)
+    if sum(map(len, given.columns)) > MOST_COLUMNS:
+        many = counted(len(estimator.subset_), "column")
+        return _none(f"the chosen set has {many}, and a page carries {MOST_COLUMNS} at most.")
+    chosen = float(estimator.criterion_value_)
+    value = given.value(estimator.subset_)
+    if abs(value - chosen) > SAME * max(1.0, abs(chosen)):
+        return _none(OTHER_ROWS)
+    means = None if given.shares is None else _packed(given.class_means)
+    titles = groups.names(names)
+    return {
+        "reason": None,
+        "kind": given.kind,
+        "n_total": given.n_total,
+        "value": value,
+        "score": given.score(estimator.subset_),
+        "features": [
+            {
+                "name": titles[groups.feature_of[columns[0]]],
+                "index": columns[0],
+                "indices": columns,
+                "reason": given.reasons[i],
+                **{key: bool(getattr(given, key)[i]) for key in ("chosen", "required")},
+                "count": given.counts[i],
+                "cost": given.costs[i],
+            }
+            for i, columns in enumerate(given.columns)
+        ],
+        "rivals": np.argwhere(np.triu(given.rivals)),
+        "A": _packed(given.A[np.tril_indices(len(given.A))]),
+        "D": _packed(given.D),
+        "n_outputs": given.D.shape[1],
+        "collinear_tol": given.collinear_tol,
+        "shares": given.shares,
+        "class_means": means,
+    }
+
+
+def _none(reason: str) -> dict[str, Any]:
+    return {"reason": reason}
+
+
+def worth_a_look(
+    groups: FeatureGroups, near_ties: NearTies | None, stability: Stability | None
+) -> list[int]:
+    """First columns of features that near-ties hold, and that half-samples often choose."""
+    columns: list[int] = []
+    if near_ties is not None:
+        columns += near_ties.subsets[near_ties.subsets >= 0].tolist()
+    features = [int(groups.feature_of[j]) for j in columns]
+    if stability is not None:
+        order = np.argsort(-stability.frequencies, kind="stable")
+        features += [int(i) for i in order if stability.frequencies[i] >= OFTEN]
+    some = list(dict.fromkeys(features))[:MOST_ALSO]
+    return [int(groups.columns[i][0]) for i in some]
+
+
+def _packed(numbers: NDArray[np.float64]) -> str:
+    return base64.b64encode(np.ascontiguousarray(numbers, dtype="<f8").tobytes()).decode()
+
+
+# ---- On the page --------------------------------------------------------------------------------
+
+
+@cache
+def program() -> str:
+    """The script, one for all pages, in a scope of its own."""
+    folder = Path(__file__).parent / "scripts"
+    parts = "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();\n'
+
+
+@cache
+def program_hash() -> str:
+    """What the content policy calls the script."""
+    digest = hashlib.sha256(program().encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def panel_of(
+    content: Mapping[str, Any], labels: Mapping[int, str], score: str
+) -> dict[str, Any] | None:
+    """Give the script what it needs: the numbers, with labels, words and proven sets."""
+    found = content["what_if"]
+    if found is None or found["reason"] is not None:
+        return None
+    is_r2 = found["kind"] == "r2"
+    cost = " less cost" if any(each["cost"] for each in found["features"]) else ""
+    return {
+        **{key: each for key, each in found.items() if key not in ("reason", "value", "score")},
+        "features": [{**each, "label": labels[each["index"]]} for each in found["features"]],
+        "symbol": "R²" if is_r2 else "J",
+        "value_name": ("R² on the training rows" if is_r2 else "separation J") + cost
+        if found["kind"] != "logistic"
+        else f"criterion J{cost}",
+        "score_name": {"fisher": "AUC", "r2": "R²", "logistic": None}[found["kind"]],
+        "score_title": NORMAL,
+        "measured": _measured(content, score),
+        "proven": _proven(content, found),
+    }
+
+
+def _measured(content: Mapping[str, Any], score: str) -> list[dict[str, Any]]:
+    """Scores of the chosen set on rows that its model was not fitted to."""
+    scores, found = content["scores"], []
+    if scores["validation"] is not None and scores["validation"]["mean"] is not None:
+        splits = counted(len(scores["validation"]["splits"]), "split")
+        title = f"{score} measured over {splits}"
+        found.append({"title": title, "value": scores["validation"]["mean"]})
+    if scores["test"] is not None and scores["test"]["value"] is not None:
+        title = f"{score} measured on held-out rows"
+        found.append({"title": title, "value": scores["test"]["value"]})
+    return found
+
+
+def _proven(content: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Sets of the chosen size in the order of their values, all of those that come first."""
+    proof, ties = content["proof"], content["near_ties"]
+    subsets: Iterable[list[int]] = []
+    if proof is not None and proof["optimal"]:
+        subsets = [proof["indices"]]
+        if ties is not None and ties["exact"]:
+            subsets = [each["indices"] for each in ties["sets"]]
+    place = {each["index"]: i for i, each in enumerate(found["features"])}
+    sets = []
+    for subset in subsets:
+        if not place.keys() >= set(subset):
+            break  # a set that is not carried may be better than those that follow
+        sets.append(sorted(place[j] for j in subset))
+    return {"size": content["size"]["chosen"], "sets": sets}
