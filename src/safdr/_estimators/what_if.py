@@ -137,8 +137,8 @@ class WhatIf:
         """Means of the classes, less the mean of these, as combinations of the columns of D."""
         assert self.shares is not None
         n = len(self.shares)
-        means: FloatArray = np.linalg.pinv(fisher_columns(self.shares, np.eye(n), np.ones(n))[0])
-        return means
+        means = np.linalg.pinv(fisher_columns(self.shares, np.eye(n), np.ones(n))[0])
+        return np.asarray(means, dtype=np.float64)
 
     def _inside(self, features: Any) -> BoolArray:
         """The features that hold the given columns; all of a group comes along."""

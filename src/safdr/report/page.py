@@ -65,7 +65,7 @@ def render(content: Mapping[str, Any]) -> str:
         compared=_compared(content, content["alternatives"]),
         certainty=words.certainty(content),
         near=_near(content),
-        panel=panel_of(content, features, words.score_name(content)),
+        panel=panel_of(content, features, score_name(content)),
         program=Markup(program()),
         program_hash=program_hash(),
         n_classes_hidden=max(0, len(content["target"]["classes"]) - MOST_CLASSES),
