@@ -121,3 +121,16 @@ def test_the_readme(monkeypatch, tmp_path):
         "color_intensity",
         "proline",
     }
+
+
+def test_the_page_of_the_command_line_names_every_option():
+    pytest.importorskip("cyclopts")
+    from safdr.cli.select import EXAMPLES, app
+
+    text = (PAGES / "select.md").read_text("utf-8")
+    names = {name for option in app.assemble_argument_collection() for name in option.names}
+    options = {name for name in names if name.startswith("--")} - {"--k"}
+    assert {"--target", "--clip", "--batch-draw"} < options
+    assert options - set(re.findall(r"--[\w-]+", text)) == set()
+    # Or a terminal of 80 columns would break them.
+    assert max(map(len, EXAMPLES.splitlines())) <= 80

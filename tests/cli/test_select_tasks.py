@@ -335,4 +335,4 @@ def test_gaps_that_tell_the_target_are_named_in_every_task(select, write):
 def test_help_says_what_the_target_is_taken_for(safdr):
     text = " ".join(re.sub("[│╭╮╰╯─]", " ", safdr("select", "--help").out).split())
     assert "--task" in text
-    assert "whole numbers of up to 10 values are classes" in text
+    assert "up to 10 whole numbers are classes, other numbers a quantity" in text

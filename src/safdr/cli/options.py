@@ -12,20 +12,22 @@ from cyclopts import Group, Parameter, Token
 # Features to try where nobody says how many.
 LARGEST_SIZE = 30
 
-TABLE = Group("The table", sort_key=1)
-SEARCH = Group("The search", sort_key=2)
+TABLE = Group(
+    "The table", help="COLUMNS are set apart by commas, or the option is repeated.", sort_key=1
+)
+ROWS = Group("Rows", sort_key=2)
+SEARCH = Group("The search", sort_key=3)
 CONSTRAINTS = Group(
     "Constraints",
-    help="NAME is a column of the table, or a feature as the answer prints it. Several names are "
-    "set apart by commas; one that has a comma goes into double quotes.",
-    sort_key=3,
+    help="NAMES, set apart by commas, are columns, or features as the answer prints them; one that "
+    "has a comma goes into double quotes.",
+    sort_key=4,
 )
-RESULTS = Group("Results", sort_key=4)
+RESULTS = Group("Results", sort_key=5)
 ANNEALING = Group(
     "Annealing",
-    help="What is not given has the default of safdr.Annealing and safdr.AnnealingSelector, which "
-    "explain each setting.",
-    sort_key=5,
+    help="Defaults are those of safdr.Annealing and safdr.AnnealingSelector, which explain each.",
+    sort_key=6,
 )
 
 
@@ -55,39 +57,35 @@ class TableOptions:
     task: Annotated[
         Literal["classification", "regression"] | None,
         Parameter(
-            help="What the target is: classes, or a quantity. Default: two values, text (up to 20 "
-            "values) and whole numbers of up to 10 values are classes, other numbers a quantity. "
-            "The answer says which."
+            help="What the target is. Default: two values, text (up to 20 values) and up to 10 "
+            "whole numbers are classes, other numbers a quantity."
         ),
     ] = None
     positive: Annotated[
         str | None,
         Parameter(
-            help="Value of the target whose odds the model gives; of more than two values, this "
-            "one against the rest. Default: the one that sorts last (1 of 0/1, yes of no/yes)."
+            help="Class whose odds the model gives, against all others. Default: the one that "
+            "sorts last (1 of 0/1, yes of no/yes)."
         ),
     ] = None
-    drop: Annotated[
-        list[str] | None, Parameter(negative=(), help="Column to leave out; may be repeated.")
-    ] = None
+    drop: Annotated[list[str] | None, Parameter(negative=(), help="COLUMNS to leave out.")] = None
     id: Annotated[
         list[str] | None,
-        Parameter(negative=(), help="Column that names rows, left out too; may be repeated."),
+        Parameter(negative=(), help="COLUMNS that name rows: left out too."),
     ] = None
     keep: Annotated[
         list[str] | None,
         Parameter(
             negative=(),
-            help="Column to use although it looks like an identifier or a date written as a "
-            "number; may be repeated.",
+            help="COLUMNS to use although they look like identifiers or dates.",
         ),
     ] = None
     number: Annotated[
         list[str] | None,
         Parameter(
             negative=(),
-            help="Column of text to read as numbers, such as 20,000, 94.0% or € 5: what is none is "
-            "missing; may be repeated. Default: where nearly all are numbers.",
+            help="COLUMNS of text to read as numbers, such as 20,000, 94.0% or € 5; what is none "
+            "is missing. Default: where nearly all are.",
         ),
     ] = None
     categorical: Annotated[
@@ -95,95 +93,96 @@ class TableOptions:
         Parameter(
             name=["--categorical", "--text"],
             negative=(),
-            help="Column whose values, numbers or text, are categories; may be repeated.",
+            help="COLUMNS whose values, numbers or text, are categories.",
         ),
     ] = None
     na: Annotated[
         list[str] | None,
         Parameter(
             negative=(),
-            help="VALUE, text or number, that says that a value is missing; COLUMN=VALUE for one "
-            "column; may be repeated.",
-        ),
-    ] = None
-    missing: Annotated[
-        Literal["drop-rows", "drop-columns", "median"] | None,
-        Parameter(
-            help="What to do about missing values: leave out the rows, leave out the columns, or "
-            "fill in the median (text: the commonest value). Default: stop, and count them."
-        ),
-    ] = None
-    test_size: Annotated[
-        float, Parameter(help="Share of the rows held out to test the model; 0 holds none out.")
-    ] = 0.2
-    weight: Annotated[
-        str | None,
-        Parameter(help="Column with the weight of each row, in the search, the model and scores."),
-    ] = None
-    group_by: Annotated[
-        str | None,
-        Parameter(
-            help="Column whose rows of one value, such as a customer, stay together: held out or "
-            "not, and in validation splits."
-        ),
-    ] = None
-    test_where: Annotated[
-        str | None,
-        Parameter(
-            help="Rows to hold out instead, such as \"month >= '2024-07'\": COLUMN OPERATOR VALUE, "
-            "with and, or, not, brackets."
-        ),
-    ] = None
-    split_by: Annotated[
-        str | None,
-        Parameter(
-            help="Column of times: learn from the earlier rows, and hold out the latest, about "
-            "--test-size of them."
+            help="VALUE that means missing, or COLUMN=VALUE; may be repeated.",
         ),
     ] = None
     time: Annotated[
         list[str] | None,
         Parameter(
             negative=(),
-            help="Column that says when, and is no feature; may be repeated. Default: dates, and "
-            "months such as 2024-09 or 202409.",
+            help="COLUMNS that say when: no features. Default: dates, and months such as 2024-09 "
+            "or 202409.",
+        ),
+    ] = None
+    missing: Annotated[
+        Literal["drop-rows", "drop-columns", "median"] | None,
+        Parameter(
+            help="Leave out rows, or columns, with missing values, or fill in the median (text: "
+            "the commonest). Default: stop, and count them."
+        ),
+    ] = None
+    test_size: Annotated[
+        float, Parameter(group=ROWS, help="Share of the rows to hold out for a test; 0: none.")
+    ] = 0.2
+    split_by: Annotated[
+        str | None,
+        Parameter(
+            group=ROWS, help="Column of times: hold out the latest, about --test-size of the rows."
+        ),
+    ] = None
+    test_where: Annotated[
+        str | None,
+        Parameter(
+            group=ROWS,
+            help="Rows to hold out instead, such as \"month >= '2024-07' and not (age < 21)\".",
+        ),
+    ] = None
+    group_by: Annotated[
+        str | None,
+        Parameter(
+            group=ROWS,
+            help="Column, such as the customer, whose rows of one value stay on one side of every "
+            "split.",
+        ),
+    ] = None
+    weight: Annotated[
+        str | None,
+        Parameter(
+            group=ROWS, help="Column of weights: how much rows count in search, model and scores."
         ),
     ] = None
     by: Annotated[
         list[str] | None,
         Parameter(
+            group=ROWS,
             negative=(),
-            help="Column to tell segments by, feature or not: the report says how the model does "
-            "in each of them, on rows held out; may be repeated.",
+            help="COLUMNS of segments, features or not: the report tells how the model does in "
+            "each of them, on rows held out.",
         ),
     ] = None
     sample: Annotated[
         int | None,
         WHOLE,
-        Parameter(help="Take so many random rows only, for a first look at a large file."),
+        Parameter(group=ROWS, help="Take so many random rows only: a first look at a large file."),
     ] = None
     stream: Annotated[
         bool,
         Parameter(
             negative=(),
             show_default=False,
-            help="Read Parquet in passes, in little memory. Default: where the table would not fit "
-            "comfortably in memory.",
+            group=ROWS,
+            help="Read Parquet in passes. Default: where it would not fit comfortably in memory.",
         ),
     ] = False
     dask: Annotated[
         str | None,
         Parameter(
-            help="Do so on the Dask cluster whose scheduler is at this address, such as "
-            "tcp://host:8786. Its workers must have safdr, and find the files at the same path."
+            group=ROWS, help="Do so on the Dask cluster at this address, such as tcp://host:8786."
         ),
     ] = None
     sample_rows: Annotated[
         int,
         WHOLE,
         Parameter(
-            help="Rows of the sample that candidates are compared on where rows are read in "
-            "passes; a table with fewer is read into memory."
+            group=ROWS,
+            help="Rows at hand while all are read in passes; a table with fewer is read whole.",
         ),
     ] = 200_000
 
@@ -207,7 +206,7 @@ class SearchOptions:
         Parameter(
             negative=(),
             show_default=False,
-            help="With -k: find the features and no more, without validation splits.",
+            help="With -k: find the features alone, without validation splits.",
         ),
     ] = False
     k_max: Annotated[
@@ -218,11 +217,9 @@ class SearchOptions:
     rule: Annotated[
         Literal["one_sd", "one_se", "tolerance", "best", "as_published"],
         Parameter(
-            help="How to choose their number. one_sd, for few features: the fewest within one "
-            "standard deviation of the best score, or all but perfect. one_se, for the score: the "
-            "fewest whose difference to the best is within one standard error. tolerance: the "
-            "fewest within --tolerance of the best score. best: the best score. as_published: "
-            "one_sd as in the paper, all but perfect or not. The answer says what each would take."
+            help="How to choose their number: the fewest within one standard deviation (one_sd) "
+            "or error (one_se) of the best score, or within --tolerance of it; best: the best "
+            "score; as_published: the paper's one_sd. The answer says what each would take."
         ),
     ] = "one_sd"
     tolerance: Annotated[
@@ -232,8 +229,8 @@ class SearchOptions:
     clip: Annotated[
         float | None,
         Parameter(
-            help="Share of the rows at either end of a column, such as 0.01, whose numbers count "
-            "as the nearest of the others; in validation splits and in exports too."
+            help="Cap columns at their outer quantiles, in exports too: 0.01 moves the numbers of "
+            "1 % of the rows at either end."
         ),
     ] = None
     seed: Annotated[int, WHOLE, Parameter(help="The same seed gives the same answer.")] = 0
@@ -245,17 +242,17 @@ class SearchOptions:
     prove: Annotated[
         float | None,
         Parameter(
-            help="Seconds in which to prove that no other set of this size has a larger Fisher "
-            "ratio (for a quantity: R²) on the training rows, or how much larger it is at most; as "
-            "many again to list the sets that come within 1 %."
+            help="Seconds to prove that no set of this size has a larger Fisher ratio (of a "
+            "quantity: R²) on the training rows, or by how much at most; as many again to list "
+            "near-ties."
         ),
     ] = None
     stability: Annotated[
         int | None,
         WHOLE,
         Parameter(
-            help="Choose again on so many half-samples of the training rows, an even number such "
-            "as 50, and count how often each feature is chosen."
+            help="Choose again on so many half-samples, an even number such as 50, and count how "
+            "often each feature is chosen."
         ),
     ] = None
 
@@ -267,31 +264,28 @@ class ConstraintOptions:
 
     always_include: Annotated[
         list[str] | None,
-        Parameter(negative=(), help="NAME that every subset has; may be repeated."),
+        Parameter(negative=(), help="NAMES that every subset has."),
     ] = None
     never_include: Annotated[
         list[str] | None,
-        Parameter(negative=(), help="NAME that no subset has; may be repeated."),
+        Parameter(negative=(), help="NAMES that no subset has."),
     ] = None
     group: Annotated[
         list[str] | None,
         Parameter(
             negative=(),
-            help="NAME,NAME,… that enter together and count as one feature; may be repeated.",
+            help="NAMES that enter together, and count as one feature; may be repeated.",
         ),
     ] = None
     at_most_one_of: Annotated[
         list[str] | None,
-        Parameter(
-            negative=(), help="NAME,NAME,… of which a subset has one at most; may be repeated."
-        ),
+        Parameter(negative=(), help="NAMES of which a subset has one at most; may be repeated."),
     ] = None
     sign: Annotated[
         list[str] | None,
         Parameter(
             negative=(),
-            help="NAME=+ or NAME=-: the sign that the coefficient of a number must have, if it is "
-            "in the model; may be repeated.",
+            help="NAME=+ or NAME=-: the sign that its coefficient must have; may be repeated.",
         ),
     ] = None
     split_categories: Annotated[
@@ -299,13 +293,13 @@ class ConstraintOptions:
         Parameter(
             negative=(),
             show_default=False,
-            help="Let each value of a text column be a feature of its own. Default: all values of "
-            "a column enter together, and count as one feature.",
+            help="Let each value of a text column be a feature. Default: they enter together, as "
+            "one.",
         ),
     ] = False
     cost: Annotated[
         list[str] | None,
-        Parameter(negative=(), help="NAME=NUMBER: what the feature costs; may be repeated."),
+        Parameter(negative=(), help="NAME=NUMBER: what a feature costs; may be repeated."),
     ] = None
     cost_strength: Annotated[
         float | None,
@@ -313,7 +307,7 @@ class ConstraintOptions:
     ] = None
     class_weight: Annotated[
         Literal["balanced"] | None,
-        Parameter(help="Let all classes count alike, however many rows they have."),
+        Parameter(help="Let all classes count alike."),
     ] = None
 
 
@@ -325,16 +319,13 @@ class ResultOptions:
     report: Annotated[Path | None, Parameter(help="Write a report for people: one HTML file.")] = (
         None
     )
-    out: Annotated[
-        Path | None, Parameter(help="Write a result for machines: features, formula, scores, JSON.")
-    ] = None
+    out: Annotated[Path | None, Parameter(help="Write the result for machines: JSON.")] = None
     export: Annotated[
         list[Path] | None,
         Parameter(
             negative=(),
-            help="Write the scoring formula on the columns of the table, checked against the "
-            "model: a file that ends in .py, .sql or .onnx, or in .csv for a scorecard in points; "
-            "may be repeated.",
+            help="Write the formula on the columns of the table: a .py, .sql or .onnx file, or a "
+            "scorecard, .csv; may be repeated.",
         ),
     ] = None
     points: Annotated[
@@ -373,9 +364,7 @@ class ResultOptions:
     ] = False
     json: Annotated[
         bool,
-        Parameter(
-            negative=(), show_default=False, help="Print the result as JSON instead of tables."
-        ),
+        Parameter(negative=(), show_default=False, help="Print the result as JSON."),
     ] = False
     quiet: Annotated[
         bool,
@@ -419,28 +408,23 @@ class AnnealingOptions:
     criterion: Annotated[
         Literal["fisher", "logistic", "mixed", "auto"] | None,
         Parameter(
-            help="What a set is searched by. fisher, the paper's: Fisher's ratio. For two classes "
-            "also logistic: the log-loss made quadratic. mixed: both, and forward selection on the "
-            "log-loss. auto: fisher or mixed, whichever predicts rows held out better. Default: "
-            "fisher; a quantity is searched by R²."
+            help="What a set is searched by: Fisher's ratio (fisher, the default); for two "
+            "classes also the log-loss made quadratic (logistic), both (mixed), or the better on "
+            "held-out rows (auto). A quantity: R²."
         ),
     ] = None
     ridge: Annotated[
         float | Literal["auto"] | None,
         Parameter(
-            help="Share of its variance added to each feature's; auto: as much as the number of "
-            "rows asks for."
+            help="Share of its variance added to each feature's; auto: by the number of rows."
         ),
     ] = None
     C: Annotated[
         float | Literal["auto"] | None,
         Parameter(
             name="--C",
-            help="Inverse strength of a penalty on the model's coefficients, in standard "
-            "deviations: inf is none, as in the paper; auto: the one that predicts rows held out "
-            "best. With a penalty numbers beyond those of the table count as the nearest of them. "
-            "Default: 1, which is mild; inf for a quantity, whose numbers always count as they "
-            "are.",
+            help="Inverse strength of the penalty on the model's coefficients, in standard "
+            "deviations; inf: none; auto: by held-out rows. Default: 1; of a quantity inf.",
         ),
     ] = None
 

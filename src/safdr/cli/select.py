@@ -20,23 +20,20 @@ from safdr.cli.options import (
 EXAMPLES = """\
 Examples:
 
-  safdr select                                       built-in breast-cancer data
-  safdr select loans.csv --target default            how many features, and which
-  safdr select loans.parquet --target default -k 5   exactly five
-  safdr select loans.csv -t default --missing drop-rows --report report.html
-  safdr select loans.csv -t status --positive late --export score.sql
-  safdr select houses.csv -t price                   a quantity, by R²
-  safdr select loans.csv -t default --always-include age --cost income=0.2
-  safdr select loans.csv -t default --categorical region --na unknown --na -999
-  safdr select loans.csv -t default --split-by month --weight exposure
-  safdr select loans.csv -t default --sample 10000   a first look
-  safdr select loans.csv -t default --prove 10 --stability 50    how sure is it?
-  safdr select loans/ -t default --stream            Parquet larger than memory
-  safdr select loans/ -t default --dask tcp://boss:8786       on a Dask cluster
-  zcat loans.csv.gz | safdr select - -t default --json > result.json
+  safdr select                                    built-in breast-cancer data
+  safdr select loans.csv -t late                  how many features, and which
+  safdr select loans.parquet -t late -k 5         exactly five
+  safdr select houses.csv -t price                a quantity, by R²
+  safdr select loans.csv -t status --positive late --missing median
+  safdr select loans.csv -t late --categorical sex,region --na unknown --na -999
+  safdr select loans.csv -t late --split-by month --weight exposure --clip 0.01
+  safdr select loans.csv -t late --report report.html --export score.sql
+  safdr select loans.csv -t late --prove 10 --stability 50      how sure is it?
+  safdr select loans/ -t late --stream            Parquet larger than memory
+  zcat loans.csv.gz | safdr select - -t late --json > result.json
 
 Exit codes: 0 done, 1 failed on the data, 2 wrong usage, 130 stopped by Ctrl-C,
-143 stopped by SIGTERM.
+143 stopped by SIGTERM. More: docs/select.md.
 """
 
 app = App(
