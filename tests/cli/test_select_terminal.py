@@ -35,7 +35,7 @@ def test_help_loads_nothing_heavy_and_shows_examples():
         [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "safdr select loans.parquet --target default -k 5" in done.stdout
+    assert "safdr select loans.parquet -t late -k 5" in done.stdout
     assert "Exit codes: 0 done" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
 

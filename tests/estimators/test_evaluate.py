@@ -78,7 +78,8 @@ def test_separating_subsets_are_flagged_without_a_warning(two_classes):
         ([[-1, 3]], "from 0 to 11; got values from -1 to 3"),
         ([[2, 2]], "must not name a column twice"),
         ([[0.5, 1.0]], "column indices.*float64"),
-        ([], r"column indices.*\(1, 0\)"),
+        ([], "must each hold a column at least; got none"),
+        ([[]], "must each hold a column at least; got none"),
         ([[[0, 1]]], r"column indices.*\(1, 1, 2\)"),
         ([[0, 1], []], "must each hold a column at least; number 1 holds none"),
         (np.zeros((2, 12), dtype=bool), "must each hold a column at least; number 0"),
@@ -178,6 +179,19 @@ def test_names_indices_and_masks_are_the_same_subsets(two_classes, frame):
     assert_same(evaluate_subsets(X, y, pd.DataFrame(masks_of(MIXED))), sorted_ones)
     assert by_index.feature_names == tuple(f"f{j}" for j in range(12))
     assert evaluate_subsets(*two_classes, MIXED).feature_names is None
+
+
+def test_subsets_are_listed_by_their_names(two_classes):
+    X, y = frame_of(two_classes)
+    found = evaluate_subsets(X, y, [["f0", "f4"], ["f3"]])
+    frame = found.to_frame()
+    assert frame.columns.tolist() == ["features", "n_features", "criterion_value", "cross_entropy"]
+    assert frame["features"].tolist() == ["f0, f4", "f3"]
+    assert frame["n_features"].tolist() == [2, 1]
+    np.testing.assert_array_equal(frame["cross_entropy"], found.losses)
+    assert found.to_frame(backend="polars")["features"].to_list() == ["f0, f4", "f3"]
+    assert evaluate_subsets(*two_classes, [[3, 1]]).to_frame()["features"].tolist() == ["3, 1"]
+    assert repr(found).startswith("SubsetEvaluation(n_subsets=2, best=['f")
 
 
 @pytest.mark.parametrize("one", [["f0", "f4"], np.array(["f0", "f4"]), pd.Index(["f0", "f4"])])

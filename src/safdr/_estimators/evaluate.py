@@ -17,6 +17,7 @@ from safdr._estimators.parameters import C_NUMBER, check_values, n_workers
 from safdr._estimators.tasks import check_task
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.validation import SeenColumns
+from safdr._frames import to_frame
 from safdr.errors import ParameterError
 
 # What to say to those who pass on what a result holds.
@@ -54,6 +55,42 @@ class SubsetEvaluation:
     fits: Any
     loss_name: str
     feature_names: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        best = int(np.argmin(self.losses))
+        return (
+            f"SubsetEvaluation(n_subsets={len(self.subsets)}, best={self._named(best)}, "
+            f"criterion_value={self.criterion_values[best]:.6g}, "
+            f"{self.loss_name}={self.losses[best]:.6g})"
+        )
+
+    def _named(self, i: int) -> list[Any]:
+        """Names of the columns of a subset, or their indices."""
+        subset = self.subsets[i][self.subsets[i] >= 0].tolist()
+        return subset if self.feature_names is None else [self.feature_names[j] for j in subset]
+
+    def to_frame(self, backend: Any = "pandas") -> Any:
+        """Give subsets and what was measured as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, default="pandas"
+            Kind of the frame.
+
+        Returns
+        -------
+        DataFrame
+            A row for each subset, in the order given: `features`, its names or indices, set apart
+            by commas; `n_features`, `criterion_value`, and the loss under its name.
+        """
+        named = [self._named(i) for i in range(len(self.subsets))]
+        columns = {
+            "features": [", ".join(map(str, names)) for names in named],
+            "n_features": [len(names) for names in named],
+            "criterion_value": self.criterion_values,
+            self.loss_name: self.losses,
+        }
+        return to_frame(columns, backend, "SubsetEvaluation.to_frame")
 
     @property
     def losses(self) -> FloatArray:
@@ -128,8 +165,10 @@ def evaluate_subsets(
     >>> evaluation.cross_entropies.round(3).tolist()
     [0.115, 0.249]
     >>> by_name = [["worst radius", "worst texture"], ["worst radius"]]
-    >>> evaluate_subsets(X, y, by_name).cross_entropies.round(3).tolist()
-    [0.181, 0.223]
+    >>> evaluate_subsets(X, y, by_name).to_frame()[["features", "cross_entropy"]].round(3)
+                          features  cross_entropy
+    0  worst radius, worst texture          0.181
+    1                 worst radius          0.223
     """
     kind = check_task(task)
     check_values("evaluate_subsets", {"ridge": ridge, "n_jobs": n_jobs})
@@ -208,6 +247,8 @@ def _rows(subsets: Any, features: FeatureSpec) -> IntArray | list[IntArray]:
         return [_row(one, features) for one in subsets]
     if array.dtype.kind in "iu" and array.ndim == 2:
         return array.astype(np.int64)
+    if array.size == 0:
+        raise ParameterError("subsets", "must each hold a column at least; got none.")
     if array.dtype.kind not in "bUTO" or array.ndim != 2:
         raise ParameterError(
             "subsets",

@@ -1,0 +1,158 @@
+"""A table as people have it, and all options at once: scikit-learn, asked by hand, agrees."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import r2_score, roc_auc_score
+
+pa = pytest.importorskip("pyarrow")
+pyarrow_csv = pytest.importorskip("pyarrow.csv")
+pq = pytest.importorskip("pyarrow.parquet")
+pd = pytest.importorskip("pandas")
+
+N = 1500
+SHARE = 0.02
+TARGETS = ("late", "status", "loss")
+
+
+def comma(number):
+    """As in 1.234,56."""
+    return f"{number:,.2f}".translate(str.maketrans(",.", ".,"))
+
+
+def make_numbers():
+    """The table as it is meant."""
+    rng = np.random.default_rng(11)
+    month = rng.integers(0, 12, N)
+    school = rng.choice([1, 2, 3, 4], N, p=[0.3, 0.4, 0.2, 0.1])
+    income, debt = np.exp(rng.normal([10, 8], [0.5, 1], (N, 2))).round(2).T
+    use = rng.uniform(0, 120, N).round(1)
+    z = 0.03 * (use - 60) + 1.2 * (school == 3) - 0.7 * np.log(income / 22000) + 0.02 * month
+    return pd.DataFrame(
+        {
+            "customer_id": rng.integers(10000, 10400, N),
+            "month": 202401 + month,
+            "sex": rng.integers(1, 3, N),
+            "school": school,
+            "income": income.round(),
+            "use": use,
+            "debt": debt,
+            "exposure": rng.uniform(0.5, 3, N).round(2),
+            "late": np.where(z + rng.logistic(size=N) > 0.5, "yes", "no"),
+            "status": np.array(["good", "watch", "bad"])[
+                np.digitize(z + rng.normal(size=N), [0, 1])
+            ],
+            "loss": (500 + 300 * z + 100 * rng.normal(size=N)).round(2),
+        }
+    )
+
+
+def make_dirty(numbers):
+    """The same as people write it."""
+    dirty = numbers.assign(
+        income=[f"{value:,.0f}" for value in numbers["income"]],
+        use=[f"{value:.1f}%" for value in numbers["use"]],
+        debt=[f"€ {comma(value)}" for value in numbers["debt"]],
+    )
+    dirty.loc[::97, "debt"] = "unknown"
+    return dirty
+
+
+@pytest.fixture(scope="module")
+def tables():
+    numbers = make_numbers()
+    return numbers, make_dirty(numbers)
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def file(request, tables, tmp_path):
+    path, table = tmp_path / f"loans.{request.param}", pa.Table.from_pandas(tables[1])
+    (pyarrow_csv.write_csv if request.param == "csv" else pq.write_table)(table, path)
+    return path
+
+
+def capped(values, weight):
+    """Numbers of a share of the weight at either end count as the nearest of the others."""
+
+    def end(order):
+        reached = np.cumsum(weight[order])
+        return values[order[np.searchsorted(reached, SHARE * reached[-1])]]
+
+    order = np.argsort(values, kind="stable")
+    return end(order), end(order[::-1])
+
+
+def by_hand(names, target, numbers, learnt):
+    """A model of scikit-learn on the features, and its numbers for all rows."""
+    weight = numbers["exposure"].to_numpy()[learnt]
+    columns = []
+    for name in names:
+        column, _, code = name.partition(" = ")
+        values = numbers[column].to_numpy(dtype=float)
+        limits = (-np.inf, np.inf) if code else capped(values[learnt], weight)
+        columns.append(values == int(code) if code else np.clip(values, *limits))
+    X = np.column_stack(columns).astype(float)
+    mean = np.average(X[learnt], axis=0, weights=weight)
+    X = (X - mean) / np.sqrt(np.average((X[learnt] - mean) ** 2, axis=0, weights=weight))
+    kind = LinearRegression() if target == "loss" else LogisticRegression(tol=1e-12, max_iter=9999)
+    model = kind.fit(X[learnt], numbers[target][learnt], sample_weight=weight)
+    return model.predict(X) if target == "loss" else model.predict_proba(X)
+
+
+def score(target, numbers, rows, found):
+    y, weight = numbers[target][rows], numbers["exposure"][rows]
+    if target == "loss":
+        return r2_score(y, found[rows], sample_weight=weight)
+    classes = np.unique(numbers[target])
+    areas = [
+        roc_auc_score(y == label, found[rows, i], sample_weight=weight)
+        for i, label in enumerate(classes)
+    ]
+    return np.mean(areas)
+
+
+def in_duckdb(query, table):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(config={"threads": 1}) as database:
+        database.register("loans", pa.Table.from_pandas(table))
+        return database.execute(query).df()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_all_options_at_once_give_what_scikit_learn_gives(select, file, tables, target, tmp_path):
+    numbers, dirty = tables
+    known = (dirty["debt"] != "unknown").to_numpy()
+    held_out = known & (numbers["month"] >= 202410).to_numpy()
+    exports = [tmp_path / "score.py", tmp_path / "score.sql"]
+    found = select(
+        *(file, "-t", target, "--drop", ",".join(name for name in TARGETS if name != target)),
+        *("--missing", "drop-rows", "--categorical", "school,sex", "--weight", "exposure"),
+        *("--group-by", "customer_id", "--test-where", "month >= '2024-10'", "--clip", SHARE),
+        *("-k", 3, "--always-include", "debt", "--json"),
+        *(word for path in exports for word in ("--export", path)),
+    ).json
+    assert found["rows"] == {"train": int((known & ~held_out).sum()), "test": int(held_out.sum())}
+    left_out = {each["column"] for each in found["left_out"]}
+    assert left_out == {"customer_id", "month", "exposure", *TARGETS} - {target}
+    names = [each["name"] for each in found["features"]]
+    assert {"use", "debt"} < set(names)
+    wanted = by_hand(names, target, numbers, known & ~held_out)
+    value = found["scores"]["test"]["value"]
+    assert value == pytest.approx(score(target, numbers, held_out, wanted), abs=1e-5)
+    # The formulas: one reads the texts, the other numbers.
+    module = {"__name__": "score"}
+    exec(exports[0].read_text(), module)
+    rows = dirty[known][:40].to_dict("records")
+    scored = in_duckdb(exports[1].read_text(), numbers[known][:40])
+    if target == "loss":
+        np.testing.assert_allclose([module["prediction"](row) for row in rows], wanted[known][:40])
+        np.testing.assert_allclose(scored["prediction"], wanted[known][:40])
+    elif target == "late":
+        told = [module["probability"](row) for row in rows]
+        np.testing.assert_allclose(told, wanted[known][:40, 1], rtol=1e-4)
+        np.testing.assert_allclose(scored["probability"], told, rtol=1e-9)
+    else:
+        told = [list(module["probabilities"](row).values()) for row in rows]
+        np.testing.assert_allclose(told, wanted[known][:40], rtol=1e-4)
+        columns = [f"probability_{label}" for label in ("bad", "good", "watch")]
+        np.testing.assert_allclose(scored[columns], told, rtol=1e-9)
