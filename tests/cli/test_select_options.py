@@ -14,7 +14,7 @@ from safdr.cli.options import AnnealingOptions, ConstraintOptions
 # Of the estimator, but neither about annealing nor about constraints.
 OTHER_SETTINGS = {
     *("min_features", "max_features", "cv", "scoring", "rule", "tolerance", "n_jobs"),
-    *("estimator", "pick", "clip", "prove", "random_state", "annealing", "constraints"),
+    *("estimator", "pick", "clip", "prove", "random_state", "annealing", "constraints", "device"),
     "constraints__count_by",
 }
 # What the command line calls otherwise, and what only it knows.
