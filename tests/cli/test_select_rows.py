@@ -78,6 +78,7 @@ def test_scores_are_weighted_too(select, file, loans):
 def test_what_is_asked_about_the_answer_is_weighted(select, file):
     options = ("-t", "late", "--weight", "copies", "--prove", 1, "--stability", 4, "--json")
     found = select(file, *options, "--class-weight", "balanced").json
+    assert found["what_if"]["value"] == pytest.approx(found["proof"]["chosen_value"], rel=1e-9)
     assert found["proof"]["optimal"]
     assert found["near_ties"]["sets"][0]["criterion_value"] == pytest.approx(
         found["proof"]["value"], rel=1e-9

@@ -152,6 +152,7 @@ def test_proof_stability_report_and_exports(select, write, loans, tmp_path):
     assert found["near_ties"]["exact"]
     assert found["stability"]["n_resamples"] == 4
     assert found["substitutes"]
+    assert found["what_if"]["value"] == pytest.approx(found["proof"]["chosen_value"], rel=1e-9)
     assert all(path.exists() for path in results)
     assert "read in passes" in results[0].read_text()
 

@@ -39,7 +39,13 @@ def problem(A, D, groups=None, **limits):
     every = groups + [[j] for j in range(len(A)) if not any(j in group for group in groups)]
     order = np.concatenate(every).astype(int)
     features = [
-        {"indices": columns, "count": 1, "cost": 0.0, "required": i in limits.get("required", [])}
+        {
+            "indices": columns,
+            "count": 1,
+            "cost": 0.0,
+            "required": i in limits.get("required", []),
+            "signs": [limits.get("signs", {}).get(j, 0) for j in columns],
+        }
         for i, columns in enumerate(every)
     ]
     inside = A[np.ix_(order, order)]
@@ -146,6 +152,22 @@ def test_the_best_set_is_that_of_brute_force(page, seed, most_sets):
     assert sorted(found["subset"]) == list(subset)
     assert found["value"] == pytest.approx(value, rel=1e-9)
     assert found["how"] == ("tried" if most_sets else "greedy")
+
+
+@pytest.mark.parametrize("most_sets", [0, 30_000], ids=["greedy", "all"])
+def test_coefficients_have_the_signs_that_were_asked_for(page, most_sets):
+    for seed in range(5):
+        A, D = random_criterion(9, 30 + seed)
+        signs = dict.fromkeys(range(6), 1)
+        best = (-np.inf, None)
+        for subset in combinations(range(9), 4):
+            some = list(subset)
+            weights = np.linalg.solve(A[np.ix_(some, some)], D[some, 0])
+            if all(w > 0 for j, w in zip(some, weights, strict=True) if j in signs):
+                best = max(best, (D[some, 0] @ weights, subset))
+        found = page.evaluate(BEST, [problem(A, D, signs=signs), 4, [], most_sets])
+        assert found["value"] == pytest.approx(best[0], rel=1e-9)
+        assert sorted(found["subset"]) == list(best[1])
 
 
 def test_greedy_steps_and_swaps_find_the_best_on_harder_problems(page):

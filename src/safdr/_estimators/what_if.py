@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
@@ -57,6 +57,8 @@ class WhatIf:
         What each counts towards the size.
     costs : ndarray of shape (n_features,)
         What each takes off the criterion.
+    signs : ndarray of shape (n_columns,)
+        Signs that coefficients must have, of the columns of all features; 0 where any will do.
     A : ndarray of shape (n_columns, n_columns)
         Of the columns of all features, one after the other; with the ridge.
     D : ndarray of shape (n_columns, n_outputs)
@@ -79,6 +81,7 @@ class WhatIf:
     rivals: BoolArray
     counts: IntArray
     costs: FloatArray
+    signs: FloatArray
     A: FloatArray
     D: FloatArray
     collinear_tol: float
@@ -242,7 +245,9 @@ def what_if(
     titles = selector.feature_groups_.names(names_of(selector))
     none = np.zeros((allowed.n_groups, allowed.n_groups), dtype=bool)
     rivals = none if allowed.conflicts is None else allowed.conflicts
-    paid = np.zeros(allowed.n_features) if cost is None else cost
+    nothing = np.zeros(allowed.n_features)
+    paid = nothing if cost is None else cost
+    signs = nothing if allowed.signs is None else allowed.signs
     return WhatIf(
         names=tuple(titles[i] for i in every),
         columns=tuple(columns),
@@ -252,6 +257,7 @@ def what_if(
         rivals=rivals[np.ix_(every, every)],
         counts=allowed.counts[every],
         costs=np.array([paid[some].sum() for some in columns]),
+        signs=signs[np.concatenate(columns)],
         A=A,
         D=D,
         collinear_tol=known.collinear_tol,
@@ -289,8 +295,16 @@ def _data(selector: Any, plan: SearchPlan, X: Any, y: Any, sample_weight: Any) -
         return read(
             seen, selector._task, plan, X, y, sample_weight, seed_from(selector.random_state)
         )
-    validate_data(selector, X, reset=False, skip_check_array=True)  # are these its columns?
     data: TrainingData = selector._task.validate(seen, X, y, sample_weight)
+    ours, theirs = (getattr(each, "feature_names_in_", None) for each in (selector, seen))
+    other_names = ours is not None and theirs is not None and ours.tolist() != theirs.tolist()
+    if seen.n_features_in_ != selector.n_features_in_ or other_names:
+        raise ParameterError(
+            "X",
+            "must have the {n} columns that the selector was fitted to, in their order; it has "
+            "others.",
+            n=selector.n_features_in_,
+        )
     return data
 
 

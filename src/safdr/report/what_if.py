@@ -64,6 +64,7 @@ def describe_what_if(
     value = given.value(estimator.subset_)
     if abs(value - chosen) > SAME * max(1.0, abs(chosen)):
         return _none(OTHER_ROWS)
+    starts = np.cumsum([0, *map(len, given.columns)])
     means = None if given.shares is None else _packed(given.class_means)
     titles = groups.names(names)
     return {
@@ -81,6 +82,7 @@ def describe_what_if(
                 **{key: bool(getattr(given, key)[i]) for key in ("chosen", "required")},
                 "count": given.counts[i],
                 "cost": given.costs[i],
+                "signs": given.signs[starts[i] : starts[i + 1]],
             }
             for i, columns in enumerate(given.columns)
         ],

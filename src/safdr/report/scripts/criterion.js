@@ -26,6 +26,7 @@ function makeCriterion(data) {
   const features = data.features, first = [0];
   for (const feature of features) first.push(first.at(-1) + feature.indices.length);
   const nColumns = first.at(-1);
+  const signs = features.flatMap((feature) => feature.signs), hasSigns = nOutputs === 1 && signs.some(Boolean);
   const A = new Float64Array(nColumns * nColumns);
   for (let i = 0, at = 0; i < nColumns; i++) {
     for (let j = 0; j <= i; j++) A[i * nColumns + j] = A[j * nColumns + i] = triangle[at++];
@@ -83,16 +84,28 @@ function makeCriterion(data) {
       },
       members,
       get value() { return value; },
+      // Columns whose coefficient, in L⁻ᵀ·Z = A⁻¹·D, has another sign than it must.
+      get wrong() {
+        const weights = [];
+        for (let i = columns.length - 1; i >= 0; i--) {
+          let rest = Z[i];
+          for (let k = i + 1; k < columns.length; k++) rest -= L[k * nColumns + i] * weights[k];
+          weights[i] = rest / L[i * nColumns + i];
+        }
+        return columns.filter((column, i) => signs[column] * weights[i] < 0);
+      },
       get explained() { return Z.subarray(0, columns.length * nOutputs); },
     };
   }
 
   const own = makeFactor();
 
-  // Of a subset: its value less cost, and what follows from others.
+  // Of a subset: its value less cost, what follows from others, and what has the wrong sign.
   function valued(subset) {
     const collinear = own.restart([...subset].sort((i, j) => i - j));
-    return { value: own.value, collinear };
+    const wrong = hasSigns ? own.wrong : [];
+    const misled = subset.filter((i) => wrong.some((column) => column >= first[i] && column < first[i + 1]));
+    return { value: own.value, collinear, misled, isAllowed: collinear.length + misled.length === 0 };
   }
 
   // The same, and the score that it stands for.

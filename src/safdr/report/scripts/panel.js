@@ -71,7 +71,7 @@ function makePanel(root, data) {
     const wanted = Number(size.value), outs = every.filter((i) => wishes.get(i) === "out");
     const found = search.best(wanted, wishes);
     if (found === null) {
-      update([[`No set of ${counted(wanted, "feature")} keeps to the constraints and wishes, and has no feature that follows from others.`]]);
+      update([[`No set of ${counted(wanted, "feature")} was found that keeps to constraints and wishes, and has no feature that follows from others.`]]);
       return;
     }
     const without = outs.length ? [" without ", ...listed(outs.map(name))] : [];
@@ -164,8 +164,11 @@ function makePanel(root, data) {
     for (const { title, value } of data.measured) lines.push(line(title, isStart ? fixed(value, 4) : "not measured", fixed(value, 4), ""));
     values.replaceChildren(...lines);
     const last = isStart ? `The chosen set: ${worth(measured)}.` : `${worth(measured)}; ${compared(measured)}.`;
-    const follows = measured.collinear.length ? [[...listed(measured.collinear.map(name)), measured.collinear.length > 1 ? " follow" : " follows", " from the others, and adds nothing."]] : [];
-    says.replaceChildren(...[...sentences.slice(0, 1), [last], ...sentences.slice(1), ...follows].map((each) => element("p", {}, ...each)));
+    const verb = (some, one, more) => [...listed(some.map(name)), some.length > 1 ? more : one];
+    const faults = [];
+    if (measured.collinear.length) faults.push([...verb(measured.collinear, " follows", " follow"), " from the others, and adds nothing."]);
+    if (measured.misled.length) faults.push([...verb(measured.misled, " has", " have"), " another sign than asked for, in the discriminant."]);
+    says.replaceChildren(...[...sentences.slice(0, 1), [last], ...sentences.slice(1), ...faults].map((each) => element("p", {}, ...each)));
     for (const i of every) updateRow(i, inside.has(i), measured);
   }
 

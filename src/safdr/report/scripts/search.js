@@ -30,11 +30,11 @@ function makeSearch(criterion) {
     return found.sort((x, y) => y.value - x.value);
   }
 
-  // The best of them that leaves no other without anything of its own.
+  // The best of them that leaves no other without anything of its own, or with the wrong sign.
   function bestOf(subset, candidates, least = -Infinity) {
     for (const each of ranked(subset, candidates)) {
       if (each.value <= least) return null;
-      if (!valued([...subset, each.feature]).collinear.length) return each;
+      if (valued([...subset, each.feature]).isAllowed) return each;
     }
     return null;
   }
@@ -65,7 +65,7 @@ function makeSearch(criterion) {
       const values = rests.map((rest) => valued(rest).value);
       subset = rests[values.indexOf(Math.max(...values))];
     }
-    const isAllowed = !subset.some((i) => clashes(subset, i).length) && !valued(subset).collinear.length;
+    const isAllowed = !subset.some((i) => clashes(subset, i).length) && valued(subset).isAllowed;
     return isAllowed && sizeOf(subset) === size ? subset : null;
   }
 
@@ -94,7 +94,7 @@ function makeSearch(criterion) {
       if (at === members.length) {
         if (room > 0) return;
         tried += 1;
-        if (adds && factor.value > best.value) best = { subset: [...factor.members], value: factor.value };
+        if (adds && factor.value > best.value && valued(factor.members).isAllowed) best = { subset: [...factor.members], value: factor.value };
         return;
       }
       const feature = members[at], isFixed = fixed.includes(feature);
@@ -131,7 +131,7 @@ function makeSearch(criterion) {
   // The proven ones of the report are of all features, not of these alone.
   function proven(size, wishes) {
     const known = criterion.data.proven;
-    const fits = (set) => [...wishes].every(([i, wish]) => (wish === "in") === set.includes(i));
+    const fits = (set) => [...wishes].every(([i, wish]) => (wish === "in") === set.includes(i)) && valued(set).isAllowed;
     const subset = size === known.size ? known.sets.find(fits) : undefined;
     return subset === undefined ? null : { subset, value: valued(subset).value, how: "proven" };
   }
