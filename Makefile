@@ -22,6 +22,8 @@ STUB := src/safdr/_core.pyi
 make-stub = $(PY) -m nanobind.stubgen -q -m safdr._core -o $(1) && $(VENV)/bin/ruff format -q $(1)
 CORE := CMakeLists.txt pyproject.toml $(CPP)
 KERNEL_TESTS := tests/engine/annealing tests/engine/fits tests/engine/proof
+# What the site makes of scripts and docstrings, beside its pages.
+SITE := docs/site/api docs/site/gallery docs/site/generated
 SECONDS ?= 3600
 REPEATS ?= 3
 SEED ?= 0
@@ -83,11 +85,16 @@ kernel-count: $(VENV)/dev
 kernel-renew: $(VENV)/dev
 	$(PY) -m benchmarks kernel --renew
 
+# What stays of an earlier site is not built anew: the gallery runs what has changed.
+docs: $(VENV)/docs
+	OPENBLAS_NUM_THREADS=1 $(PY) -m sphinx -q -W --keep-going -b html -d build/doctrees -c docs . build/site
+	$(PY) docs/check_site.py build/site
+
 # The wheel is built from the sdist. The tests are the sdist's, away from the repository.
 release:
 	rm -rf build/dist build/release
 	$(PYTHON) -m venv build/release
-	build/release/bin/pip install -q build
+	build/release/bin/python -m pip install -q --upgrade pip build
 	build/release/bin/python -m build --outdir build/dist .
 	CC=false CXX=false build/release/bin/pip install -q --only-binary :all: --group test --group experiments \
 	    "$$(echo build/dist/*.whl)[all]" mypy
@@ -95,22 +102,25 @@ release:
 	cd build/release/safdr-* && rm -r src && ../bin/mypy --strict --config-file= tests/typed_use.py && \
 	    OPENBLAS_NUM_THREADS=1 ../bin/python -m pytest -n 2 --dist worksteal tests
 	ls -l build/dist
+	@test -z "$$(find build/dist -name '*.whl' -size +3000k)" || { echo 'The wheel is larger than 3 MB.'; exit 1; }
 
 # The experiments, which are no part of the package, ask for newer ones.
 oldest:
 	$(PYTHON) -m venv --clear build/oldest
 	$(PYTHON) .ci/floors.py > build/oldest/floors.txt
+	build/oldest/bin/python -m pip install -q --upgrade pip
 	build/oldest/bin/pip install -q --group test '.[all,dask]' -c build/oldest/floors.txt
-	OPENBLAS_NUM_THREADS=1 build/oldest/bin/python -m pytest -n 2 --dist worksteal tests \
+	OPENBLAS_NUM_THREADS=1 build/oldest/bin/python -m pytest -n 2 --dist worksteal -W ignore::DeprecationWarning tests \
 	    --ignore tests/experiments --ignore tests/fuzz --ignore tests/test_benchmarks.py
 
 newest:
 	$(PYTHON) -m venv --clear build/newest
+	build/newest/bin/python -m pip install -q --upgrade pip
 	build/newest/bin/pip install -q --upgrade --group test --group experiments '.[all,dask]'
 	OPENBLAS_NUM_THREADS=1 build/newest/bin/python -m pytest -n 2 --dist worksteal tests
 
 clean:
-	rm -rf $(VENV) build
+	rm -rf $(VENV) build $(SITE)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -122,6 +132,10 @@ $(VENV)/user: $(VENV)/bin/python $(CORE) $(wildcard src/safdr/*.py src/safdr/*/*
 
 $(VENV)/experiments: $(VENV)/user
 	$(PY) -m pip install -q --group experiments
+	@touch $@
+
+$(VENV)/docs: $(VENV)/dev
+	$(PY) -m pip install -q --group docs
 	@touch $@
 
 $(VENV)/dev: $(VENV)/bin/python $(CORE)

@@ -166,6 +166,7 @@ TABLES: dict[str, Callable[[Rows], str]] = {
     ),
     "threads": _plain("One thread and two", ("data", "call", "one_wall_s", "two_wall_s", "ratio")),
     "first_call": _plain("First call in a fresh process", ("program", "wall_s", "least_s")),
+    "start_up": _plain("Imports in a fresh process", ("program", "process_s", "least_s")),
 }
 
 

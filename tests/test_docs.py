@@ -1,5 +1,6 @@
 """The code on the README and on the pages of docs/ runs, top to bottom."""
 
+import importlib
 import re
 import sys
 import types
@@ -7,6 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+import safdr
+from safdr import Annealing, AnnealingSelector, SelectionReport, testing
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs"
@@ -134,3 +138,37 @@ def test_the_page_of_the_command_line_names_every_option():
     assert options - set(re.findall(r"--[\w-]+", text)) == set()
     # Or a terminal of 80 columns would break them.
     assert max(map(len, EXAMPLES.splitlines())) <= 80
+
+
+# ---- The site -----------------------------------------------------------------------------------
+
+
+def test_every_page_is_on_the_list():
+    listed = re.findall(r"\]\(([\w-]+\.md)\)", (PAGES / "README.md").read_text("utf-8"))
+    assert sorted(listed) == sorted(p.name for p in PAGES.glob("*.md") if p.name != "README.md")
+
+
+def test_the_reference_has_every_public_name():
+    page = (PAGES / "site" / "reference.md").read_text("utf-8")
+    names = re.findall(r"^   (\w+)$", page, re.M)
+    assert sorted(names) == sorted([*safdr.__all__, *testing.__all__])
+
+
+def test_the_files_are_described(two_classes):
+    X, y = two_classes
+    selector = AnnealingSelector(2, annealing=Annealing(n_replicas=2), random_state=0).fit(X, y)
+    content = SelectionReport.from_estimator(selector, X, y).to_dict()
+    page = (PAGES / "formats.md").read_text("utf-8")
+    section = page.split("## `result.json`")[1].split("\n## ")[0]
+    told = [name for row in re.findall(r"^\| (`.*?) \|", section, re.M) for name in row.split(", ")]
+    assert {name.strip("`") for name in told} == set(content)
+
+
+def test_faults_of_a_site_are_seen(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(PAGES)
+    (tmp_path / "a.html").write_text('<a href="b.html#here">b</a><a href="c.html">c</a>')
+    (tmp_path / "b.html").write_text('<img src="a.html"><script src="https://x.org/y.js"></script>')
+    found = sorted(importlib.import_module("check_site").faults(tmp_path))
+    assert [fault.split(": ")[1] for fault in found] == [
+        *("leads nowhere", "no such place", "a picture without words", "fetched from elsewhere")
+    ]

@@ -260,16 +260,16 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
 
     Attributes
     ----------
-    support_ : ndarray of shape (n_features_in_,), dtype=bool
+    support_ : ndarray of shape (n_features,), dtype=bool
         Mask of the chosen features.
 
-    subset_ : ndarray of shape (n_features_,)
+    subset_ : ndarray of shape (n_features_to_select,)
         Sorted indices of the chosen features.
 
     n_features_ : int
         Number of chosen features, as `count_by` counts them.
 
-    clip_limits_ : ndarray of shape (2, n_features_in_) or None
+    clip_limits_ : ndarray of shape (2, n_features) or None
         With `clip`, the least and the largest value that counts, of each feature.
 
     criterion_value_ : float
@@ -325,7 +325,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     n_features_in_ : int
         Number of features seen during `fit`.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where `X` has names that are all strings.
 
     See Also
