@@ -25,6 +25,7 @@ from safdr._engine.wide.search import AnySearch, WorkingSetSearch
 from safdr._engine.wide.swaps import Swaps
 from safdr._estimators.clipping import clip_limits, clipped
 from safdr._estimators.feature_names import FeatureSpec
+from safdr._estimators.on_device import check_device, device_search
 from safdr._estimators.parameters import AUTO, LARGEST_COST, Annealing, Constraints, as_float
 from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.user_criterion import (
@@ -185,7 +186,7 @@ class SearchPlan:
                     model=model,
                 )
         if self.device is not None:
-            self._check_device()
+            check_device(self)
         if self.C == AUTO and not self._uses_penalty:
             raise ParameterError(
                 "C",
@@ -193,29 +194,6 @@ class SearchPlan:
                 "linear model, which nothing would use. Leave {C} out; or let the linear model "
                 "choose the winner, with {pick}='linear'.",
                 name="criterion" if self.estimator is None else "estimator",
-            )
-
-    def _check_device(self) -> None:
-        """Refuse what only the compiled search can do, and devices that are not there."""
-        try:
-            from safdr._engine.device.rows import open_device
-        except ImportError:
-            raise ParameterError(
-                "device",
-                "needs torch, which is not installed: pip install 'safdr[gpu]'. Or leave {device} "
-                "out, for the compiled search.",
-            ) from None
-        open_device(self.device)
-        if not isinstance(self.criterion, str | None) or self.criterion in ("mixed", AUTO):
-            raise ParameterError(
-                "criterion",
-                "must be left out, or be 'fisher', 'logistic' or 'r2', with {device}; got "
-                "{given!r}.",
-                given=self.criterion,
-            )
-        if self.prove is not None:
-            raise ParameterError(
-                "prove", "must be None with {device}: proofs are made by the compiled search alone."
             )
 
     @staticmethod
@@ -277,22 +255,15 @@ class SearchPlan:
         if function is not None:
             return Search(
                 None,
-                settings=self._settings(),
-                fitter=self._fitter(data, None, seed),
+                settings=self.settings(),
+                fitter=self.fitter(data, None, seed),
                 function=function,
                 seed=seed,
                 constraints=allowed,
                 cost=cost,
             )
-        if self.device is None and hasattr(data.X, "tensor"):
-            raise ParameterError(
-                "device",
-                "must be given where rows are on one: X is on device {there!r}. Pass {device}="
-                "{there!r}, or X.cpu().numpy() for the compiled search.",
-                there=str(data.X.tensor.device),
-            )
-        if self.device is not None:
-            return self._device_search(data, allowed, cost, seed)
+        if self.device is not None or hasattr(data.X, "tensor"):
+            return device_search(self, data, allowed, cost, seed)
         if allowed.n_features <= wide.WIDE or not data.is_wide:
             return self.full_search(data, allowed, cost, seed)
         # Before columns are taken: the log-loss near the model of some would be another.
@@ -303,41 +274,6 @@ class SearchPlan:
         in_doubles = data.columns(np.arange(allowed.n_features))
         return self.full_search(in_doubles, allowed, cost, seed)
 
-    def _device_search(
-        self, data: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None, seed: int
-    ) -> Search:
-        """The search on a device, where all columns are weighed at once."""
-        from safdr._engine.device.fits import DeviceFitter
-        from safdr._engine.device.search import DeviceSearch
-
-        limits = {
-            "groups": not allowed.swaps_alone,
-            "at_most_one_of": allowed.conflicts is not None,
-            "signs": allowed.signs is not None,
-        }
-        if any(limits.values()):
-            raise ParameterError(
-                "constraints",
-                "must have no {limits} with {device}, where columns come and go one by one. Leave "
-                "{device} out.",
-                limits=" and no ".join(name for name, given in limits.items() if given),
-            )
-        fitter, searched = self._fitter(data, None, seed), self.searched(data)
-        rows = searched.on_device(self.device)
-        if fitter is not None and self.estimator is None and isinstance(data, ClassData):
-            labelled = rows if searched is data else data.on_device(self.device, rows)
-            fitter = DeviceFitter(fitter, labelled, data._penalty(float(self.C)))
-        return DeviceSearch(
-            rows,
-            ridge=self.ridge,
-            rank=self._rank(allowed, cost),
-            settings=self._settings(),
-            seed=seed,
-            fitter=fitter,
-            constraints=allowed,
-            cost=cost,
-        )
-
     def _wide_search(
         self, data: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None, seed: int
     ) -> WorkingSetSearch:
@@ -347,7 +283,7 @@ class SearchPlan:
         plan = replace(self, ridge=rows.wide_criterion(self.ridge).ridge)
         by = [rows, *([data.linearised()] if self.criterion == "mixed" else [])]
         criteria = [each.wide_criterion(plan.ridge) for each in by]
-        rank = self._rank(allowed, cost)
+        rank = self.rank(allowed, cost)
 
         def among(columns: IntArray) -> Search:
             if len(columns) == allowed.n_features:
@@ -367,10 +303,10 @@ class SearchPlan:
     ) -> Search:
         """The search of all columns at once."""
         how: dict[str, Any] = {"seed": seed, "constraints": allowed, "cost": cost}
-        settings = self._settings()
+        settings = self.settings()
         if self.criterion != "mixed":
             criterion, noise = self._criterion(self.searched(data), allowed, cost)
-            fitter = self._fitter(data, self._of_rows(criterion), seed)
+            fitter = self.fitter(data, self._of_rows(criterion), seed)
             return Search(criterion, settings=settings, fitter=fitter, noise=noise, **how)
         # Half of the replicas for each criterion, so that it takes no longer.
         half = settings.n_replicas // 2
@@ -380,7 +316,7 @@ class SearchPlan:
         logistic = Search(criterion, settings=second, noise=noise, **how)
         criterion, noise = self._criterion(data, allowed, cost)
         forward = data.forward(self.ridge, float(self.C), allowed, criterion)
-        fitter = self._fitter(data, criterion, seed)
+        fitter = self.fitter(data, criterion, seed)
         how["also"] = [logistic, *forward]
         return Search(criterion, settings=first, fitter=fitter, noise=noise, **how)
 
@@ -388,14 +324,14 @@ class SearchPlan:
         self, rows: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None
     ) -> tuple[Any, Noise]:
         """What is maximised on some rows, and batches of them."""
-        criterion = rows.criterion(self.ridge, self._rank(allowed, cost))
+        criterion = rows.criterion(self.ridge, self.rank(allowed, cost))
         return criterion, rows.noise(criterion)
 
-    def _rank(self, allowed: AllowedSubsets, cost: FloatArray | None) -> FloatArray | None:
+    def rank(self, allowed: AllowedSubsets, cost: FloatArray | None) -> FloatArray | None:
         """Without constraints and costs no column comes before another."""
         return None if self.constraints is None and cost is None else allowed.rank(cost)
 
-    def _settings(self) -> AnnealingSettings:
+    def settings(self) -> AnnealingSettings:
         """How to anneal, in plain numbers."""
         if self.annealing is None:
             return AnnealingSettings()
@@ -417,7 +353,7 @@ class SearchPlan:
         function = as_objective(self.own_criterion, seed)
         return CachedFunction(RowsObjective(function, data), Workers(n_jobs))
 
-    def _fitter(self, data: TrainingData, criterion: Any, seed: int) -> Fitter | None:
+    def fitter(self, data: TrainingData, criterion: Any, seed: int) -> Fitter | None:
         """The models that choose the winner; None where the criterion does."""
         if self.pick == "criterion":
             return None

@@ -232,19 +232,6 @@ class TrainingData:
         """How many rows a relative weight of one stands for."""
         return 1.0 if self.sample_weight is None else float(self.sample_weight.max())
 
-    def on_device(self, device: Any, like: Any = None) -> Any:
-        """The rows on a device of torch's; `like` has the same columns there already."""
-        from safdr._engine.device.criterion import RowsOnDevice
-
-        X = self.X if like is None else like.as_rows
-        weight, rows_a_weight = self._relative_weight, self._rows_a_weight
-        return RowsOnDevice(X, *self._on_device, weight, rows_a_weight, device)
-
-    @property
-    def _on_device(self) -> tuple[IntArray, FloatArray | None]:
-        """Codes of the classes, and outputs if there are any."""
-        raise NotImplementedError
-
     def _penalty(self, C: float) -> float:
         """What C means for a mean over the rows."""
         weight = self._relative_weight
@@ -335,10 +322,6 @@ class ClassData(TrainingData):
     def _wide(self) -> WideCriterion:
         rows = (self.X, self.codes, len(self.classes), self._relative_weight)
         return WideCriterion.of_classes(*rows)
-
-    @property
-    def _on_device(self) -> tuple[IntArray, FloatArray | None]:
-        return self.codes, None
 
     def noise(self, criterion: FisherCriterion) -> Noise:
         """Stratified batches."""
@@ -484,10 +467,6 @@ class MeasuredData(TrainingData):
     @cached_property
     def _wide(self) -> WideCriterion:
         return WideCriterion.of_outputs(self.X, self._outputs, self._relative_weight)
-
-    @property
-    def _on_device(self) -> tuple[IntArray, FloatArray | None]:
-        return np.zeros(len(self.y), dtype=np.int64), self._outputs
 
     def noise(self, criterion: R2Criterion) -> Noise:
         """Batches of random rows."""

@@ -319,7 +319,7 @@ class _Known:
         cost: FloatArray | None,
         subset: IntArray,
     ) -> None:
-        rank = plan._rank(allowed, cost)
+        rank = plan.rank(allowed, cost)
         self._allowed, self._subset, self._wide = allowed, subset, data.is_wide
         self._criterion: Any = (
             data.wide_criterion(plan.ridge) if self._wide else data.criterion(plan.ridge, rank)

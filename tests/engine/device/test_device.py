@@ -16,6 +16,7 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion, r2_criterion
 from safdr._engine.moments import joint_moments, within_moments
 from safdr._estimators import validation
+from safdr._estimators.on_device import rows_on_device
 from safdr._estimators.training_data import ClassData
 from safdr._estimators.validation import SeenColumns
 from safdr.testing import all_subsets, check_chains
@@ -124,7 +125,7 @@ def test_rough_fits_find_the_smallest_loss():
     for C in (1.0, np.inf):
         data = ClassData.validate(SeenColumns(), X, y, weight).usable()
         exact = data.linear_fitter(1e-6, C)
-        fitter = DeviceFitter(exact, data.on_device("cpu"), exact.penalty)
+        fitter = DeviceFitter(exact, rows_on_device(data, "cpu"), exact.penalty)
         subsets = all_subsets(14, 3)[::2]
         found = fitter.fit(subsets, best_only=True)
         expected = exact.fit(subsets, best_only=False)

@@ -1,0 +1,99 @@
+"""Searches on a device of torch's: what they can't do is refused; rows become what they need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from safdr._engine.arrays import FloatArray
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.search import Search
+from safdr._estimators.parameters import AUTO
+from safdr._estimators.training_data import ClassData
+from safdr.errors import ParameterError
+
+
+def check_device(plan: Any) -> None:
+    """Refuse what only the compiled search can do, and devices that are not there."""
+    try:
+        from safdr._engine.device.rows import open_device
+    except ImportError:
+        raise ParameterError(
+            "device",
+            "needs torch, which is not installed: pip install 'safdr[gpu]'. Or leave {device} "
+            "out, for the compiled search.",
+        ) from None
+    open_device(plan.device)
+    if not isinstance(plan.criterion, str | None) or plan.criterion in ("mixed", AUTO):
+        raise ParameterError(
+            "criterion",
+            "must be left out, or be 'fisher', 'logistic' or 'r2', with {device}; got {given!r}.",
+            given=plan.criterion,
+        )
+    if plan.prove is not None:
+        raise ParameterError(
+            "prove", "must be None with {device}: proofs are made by the compiled search alone."
+        )
+
+
+def device_search(
+    plan: Any, data: Any, allowed: AllowedSubsets, cost: FloatArray | None, seed: int
+) -> Search:
+    """The search on a device, where all columns are weighed at once."""
+    if plan.device is None:
+        raise ParameterError(
+            "device",
+            "must be given where rows are on one: X is on device {there!r}. Pass {device}="
+            "{there!r}, or X.cpu().numpy() for the compiled search.",
+            there=str(data.X.tensor.device),
+        )
+    _check_limits(allowed)
+    from safdr._engine.device.fits import DeviceFitter
+    from safdr._engine.device.search import DeviceSearch
+
+    fitter, searched = plan.fitter(data, None, seed), plan.searched(data)
+    rows = rows_on_device(searched, plan.device)
+    if fitter is not None and plan.estimator is None and isinstance(data, ClassData):
+        labelled = rows if searched is data else rows_on_device(data, plan.device, rows.as_rows)
+        fitter = DeviceFitter(fitter, labelled, data._penalty(float(plan.C)))
+    return DeviceSearch(
+        rows,
+        ridge=plan.ridge,
+        rank=plan.rank(allowed, cost),
+        settings=plan.settings(),
+        seed=seed,
+        fitter=fitter,
+        constraints=allowed,
+        cost=cost,
+    )
+
+
+def _check_limits(allowed: AllowedSubsets) -> None:
+    limits = {
+        "groups": not allowed.swaps_alone,
+        "at_most_one_of": allowed.conflicts is not None,
+        "signs": allowed.signs is not None,
+    }
+    if any(limits.values()):
+        raise ParameterError(
+            "constraints",
+            "must have no {limits} with {device}, where columns come and go one by one. Leave "
+            "{device} out.",
+            limits=" and no ".join(name for name, given in limits.items() if given),
+        )
+
+
+def rows_on_device(data: Any, device: Any, X: Any = None) -> Any:
+    """Training data on a device; X are the same rows, where they are there already."""
+    from safdr._engine.device.criterion import RowsOnDevice
+
+    classes = isinstance(data, ClassData)
+    return RowsOnDevice(
+        data.X if X is None else X,
+        data.codes if classes else np.zeros(len(data.y), dtype=np.int64),
+        None if classes else data._outputs,
+        data._relative_weight,
+        data._rows_a_weight,
+        device,
+    )
