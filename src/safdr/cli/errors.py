@@ -55,24 +55,24 @@ class UsageError(Exception):
 
 
 @contextmanager
-def clear_errors(debug: bool) -> Iterator[None]:
+def clear_errors(debug: bool, command: str = "select") -> Iterator[None]:
     """End the program as the error asks for; with `debug`, let it through."""
     try:
         yield
     except KeyboardInterrupt as stop:
         # A proof that was under way tells the bound so far.
         notes = getattr(stop, "__notes__", [])
-        _end("\n".join(["Stopped. No file is half written.", *notes]), STOPPED)
+        _end(command, "\n".join(["Stopped. No file is half written.", *notes]), STOPPED)
     except BrokenPipeError:
         raise
     except Exception as error:
         if debug:
             raise
-        _explain(error)
+        _end(command, *_told(error))
 
 
-def _explain(error: Exception) -> None:
-    """Print the error and exit."""
+def _told(error: Exception) -> tuple[str, int]:
+    """What to say, and the exit code."""
     from safdr.errors import ParameterError
     from safdr.export.errors import ExportError
     from safdr.table.errors import ClassLostError, MissingValuesError, TableError
@@ -88,19 +88,19 @@ def _explain(error: Exception) -> None:
         kind = type(error).__name__
         # One line, even where the name of a file holds more.
         text = f"{printable(error)} {NEXT_STEP.get(kind, '')}".strip()
-        _end(text, WRONG_USAGE if kind in WRONG_CHOICES else FAILED)
+        return text, WRONG_USAGE if kind in WRONG_CHOICES else FAILED
     if isinstance(error, UsageError):
-        _end(str(error), WRONG_USAGE)
+        return str(error), WRONG_USAGE
     if isinstance(error, ParameterError) and error.parameter in OPTION_OF:
-        _end(error.in_words(OPTION_OF), WRONG_USAGE)
+        return error.in_words(OPTION_OF), WRONG_USAGE
     if isinstance(error, ExportError | MemoryError | OSError | ValueError):
-        _end(str(error), FAILED)
-    _end(f"Unexpected: {type(error).__name__}: {error}\nShow more with --debug.", FAILED)
+        return str(error), FAILED
+    return f"Unexpected: {type(error).__name__}: {error}\nShow more with --debug.", FAILED
 
 
-def _end(text: str, code: int) -> None:
+def _end(command: str, text: str, code: int) -> None:
     """Print a message, from which no text of a file reaches the terminal as a command to it."""
     from safdr.cli.words import printable_lines
 
-    print(f"safdr select: {printable_lines(text)}", file=sys.stderr)
+    print(f"safdr {command}: {printable_lines(text)}", file=sys.stderr)
     sys.exit(code)

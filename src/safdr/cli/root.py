@@ -14,3 +14,8 @@ app.command(
     name="select",
     help="Choose the fewest features of a table that predict its target as well as many.",
 )
+app.command(
+    "safdr.cli.compare:app",
+    name="compare",
+    help="Compare two results: features in and out, coefficients, scores, stability.",
+)

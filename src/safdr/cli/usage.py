@@ -14,6 +14,7 @@ from safdr.errors import meant
 REPEATED = (
     *("--drop", "--id", "--keep", "--number", "--categorical", "--text", "--na", "--time"),
     *("--always-include", "--never-include", "--group", "--at-most-one-of", "--cost", "--export"),
+    "--sign",
 )
 
 # Of these, options whose value is several names.

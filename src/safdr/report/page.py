@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from safdr.report import charts, claims, numbers, words
@@ -47,7 +47,8 @@ def render(content: Mapping[str, Any]) -> str:
         pair = (Markup(draw(content, names, width)) for width in (WIDE, NARROW))
         return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(*pair)
 
-    return _template().render(
+    template = environment().get_template("template.html.j2")
+    return template.render(
         report=content,
         labels=labels,
         feature_labels=features,
@@ -105,8 +106,8 @@ def _standardised(feature: Mapping[str, Any], place: int | None) -> dict[str, An
 
 
 @lru_cache(maxsize=1)
-def _template() -> Template:
-    """The template, with the ways to write names and numbers."""
+def environment() -> Environment:
+    """Where templates are, with the ways to write names and numbers."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -131,4 +132,4 @@ def _template() -> Template:
     environment.globals.update(
         risk_words=risk_words, standardised=_standardised, span=numbers.span, reach=numbers.reach
     )
-    return environment.get_template("template.html.j2")
+    return environment

@@ -1,0 +1,93 @@
+"""Sentences of a comparison, for the terminal and for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from safdr.report.numbers import counted, decimals, signed
+from safdr.report.tasks import MORE_CLASSES, REGRESSION, TWO_CLASSES
+
+CHANGES = {
+    "sign": "other sign",
+    "larger": "much larger",
+    "smaller": "much smaller",
+}
+IN = {"first": "only in the first", "second": "only in the second"}
+ALONE = {"first": "first only", "second": "second only"}
+
+
+def score_in_short(content: Mapping[str, Any]) -> str:
+    """What scores are called: AUC or R², or by the name of the scorer."""
+    name = content["scores"]["names"][0]
+    tasks = (TWO_CLASSES, MORE_CLASSES, REGRESSION)
+    return next((task.score_in_short for task in tasks if task.scoring == name), str(name))
+
+
+def headline(content: Mapping[str, Any]) -> str:
+    """How much the two have in common."""
+    counts = content["counts"]
+    if content["same_features"]:
+        return f"Both have the same {counted(counts['both'], 'feature')}."
+    if counts["both"] == 0:
+        return "They have no feature in common."
+    parts = [f"{counted(counts['both'], 'feature')} in both"]
+    parts += [f"{counts[place]} {IN[place]}" for place in IN if counts[place]]
+    return ", ".join(parts) + "."
+
+
+def held_out_verdict(content: Mapping[str, Any]) -> str | None:
+    """What held-out rows say about the difference."""
+    test = content["scores"]["test"]
+    if test is None:
+        return None
+    a, b = (decimals(value, 4) for value in test["values"])
+    text = f"{a} and {b} on held-out rows: {signed(test['difference'])}"
+    if test["within"] is None:
+        return f"{text}, without an interval."
+    interval = f"95 % interval {signed(test['low'])} to {signed(test['high'])}"
+    if test["within"]:
+        return f"{text}, {interval}: no difference is shown."
+    better = "second" if test["difference"] > 0 else "first"
+    return f"{text}, {interval}: the {better} is better."
+
+
+def validation_verdict(content: Mapping[str, Any]) -> str | None:
+    """What validation says about it."""
+    found = content["scores"]["validation"]
+    if found is None:
+        return None
+    pairs = zip(found["means"], found["deviations"], strict=True)
+    a, b = (f"{decimals(mean, 4)} ± {decimals(std, 4)}" for mean, std in pairs)
+    text = f"{a} and {b} in validation: {signed(found['difference'])}"
+    if found["same_splits"]:
+        text += (
+            f", the second is better in {found['n_second_better']} of {found['n_splits'][0]} splits"
+        )
+    near = "within" if found["within"] else "more than"
+    return f"{text}; {near} a standard deviation over splits."
+
+
+def stability_verdict(content: Mapping[str, Any]) -> str | None:
+    """How stable both are."""
+    found = content["stability"]
+    if found is None:
+        return None
+    a, b = (
+        f"{decimals(index, 2)} ({decimals(ends[0], 2)} to {decimals(ends[1], 2)})"
+        for index, ends in zip(found["indices"], found["intervals"], strict=True)
+    )
+    said = "the intervals overlap" if found["overlap"] else "the intervals don't overlap"
+    return f"Stability index {a} and {b}: {said}."
+
+
+def verdicts(content: Mapping[str, Any]) -> list[str]:
+    """All that there is to say, in sentences."""
+    score = score_in_short(content)
+    of_scores = filter(None, (held_out_verdict(content), validation_verdict(content)))
+    return [*(f"{score}: {text}" for text in of_scores), stability_verdict(content) or ""]
+
+
+def change(feature: Mapping[str, Any]) -> str:
+    """What became of a feature."""
+    return ALONE.get(feature["where"]) or CHANGES.get(feature["change"], "")
