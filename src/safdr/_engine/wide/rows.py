@@ -85,13 +85,14 @@ class CentredRows:
     def products(self, some: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Products of some centred columns with all, a block of these at a time."""
         # One factor that is centred is enough.
-        factor = np.ascontiguousarray((some * self._root[:, None]).T)
+        weighted = np.ascontiguousarray(some * self._root[:, None])
+        factor = np.ascontiguousarray(weighted.T)
         for part in self._blocks():
             look_up()
             shift = self._shift[part]
             far = np.flatnonzero(shift)
             if issparse(self._X):
-                products = np.asarray((self._X[:, part].T @ factor.T).T)
+                products = np.ascontiguousarray((self._X[:, part].T @ weighted).T)
                 if far.size:
                     products[:, far] = factor @ (self._dense(part.start + far) - shift[far])
                 yield part, products
@@ -106,7 +107,9 @@ class CentredRows:
         return np.where(np.abs(mean) > FAR_OFF * np.sqrt(self.variance), mean, 0.0)
 
     def _blocks(self) -> Iterator[slice]:
-        length = min(BLOCK_COLUMNS, max(1, BLOCK_BYTES // (8 * self.shape[0])))
+        length = BLOCK_COLUMNS
+        if not issparse(self._X):  # which are never made dense
+            length = min(length, max(1, BLOCK_BYTES // (8 * self.shape[0])))
         for start in range(0, self.shape[1], length):
             yield slice(start, min(start + length, self.shape[1]))
 
