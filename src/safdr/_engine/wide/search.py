@@ -27,11 +27,11 @@ N_RANDOM = 50
 
 # Rounds, and columns that each place where replicas end may call for in one of them.
 MAX_ROUNDS = 4
-N_CALLED = 10
+N_CALLED = 20
 N_ENDS = 16
 
 # Rounds in which they call for what comes closest, better or not: two swaps may do what one can't.
-N_OPEN = 1
+N_OPEN = 2
 
 
 class WorkingSetSearch:
