@@ -27,6 +27,8 @@ from benchmarks import (
     tasks,
     threads,
     tts,
+    wide,
+    wide_quality,
 )
 from benchmarks.peers import PEERS
 from benchmarks.problem import EIGHT, KAGGLE, STAND_IN
@@ -51,6 +53,8 @@ COMMANDS = {
     "groups": grouped.main,
     "sparse": sparse_rows.main,
     "fold-memory": fold_memory.main,
+    "wide": wide.main,
+    "wide-quality": wide_quality.main,
     "table": table.main,
 }
 
@@ -81,7 +85,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--max-features", type=int, default=30, help="largest size")
     parser.add_argument("--rounds", type=int, help="runs of which the median is taken")
     parser.add_argument("--sizes", nargs="+", type=int, help="of tts, reference and proofs")
-    parser.add_argument("--seeds", type=int, help="of tts")
+    parser.add_argument("--seeds", type=int, help="of tts and wide-quality")
     parser.add_argument("--renew", action="store_true", help="keep new counts of kernel")
     return parser.parse_args()
 

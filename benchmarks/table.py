@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from benchmarks import proofs, stability, styles
+from benchmarks import proofs, stability, styles, wide, wide_quality
 from benchmarks.problem import title_of
 from benchmarks.rows import RESULTS, read
 from benchmarks.table_parts import Rows, compare, markdown
@@ -143,6 +143,8 @@ TABLES: dict[str, Callable[[Rows], str]] = {
         "Sparse rows: 20 000 × 5 000 at 1 %, ten features, a fresh process",
         ("task", "process_s", "before_mb", "peak_mb"),
     ),
+    "wide": wide.table,
+    "wide_quality": wide_quality.table,
     "fold_memory": _plain(
         "Five splits beside one size, the largest: peak megabytes of a fresh process, with the "
         "rows, and as a multiple",

@@ -34,6 +34,16 @@ def check_products(n_columns: int) -> None:
     )
 
 
+def check_rivals(n_columns: int) -> None:
+    """The same for which of very many columns exclude each other."""
+    check_memory(
+        2.0 * n_columns**2,
+        f"Which of {n_columns:,} columns exclude each other (at_most_one_of)",
+        "Leave columns out, for example those that tell least alone; or keep the rivals of a "
+        "column that you want out by never_include.",
+    )
+
+
 def told_bytes(n_bytes: float) -> str:
     """Bytes in words."""
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.0f} MB"

@@ -66,3 +66,9 @@ class WorkingSet:
             f"WorkingSet({len(self.columns)} of {self.n_features} features, "
             f"n_rounds={self.n_rounds})"
         )
+
+    def __str__(self) -> str:
+        return (
+            f"No swap of one feature for any other, of all {self.n_features}, raises the best "
+            f"criterion value that was found, in a working set of {len(self.columns)}."
+        )

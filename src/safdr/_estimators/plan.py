@@ -39,7 +39,7 @@ from safdr._estimators.user_criterion import (
 from safdr._estimators.user_model import ModelPick
 from safdr._estimators.validation import warn_unfinished
 from safdr._estimators.workers import Workers
-from safdr._memory import check_products
+from safdr._memory import check_products, check_rivals
 from safdr.errors import Columns, ParameterError
 from safdr.result import AnnealingResult
 
@@ -125,6 +125,8 @@ class SearchPlan:
         """Which subsets of the columns that an estimator saw are allowed."""
         if self.constraints is None:
             return AllowedSubsets.without_limits(seen.n_features_in_)
+        if self.constraints.at_most_one_of is not None:
+            check_rivals(seen.n_features_in_)
         return self.features(seen).allowed(self.constraints)
 
     def total(self, allowed: AllowedSubsets) -> str:
@@ -212,6 +214,8 @@ class SearchPlan:
                 "{criterion} out.",
             )
         check_provable(allowed)
+        if allowed.n_features > wide.WIDE:
+            check_products(allowed.n_features)
 
     def check_signs(self, data: TrainingData) -> None:
         """Refuse signs where the model has more than one coefficient for a feature, or none."""

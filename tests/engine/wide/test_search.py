@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from benchmarks.wide_quality import mixed
 from safdr import (
+    Annealing,
     AnnealingRegressorSelector,
     AnnealingSelector,
     AnnealingSelectorCV,
@@ -183,7 +185,8 @@ def test_regression_on_many_columns():
 
 def test_most_of_the_columns_are_chosen_among_all():
     X, y = planted(0, n_rows=900, n_columns=520)
-    selector = AnnealingSelector(200, random_state=0).fit(X, y)
+    few = Annealing(n_replicas=4, max_steps=5)
+    selector = AnnealingSelector(200, annealing=few, random_state=0).fit(X, y)
     assert selector.result_.working_set is None
     assert len(selector.subset_) == 200
 
@@ -233,7 +236,8 @@ def test_values_of_groups_of_which_columns_count_are_measured_alike(monkeypatch)
     monkeypatch.setattr("safdr._estimators.full_model.N_STRONGEST", 50)
     X, y = planted(2, n_columns=501)
     limits = Constraints(groups=[[0, 1], [2, 3, 4]], count_by="column")
-    selector = AnnealingSelector(3, criterion="logistic", constraints=limits, random_state=0)
+    how = {"criterion": "logistic", "annealing": Annealing(n_replicas=4, max_steps=5)}
+    selector = AnnealingSelector(3, constraints=limits, random_state=0, **how)
     values, _ = selector.fit(X, y).measure_subsets(X, y, [selector.subset_])
     assert values[0] == pytest.approx(selector.criterion_value_, rel=1e-9)
 
@@ -253,3 +257,35 @@ def test_what_needs_all_products_says_how_much_memory_before_it_is_taken(monkeyp
     match = r"600 columns with each other would take 9 MB .* 8 MB are .* Leave columns out"
     with pytest.raises(MemoryError, match=match):
         AnnealingSelector(**{"n_features_to_select": 3, "random_state": 0} | params).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("params", "match"),
+    [
+        ({"prove": 1}, "4,000 columns with each other would take 384 MB"),
+        ({"n_features_to_select": 900}, "4,000 columns with each other would take 384 MB"),
+        ({"constraints": Constraints(at_most_one_of=[[0, 1]])}, "4,000 columns exclude .* 32 MB"),
+    ],
+)
+def test_too_little_memory_is_told_before_anything_is_searched(monkeypatch, params, match):
+    X, y = planted(0, n_rows=20, n_columns=4000)
+    monkeypatch.setattr("safdr._memory.available_memory", lambda: 8_000_000)
+    for name in ("search.Search.anneal", "wide.start.FirstColumns.up_to"):
+        monkeypatch.setattr(f"safdr._engine.{name}", lambda *args: pytest.fail("too late"))
+    how = {"n_features_to_select": 3, "random_state": 0} | params
+    with pytest.raises(MemoryError, match=match):
+        AnnealingSelector(**how).fit(X, y)
+    sizes = {"max_features": how.pop("n_features_to_select")}
+    with pytest.raises(MemoryError, match=match):
+        AnnealingSelectorCV(**how, **sizes).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", [79, 94])
+def test_no_value_is_below_that_of_all_columns_on_hard_problems(monkeypatch, seed):
+    """Of the benchmark's hundred those two on which one round of open calls was not enough."""
+    task, X, y, size = mixed(seed)
+    assert task == "three classes"
+    monkeypatch.setattr(wide, "WIDE", 2000)
+    values, _ = best_values(X, y, [size])
+    monkeypatch.setattr(wide, "WIDE", ALL)
+    assert values[0] >= best_values(X, y, [size])[0][0] * (1 - 1e-9)

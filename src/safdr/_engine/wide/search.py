@@ -64,6 +64,9 @@ class WorkingSetSearch:
 
     def prepare(self, size: int) -> WorkingSetSearch:
         """Compute ahead what sizes up to this share."""
+        if self._is_large(size):
+            self._of_all.prepare(size)
+            return self
         for first in self._first:
             first.up_to(size)
         return self
@@ -71,9 +74,8 @@ class WorkingSetSearch:
     def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
         """Search for the best subset of `size` features, and prove it for so many seconds."""
         self.constraints.check_size(size)
-        if size > self.constraints.n_features * LARGEST_SHARE:
-            every = np.arange(self.constraints.n_features)
-            return self._among(every).run(size, n_threads=n_threads, prove=prove)
+        if self._is_large(size):
+            return self._of_all.run(size, n_threads=n_threads, prove=prove)
         rounds, best = self._grow(size, n_threads)
         proof = None
         if prove is not None:
@@ -85,6 +87,14 @@ class WorkingSetSearch:
         working = WorkingSet(rounds[-1].working, len(rounds), self.constraints.n_features)
         result = self._judged(rounds[-1], best, n_threads)
         return replace(result, proof=proof, working_set=working)
+
+    def _is_large(self, size: int) -> bool:
+        return size > self.constraints.n_features * LARGEST_SHARE
+
+    @cached_property
+    def _of_all(self) -> Search:
+        """The search among all columns; too many for the memory are an error at once."""
+        return self._among(np.arange(self.constraints.n_features))
 
     def _grow(self, size: int, n_threads: int) -> tuple[list[_Round], list[IntArray]]:
         """Rounds until no swap of all there are is better; and the best subset by each criterion.
