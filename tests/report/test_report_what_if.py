@@ -7,9 +7,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy.stats import norm
+from sklearn.datasets import load_breast_cancer
 
 from report_cases import HOSTILE, QUICK, rows
-from safdr import AnnealingSelector, Constraints, SelectionReport, what_if
+from safdr import AnnealingSelector, Constraints, Moments, SelectionReport, prove, what_if
 from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
@@ -43,6 +44,7 @@ def problem(A, D, groups=None, **limits):
             "indices": columns,
             "count": 1,
             "cost": 0.0,
+            "chosen": False,
             "required": i in limits.get("required", []),
             "signs": [limits.get("signs", {}).get(j, 0) for j in columns],
         }
@@ -182,6 +184,16 @@ def test_greedy_steps_and_swaps_find_the_best_on_harder_problems(page):
         assert exact["tried"] == 1287
         missed += greedy < exact["value"] * (1 - 1e-9)
     assert missed <= 1
+
+
+def test_greedy_steps_and_swaps_find_what_is_proven(page):
+    X, y = load_breast_cancer(return_X_y=True)
+    ask = what_if(AnnealingSelector(3, **QUICK).fit(X, y), X, y)
+    moments = Moments.from_rows(X, y)
+    for size in (4, 7, 10, 13):
+        found = page.evaluate(BEST, [problem(ask.A, ask.D), size, [], 0])
+        assert found["how"] == "greedy"
+        assert found["value"] == pytest.approx(prove(moments, size).value, rel=1e-9)
 
 
 def test_groups_enter_whole_and_sizes_are_kept(page):

@@ -26,8 +26,8 @@ from safdr.errors import Columns, ParameterError
 
 BoolArray = NDArray[np.bool_]
 
-# More columns than these are carried only where they were chosen: a matrix of 160 is 100 KB.
-MOST_COLUMNS = 160
+# More columns than these are carried only where they were chosen: a matrix of 120 is 60 KB.
+MOST_COLUMNS = 120
 
 # Why a feature is among those that matter, in the order in which they take turns.
 REASONS = ("asked for", "another good set", "other splits", "replacement", "addition", "alone")
@@ -196,7 +196,7 @@ def what_if(
 
     n_features : int, default=40
         How many features to carry; at least half as many beside the chosen ones, and no more than
-        160 columns unless they were chosen.
+        120 columns unless they were chosen.
 
     also : sequence of features, default=None
         Names or indices of features that come before the others.

@@ -17,8 +17,8 @@ from safdr.report.claims import OFTEN
 from safdr.report.numbers import counted
 from safdr.result import FeatureGroups, NearTies
 
-# The page carries no more columns than these: their matrix takes 220 KB.
-MOST_COLUMNS = 200
+# The page carries no more columns than these: a tick then takes a browser some tenths of a second.
+MOST_COLUMNS = 120
 
 # Features of near-ties and of half-samples that come before those which the selector itself names.
 MOST_ALSO = 20

@@ -2,6 +2,8 @@
 
 // Features beside the chosen ones that are seen at once.
 const N_OTHERS = 8;
+// Names of a set in a sentence.
+const MOST_NAMES = 6;
 
 function makePanel(root, data) {
   const criterion = makeCriterion(data), search = makeSearch(criterion);
@@ -28,6 +30,15 @@ function makePanel(root, data) {
     const text = change(measured.value, reference.value);
     if (!/[1-9]/.test(text)) return "as good as the chosen set";
     return `${text.slice(1)} ${text[0] === "+" ? "above" : "below"} the chosen set`;
+  }
+
+  // All names where they are few; else what is other than in the chosen set.
+  function told(subset) {
+    const gained = subset.filter((i) => !start.includes(i)), lost = start.filter((i) => !subset.includes(i));
+    if (gained.length + lost.length === 0) return ["the chosen one"];
+    if (subset.length <= MOST_NAMES) return listed(subset.map(name));
+    return ["the chosen one", ...(gained.length ? [" with ", ...listed(gained.map(name))] : []),
+      ...(lost.length ? [gained.length ? " instead of " : " without ", ...listed(lost.map(name))] : [])];
   }
 
   function offer(found, words) {
@@ -80,7 +91,7 @@ function makePanel(root, data) {
       tried: () => `All ${counted(found.tried, "possible set")} of these features were tried.`,
       greedy: () => "Found by greedy steps and swaps; not proven.",
     }[found.how]();
-    take(found.subset, [`Best set of ${wanted}`, ...without, ": ", ...listed(found.subset.map(name)), "."], [how]);
+    take(found.subset, [`Best set of ${wanted}`, ...without, ": ", ...told(found.subset), "."], [how]);
   }
 
   // ---- What is seen
@@ -163,7 +174,7 @@ function makePanel(root, data) {
     }
     for (const { title, value } of data.measured) lines.push(line(title, isStart ? fixed(value, 4) : "not measured", fixed(value, 4), ""));
     values.replaceChildren(...lines);
-    const last = isStart ? `The chosen set: ${worth(measured)}.` : `${worth(measured)}; ${compared(measured)}.`;
+    const last = isStart ? `This is the chosen set: ${worth(measured)}.` : `${worth(measured)}; ${compared(measured)}.`;
     const verb = (some, one, more) => [...listed(some.map(name)), some.length > 1 ? more : one];
     const faults = [];
     if (measured.collinear.length) faults.push([...verb(measured.collinear, " follows", " follow"), " from the others, and adds nothing."]);

@@ -1,7 +1,8 @@
 // The best set of a size, as constraints and wishes allow: all sets where they are few, else greedy steps and swaps.
 
-// Sets that are tried one by one; multiplications that a search may take (some tenths of a second).
+// Sets that are tried one by one; places to climb from, and multiplications that take some tenths of a second.
 const MOST_SETS = 30000;
+const MOST_STARTS = 120;
 const MOST_WORK = 5e7;
 // A step counts as better where it raises the value by more than this share of it.
 const BETTER = 1e-9;
@@ -69,20 +70,18 @@ function makeSearch(criterion) {
     return isAllowed && sizeOf(subset) === size ? subset : null;
   }
 
+  // Each member gives way to what is better in its place, until none does.
   function climbed(start, free) {
     let subset = start, { value } = valued(start);
-    for (;;) {
-      let best = null, least = value + BETTER * Math.abs(value);
-      for (const member of subset.filter((i) => free.includes(i))) {
-        const found = inPlaceOf(subset, member, free, least);
-        if (found === null) continue;
-        best = [...without(subset, member), found.feature];
-        least = found.value;
-      }
-      if (best === null) return { subset, value };
-      subset = best;
-      ({ value } = valued(best));
+    for (let unchanged = 0; unchanged < start.length;) {
+      const [member, ...rest] = subset;
+      const least = value + BETTER * Math.abs(value);
+      const found = free.includes(member) ? inPlaceOf(subset, member, free, least) : null;
+      unchanged = found === null ? unchanged + 1 : 1;
+      value = found?.value ?? value;
+      subset = [...rest, found?.feature ?? member];  // its turn comes again after all others
     }
+    return { subset, value };
   }
 
   // Every set of the size, or null where there are too many of them.
@@ -110,12 +109,16 @@ function makeSearch(criterion) {
     return best.subset === null ? null : { ...best, tried, how: "tried" };
   }
 
-  // Up from each feature, down from all of them; as many starts as time allows.
+  // Down from all features, up from the chosen ones, from each and from pairs; as many starts as time allows.
   function bestByGreed(size, fixed, free) {
     const columns = criterion.nColumns / n, work = 3 * size * free.length * columns * (size * columns) ** 2;
-    const nStarts = 1 + Math.floor(MOST_WORK / work), all = [...fixed, ...free];
+    const nStarts = Math.min(MOST_STARTS, 2 + Math.floor(MOST_WORK / work)), all = [...fixed, ...free];
+    const chosen = [...fixed, ...free.filter((i) => features[i].chosen)];
+    const pairs = free.flatMap((i, at) => free.slice(at + 1).map((j) => [...fixed, i, j]));
     const ends = n ** 2 * criterion.nColumns ** 3 / 12 < MOST_WORK ? [pruned(all, size, free)] : [];
-    for (const start of [fixed, ...free.map((i) => [...fixed, i])].slice(0, nStarts)) ends.push(grown(start, size, free));
+    for (const start of [chosen, fixed, ...free.map((i) => [...fixed, i]), ...pairs].slice(0, nStarts)) {
+      ends.push(sizeOf(start) > size ? pruned(start, size, free) : grown(start, size, free));
+    }
     let best = null;
     const seen = new Set();
     for (const end of ends) {
