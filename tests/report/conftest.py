@@ -18,6 +18,7 @@ from safdr import (
     near_ties,
     stability,
 )
+from safdr.report.warnings import describe_warnings
 
 REQUIRED = os.environ.get("SAFDR_REQUIRE_BROWSER") == "1"
 
@@ -100,6 +101,29 @@ def separated_report():
         warnings.simplefilter("ignore")
         selector = AnnealingSelector(3, C=np.inf, **QUICK).fit(X, y)
     return SelectionReport.from_estimator(selector, X, y)
+
+
+@pytest.fixture(scope="session")
+def folded_report():
+    """A category of many values, and a number that outdoes them all."""
+    rng = np.random.default_rng(0)
+    level, number = rng.integers(0, 13, 900), 40_000 * rng.normal(size=900)
+    z = 8 * number / 40_000 + rng.normal(size=13)[level]
+    X = np.column_stack([number, *(level == i for i in range(1, 13)), rng.normal(size=900)])
+    names = ["income", *(f"job = {i}" for i in range(1, 13)), "noise"]
+    groups = {"job": list(range(1, 13))}
+    y = (z + rng.logistic(size=900) > 0).astype(int)
+    selector = AnnealingSelector(2, constraints=Constraints(groups=groups), **QUICK).fit(X, y)
+    return SelectionReport.from_estimator(selector, X, y, feature_names=names)
+
+
+@pytest.fixture(scope="session")
+def warned_report(report):
+    """One with warnings of both kinds."""
+    content = report.to_dict()
+    content["separated"], content["scores"]["agreement"]["p_value"] = True, 0.0
+    content["warnings"] = describe_warnings(content)
+    return SelectionReport(content)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from safdr.report.text import one_line
 WIDTHS = {"desktop": 1280, "phone": 390}
 PAGES = [
     *("report", "hostile_report", "fixed_report", "grouped_report"),
-    *("classes_report", "measured_report"),
+    *("classes_report", "measured_report", "folded_report"),
 ]
 
 # Elements that are seen, with what they are; text that is empty has no box.
@@ -97,7 +97,7 @@ def test_a_name_never_runs(opened):
 @pytest.mark.parametrize("name", PAGES)
 def test_charts_are_there_and_no_text_runs_into_another(opened, name, width):
     page = opened(name, width)
-    n_charts = {"fixed_report": 3, "grouped_report": 5, "hostile_report": 7}
+    n_charts = {"fixed_report": 3, "folded_report": 3, "grouped_report": 5, "hostile_report": 7}
     # Of model risk: curves, calibration, residuals, estimates and periods, as far as there are any.
     n_charts |= {"report": 5 + 4, "classes_report": 7 + 2, "measured_report": 7 + 4}
     assert charts(page).count() == n_charts[name]
@@ -112,7 +112,9 @@ def test_charts_are_there_and_no_text_runs_into_another(opened, name, width):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["hostile_report", "separated_report", "classes_report"])
+@pytest.mark.parametrize(
+    "name", ["hostile_report", "separated_report", "classes_report", "warned_report"]
+)
 def test_every_text_has_contrast(opened, name, scheme):
     page = opened(name, scheme=scheme)
     contrast, text = page.evaluate(CONTRASTS)
@@ -139,6 +141,7 @@ def known(*values):
 def test_the_tables_hold_the_numbers_of_the_dict(opened, request, name):
     page, content = opened(name), request.getfixturevalue(name).to_dict()
     keys = ("coefficient", "odds_ratio", "standard_deviation", "standardised_coefficient")
+    keys += ("odds_ratio_per_deviation",)
     assert numbers(page, "features") == [
         known(*(f["coefficients"] or ()), *map(f.get, keys)) for f in content["features"]
     ]
@@ -147,7 +150,7 @@ def test_the_tables_hold_the_numbers_of_the_dict(opened, request, name):
         for each in content["path"]
     ]
     loss = "squared_error" if name == "measured_report" else "cross_entropy"
-    keys = (loss, "excess", "criterion_value")
+    keys = ("held_out", loss, "excess", "criterion_value")
     assert numbers(page, "alternatives") == [
         known(*map(each.get, keys)) for each in content["alternatives"]
     ]
@@ -209,6 +212,42 @@ def test_the_tables_on_model_risk_hold_the_numbers_of_the_dict(opened, request, 
     segments = [each for part in risk["segments"] for each in part["segments"]]
     assert numbers(page, "segments") == [measures(each) for each in segments]
     assert name == "fixed_report" or (len(segments) == 8 and len(risk["periods"]) > 8)
+
+
+def test_a_large_group_opens_by_mouse_and_keyboard_and_is_open_on_paper(open_page, folded_report):
+    page = open_page("folded_report", folded_report)
+    members = page.locator("[data-table=features] tr.member")
+    n_columns = sum(f["group"] is not None for f in folded_report.to_dict()["features"])
+    shown = page.locator("[data-table=features] tr.member:visible")
+    assert (members.count(), shown.count()) == (n_columns, 0)
+    page.locator(".fold").click()
+    assert shown.count() == n_columns
+    page.locator(".fold").focus()
+    page.keyboard.press("Space")
+    assert shown.count() == 0
+    page.emulate_media(media="print")
+    assert shown.count() == n_columns
+
+
+def test_a_table_that_goes_on_says_so_and_keeps_its_names(opened):
+    """The shade at the right edge goes away where the table ends."""
+    page = opened("folded_report", 390)
+    region = page.locator(".scroll:has([data-table=features])")
+    assert region.evaluate("e => e.scrollWidth > e.clientWidth")
+    name = region.locator("tr:not(.member) th[scope=row]").first
+    left = name.bounding_box()["x"]
+
+    def right_edge():
+        """How far the last columns of pixels are from the ground, at the height of the head."""
+        box = region.bounding_box()
+        clip = {"x": box["x"] + box["width"] - 3, "y": box["y"] + 2, "width": 2, "height": 2}
+        return page.screenshot(clip=clip)
+
+    before = right_edge()
+    region.evaluate("e => { e.scrollLeft = e.scrollWidth }")
+    assert name.bounding_box()["x"] == left
+    assert right_edge() != before
+    region.evaluate("e => { e.scrollLeft = 0 }")
 
 
 def test_headings_are_in_order_and_charts_have_names(opened):

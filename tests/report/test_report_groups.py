@@ -68,7 +68,7 @@ def test_the_page_shows_groups_with_their_columns(grouped):
     page = report.to_html()
     chosen = {f["group"] for f in report.to_dict()["features"]} - {None}
     for name in chosen:
-        assert f'<th scope="rowgroup" colspan="5"><bdi>{name}</bdi></th>' in page
+        assert f'<th scope="rowgroup" colspan="6"><bdi>{name}</bdi></th>' in page
     n_columns = len(search.subset_)
     assert f"are {n_columns} columns" in page
     headline = page.split("<h1>")[1].split("</h1>")[0]

@@ -14,7 +14,7 @@ import safdr.report
 from report_cases import HOSTILE, QUICK, parsed, rows
 from safdr import AnnealingSelectorCV, SelectionReport
 from safdr.report import charts
-from safdr.report.numbers import excess, significant
+from safdr.report.numbers import even, excess, ratio, significant
 from safdr.report.page import NARROW, WIDE
 from safdr.report.text import fit, fitted, labels_of, one_line, tidied, width
 from safdr.report.words import explanation, headline
@@ -160,7 +160,14 @@ def test_a_single_set_is_said_and_not_drawn(report):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, "–"), (0.0, "0"), (-0.4, "−0.400"), (1234.5, "1.23 × 10³"), (1e-20, "1.00 × 10⁻²⁰")],
+    [
+        (None, "–"),
+        (0.0, "0"),
+        (-0.4, "−0.400"),
+        (1234.5, "1,234"),
+        (-2e9, "−2.00 × 10⁹"),
+        (1e-20, "1.00 × 10⁻²⁰"),
+    ],
 )
 def test_numbers_are_written_for_people(value, text):
     assert significant(value) == text
@@ -242,6 +249,25 @@ def test_a_search_of_one_size_has_its_page():
     places = [attrs[key] for _, attrs in found for key in ("x", "y", "cx", "cy") if key in attrs]
     assert places
     assert np.isfinite([float(place) for place in places]).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        *[(None, "–"), (1.0, "1.000"), (2.0049, "2.005"), (0.9996, "1 − 0.00040")],
+        *[(1 + 1.9e-5, "1 + 1.9 × 10⁻⁵"), (1 - 8.7e-7, "1 − 8.7 × 10⁻⁷"), (21485.6, "21,486")],
+    ],
+)
+def test_an_odds_ratio_never_says_nothing(value, text):
+    assert ratio(value) == text
+
+
+def test_numbers_of_a_column_have_as_many_places():
+    column = [0.69554, -0.003, None, 12.5]
+    assert [even(each, column) for each in column] == ["0.70", "−0.00", "–", "12.50"]
+    assert [even(each, column[:3]) for each in column[:3]] == ["0.6955", "−0.0030", "–"]
+    assert even(1234567.8, [1234567.8]) == "1,234,568"
+    assert even(2e-5, [2e-5]) == "2.000 × 10⁻⁵"
 
 
 # ---- The first sentences ------------------------------------------------------------------------

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
 from rich import box
 from rich.table import Column, Table
 from rich.text import Text
 
-from safdr.cli.words import exponential, name_text, number, ratio, safe
+from safdr.cli.words import name_text, number, ratio, safe
+from safdr.report.folding import grouped, member_label
 from safdr.report.numbers import signed, significant
 from safdr.report.tasks import MORE_CLASSES, REGRESSION, TWO_CLASSES, task_of
 
@@ -32,7 +32,7 @@ def coefficients(content: Mapping[str, Any]) -> Table:
         header_style="bold",
     )
     longest = max((each["strength"] or 0.0 for each in content["features"]), default=0.0) or 1.0
-    for group, features in groupby(content["features"], key=lambda each: each["group"]):
+    for group, features in grouped(content):
         if group is not None:
             table.add_row(name_text(group))
         for feature in features:
@@ -46,8 +46,7 @@ def _member(name: str, group: str | None) -> Text:
     """A column; of a category that is named above it, the value alone."""
     if group is None:
         return name_text(name)
-    value = name.removeprefix(f"{group} ") if name.startswith(f"{group} = ") else name
-    return Text.assemble("  ", name_text(value))
+    return Text.assemble("  ", name_text(member_label(name, group)))
 
 
 def _bar(share: float) -> Text:
@@ -71,7 +70,7 @@ def _odds_cells(_: Any, feature: Mapping[str, Any], longest: float) -> Iterator[
     effect = feature["standardised_coefficient"]
     yield number(feature["coefficient"])
     yield ratio(feature["odds_ratio"])
-    yield ratio(exponential(effect))
+    yield ratio(feature["odds_ratio_per_deviation"])
     yield _bar((effect or 0.0) / longest)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from rich.text import Text
 
 LONGEST_NAME = 60
@@ -44,14 +42,6 @@ def ratio(value: float | None) -> str:
     if value is not None and value != 1 and abs(value - 1) < 5e-4:
         return f"1 {'+' if value > 1 else '-'} {abs(value - 1):.1e}"
     return number(value)
-
-
-def exponential(value: float | None) -> float | None:
-    """exp() of a number; none where it has no finite one."""
-    try:
-        return None if value is None else math.exp(value)
-    except OverflowError:
-        return None
 
 
 def duration(seconds: float) -> str:

@@ -17,6 +17,7 @@ from safdr.report.annealing import describe_alternatives, describe_trace
 from safdr.report.certainty import describe_near_ties, describe_proof
 from safdr.report.leaks import describe_leaks
 from safdr.report.model import describe_model
+from safdr.report.other_sets import add_held_out
 from safdr.report.provenance import describe_provenance, fingerprint
 from safdr.report.risk.describe import describe_risk
 from safdr.report.risk.rows import Rows
@@ -63,6 +64,10 @@ def describe(
     model = describe_model(estimator, rows, names, groups)
     train = Rows(X, y, sample_weight, time)
     validation = validation_score(estimator)
+    alternatives = describe_alternatives(estimator, names, task.loss)
+    by_default = test if scoring == task.scoring else None
+    learnt = Rows(rows, labels, sample_weight)
+    add_held_out(alternatives, estimator, learnt, held_out, by_default)
     classes = getattr(estimator, "classes_", None)
     content = {
         "schema_version": SCHEMA_VERSION,
@@ -91,7 +96,7 @@ def describe(
         "path": describe_path(estimator, task.loss),
         "selection": describe_selection(estimator, groups.names(names), groups),
         "trace": describe_trace(estimator),
-        "alternatives": describe_alternatives(estimator, names, task.loss),
+        "alternatives": alternatives,
         "proof": describe_proof(estimator, names),
         "near_ties": describe_near_ties(estimator, near_ties, names),
         "stability": describe_stability(stability, groups, names),

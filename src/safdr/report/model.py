@@ -52,19 +52,43 @@ def describe_model(
         }
         for i in order
     ]
+    of_groups = _group_effects(coefficients, X[:, subset], feature_of[order], order, titles)
+    described = {"features": features, "group_effects": of_groups}
     if len(intercepts) == 1:
-        return {"features": features, "intercept": intercepts[0], "intercepts": None}
-    return {"features": features, "intercept": None, "intercepts": intercepts}
+        return {**described, "intercept": intercepts[0], "intercepts": None}
+    return {**described, "intercept": None, "intercepts": intercepts}
+
+
+def _group_effects(
+    coefficients: FloatArray,
+    X: FloatArray,
+    feature_of: NDArray[np.int64],
+    order: list[int],
+    titles: dict[int, str],
+) -> list[dict[str, Any]]:
+    """What the columns of a group do together: the deviation of their sum over the rows.
+
+    It has no sign; of more than two classes there is one for each.
+    """
+    found = []
+    for feature, title in titles.items():
+        own = [i for i, of in zip(order, feature_of, strict=True) if of == feature]
+        if own:
+            effects = (X[:, own] @ coefficients[:, own].T).std(axis=0)
+            found.append({"name": title, "n_columns": len(own), "effects": effects})
+    return found
 
 
 def _of_one(coefficients: FloatArray, deviation: float, is_log_odds: bool) -> dict[str, Any]:
     """Numbers of a feature that has one coefficient."""
     coefficient = coefficients[0]
+    effects = np.array([coefficient, coefficient * deviation])
     with np.errstate(over="ignore"):
-        ratio = np.exp(coefficient) if is_log_odds else nan
+        ratio, ratio_per_deviation = np.exp(effects) if is_log_odds else (nan, nan)
     return {
         "coefficient": coefficient,
         "odds_ratio": ratio,
+        "odds_ratio_per_deviation": ratio_per_deviation,
         "standardised_coefficient": coefficient * deviation,
         "coefficients": None,
         "standardised_coefficients": None,
@@ -76,6 +100,7 @@ def _of_classes(coefficients: FloatArray, deviation: float, _: bool) -> dict[str
     return {
         "coefficient": None,
         "odds_ratio": None,
+        "odds_ratio_per_deviation": None,
         "standardised_coefficient": None,
         "coefficients": coefficients,
         "standardised_coefficients": coefficients * deviation,

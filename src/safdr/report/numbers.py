@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 ABSENT = "–"
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+# Longer whole numbers are written with a power of ten.
+LONGEST_WHOLE = 1e9
+
+
 def significant(value: float | None, digits: int = 3) -> str:
-    """Write a number with so many significant digits and a real minus sign."""
+    """Write a number with so many significant digits, or all before the point, and a real minus."""
     if value is None or value == 0:
         return ABSENT if value is None else "0"
+    if 10 ** min(digits, 3) <= abs(value) < LONGEST_WHOLE:
+        places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+        return decimals(value, places)
     text, _, exponent = f"{value:#.{digits}g}".partition("e")
     power = f" × 10{str(int(exponent)).translate(SUPERSCRIPT)}" if exponent else ""
     return text.removesuffix(".").replace("-", "−") + power
@@ -18,7 +28,22 @@ def significant(value: float | None, digits: int = 3) -> str:
 
 def decimals(value: float | None, places: int = 3) -> str:
     """Write a number with so many decimal places."""
-    return ABSENT if value is None else f"{value:.{places}f}".replace("-", "−")
+    return ABSENT if value is None else f"{value:,.{places}f}".replace("-", "−")
+
+
+def even(value: float | None, column: Iterable[float | None], digits: int = 4) -> str:
+    """Write a number of a column, all with as many places as the largest of them needs."""
+    largest = max((abs(each) for each in column if each is not None), default=0.0)
+    if value is None or not 1e-3 <= largest < LONGEST_WHOLE:
+        return significant(value, digits)
+    return decimals(value, max(0, digits - 1 - math.floor(math.log10(largest))))
+
+
+def ratio(value: float | None) -> str:
+    """Write an odds ratio; one that is nearly 1 says by how little it differs."""
+    if value is None or value == 1 or abs(value - 1) >= 5e-4:
+        return significant(value, 4)
+    return f"1 {'+' if value > 1 else '−'} {significant(abs(value - 1), 2)}"
 
 
 def signed(value: float | None, places: int = 4) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from safdr.report import charts, claims, numbers, words
 from safdr.report.charts.alternatives import differing
 from safdr.report.charts.by_class import MOST_CLASSES
 from safdr.report.charts.selection import MOST_ROWS
+from safdr.report.folding import dominated, effect_rows, grouped, is_folded, member_label
 from safdr.report.risk import words as risk_words
 from safdr.report.tasks import score_name, task_of
 from safdr.report.text import feature_labels_of, labels_of, quoted, tidied
@@ -24,6 +25,9 @@ from safdr.report.what_if import panel_of, program, program_hash
 # an image made for a desktop has letters of six pixels on a phone.
 WIDE = 720
 NARROW = 358
+
+# A number and its percent sign, which stay on one line; programs, whose hash is told, as they are.
+NUMBER_PERCENT = re.compile(r"(<script\b.*?</script>)|(?<=\d) %", re.DOTALL)
 
 # Near-ties in the table; the dict has more.
 MOST_NEAR = 20
@@ -48,11 +52,11 @@ def render(content: Mapping[str, Any]) -> str:
         return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(*pair)
 
     template = environment().get_template("template.html.j2")
-    return template.render(
+    page = template.render(
         report=content,
         labels=labels,
         feature_labels=features,
-        rows=_grouped(content),
+        rows=grouped(content),
         chart=chart,
         charts=charts,
         task=task_of(content),
@@ -69,9 +73,21 @@ def render(content: Mapping[str, Any]) -> str:
         panel=panel_of(content, features, score_name(content)),
         program=Markup(program()),
         program_hash=program_hash(),
+        n_folded=sum(is_folded(*group) for group in grouped(content)),
+        is_cut=_is_cut(content),
         n_classes_hidden=max(0, len(content["target"]["classes"]) - MOST_CLASSES),
         n_hidden=max(0, len(content["selection"]["indices"]) - MOST_ROWS),
     )
+    return NUMBER_PERCENT.sub(lambda match: match[1] or "\u00a0%", page)
+
+
+def _is_cut(content: Mapping[str, Any]) -> bool:
+    """Whether the chart of coefficients cuts a bar short."""
+    if content["intercepts"] is not None or content["intercept"] is None:
+        return False
+    pairs = effect_rows(content)
+    values = [own["effects"][0] if f is None else own["strength"] for f, own in pairs]
+    return dominated(values) is not None
 
 
 def _near(content: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -86,14 +102,6 @@ def _compared(content: Mapping[str, Any], subsets: list[Mapping[str, Any]]) -> l
     return [
         {**each, "gained": gained, "lost": lost}
         for each, (gained, lost) in zip(subsets, pairs, strict=True)
-    ]
-
-
-def _grouped(content: Mapping[str, Any]) -> list[tuple[str | None, list[Mapping[str, Any]]]]:
-    """The chosen columns, those of a group together, with its name."""
-    return [
-        (group, list(features))
-        for group, features in groupby(content["features"], key=lambda each: each["group"])
     ]
 
 
@@ -125,6 +133,8 @@ def environment() -> Environment:
         counted=numbers.counted,
         p_value=numbers.p_value,
         weight=numbers.weight,
+        even=numbers.even,
+        ratio=numbers.ratio,
         inline=words.inline,
         setting=words.setting,
     )
@@ -132,4 +142,5 @@ def environment() -> Environment:
     environment.globals.update(
         risk_words=risk_words, standardised=_standardised, span=numbers.span, reach=numbers.reach
     )
+    environment.globals.update(is_folded=is_folded, member_label=member_label)
     return environment

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from safdr.report.charts.scale import Scale
+from safdr.report.charts.scale import Scale, tick_text
 from safdr.report.charts.svg import FONT, GAP, NARROW_BELOW, Sheet
-from safdr.report.numbers import counted, excess
+from safdr.report.numbers import counted, decimals, excess
 from safdr.report.tasks import task_of
 from safdr.report.text import column_width, features_in, fit
 from safdr.report.text import width as text_width
@@ -16,31 +16,58 @@ from safdr.report.text import width as text_width
 BAR = 12
 NAMES = 400
 NUMBER = 66
+FOOT = 40
+# Room for the held-out score.
+SCORE = 92
+# The scale reaches this much at least: bars of near-ties are as short as they should be.
+LEAST = 0.1
 
 
 def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
-    """Draw a bar for each subset, the chosen one first."""
+    """Draw a bar for each subset, the chosen one first, and its held-out score beside it."""
     subsets = content["alternatives"]
-    narrow = width < NARROW_BELOW
+    narrow, task = width < NARROW_BELOW, task_of(content)
+    scored = SCORE if subsets[0]["held_out"] is not None else 0
     room = width if narrow else NAMES
     differences = [difference(differing(each, content), labels, room) for each in subsets]
     names = column_width((short for short, _ in differences), room, FONT)
     row, left = (40, 0.0) if narrow else (24, names + GAP)
-    loss = task_of(content).loss_words
-    sheet = Sheet(width, row * len(subsets) + 4, _spoken(subsets, loss))
+    head = 20 if scored else 0
+    bottom = head + row * len(subsets) + 2
+    sheet = Sheet(width, bottom + FOOT, _spoken(subsets, task.loss_words))
     largest = max(each["excess"] or 0.0 for each in subsets)
-    scale = Scale(0.0, largest or 1.0, left, width - NUMBER)
-    sheet.line(left + 0.5, 0, left + 0.5, row * len(subsets), "axis")
+    scale = Scale(0.0, max(largest, LEAST), left, width - NUMBER - scored)
+    _draw_axis(sheet, scale, (head, bottom), (left + scale.stop) / 2, task.loss_words)
+    if scored:
+        sheet.text(width, 13, f"{task.score_in_short}, held out", "tick end")
     for i, (each, (short, full)) in enumerate(zip(subsets, differences, strict=True)):
         title = f"{full}\n{excess(each['excess'])}, {counted(each['replicas'], 'replica')}"
         group = sheet.add("g", "mark", title=title)
-        top = row * i + (20 if narrow else 6)
+        top = head + row * i + (20 if narrow else 6)
         if narrow:
             sheet.text(0, top - 5, short, "name halo", within=group)
         else:
             sheet.text(names, top + BAR - 2, short, "name end", within=group)
         _draw_bar(sheet, group, each["excess"], scale, top)
+        if scored:
+            score = decimals(each["held_out"], 4)
+            sheet.text(width, top + BAR - 2, score, "value end", within=group)
     return sheet.markup()
+
+
+def _draw_axis(
+    sheet: Sheet, scale: Scale, ends: tuple[float, float], middle: float, loss: str
+) -> None:
+    """Marks from nothing on: a tenth more is always as wide, or less where there is much more."""
+    top, bottom = ends
+    ticks = scale.ticks(4)
+    for value in ticks:
+        sheet.line(scale(value), top, scale(value), bottom, "axis" if value == 0 else "grid")
+        text = f"{tick_text(100 * value, [100 * each for each in ticks])} %"
+        sheet.text(scale(value), bottom + 15, text, "tick middle")
+    caption = f"more {loss} than the chosen set"
+    middle = max(middle, text_width(caption, FONT) / 2)
+    sheet.text(middle, bottom + 33, caption, "tick middle")
 
 
 def differing(each: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[list[int], list[int]]:
@@ -56,25 +83,30 @@ def difference(
 ) -> tuple[str, str]:
     """Write a difference in a line, shortened fairly between the two sides, and in full."""
     gained, lost = difference
-    if not gained:
+    if not gained and not lost:
         return "the chosen features", "the chosen features"
     new, old = ([labels[i] for i in side] for side in (gained, lost))
-    full = f"{', '.join(new)}\ninstead of\n{', '.join(old)}"
-    if len(gained) > 1 or len(lost) != 1:
-        return _some_of(new, room), full
-    each_room = (room - text_width(" for ", FONT)) / 2
-    spare = max(0.0, each_room - min(text_width(new[0], FONT), text_width(old[0], FONT)))
-    return " for ".join(fit(side[0], each_room + spare, FONT) for side in (new, old)), full
+    full = f"{', '.join(new) or 'nothing'}\ninstead of\n{', '.join(old) or 'nothing'}"
+    if not new or not old:
+        some = _some_of(new or old, room - text_width("without ", FONT))
+        return f"{'with' if new else 'without'} {some}", full
+    room -= text_width(" for ", FONT)
+    # A side that takes less than half leaves the rest to the other.
+    sides = [text_width(", ".join(names), FONT) for names in (new, old)]
+    share = [max(room / 2, room - other) for other in reversed(sides)]
+    pair = (_some_of(names, own) for names, own in zip((new, old), share, strict=True))
+    return " for ".join(pair), full
 
 
 def _some_of(names: list[str], room: float) -> str:
-    """As many whole names as there is room for."""
-    head = f"{counted(len(names), 'other')}: "
+    """As many whole names as there is room for, and how many more there are."""
     for shown in range(len(names), 0, -1):
-        text = head + ", ".join(names[:shown]) + (", …" if shown < len(names) else "")
+        more = f" +{len(names) - shown}" if shown < len(names) else ""
+        text = ", ".join(names[:shown]) + more
         if text_width(text, FONT) <= room:
             return text
-    return head + fit(names[0], room - text_width(head + ", …", FONT), FONT) + ", …"
+    more = f" +{len(names) - 1}" if len(names) > 1 else ""
+    return fit(names[0], room - text_width(more, FONT), FONT) + more
 
 
 def _draw_bar(sheet: Sheet, group: Element, share: float | None, scale: Scale, top: float) -> None:

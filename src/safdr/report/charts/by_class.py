@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from safdr.report.charts.svg import FONT, GAP, NARROW_BELOW, Sheet
-from safdr.report.numbers import signed, significant
+from safdr.report.folding import dominated, effect_rows
+from safdr.report.numbers import counted, decimals, signed, significant
 from safdr.report.tasks import task_of
-from safdr.report.text import column_width, fit, fitted
+from safdr.report.text import column_width, fit, fitted, one_line
+
+Numbers = Mapping[str, Any]
 
 # The commonest; the table has them all.
 MOST_CLASSES = 24
@@ -25,17 +29,18 @@ def draw_coefficients_by_class(
     content: Mapping[str, Any], labels: Mapping[int, str], width: int
 ) -> str:
     """Draw a row of cells for each feature, the strongest first; many classes in several blocks."""
-    features, shown = content["features"], shown_classes(content)
+    rows, shown = [_Row.of(*row, labels) for row in effect_rows(content)], shown_classes(content)
     narrow = width < NARROW_BELOW
-    own = {f["index"]: labels[f["index"]] for f in features}
+    own = {i: each.label for i, each in enumerate(rows)}
     names = width if narrow else column_width(own.values(), NAMES, FONT)
     row, left = (42, 0.0) if narrow else (24, names + GAP)
     blocks = _blocks(shown, int((width - left) // CELL))
-    block_height = HEAD + row * len(features) + BETWEEN
-    sheet = Sheet(width, block_height * len(blocks) - BETWEEN + 4, _spoken(content, labels))
+    block_height = HEAD + row * len(rows) + BETWEEN
+    sheet = Sheet(width, block_height * len(blocks) - BETWEEN + 4, _spoken(content, rows))
     column = min(WIDEST_CELL, (width - left) / len(blocks[0]))
     short = fitted(own, names, FONT)
-    largest = max(abs(f["standardised_coefficients"][c]) for f in features for c in shown) or 1.0
+    values = [each.values[c] for each in rows for c in shown]
+    strongest = dominated(values) or max(map(abs, values)) or 1.0
     for number, block in enumerate(blocks):
         top = block_height * number
         for place, c in enumerate(block):
@@ -43,16 +48,53 @@ def draw_coefficients_by_class(
             x = left + (place + 0.5) * column
             text = fit(label, column - 6, FONT)
             sheet.text(x, top + 14, text, "tick middle", title=label)
-        for i, feature in enumerate(features):
+        for i, each in enumerate(rows):
             y = top + HEAD + row * i
             if narrow:
-                sheet.text(0, y + 14, short[feature["index"]], "name halo")
+                sheet.text(0, y + 14, short[i], "name halo")
             else:
-                sheet.text(names, y + 16, short[feature["index"]], "name end")
+                sheet.text(names, y + 16, short[i], "name end")
             for place, c in enumerate(block):
                 x, y_cell = left + place * column, y + (19 if narrow else 1)
-                _draw_cell(sheet, content, feature, labels, c, (x, y_cell, column), largest)
+                title = each.title(c, str(content["target"]["classes"][c]))
+                _draw_cell(sheet, each, c, title, (x, y_cell, column), strongest)
     return sheet.markup()
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A column, or a large group, whose numbers have no sign."""
+
+    label: str
+    values: Sequence[float]
+    feature: Numbers | None
+
+    @classmethod
+    def of(
+        cls,
+        feature: Mapping[str, Any] | None,
+        numbers: Mapping[str, Any],
+        labels: Mapping[int, str],
+    ) -> _Row:
+        if feature is not None:
+            return cls(labels[feature["index"]], feature["standardised_coefficients"], feature)
+        columns = counted(numbers["n_columns"], "column")
+        return cls(f"{one_line(numbers['name'])} ({columns})", numbers["effects"], None)
+
+    def number(self, c: int) -> str:
+        value = self.values[c]
+        if abs(value) >= 1000:
+            return significant(value, 2)
+        return decimals(value, 2) if self.feature is None else signed(value, 2)
+
+    def title(self, c: int, class_name: str) -> str:
+        head = f"{self.label}, {class_name}\n{self.number(c)}"
+        if self.feature is None:
+            return f"{head}: the standard deviation of what its columns add up to"
+        return (
+            f"{head} per standard deviation ({significant(self.feature['standard_deviation'])})\n"
+            f"{significant(self.feature['coefficients'][c], 4)} per unit"
+        )
 
 
 def shown_classes(content: Mapping[str, Any]) -> list[int]:
@@ -71,39 +113,28 @@ def _blocks(classes: Sequence[int], most: int) -> list[Sequence[int]]:
 
 def _draw_cell(
     sheet: Sheet,
-    content: Mapping[str, Any],
-    feature: Mapping[str, Any],
-    labels: Mapping[int, str],
+    row: _Row,
     c: int,
+    title: str,
     place: tuple[float, float, float],
-    largest: float,
+    strongest: float,
 ) -> None:
     """One number, on a ground as strong as it is large."""
     x, y, column = place
-    value = feature["standardised_coefficients"][c]
-    title = (
-        f"{labels[feature['index']]}, {content['target']['classes'][c]}\n{_number(value)} per "
-        f"standard deviation ({significant(feature['standard_deviation'])})\n"
-        f"{significant(feature['coefficients'][c], 4)} per unit"
-    )
+    value = row.values[c]
     group = sheet.add("g", "mark", title=title)
-    style = "raises" if value > 0 else "lowers"
-    strength = f"{STRONGEST * abs(value) / largest:.3f}"
+    style = "spread" if row.feature is None else "raises" if value > 0 else "lowers"
+    strength = f"{STRONGEST * min(1.0, abs(value) / strongest):.3f}"
     sheet.rect(x + 1, y, column - 2, 20, style, within=group, rx=2, fill_opacity=strength)
-    sheet.text(x + column / 2, y + 15, _number(value), "value middle", within=group)
+    sheet.text(x + column / 2, y + 15, row.number(c), "value middle", within=group)
 
 
-def _number(value: float) -> str:
-    return signed(value, 2) if abs(value) < 1000 else significant(value, 2)
-
-
-def _spoken(content: Mapping[str, Any], labels: Mapping[int, str]) -> str:
+def _spoken(content: Mapping[str, Any], rows: Sequence[_Row]) -> str:
     """What the chart says, in words."""
     classes = content["target"]["classes"]
     said = []
-    for feature in content["features"][:3]:
-        values = feature["standardised_coefficients"]
-        c = max(range(len(values)), key=lambda i: abs(values[i]))
-        said.append(f"{labels[feature['index']][:80]} {_number(values[c])} for {classes[c]}")
+    for row in rows[:3]:
+        c, _ = max(enumerate(row.values), key=lambda pair: abs(pair[1]))
+        said.append(f"{row.label[:80]} {row.number(c)} for {classes[c]}")
     first = ", ".join(said)
     return f"Cells: {task_of(content).effect}. Strongest: {first}. Table below."

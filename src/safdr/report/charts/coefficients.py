@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
 from typing import Any
 from xml.etree.ElementTree import Element
 
 from safdr.report.charts.scale import Scale, tick_text
 from safdr.report.charts.svg import FONT, GAP, NARROW_BELOW, Sheet
-from safdr.report.numbers import significant
+from safdr.report.folding import dominated, effect_rows
+from safdr.report.numbers import counted, ratio, significant
 from safdr.report.tasks import task_of
-from safdr.report.text import column_width, fitted
+from safdr.report.text import column_width, fitted, one_line
 from safdr.report.text import width as text_width
 
 BAR = 14
@@ -21,34 +24,62 @@ FOOT = 44
 
 
 def draw_coefficients(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
-    """Draw a bar for each chosen feature, the longest first."""
-    features = content["features"]
+    """Draw a bar for each chosen column or large group, the longest first."""
+    bars = [_bar_of(*row, labels) for row in effect_rows(content)]
     narrow = width < NARROW_BELOW
-    own = {f["index"]: labels[f["index"]] for f in features}
+    own = {i: bar.label for i, bar in enumerate(bars)}
     names = width if narrow else column_width(own.values(), NAMES, FONT)
     row, left = (42, 0.0) if narrow else (26, names + GAP)
-    bottom = row * len(features) + 4
+    bottom = row * len(bars) + 4
     effect = task_of(content).effect
-    sheet = Sheet(width, bottom + FOOT, _spoken(features, labels, effect))
-    scale = _scale([f["standardised_coefficient"] for f in features], left, width)
+    sheet = Sheet(width, bottom + FOOT, _spoken(bars, effect))
+    values = [bar.value for bar in bars]
+    limit = dominated(values) or inf
+    scale = _scale(values, limit, left, width)
     _draw_axis(sheet, scale, bottom, (left + width) / 2, effect)
     sheet.line(scale(0), 0, scale(0), bottom, "axis")
     short = fitted(own, names, FONT)
-    for i, feature in enumerate(features):
-        group = sheet.add("g", "mark", title=_title(feature, own[feature["index"]]))
+    for i, bar in enumerate(bars):
+        group = sheet.add("g", "mark", title=bar.title)
         top = row * i + (21 if narrow else 6)
-        name = short[feature["index"]]
         if narrow:
-            sheet.text(0, top - 6, name, "name halo", within=group)
+            sheet.text(0, top - 6, short[i], "name halo", within=group)
         else:
-            sheet.text(names, top + BAR - 3, name, "name end", within=group)
-        _draw_bar(sheet, group, feature["standardised_coefficient"], scale, top)
+            sheet.text(names, top + BAR - 3, short[i], "name end", within=group)
+        _draw_bar(sheet, group, bar, scale, top, limit)
     return sheet.markup()
 
 
-def _scale(values: list[float], left: float, width: float) -> Scale:
+@dataclass(frozen=True)
+class _Bar:
+    """One row: how long, and what it is called."""
+
+    label: str
+    value: float
+    # Of a group, which has no sign.
+    spread: bool
+    title: str
+
+    @property
+    def number(self) -> str:
+        return significant(self.value) if self.spread else _signed(self.value)
+
+
+def _bar_of(
+    feature: Mapping[str, Any] | None, numbers: Mapping[str, Any], labels: Mapping[int, str]
+) -> _Bar:
+    if feature is not None:
+        label = labels[feature["index"]]
+        return _Bar(label, feature["standardised_coefficient"], False, _title(feature, label))
+    columns = counted(numbers["n_columns"], "column")
+    label, value = f"{one_line(numbers['name'])} ({columns})", numbers["effects"][0]
+    title = f"{label}\n{significant(value)}: the standard deviation of what its columns add up to"
+    return _Bar(label, value, True, title)
+
+
+def _scale(values: list[float], limit: float, left: float, width: float) -> Scale:
     """From the most negative to the most positive bar, with room for their numbers."""
-    low, high = min(0.0, *values), max(0.0, *values)
+    low, high = max(-limit, min(0.0, *values)), min(limit, max(0.0, *values))
     number = 8 + max(text_width(_signed(value), FONT) for value in values)
     start = left + (number if low < 0 else EDGE)
     stop = width - (number if high > 0 else EDGE)
@@ -63,13 +94,20 @@ def _draw_axis(sheet: Sheet, scale: Scale, bottom: float, middle: float, effect:
     sheet.text(middle, bottom + 36, effect, "tick middle")
 
 
-def _draw_bar(sheet: Sheet, group: Element, value: float, scale: Scale, top: float) -> None:
-    """One bar, with its number at the end."""
+def _draw_bar(
+    sheet: Sheet, group: Element, bar: _Bar, scale: Scale, top: float, limit: float
+) -> None:
+    """One bar, with its number at the end; one that is cut short has a gap near it."""
+    value = max(-limit, min(limit, bar.value))
     x, end = sorted((scale(0), scale(value)))
-    style = "raises" if value > 0 else "lowers"
+    style = "spread" if bar.spread else "raises" if value > 0 else "lowers"
     sheet.rect(x, top, max(end - x, 1.0), BAR, style, within=group, rx=2)
+    if value != bar.value:
+        middle = x + (end - x) * (0.85 if value > 0 else 0.15)
+        points = ((middle - 5, top + BAR + 1), (middle + 5, top - 1))
+        sheet.polyline(points, "cut")
     place, anchor = (end + 6, "") if value > 0 else (x - 6, " end")
-    sheet.text(place, top + BAR - 3, _signed(value), "value" + anchor, within=group)
+    sheet.text(place, top + BAR - 3, bar.number, "value" + anchor, within=group)
 
 
 def _signed(value: float) -> str:
@@ -77,19 +115,18 @@ def _signed(value: float) -> str:
 
 
 def _title(feature: Mapping[str, Any], label: str) -> str:
-    ratio = feature["odds_ratio"]
+    each, one = feature["odds_ratio_per_deviation"], feature["odds_ratio"]
     return (
         f"{label}\n{_signed(feature['standardised_coefficient'])} per standard deviation "
-        f"({significant(feature['standard_deviation'])})\n"
-        f"{significant(feature['coefficient'], 4)} per unit"
-        + ("" if ratio is None else f", odds × {significant(ratio, 4)}")
+        f"({significant(feature['standard_deviation'])})"
+        + ("" if each is None else f", odds × {significant(each, 4)}")
+        + f"\n{significant(feature['coefficient'], 4)} per unit"
+        + ("" if one is None else f", odds × {ratio(one)}")
     )
 
 
-def _spoken(features: list[Mapping[str, Any]], labels: Mapping[int, str], effect: str) -> str:
+def _spoken(bars: list[_Bar], effect: str) -> str:
     """What the chart says, in words."""
-    first = ", ".join(
-        f"{labels[f['index']][:80]} {_signed(f['standardised_coefficient'])}" for f in features[:5]
-    )
-    more = f", and {len(features) - 5} weaker ones" if len(features) > 5 else ""
+    first = ", ".join(f"{bar.label[:80]} {bar.number}" for bar in bars[:5])
+    more = f", and {len(bars) - 5} weaker ones" if len(bars) > 5 else ""
     return f"Bars: {effect}. {first}{more}. Table below."

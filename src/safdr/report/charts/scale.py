@@ -49,7 +49,7 @@ def tick_text(value: float, ticks: list[float]) -> str:
         text, _, power = f"{value:.3g}".partition("e")
         return (f"{text}e{int(power)}" if power else text).replace("-", "−")
     places = max(0, -math.floor(math.log10(step) + 1e-9))
-    return f"{value + 0.0:.{places}f}".replace("-", "−")
+    return f"{value + 0.0:,.{places}f}".replace("-", "−")
 
 
 def size_ticks(sizes: list[int], pixels: float) -> list[int]:
