@@ -52,7 +52,7 @@ def make_dirty(numbers):
     dirty = numbers.assign(
         income=[f"{value:,.0f}" for value in numbers["income"]],
         use=[f"{value:.1f}%" for value in numbers["use"]],
-        debt=[f"€ {comma(value)}" for value in numbers["debt"]],
+        debt=[f"{comma(value)} EUR" for value in numbers["debt"]],
     )
     dirty.loc[::97, "debt"] = "unknown"
     return dirty

@@ -268,4 +268,4 @@ def test_a_sample_of_few_rows_is_refused(select, write, loans):
 
 
 def test_the_target_must_be_named(select, write, loans):
-    assert "two values are 'late', 'owner'" in select(write(loans), *STREAM, code=2).err
+    assert "with two values, are 'late', 'owner'" in select(write(loans), *STREAM, code=2).err

@@ -159,7 +159,12 @@ def test_a_warning_is_shown(select, write, trap):
 
 def test_without_a_target_those_that_could_be_are_named(select, write, columns):
     error = select(write(columns), code=2).err
-    assert "--target NAME. Columns with two values are 'late', 'colour'." in error
+    assert "NAME. Likely, by name or with two values, are 'late', 'colour'." in error
+    columns["status"] = ["good", "fair", "bad", "lost"] * (len(columns["late"]) // 4)
+    error = select(write(columns), code=2).err
+    assert "are 'status', 'colour', 'late'." in error
+    numbers = {name: columns[name] for name in ("height", "weight")}
+    assert "The columns are 'height', 'weight'." in select(write(numbers), code=2).err
 
 
 def test_one_of_several_values_can_be_set_against_the_rest(select, write, columns):
@@ -182,7 +187,7 @@ def test_without_a_target_any_types_of_columns_are_looked_through(select, write,
         "view": pa.array(["a", "b"] * (n // 2), pa.string_view()),
     }
     error = select(write(columns), code=2).err
-    assert "Columns with two values are 'view', 'colour', 'late'." in error
+    assert "with two values, are 'view', 'colour', 'late'." in error
 
 
 def test_a_target_of_lists_is_named_with_its_type(select, write, columns):

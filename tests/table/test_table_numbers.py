@@ -34,6 +34,12 @@ N = 400
         ("+.5", 0.5, None),
         ("5.", 5, None),
         ("1e5", 1e5, 1e5),
+        ("12,5 EUR", None, 12.5),
+        ("USD 1,234.50", 1234.5, None),
+        ("-1e2EUR", -100, -100),
+        ("SEK5", 5, 5),
+        ("5 EURO", None, None),
+        ("E5", None, None),
         # No thousands begin with a zero.
         ("0,123", None, 0.123),
         ("1e999", None, None),
@@ -56,7 +62,8 @@ def test_a_text_as_a_number(text, point, comma):
 def test_arrow_and_python_agree_on_what_is_a_number():
     draw = random.Random(0)
     texts = [
-        "".join(draw.choices("0123,.'-+e %€$\u00a0\n", k=draw.randint(1, 7))) for _ in range(5000)
+        "".join(draw.choices([*"0123,.'-+e %€$\u00a0\n", "EUR"], k=draw.randint(1, 7)))
+        for _ in range(5000)
     ]
     for mark in MARKS:
         found = as_numbers(pa.chunked_array([texts]), mark).is_valid().to_pylist()

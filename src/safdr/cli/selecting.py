@@ -145,16 +145,14 @@ def _which_target(table: pa.Table) -> str:
 
     readable, _ = plain(table)
     pairs = zip(readable.column_names, readable.columns, strict=True)
-    two = [name for name, column in pairs if pc.count_distinct(column).as_py() == 2]
-    if two:
-        # A target often says so, and mostly comes last.
-        two.sort(key=lambda name: (not TARGET_NAME.search(name), name != table.column_names[-1]))
-        return (
-            f"Say which column to predict: --target NAME. Columns with two values are {named(two)}."
-        )
+    counts = {name: pc.count_distinct(column).as_py() for name, column in pairs}
+    likely = [name for name, n in counts.items() if n == 2 or (n > 2 and TARGET_NAME.search(name))]
+    # A target often says so, and mostly comes last.
+    likely.sort(key=lambda name: (not TARGET_NAME.search(name), name != table.column_names[-1]))
+    which = "Likely, by name or with two values, are" if likely else "The columns are"
     return (
-        "Say which column to predict: --target NAME. No column has two values; the columns are "
-        f"{named(table.column_names)}."
+        "Say which column to predict, classes or numbers: --target NAME. "
+        f"{which} {named(likely or table.column_names)}."
     )
 
 

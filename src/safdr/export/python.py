@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from safdr.export.formula import Formula, Term
 from safdr.export.outputs import output_of
-from safdr.table.numbers import MARKS, number_pattern
+from safdr.table.numbers import MARKS, number_pattern, unwanted_pattern
 from safdr.table.recipe import Feature
 from safdr.table.text import MISSING_TEXTS
 
@@ -52,6 +52,7 @@ TERMS = [
 MARKS = {marks}
 GAPS = {gaps}
 WRITTEN = {{mark: re.compile(pattern) for mark, pattern in {patterns}}}
+UNWANTED = {unwanted}
 NUMBER = re.compile(
     r"[ \\t]*[-+]?((\\d+\\.?\\d*|\\.\\d+)(e[-+]?\\d+)?|nan|inf|infinity)[ \\t]*",
     re.ASCII | re.IGNORECASE,
@@ -123,7 +124,7 @@ def _plain(column, text):
         raise ValueError
     if mark is None:
         return text
-    return re.sub(f"[^0-9eE+{{mark}}-]", "", text.replace("\u2212", "-")).replace(mark, ".")
+    return re.sub(UNWANTED[mark], "", text.replace("\u2212", "-")).replace(mark, ".")
 
 
 # The rest reads CSV files, as they were read for the model.
@@ -268,6 +269,7 @@ def to_python(formula: Formula, module: str = "model") -> str:
         marks=_marks(formula),
         gaps=_gaps(formula),
         patterns=ascii([(mark, number_pattern(mark)) for mark in MARKS]),
+        unwanted={mark: unwanted_pattern(mark) for mark in MARKS},
     )
 
 

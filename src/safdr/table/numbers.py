@@ -1,4 +1,4 @@
-"""Numbers that are written as text: 20,000, 94.0%, € 5, 1.234,56."""
+"""Numbers that are written as text: 20,000, 94.0%, € 5, 1.234,56 EUR."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 MARKS = (".", ",")
 CURRENCIES = "$€£¥₹"
-UNITS = f"{CURRENCIES}%"
+# As ISO 4217 has them, those that are traded most.
+CODES = (
+    *("USD", "EUR", "JPY", "GBP", "CNY", "AUD", "CAD", "CHF", "HKD", "SGD", "SEK", "KRW", "NOK"),
+    *("NZD", "INR", "MXN", "TWD", "ZAR", "BRL", "DKK", "PLN", "THB", "ILS", "CZK", "TRY", "HUF"),
+)
+UNITS = (*CURRENCIES, "%", *CODES)
 SPACES = " \t\u00a0\u202f"
 # Between groups of three digits, besides the mark that is not the decimal one.
 BETWEEN = f"'\u2019{SPACES}"
@@ -37,16 +42,17 @@ Doubt = Literal["codes", "digits", "units", "words"]
 def number_pattern(mark: str) -> str:
     """A number with a decimal mark, groups of three digits and a unit; for Python and for RE2."""
     space, other = f"[{SPACES}]*", re.escape("," if mark == "." else ".")
-    point, sign, currency = re.escape(mark), "[-+\u2212]", f"[{CURRENCIES}]"
+    point, sign = re.escape(mark), "[-+\u2212]"
+    currency = f"([{CURRENCIES}]|{'|'.join(CODES)})"
     whole = rf"([1-9][0-9]{{0,2}}([{other}{BETWEEN}][0-9]{{3}})+|[0-9]+)"
     number = rf"({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][-+]?[0-9]+)?"
     before = f"({sign}?{space}{currency}?|{currency}{space}{sign})"
-    return f"{space}{before}{space}{number}{space}[{UNITS}]?{space}"
+    return f"{space}{before}{space}{number}{space}(%|{currency})?{space}"
 
 
 def unwanted_pattern(mark: str) -> str:
-    """What a number is without: units, groups and spaces."""
-    return f"[^0-9eE+{mark}-]"
+    """What a number is without: units, groups and spaces; an E in a unit is no exponent."""
+    return f"{'|'.join(CODES)}|[^0-9eE+{mark}-]"
 
 
 def as_numbers(column: pa.ChunkedArray, mark: str) -> pa.ChunkedArray:
