@@ -55,11 +55,12 @@ def _mathml(text: str, *, block: bool) -> str:
 
 
 def drop_links_to_folders(app: Any, name: str, source: list[str]) -> None:
-    """A code host shows a folder, the site can't: the words stay."""
+    """A code host shows folders and the README, the site does not: the words stay."""
     folder = (ROOT / name).parent
 
     def plain(link: re.Match[str]) -> str:
-        return link[1] if (folder / link[2]).is_dir() else link[0]
+        there = folder / link[2]
+        return link[1] if there.is_dir() or there.resolve() == ROOT / "README.md" else link[0]
 
     source[0] = LINK.sub(plain, source[0])
 
@@ -83,10 +84,12 @@ def make_pages(app: Any) -> None:
     from site_cooling import cooling_script
 
     GENERATED.mkdir(exist_ok=True)
-    command = [str(Path(sys.executable).with_name("safdr")), "select", "--help"]
+    program = str(Path(sys.executable).with_name("safdr"))
     plain = {**os.environ, "COLUMNS": "88", "NO_COLOR": "1", "TERM": "dumb"}
-    told = subprocess.run(command, env=plain, capture_output=True, text=True, check=True)
-    (GENERATED / "help.txt").write_text(told.stdout, encoding="utf-8")
+    for name in ("select", "compare"):
+        command = [program, name, "--help"]
+        told = subprocess.run(command, env=plain, capture_output=True, text=True, check=True)
+        (GENERATED / f"{name}.txt").write_text(told.stdout, encoding="utf-8")
     static = Path(app.outdir, "_static")
     static.mkdir(parents=True, exist_ok=True)
     (static / "cooling-data.js").write_text(cooling_script(), encoding="utf-8")

@@ -22,6 +22,7 @@ RUN = [
     "proof.md",
     "stability.md",
     "rules.md",
+    "tour.md",
 ]
 
 
@@ -115,16 +116,20 @@ def test_the_readme(monkeypatch, tmp_path):
     names = {}
     for block in re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S):
         exec(compile(block, "README.md", "exec"), names)
-        if "wine" not in names:
-            assert names["search"].n_features_by_rule_ == {
-                **{"one_sd": 3, "one_se": 6, "tolerance": 3, "best": 8}
-            }
-            assert (tmp_path / "path.png").exists()
-    assert set(names["wine"].get_feature_names_out()) == {
-        "flavanoids",
-        "color_intensity",
-        "proline",
-    }
+    told = {"one_sd": 3, "one_se": 6, "tolerance": 3, "best": 8}
+    assert names["search"].n_features_by_rule_ == told
+    assert str(told) in text
+    assert (tmp_path / "path.png").exists()
+
+
+def test_the_readme_is_one_page():
+    assert len((ROOT / "README.md").read_text("utf-8").split()) < 1100
+
+
+def test_the_tour(monkeypatch):
+    page = run("tour.md", monkeypatch)
+    wine = {"flavanoids", "color_intensity", "proline"}
+    assert set(page.wine.get_feature_names_out()) == wine
 
 
 def test_the_page_of_the_command_line_names_every_option():
