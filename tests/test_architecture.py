@@ -26,11 +26,13 @@ MAY_IMPORT = {
     "result": {"_engine", "errors", "trace"},
     "trace": {"_engine"},
     "_engine": {"_core", "_memory", "errors", "result", "trace"},
-    "_estimators": {"_atomic", "_engine", "_frames", "_memory", "errors", "result", "sources"},
+    "_estimators": {
+        *("_atomic", "_engine", "_frames", "_memory", "errors", "measures", "result", "sources"),
+    },
     "measures": set(),
     "sources": set(),
     "table": {"errors"},
-    "export": {"_atomic", "_frames", "errors", "table"},
+    "export": {"_atomic", "_frames", "errors", "measures", "table"},
     "display": {"safdr", "_frames", "result"},
     "report": {"safdr", "_atomic", "display", "measures", "result"},
     "cli": {

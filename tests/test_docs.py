@@ -20,6 +20,7 @@ RUN = [
     "tasks.md",
     "moments.md",
     "proof.md",
+    "model-risk.md",
     "stability.md",
     "rules.md",
     "tour.md",
@@ -67,6 +68,11 @@ def test_stability(monkeypatch):
     for row in page.frame[["chosen", "replacement", "loss_difference", "score_difference"]].values:
         replacement = row[1] if isinstance(row[1], str) else "(left out)"
         assert f"| {row[0]} | {replacement} | {row[2]:+.4f} | {row[3]:+.4f} |" in text
+
+
+def test_model_risk(monkeypatch):
+    page = run("model-risk.md", monkeypatch)
+    assert page.search.recalibration_["kind"] == "line"
 
 
 def test_rules(monkeypatch):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from safdr.cli.errors import UsageError
+from safdr.cli.options import ResultOptions
+from safdr.cli.pointing import asks_for_points
 from safdr.cli.rows import Rows
 from safdr.table.choices import Choices
 from safdr.table.errors import ColumnUseError
@@ -55,6 +58,25 @@ def _values(table: pa.Table, name: str) -> Any:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return column.cast("float64", safe=False).to_numpy()
     return np.array(column.to_pylist(), dtype=object)
+
+
+def check_in_memory(rows: Rows) -> None:
+    """Refuse to recalibrate on rows that can't be taken by folds."""
+    if rows.in_passes:
+        raise UsageError(
+            "--recalibrate needs all rows in memory: it fits models to folds of them. Take fewer "
+            "rows (--sample N), or leave it out."
+        )
+
+
+def recalibrated(estimator: Any, rows: Rows, results: ResultOptions) -> Any:
+    """The selector with its predictions moved to what happens; points need a straight line."""
+    from safdr import recalibrate
+
+    train = rows.prepared.train
+    shape = "line" if asks_for_points(results) else "auto"
+    given: Any = {"sample_weight": train.weight, "groups": train.groups}
+    return recalibrate(estimator, train.X, train.y, **given, shape=shape)
 
 
 def risk_of_sample(

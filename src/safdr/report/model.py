@@ -125,7 +125,8 @@ def _linear_formula(estimator: Any, size: int) -> tuple[FloatArray, FloatArray]:
     scalers = [step for step in steps[:-1] if step not in (None, "passthrough")]
     coefficients = np.atleast_2d(getattr(steps[-1], "coef_", nan))
     wanted = (n_classes if n_classes > 2 else 1, size)
-    is_linear = coefficients.shape == wanted and all(isinstance(s, StandardScaler) for s in scalers)
+    is_linear = hasattr(steps[-1], "coef_") and coefficients.shape == wanted
+    is_linear &= all(isinstance(scaler, StandardScaler) for scaler in scalers)
     # Of more than two classes these have rows for pairs of them.
     if not is_linear or (n_classes > 2 and isinstance(steps[-1], SVC | NuSVC)):
         return np.full((1, size), nan), np.full(1, nan)

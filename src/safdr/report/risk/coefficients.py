@@ -49,7 +49,7 @@ def describe_coefficients(
     fitted = None
     if reason is None:
         scaled = columns[:, varies] / deviations[varies]
-        fitted, reason = _fit(task, scaled, found)
+        fitted, reason = _fit(task, scaled, found, inflation[varies])
     told = [
         _described(f, fitted, place if varies[i] else None, deviations[i])
         for i, (f, place) in enumerate(zip(features, np.cumsum(varies), strict=True))
@@ -104,7 +104,7 @@ def _too_few(task: ReportTask, found: Predicted, n_columns: int) -> str | None:
 
 
 def _fit(
-    task: ReportTask, scaled: FloatArray, found: Predicted
+    task: ReportTask, scaled: FloatArray, found: Predicted, inflation: FloatArray
 ) -> tuple[Coefficients | None, str | None]:
     X = with_intercept(scaled - scaled.mean(axis=0))
     if np.linalg.matrix_rank(X) < X.shape[1]:
@@ -112,7 +112,8 @@ def _fit(
     if task is REGRESSION:
         return fit_numbers(X, found.y, found.weight, robust=found.weighted), None
     fitted = fit_classes(X, found.y, found.n_classes, found.weight, robust=found.weighted)
-    if fitted is None or fitted.errors.max() > LARGEST_ERROR:
+    # Ties among columns make errors large too, and are no separation.
+    if fitted is None or (fitted.errors[:, 1:] / np.sqrt(inflation)).max() > LARGEST_ERROR:
         return None, (
             "The chosen columns separate the classes of the held-out rows, at least in part: "
             "coefficients without a penalty have no finite optimum there."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from safdr.measures.calibration import calibration
@@ -24,6 +25,12 @@ COUNTED = (
     "periods and segments need rows in memory: pass some of them as X_test and y_test."
 )
 NO_PROBABILITIES = "The model gives no probabilities."
+
+# What is told of the model before it was recalibrated.
+COMPARED = (
+    *("expected", "brier", "log_loss", "slope", "n_outside"),
+    *("root_mean_squared_error", "mean_absolute_error"),
+)
 
 PARTS = (
     *("discrimination", "calibration", "classes", "errors", "coefficients", "stability"),
@@ -48,7 +55,7 @@ def describe_risk(
         "cut_offs": [],
         "segments": [],
     }
-    told["recalibration"] = getattr(estimator, "recalibration_", None)
+    told["recalibration"] = _recalibrated(estimator, task, held_out)
     if held_out is None:
         return told | {"reason": NO_ROWS}
     if not isinstance(held_out, Rows):
@@ -71,6 +78,23 @@ def describe_risk(
         "periods": describe_periods(task, train, base, held_out, tested),
         "segments": describe_segments(task, held_out, tested),
     }
+
+
+def _recalibrated(estimator: Any, task: ReportTask, held_out: Any) -> dict[str, Any] | None:
+    """How predictions were moved, and what the model was like before, on the same rows."""
+    if not hasattr(estimator, "recalibration_"):
+        return None
+    told = {**estimator.recalibration_, "before": None}
+    if isinstance(held_out, Rows):
+        plain = copy(estimator)
+        plain.estimator_ = estimator.uncalibrated_estimator_
+        (found,) = (
+            each
+            for name, each in _of_task(task, predict(plain, task, held_out)).items()
+            if name in ("calibration", "classes", "errors")
+        )
+        told["before"] = {key: found[key] for key in COMPARED if key in found}
+    return told
 
 
 def _of_task(task: ReportTask, found: Predicted) -> dict[str, Any]:

@@ -15,6 +15,38 @@ PSI_SHIFTED, PSI_CHANGED = 0.1, 0.25
 MANY_OUTSIDE = 3
 
 
+# What is compared before and after recalibration.
+COMPARED = {
+    "expected": "predicted",
+    "n_outside": "tenths not as predicted",
+    "slope": "slope",
+    "brier": "Brier score",
+    "log_loss": "log-loss",
+    "root_mean_squared_error": "root of the mean squared error",
+    "mean_absolute_error": "mean absolute error",
+}
+
+
+def recalibration(content: Mapping[str, Any]) -> str:
+    """Say how predictions were moved, and by which rows."""
+    found = content["risk"]["recalibration"]
+    slope = significant(found["slopes"][0])
+    what = f"a line of slope {slope}, which is in the coefficients already"
+    if found["kind"] == "curve":
+        what = (
+            f"a curve of {len(found['slopes'])} straight pieces that never falls. Where it is "
+            "flat, rows with different sums get the same probability"
+        )
+    elif found["shifts"] is not None:
+        what += ", and a shift for each class"
+    return (
+        f"The training rows were divided into {found['n_folds']} folds, and each was predicted "
+        "by a model that chose its features, and was fitted, without it. What these say of "
+        f"{counted(found['n_rows'], 'row')}, and what happened, are joined by {what}. The held-out "
+        "rows took no part."
+    )
+
+
 def interval(found: Mapping[str, Any] | None, places: int = 3) -> str:
     """Write a number with its interval."""
     if found is None or found["value"] is None:
@@ -70,7 +102,9 @@ def verdict(content: Mapping[str, Any]) -> str | None:
     if not outside:
         return "No tenth of the rows contradicts its prediction."
     verb = "is" if outside == 1 else "are"
-    text = f"{outside} of {len(bins)} tenths of the rows {verb} not as predicted; {most}."
+    # Ties stay together, which may leave fewer.
+    parts = "tenths" if len(bins) == 10 else "parts"
+    text = f"{outside} of {len(bins)} {parts} of the rows {verb} not as predicted; {most}."
     return text + _advice(content, found) if outside >= MANY_OUTSIDE else text
 
 
@@ -89,7 +123,7 @@ def _advice(content: Mapping[str, Any], found: Mapping[str, Any]) -> str:
         )
     elif content["settings"].get("class_weight"):
         why = " Class weights move probabilities away from rates."
-    return f"{why} Recalibrate before probabilities are used."
+    return f"{why} Recalibrate before probabilities are used (--recalibrate)."
 
 
 def drift(found: Mapping[str, Any] | None) -> str:
