@@ -80,12 +80,20 @@ def page(open_page, report):
 # ---- The program --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["searched", "grouped", "classes_searched", "measured_searched"])
+OF_SEARCH = {
+    "searched": "report",
+    "grouped": "grouped_report",
+    "classes_searched": "classes_report",
+    "measured_searched": "measured_report",
+}
+
+
+@pytest.mark.parametrize("name", OF_SEARCH)
 def test_hundreds_of_subsets_are_worth_what_python_says(open_page, request, name):
     search, *given = request.getfixturevalue(name)
     X, y = rows(8) if name == "grouped" else (given[0][:200], given[1][:200])
     ask = what_if(search, X, y)
-    page = open_page(f"what-if-{name}", SelectionReport.from_estimator(search, X, y))
+    page = open_page(f"what-if-{name}", request.getfixturevalue(OF_SEARCH[name]))
     rng = np.random.default_rng(0)
     inside = rng.random((250, len(ask.names))) < rng.random((250, 1))
     subsets = [np.flatnonzero(each).tolist() for each in inside]
@@ -269,6 +277,14 @@ def test_by_mouse(panel, searched):
     assert ticked(page) == chosen
 
 
+def test_a_size_that_is_none_is_one(panel):
+    page, ask = panel
+    page.locator("#what-if-size").fill("")
+    page.get_by_role("button", name="Find the best set").click()
+    columns = [int(c[0]) for c in ask.columns]
+    assert ticked(page) == [max(columns, key=lambda j: ask.value([j]))]
+
+
 def test_unwanted_features_stay_out_of_the_best_set(panel, searched):
     page, ask = panel
     chosen = searched[0].subset_.tolist()
@@ -330,7 +346,11 @@ def test_hostile_names_are_text(open_page, hostile_report):
     page.get_by_role("button", name="Find the best set").click()
     assert page.locator("#what-if :is(img, iframe, a, form)").count() == 0
     assert page.locator("script").count() == 2
-    assert HOSTILE[0] in page.locator("[data-table=what-if-features]").inner_text()
+    table = page.locator("[data-table=what-if-features]")
+    assert HOSTILE[3] in table.inner_text()
+    long = table.locator("label bdi[title]").evaluate_all("all => all.map(each => each.title)")
+    assert {HOSTILE[0], HOSTILE[1], HOSTILE[-1]} <= set(long)
+    assert all(len(text) <= 48 for text in table.locator("label bdi").all_inner_texts())
     assert page.complaints == []
 
 

@@ -44,10 +44,10 @@ function makePanel(root, data) {
   function offer(found, words) {
     const button = element("button", { type: "button" }, "Put it in");
     button.addEventListener("click", () => {
-      take([...current, found.feature], [element("bdi", {}, name(found.feature)), " is in."]);
+      take([...current, found.feature], [named(name(found.feature)), " is in."]);
       boxes.get(found.feature).focus();
     });
-    return [words, element("bdi", {}, name(found.feature)), ` (${data.symbol} ${significant(found.value)}). `, button];
+    return [words, named(name(found.feature)), ` (${data.symbol} ${significant(found.value)}). `, button];
   }
 
   // ---- What can be done
@@ -61,11 +61,11 @@ function makePanel(root, data) {
     if (!isIn) {
       const rest = current.filter((i) => i !== feature);
       const found = search.replacement(current, feature, wishes);
-      take(rest, ["Without ", element("bdi", {}, name(feature)), "."], ...(found ? [offer(found, "Best in its place: ")] : []));
+      take(rest, ["Without ", named(name(feature)), "."], ...(found ? [offer(found, "Best in its place: ")] : []));
       return;
     }
     const rivals = search.clashes(current, feature);
-    const sentences = [[element("bdi", {}, name(feature)), " is in."]];
+    const sentences = [[named(name(feature)), " is in."]];
     if (rivals.length) sentences.push([...listed(rivals.map(name)), rivals.length > 1 ? " are" : " is", " out: constraints keep them apart."]);
     take([...current.filter((i) => !rivals.includes(i)), feature], ...sentences);
   }
@@ -79,7 +79,7 @@ function makePanel(root, data) {
   }
 
   function findBest() {
-    const wanted = Number(size.value), outs = every.filter((i) => wishes.get(i) === "out");
+    const wanted = Math.max(1, Math.floor(Number(size.value)) || 1), outs = every.filter((i) => wishes.get(i) === "out");
     const found = search.best(wanted, wishes);
     if (found === null) {
       update([[`No set of ${counted(wanted, "feature")} was found that keeps to constraints and wishes, and has no feature that follows from others.`]]);
@@ -100,7 +100,7 @@ function makePanel(root, data) {
   const says = element("div", { role: "status", "aria-live": "polite", class: "says" });
   const values = element("tbody");
   const hasScore = score !== null;
-  const size = element("input", { type: "number", min: 1, id: "what-if-size", value: search.sizeOf(start), inputmode: "numeric" });
+  const size = element("input", { type: "number", min: 1, max: search.sizeOf(every), id: "what-if-size", value: search.sizeOf(start), inputmode: "numeric" });
   const find = element("button", { type: "button" }, "Find the best set");
   const reset = element("button", { type: "button" }, "Back to the chosen set");
 
@@ -131,7 +131,7 @@ function makePanel(root, data) {
     boxes.set(i, box);
     selects.set(i, select);
     cells.set(i, { changes, instead });
-    const label = element("label", { for: id }, box, element("span", {}, element("bdi", {}, feature.label)));
+    const label = element("label", { for: id }, box, element("span", {}, named(feature.label)));
     return element("tr", { "data-feature": i, class: feature.chosen ? "chosen" : null },
       element("th", { scope: "row" }, label, instead), ...(hasScore && data.kind !== "r2" ? changes : changes.slice(0, 1)),
       element("td", { class: "text" }, select));
@@ -193,7 +193,7 @@ function makePanel(root, data) {
     changes[0].textContent = closed ? "–" : idle ? "nothing" : change(other.value, measured.value);
     changes[1].textContent = closed || idle || !hasScore ? "" : signed(other.score - measured.score, 4);
     const found = isIn && !features[i].required && wished !== "in" ? search.replacement(current, i, wishes) : null;
-    instead.replaceChildren(...(found ? ["or ", element("bdi", {}, name(found.feature)), `: ${change(found.value, measured.value)}`] : []));
+    instead.replaceChildren(...(found ? ["or ", named(name(found.feature)), `: ${change(found.value, measured.value)}`] : []));
   }
 
   find.addEventListener("click", findBest);

@@ -1,5 +1,8 @@
 // Numbers and sentences of the panel, as the rest of the page writes them. Names are text, never markup.
 
+// Characters of a name, as in the sentences of the page.
+const LONGEST = 48;
+
 const minus = (text) => text.replace("-", "−");
 const fixed = (value, places) => minus(value.toFixed(places));
 const percent = (share) => Math.abs(share) < 5e-5 ? "0\u00a0%" : `${share > 0 ? "+" : ""}${fixed(100 * share, Math.abs(share) < 0.1 ? 2 : 1)}\u00a0%`;
@@ -28,7 +31,14 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-// Names one after the other, each kept apart from the direction of its neighbours.
+// A name, kept apart from the direction of its neighbours; of a long one the two ends, and all of it on hover.
+function named(name) {
+  const letters = Array.from(name), half = LONGEST / 2;
+  if (letters.length <= LONGEST) return element("bdi", {}, name);
+  return element("bdi", { title: name }, `${letters.slice(0, half).join("")}…${letters.slice(1 - half).join("")}`);
+}
+
+// Names one after the other.
 function listed(names) {
-  return names.flatMap((name, i) => [...(i ? [i === names.length - 1 ? " and " : ", "] : []), element("bdi", {}, name)]);
+  return names.flatMap((name, i) => [...(i ? [i === names.length - 1 ? " and " : ", "] : []), named(name)]);
 }
