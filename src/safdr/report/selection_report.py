@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,11 +11,9 @@ from safdr import WhatIf
 from safdr._atomic import place_of, write_atomically
 from safdr.display.base import check_fitted
 from safdr.report.content import describe
+from safdr.report.notebook import in_frame
 from safdr.report.risk.rows import Rows
 from safdr.result import NearTies, Stability
-
-# Of the frame in a notebook, which can't grow with its page unless scripts may run.
-NOTEBOOK_HEIGHT = 720
 
 
 class SelectionReport:
@@ -206,6 +203,12 @@ class SelectionReport:
             raise FileExistsError(
                 f"{path} is already there. Pass force=True to replace it, or another path."
             )
+        page = self._page()
+        if path is not None:
+            write_atomically(Path(path), page.encode())
+        return page
+
+    def _page(self, *, framed: bool = False) -> str:
         try:
             from safdr.report.page import render
         except ModuleNotFoundError as error:
@@ -214,18 +217,11 @@ class SelectionReport:
             raise ImportError(
                 "SelectionReport.to_html needs jinja2. Install it with: pip install 'safdr[report]'"
             ) from error
-        page = render(self._content)
-        if path is not None:
-            write_atomically(Path(path), page.encode())
-        return page
+        return render(self._content, framed=framed)
 
     def _repr_html_(self) -> str:
-        """Show the page in a notebook: in a frame, so that styles don't mix; it reaches nothing."""
-        return (
-            f'<iframe srcdoc="{escape(self.to_html())}" sandbox="allow-scripts" '
-            'title="Feature selection report" '
-            f'style="width: 100%; height: {NOTEBOOK_HEIGHT}px; border: 0"></iframe>'
-        )
+        """Show the page in a notebook."""
+        return in_frame(self._page(framed=True))
 
     def __repr__(self) -> str:
         size = self._content["size"]["chosen"]

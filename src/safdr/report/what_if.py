@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from safdr import Stability, WhatIf, what_if
 from safdr.report.claims import OFTEN
+from safdr.report.notebook import policy_hash
 from safdr.report.numbers import counted
 from safdr.result import FeatureGroups, NearTies
 
@@ -133,8 +133,7 @@ def program() -> str:
 @cache
 def program_hash() -> str:
     """What the content policy calls the script."""
-    digest = hashlib.sha256(program().encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
+    return policy_hash(program())
 
 
 def panel_of(
