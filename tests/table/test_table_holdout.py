@@ -26,6 +26,8 @@ ROWS = pa.table(
         "net income": [0.5, -1.5, 2.5, None],
         'it\'s "odd"': ["it's", 'so "odd"', "", None],
         "owner": [True, False, True, None],
+        "written": ["2024-05-31", "2024-06-01", "2024-07-01", None],
+        "clock": ["2024-06-01 09:00", "2024-06-01 11:00", "2024-06-01 12:00", None],
         "spoken": ["31.01.2024", "01.02.2024", "05.02.2024", None],
         "slashes": ["2024/01/31", "2024/07/01", "2024/12/31", None],
         "quarter": ["2024Q1", "2024Q2", "2024Q3", None],
@@ -43,6 +45,12 @@ ROWS = pa.table(
         ('month>="2024-06"', [1, 2]),
         ("month = '2024-06'", [1]),
         ("month == '2024-06' OR n = 3", [1, 2]),
+        # A month is its first day, in all ways to write it.
+        ("month >= '2024-06-01'", [1, 2]),
+        ("month > '2024-06-01'", [2]),
+        ("written > '2024-06'", [2]),
+        ("written = '2024-06'", [1]),
+        ("clock > '2024-06-01 11:30'", [2]),
         ("n > 1 and n < 3", [1]),
         # "and" binds more tightly than "or".
         ("n = 1 or n = 2 and month = '2024-07'", [0]),
@@ -148,6 +156,31 @@ def test_the_deepest_brackets_can_be_followed():
 def test_a_condition_that_the_column_can_not_meet(text, message):
     with pytest.raises(errors.ConditionError, match=message):
         parse_condition(text).holds(ROWS)
+
+
+MONTHS = ("%Y-%m", "%Y/%m", "%Y%m")
+SIGNS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+
+
+@pytest.mark.parametrize("form", [*MONTHS, "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%Y%m%d", "date"])
+def test_times_are_compared_as_pandas_compares_dates(form, rng):
+    pd = pytest.importorskip("pandas")
+    start = pd.Timestamp("2019-01-01")
+    for _ in range(6):
+        days = pd.Series(start + pd.to_timedelta(rng.integers(0, 2500, 8), "D"))
+        if form in MONTHS:
+            days = days.dt.to_period("M").dt.to_timestamp()
+        texts = days.dt.date if form == "date" else days.dt.strftime(form)
+        columns = [pa.array(texts)]
+        if form in ("%Y%m", "%Y%m%d"):
+            columns.append(pa.array(texts.astype(int)))
+        value = days[0] if rng.random() < 0.5 else start + pd.Timedelta(rng.integers(2500), "D")
+        wanted = value.replace(day=1) if rng.random() < 0.5 else value
+        text = wanted.strftime("%Y-%m" if wanted.day == 1 else "%Y-%m-%d")
+        for sign, name in SIGNS.items():
+            for column in columns:
+                found = parse_condition(f"t {sign} '{text}'").holds(pa.table({"t": column}))
+                assert found.tolist() == getattr(days, name)(wanted).tolist()
 
 
 # ---- Time ---------------------------------------------------------------------------------------

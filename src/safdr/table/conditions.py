@@ -110,7 +110,8 @@ class Comparison:
         values, plain = pc.unique(column.drop_null()), [column, pa.scalar(value, column.type)]
         if time_in_texts(values) is None:
             return plain
-        if are_written(values, SORTED) and re.match(SORTED, value):
+        has_clock = ":" in value or pc.any(pc.match_substring(values, ":")).as_py()
+        if has_clock and are_written(values, SORTED) and re.match(SORTED, value):
             return plain
         if (found := in_order(self.column, column, value)) is not None:
             return list(found)
