@@ -172,6 +172,25 @@ def test_recalibration_is_told_before_and_after():
     assert "slope" in words.recalibration(report.to_dict())
 
 
+def test_the_page_shows_the_curve_and_both_models():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(4000, 3))
+    y = (rng.random(4000) < 1 / (1 + np.exp(2 - 4 * np.maximum(X[:, 0], 0)))).astype(int)
+    selector = AnnealingSelector(1, **QUICK).fit(X[:3000], y[:3000])
+    found = recalibrate(selector, X[:3000], y[:3000])
+    report = SelectionReport.from_estimator(
+        found, X[:3000], y[:3000], X_test=X[3000:], y_test=y[3000:]
+    )
+    told, page = report.to_dict()["risk"]["recalibration"], parsed(report.to_html())
+    assert told["kind"] == "curve"
+    shown = {float(given["value"]) for tag, given in page.found if tag == "data"}
+    before = [told["before"][key] for key in ("brier", "log_loss", "n_outside", "expected")]
+    assert {*told["knots"], *told["slopes"], *before} <= shown
+    # An odds ratio would be that of a sum which is no log-odds any more.
+    assert report.to_dict()["features"][0]["odds_ratio"] is None
+    assert "before recalibration" in " ".join("".join(page.text).split())
+
+
 def test_the_verdict_says_what_is_wrong():
     bins = [{"expected": 0.05, "observed": 0.13, "low": 0.1, "high": 0.16, "n_rows": 600}] * 3 + [
         {"expected": 0.2, "observed": 0.2, "low": 0.1, "high": 0.3, "n_rows": 600}
