@@ -131,7 +131,7 @@ function makePanel(root, data) {
     boxes.set(i, box);
     selects.set(i, select);
     cells.set(i, { changes, instead });
-    const label = element("label", { for: id }, box, element("span", {}, named(feature.label)));
+    const label = element("label", { for: id }, box, named(feature.label));
     return element("tr", { "data-feature": i, class: feature.chosen ? "chosen" : null },
       element("th", { scope: "row" }, label, instead), ...(hasScore && data.kind !== "r2" ? changes : changes.slice(0, 1)),
       element("td", { class: "text" }, select));
