@@ -3,6 +3,7 @@
 import math
 import re
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -107,7 +108,7 @@ def test_an_export_has_the_whole_category(select, people, tmp_path):
     options = [part for path in exports for part in ("--export", path)]
     select(people, "-t", "late", "-k", 2, "--always-include", "colour", *options)
     columns = make_people()
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         database.create_function("EXP", 1, math.exp)
         named = ", ".join(f'"{name}"' for name in columns)
         database.execute(f"CREATE TABLE people ({named})")

@@ -5,6 +5,7 @@ import io
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -176,7 +177,7 @@ def _as_numbers(table):
 
 
 def _sql(query, columns):
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         database.create_function("EXP", 1, np.exp)
         database.execute(f"CREATE TABLE dirty ({', '.join(columns)})")
         places = ", ".join("?" * len(columns))

@@ -4,6 +4,7 @@ import json
 import re
 import sqlite3
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -361,7 +362,7 @@ def test_all_files_are_written(select, table, tmp_path):
 
 def test_an_exported_query_scores_the_table(select, table, columns, tmp_path):
     select(table, "-t", "late", "-k", 3, "--export", tmp_path / "m.sql", "--quiet")
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         database.create_function("EXP", 1, __import__("math").exp)
         database.execute(f"CREATE TABLE loans ({', '.join(columns)})")
         rows = list(zip(*columns.values(), strict=True))

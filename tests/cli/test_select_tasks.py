@@ -110,7 +110,9 @@ def in_sqlite(path, table):
         f'INSERT INTO "rows" VALUES ({marks})',
         [tuple(row.values()) for row in table.to_pylist()],
     )
-    return [row[table.num_columns :] for row in database.execute(path.read_text())]
+    found = [row[table.num_columns :] for row in database.execute(path.read_text())]
+    database.close()
+    return found
 
 
 def in_duckdb(path, table):

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -242,7 +243,7 @@ def check(found, wanted):
 def test_the_query_runs_in_sqlite_and_touches_nothing(case):
     table, formula, wanted = case
     query = export(Path("m.sql"), formula, table, wanted).decode()
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         database.create_function("EXP", 1, lambda z: None if z is None else float(np.exp(z)))
         listed = ", ".join('"' + name.replace('"', '""') + '"' for name in table.column_names)
         database.execute(f'CREATE TABLE "lo""ans; --" ({listed})')
@@ -291,7 +292,7 @@ def test_a_query_on_an_unknown_value_gives_none():
     table = make_table(["a"])
     formula = make_formula(table)
     query = to_sql(formula, set(table.column_names))
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         database.create_function("EXP", 1, lambda z: None if z is None else float(np.exp(z)))
         database.execute('CREATE TABLE "lo""ans; --" (a, "te\'x""t", "yes?")')
         database.execute('INSERT INTO "lo""ans; --" VALUES (1.0, NULL, 1)')

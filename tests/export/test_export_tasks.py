@@ -114,7 +114,9 @@ def in_sqlite(formula, table, _):
     database.execute('CREATE TABLE "ta ble" ("a b" REAL, "f" REAL, "t" TEXT, "y" INTEGER)')
     rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
     database.executemany('INSERT INTO "ta ble" VALUES (?, ?, ?, ?)', list(rows))
-    return [row[4:] for row in database.execute(to_sql(formula, {*table.column_names}))]
+    found = [row[4:] for row in database.execute(to_sql(formula, {*table.column_names}))]
+    database.close()
+    return found
 
 
 def in_duckdb(formula, table, _):

@@ -7,6 +7,7 @@ import re
 import sqlite3
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def run_sql(query: str, table: pa.Table, name: str) -> list[Sequence[Any]]:
     columns = table.column_names
     listed = ", ".join(f"{_identifier(column)} {_affinity(table, column)}" for column in columns)
     try:
-        with sqlite3.connect(":memory:") as database:
+        with closing(sqlite3.connect(":memory:")) as database:
             # Not every SQLite is built with it.
             database.create_function("EXP", 1, _exp, deterministic=True)
             database.create_function("FLOOR", 1, _floor, deterministic=True)
