@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from benchmarks import proofs, stability, styles, wide, wide_quality
+from benchmarks import proofs, signs, stability, styles, wide, wide_quality
 from benchmarks.problem import title_of
 from benchmarks.rows import RESULTS, read
 from benchmarks.table_parts import Rows, compare, markdown
@@ -133,6 +133,7 @@ TABLES: dict[str, Callable[[Rows], str]] = {
         ("data", "size", "ours_nodes", "ours_s", "singles_nodes", "singles_s", "leaps_nodes"),
     ),
     "stability": stability.table,
+    "signs": signs.table,
     "styles": styles.table,
     "groups": _plain(
         "Groups: nine columns on their own, with one pair, and as three groups "

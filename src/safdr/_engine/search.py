@@ -35,7 +35,7 @@ from safdr._engine.criterion import (
 )
 from safdr._engine.fits.fits import Fits, Fitter, joined
 from safdr._engine.proof.prover import SAME, Prover
-from safdr._engine.signs import N_STARTS, SignedClimb, no_subset, wrong_signs
+from safdr._engine.signs import N_STARTS, SignedClimb, no_subset, signed_values, wrong_signs
 from safdr.result import AnnealingResult, Proof
 from safdr.trace import Trace
 
@@ -301,7 +301,9 @@ class Search:
         allowed, signs = self._constraints_for(size), self.constraints.signs
         assert signs is not None
         wrong, more = wrong_signs(subsets, fits.coefficients, signs), subsets
-        for _ in range(MOST_ROUNDS):
+        # Where the criterion knows none, fewer features to choose from won't help.
+        known = (signed_values(self.criterion, subsets, signs)[1] == 0).any()
+        for _ in range(MOST_ROUNDS if known else 0):
             if not wrong.any(axis=1).all():
                 break
             # Of the new ones: by the criterion its signs are right, which others share.
