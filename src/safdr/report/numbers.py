@@ -90,7 +90,7 @@ def p_value(value: float | None) -> str:
 
 def weight(value: float) -> str:
     """Write a number of rows, or the sum of their weights."""
-    return f"{value:,.0f}".replace(",", "\u2009") if value == round(value) else significant(value)
+    return f"{value:,.0f}" if value == round(value) else significant(value)
 
 
 def span(low: float | None, high: float | None, places: int = 1) -> str:

@@ -14,6 +14,8 @@ HEAD = 26
 # Between a number and the plot that it belongs to.
 GAP = 8
 TICK = 12
+# Half of the last number below, such as 100 %.
+EDGE = 22
 # Room for numbers, so that plots below one another begin at the same place.
 LEAST = 40.0
 
@@ -50,14 +52,15 @@ class Plane:
         ticks = up.ticks(5)
         texts = [write[1](value, ticks) for value in ticks]
         left += GAP + max(LEAST, *(text_width(text, TICK) for text in texts))
-        plane = cls(sheet, Scale(*x, left, right - GAP), up)
+        right -= EDGE
+        plane = cls(sheet, Scale(*x, left, right), up)
         for value, text in zip(ticks, texts, strict=True):
-            sheet.line(left, up(value), right - GAP, up(value), "grid")
+            sheet.line(left, up(value), right, up(value), "grid")
             sheet.text(left - GAP, up(value) + 4, text, "tick end")
         if write[0] is not None:
             plane.write_below(write[0])
         sheet.text(box[0], top + 12, titles[1], "tick")
-        sheet.text((left + right - GAP) / 2, bottom - 6, titles[0], "tick middle")
+        sheet.text((left + right) / 2, bottom - 6, titles[0], "tick middle")
         return plane
 
     def write_below(self, write: Write) -> None:
