@@ -289,6 +289,11 @@ def test_paper_gets_the_wide_charts_in_light_colours(open_page, report):
     assert ground == "rgb(255, 255, 255)"
     assert page.locator(".narrow:visible").count() == 0
     assert page.locator("details:visible").count() == 0
+    # A legend stays with its chart, a warning in one piece.
+    before = page.evaluate(
+        "getComputedStyle(document.querySelector('.legend + figure')).breakBefore"
+    )
+    assert before == "avoid"
     paper = page.pdf(format="A4")
     assert paper.startswith(b"%PDF")
     assert 1 <= paper.count(b"/Type /Page\n") + paper.count(b"/Type /Page ") <= 8
