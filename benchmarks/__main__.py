@@ -8,6 +8,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from benchmarks import (
+    dynamics,
     first_call,
     fold_memory,
     folds,
@@ -40,6 +41,7 @@ COMMANDS = {
     "quality": quality.main,
     "reference": reference_ratio.main,
     "tts": tts.main,
+    "dynamics": dynamics.main,
     "threads": threads.main,
     "first-call": first_call.main,
     "start-up": start_up.main,

@@ -9,14 +9,14 @@ from functools import wraps
 from typing import Any
 from unittest.mock import patch
 
-from safdr._engine import search
+from safdr._engine.annealing import loop
 from safdr._engine.fits.logistic import LogisticFitter
 from safdr._estimators import training_data
 
 # Part, and where the function that does it is looked up. None of them calls another.
 PARTS = (
     ("moments", training_data, "within_moments"),
-    ("annealing", search, "anneal"),
+    ("annealing", loop, "anneal"),
     ("fits", LogisticFitter, "fit"),
 )
 

@@ -21,10 +21,13 @@ from benchmarks import (
     task_problem,
     task_table,
 )
+from benchmarks.dynamics import DEFAULTS, measure, proven, training_data
+from benchmarks.dynamics_problem import Problem, planted
 from benchmarks.split import split_time
+from benchmarks.tempering import TemperingSettings, even_ladder, exchange
 from benchmarks.tts import time_to_solution
 from safdr import anneal_path, evaluate_subsets
-from safdr._engine import search
+from safdr._engine.annealing import loop
 from safdr._engine.criterion import fisher_criterion
 from safdr._engine.moments import within_moments
 from safdr._engine.proof.prover import Prover
@@ -99,14 +102,38 @@ def test_time_to_solution():
     assert time_to_solution(0.0, 3.0) == inf
 
 
+@pytest.mark.parametrize("settings", [*DEFAULTS.values(), TemperingSettings(n_steps=45)])
+def test_each_of_the_dynamics_finds_planted_pairs_among_few_decoys(settings):
+    problem = Problem("two pairs", *planted(2, order=2, n_decoys=6, n_noise=4), size=4)
+    runs = measure(problem, training_data(problem), settings, False, range(3))
+    assert runs.share(proven(problem)[1]) == 1
+    assert runs.sweeps == runs.n_steps * settings.n_replicas * settings.sweeps
+
+
+def test_a_ladder_is_moved_to_even_exchange_rates():
+    ladder = np.array([0.0, 1.0, 2.0, 3.0])
+    even = even_ladder(ladder, np.array([0.9, 0.9, 0.4]))
+    # 0.8 is refused in all: the steps that refuse more get closer.
+    np.testing.assert_allclose(even[[0, 3]], ladder[[0, 3]])
+    refused = np.interp(even, ladder, [0, 0.1, 0.2, 0.8])
+    np.testing.assert_allclose(np.diff(refused), 0.8 / 3)
+
+
+def test_exchanges_keep_the_replicas_and_prefer_the_better_in_the_cold():
+    values = np.array([[5.0, 0.0], [1.0, 9.0], [2.0, 2.0]])
+    places, rates = exchange(values, np.array([0.0, 1.0, 2.0]), 0, np.full((3, 2), 0.5))
+    assert places.tolist() == [[2, 1], [0, 3], [4, 5]]
+    np.testing.assert_allclose(rates, [(1 + np.exp(-9.0)) / 2, np.nan])
+
+
 def test_the_parts_of_a_search_are_timed_and_the_engine_is_left_as_it_was(two_classes):
     X, y = two_classes
-    before = search.anneal
+    before = loop.anneal
     with split_time() as parts:
         anneal_path(X, y, [2, 3], random_state=0)
     assert set(parts) == {"moments", "annealing", "fits"}
     assert all(seconds > 0 for seconds in parts.values())
-    assert search.anneal is before
+    assert loop.anneal is before
 
 
 def test_instructions_are_those_of_one_binary():

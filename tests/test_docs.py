@@ -24,6 +24,7 @@ RUN = [
     "stability.md",
     "rules.md",
     "tour.md",
+    "dynamics.md",
 ]
 
 
@@ -80,6 +81,11 @@ def test_rules(monkeypatch):
     text = (PAGES / "rules.md").read_text("utf-8")
     assert page.search.rule_note_ in text
     assert str(page.search.n_features_by_rule_) in text
+
+
+def test_dynamics(monkeypatch):
+    page = run("dynamics.md", monkeypatch)
+    assert 1 <= page.selector.result_.trace.n_families[-1] < 200
 
 
 def test_any_objective(monkeypatch):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from safdr._estimators.evaluate import SubsetEvaluation, evaluate_subsets
     from safdr._estimators.moments import Moments
-    from safdr._estimators.parameters import Annealing, Constraints
+    from safdr._estimators.parameters import Annealing, Constraints, PopulationAnnealing
     from safdr._estimators.path import anneal_path
     from safdr._estimators.proof import near_ties, prove
     from safdr._estimators.recalibration import recalibrate
@@ -50,6 +50,7 @@ _HOME = {
     "NearTies": "result",
     "ParameterError": "errors",
     "PathDisplay": "display",
+    "PopulationAnnealing": "_estimators.parameters",
     "Proof": "result",
     "ProxyDisplay": "display",
     "Scorecard": "export.scorecard",
@@ -88,6 +89,7 @@ __all__ = [
     "NearTies",
     "ParameterError",
     "PathDisplay",
+    "PopulationAnnealing",
     "Proof",
     "ProxyDisplay",
     "Scorecard",

@@ -21,6 +21,10 @@ class Trace:
         Share of the proposed swaps that were accepted; NaN at the start.
     converged : bool
         Whether the mean had settled before the steps ran out.
+    n_families, family_size : ndarray of shape (n_steps + 1,) or None
+        Of `PopulationAnnealing`: how many replicas of the start have copies, and how many replicas
+        stem from the same start as a random one, on average (ρ). A population that has become one
+        family, ρ being its size, says nothing about what its start has missed.
     """
 
     beta: FloatArray
@@ -28,6 +32,8 @@ class Trace:
     std: FloatArray
     acceptance: FloatArray
     converged: bool
+    n_families: IntArray | None = None
+    family_size: FloatArray | None = None
 
     def __repr__(self) -> str:
         return (

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr._engine.annealing.chains import SearchChains
+from safdr._engine.annealing.chains import Dynamics, SearchChains
 from safdr._engine.annealing.complement import Complement
 from safdr._engine.annealing.complement_chains import ComplementChains
 from safdr._engine.annealing.function_chains import (
@@ -21,7 +21,6 @@ from safdr._engine.annealing.function_chains import (
     sample_values,
 )
 from safdr._engine.annealing.group_chains import GroupChains, all_count_the_same
-from safdr._engine.annealing.loop import AnnealingSettings, anneal
 from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.annealing.swap_chains import SwapChains, random_subsets, subset_values
 from safdr._engine.arrays import FloatArray, IntArray
@@ -81,7 +80,7 @@ class Search:
         self,
         criterion: Criterion | None,
         *,
-        settings: AnnealingSettings,
+        settings: Dynamics,
         seed: int,
         fitter: Fitter | None = None,
         noise: Noise | None = None,
@@ -178,9 +177,8 @@ class Search:
         start = chains.subsets
         # One replica has no spread.
         alone = self.settings.n_replicas == 1
-        trace = anneal(
+        trace = self.settings.run(
             chains,
-            self.settings,
             np.random.default_rng(for_batches),
             chains.sample(MIN_SPREAD_SAMPLE, rng) if alone else None,
             origin=0.0 if self.function is None else None,

@@ -19,7 +19,7 @@ from safdr._estimators.clipping import clipped
 from safdr._estimators.feature_groups import feature_groups, measure_subsets, random_subsets
 from safdr._estimators.parameters import (
     PARAMETER_OBJECTS,
-    Annealing,
+    AnyAnnealing,
     Constraints,
     as_float,
     check_values,
@@ -56,7 +56,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     """Selector and predictor at once: a subset of the features, and the model on it."""
 
     _task: ClassVar[type[TrainingData]]
-    annealing: Annealing | None
+    annealing: AnyAnnealing | None
     constraints: Constraints | None
     n_jobs: int | None
     n_features_: int

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from safdr._estimators.parameters import PARAMETER_OBJECTS
+from safdr._estimators.parameters import PARAMETER_OBJECTS, PopulationAnnealing
 from safdr.errors import meant
 
 Init = TypeVar("Init", bound=Callable[..., None])
@@ -72,7 +72,8 @@ def _hint(name: str, given: str, value: Any, known: list[str]) -> str:
         return f"Write {wanted}={value!r}."
     if wanted in ("n_features_to_select", *OF_THOSE_WITH_CV):
         return f"{_other(name)} has {wanted!r}."
-    for place, kind in PARAMETER_OBJECTS.items():
+    objects: list[tuple[str, type]] = [*PARAMETER_OBJECTS.items()]
+    for place, kind in [*objects, ("annealing", PopulationAnnealing)]:
         if given in inspect.signature(kind).parameters:
             return f"Write {place}={kind.__name__}({given}={value!r})."
     near = meant(given, known)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.wide.search import AnySearch
 from safdr._estimators.parameters import (
-    Annealing,
+    AnyAnnealing,
     Constraints,
     as_int,
     check_values,
@@ -35,7 +35,7 @@ def anneal_path(
     *,
     task: str = "classification",
     sample_weight: ArrayLike | None = None,
-    annealing: Annealing | None = None,
+    annealing: AnyAnnealing | None = None,
     constraints: Constraints | None = None,
     criterion: Any = None,
     estimator: Any = None,
@@ -72,7 +72,7 @@ def anneal_path(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
-    annealing : Annealing, default=None
+    annealing : Annealing or PopulationAnnealing, default=None
         How to anneal; None is ``Annealing()``.
 
     constraints : Constraints, default=None

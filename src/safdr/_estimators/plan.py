@@ -11,9 +11,11 @@ import numpy as np
 
 from safdr._engine import wide
 from safdr._engine.annealing.cached_function import CachedFunction
+from safdr._engine.annealing.chains import Dynamics
 from safdr._engine.annealing.function_chains import Evaluate
 from safdr._engine.annealing.group_chains import all_count_the_same
 from safdr._engine.annealing.loop import AnnealingSettings
+from safdr._engine.annealing.population import PopulationSettings
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Noise
@@ -26,7 +28,15 @@ from safdr._engine.wide.swaps import Swaps
 from safdr._estimators.clipping import clip_limits, clipped
 from safdr._estimators.feature_names import FeatureSpec
 from safdr._estimators.on_device import check_device, device_search
-from safdr._estimators.parameters import AUTO, LARGEST_COST, Annealing, Constraints, as_float
+from safdr._estimators.parameters import (
+    AUTO,
+    LARGEST_COST,
+    Annealing,
+    AnyAnnealing,
+    Constraints,
+    PopulationAnnealing,
+    as_float,
+)
 from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.user_criterion import (
     CrossValidatedScore,
@@ -46,7 +56,10 @@ from safdr.result import AnnealingResult
 # The engine's settings, whatever types of numbers were given: a small NumPy int would overflow,
 # and a half-precision float spoil what it is multiplied with.
 PLAIN: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str}
-
+DYNAMICS: dict[type, Any] = {
+    Annealing: AnnealingSettings,
+    PopulationAnnealing: PopulationSettings,
+}
 
 # Parameters that held-out rows may choose.
 STYLE = ("criterion", "ridge", "C")
@@ -56,7 +69,7 @@ STYLE = ("criterion", "ridge", "C")
 class SearchPlan:
     """What to search for, and how: parameters of `anneal_path` and of all selectors."""
 
-    annealing: Annealing | None = None
+    annealing: AnyAnnealing | None = None
     constraints: Constraints | None = None
     criterion: Any = None
     estimator: Any = None
@@ -313,9 +326,7 @@ class SearchPlan:
             fitter = self.fitter(data, self._of_rows(criterion), seed)
             return Search(criterion, settings=settings, fitter=fitter, noise=noise, **how)
         # Half of the replicas for each criterion, so that it takes no longer.
-        half = settings.n_replicas // 2
-        first = replace(settings, n_replicas=settings.n_replicas - half)
-        second = replace(settings, n_replicas=max(1, half))
+        first, second = settings.halves()
         criterion, noise = self._criterion(data.linearised(), allowed, cost)
         logistic = Search(criterion, settings=second, noise=noise, **how)
         criterion, noise = self._criterion(data, allowed, cost)
@@ -335,13 +346,13 @@ class SearchPlan:
         """Without constraints and costs no column comes before another."""
         return None if self.constraints is None and cost is None else allowed.rank(cost)
 
-    def settings(self) -> AnnealingSettings:
+    def settings(self) -> Dynamics:
         """How to anneal, in plain numbers."""
         if self.annealing is None:
             return AnnealingSettings()
-        given = self.annealing.get_params()
-        kinds = {field.name: PLAIN[str(field.type)] for field in fields(AnnealingSettings)}
-        return AnnealingSettings(**{name: kind(given[name]) for name, kind in kinds.items()})
+        given, settings = self.annealing.get_params(), DYNAMICS[type(self.annealing)]
+        kinds = {field.name: PLAIN[str(field.type)] for field in fields(settings)}
+        return settings(**{name: kind(given[name]) for name, kind in kinds.items()})
 
     def searched(self, data: TrainingData) -> TrainingData:
         """The rows that replicas climb on: as they are, or with the log-loss made quadratic."""

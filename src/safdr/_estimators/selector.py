@@ -22,7 +22,7 @@ from safdr._estimators.habits import says_what_to_write
 from safdr._estimators.parameters import (
     REGRESSOR_CONSTRAINTS,
     SELECTOR_CONSTRAINTS,
-    Annealing,
+    AnyAnnealing,
     Constraints,
     Number,
     WholeNumber,
@@ -167,7 +167,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         Number of features to choose: an int is that number, a float between 0 and 1 the share of
         all features, None half of them.
 
-    annealing : Annealing, default=None
+    annealing : Annealing or PopulationAnnealing, default=None
         How to anneal, such as ``Annealing(n_replicas=100)``; None is ``Annealing()``. A search over
         parameters can name those of it: ``annealing__n_replicas``.
 
@@ -362,7 +362,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         self,
         n_features_to_select: int | float | None = None,
         *,
-        annealing: Annealing | None = None,
+        annealing: AnyAnnealing | None = None,
         constraints: Constraints | None = None,
         criterion: Any = None,
         estimator: Any = None,
@@ -472,7 +472,7 @@ proof_, n_features_in_, feature_names_in_
         self,
         n_features_to_select: int | float | None = None,
         *,
-        annealing: Annealing | None = None,
+        annealing: AnyAnnealing | None = None,
         constraints: Constraints | None = None,
         criterion: Any = None,
         estimator: Any = None,

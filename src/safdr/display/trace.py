@@ -28,13 +28,16 @@ class TraceDisplay(Display):
         Number of features in a subset.
     criterion_name : str, default="FDR"
         What the criterion is.
+    n_families, family_size : ndarray of shape (n_steps + 1,), default=None
+        Families that are left of a population, and their mean size as a replica sees it.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Where it was drawn.
     acceptance_ax_ : matplotlib Axes or None
-        The same axes with the scale of the acceptance rate, where that was asked for.
+        The same axes with the scale of the acceptance rate and of families, where that was asked
+        for.
     figure_ : matplotlib Figure
         The figure that holds it.
 
@@ -66,6 +69,8 @@ class TraceDisplay(Display):
         n_replicas: int,
         n_features: int,
         criterion_name: str = "FDR",
+        n_families: Any = None,
+        family_size: Any = None,
     ) -> None:
         self.beta = beta
         self.mean = mean
@@ -74,6 +79,8 @@ class TraceDisplay(Display):
         self.n_replicas = n_replicas
         self.n_features = n_features
         self.criterion_name = criterion_name
+        self.n_families = n_families
+        self.family_size = family_size
 
     @classmethod
     def from_estimator(cls, selector: Any) -> Self:
@@ -101,6 +108,8 @@ class TraceDisplay(Display):
             n_replicas=selector.result_.n_replicas,
             n_features=int(selector.n_features_),
             criterion_name=criterion_name(selector),
+            n_families=trace.n_families,
+            family_size=trace.family_size,
         )
 
     def plot(self, ax: Any = None, *, negative: bool = False, acceptance: bool = False) -> Self:
@@ -113,7 +122,8 @@ class TraceDisplay(Display):
         negative : bool, default=False
             Whether to draw the criterion with a minus, as an energy that falls.
         acceptance : bool, default=False
-            Whether to draw the acceptance rate too, on a scale at the right.
+            Whether to draw the acceptance rate too, on a scale at the right; and of a population
+            the share of the replicas at the start that have copies left.
 
         Returns
         -------
@@ -126,7 +136,7 @@ class TraceDisplay(Display):
         self.acceptance_ax_ = None
         if acceptance:
             self.acceptance_ax_ = ax.twinx()
-            handles.append(self._draw_acceptance(self.acceptance_ax_))
+            handles += self._draw_shares(self.acceptance_ax_)
             without_tex(self.acceptance_ax_)
         ax.set_xlabel("Inverse temperature β")
         add_legend(ax, handles, own_figure=own_figure)
@@ -149,18 +159,28 @@ class TraceDisplay(Display):
         ax.set_ylabel(f"{sign}{self.criterion_name} of k = {self.n_features} features")
         return [line, band]
 
-    def _draw_acceptance(self, ax: Any) -> Any:
+    def _draw_shares(self, ax: Any) -> list[Any]:
         (line,) = ax.plot(
             self.beta, self.acceptance, color=SECOND, linestyle="--", label="Acceptance rate"
         )
         ax.set_ylim(0, 1)
         ax.set_ylabel("Acceptance rate")
-        return line
+        if self.n_families is None:
+            return [line]
+        left = self.n_families / self.n_families[0]
+        (families,) = ax.plot(
+            self.beta, left, color=SECOND, linestyle=":", label="Families left (share)"
+        )
+        ax.set_ylabel("Share")
+        return [line, families]
 
     def _columns(self) -> dict[str, Any]:
-        return {
+        columns = {
             "beta": self.beta,
             "mean": self.mean,
             "std": self.std,
             "acceptance": self.acceptance,
         }
+        if self.n_families is not None:
+            columns |= {"n_families": self.n_families, "family_size": self.family_size}
+        return columns

@@ -11,12 +11,16 @@ MOST_ALTERNATIVES = 20
 
 
 def describe_trace(estimator: Any) -> dict[str, Any]:
-    """Give the temperatures, and mean and spread of the criterion over the replicas."""
+    """Give the temperatures, mean and spread of the criterion, and families of a population."""
     trace = estimator.result_.trace
     columns = {
         name: getattr(trace, name).tolist() for name in ("beta", "mean", "std", "acceptance")
     }
-    return {**columns, "converged": bool(trace.converged)}
+    families = {
+        name: None if getattr(trace, name) is None else getattr(trace, name).tolist()
+        for name in ("n_families", "family_size")
+    }
+    return {**columns, **families, "converged": bool(trace.converged)}
 
 
 def describe_alternatives(estimator: Any, names: list[str], loss: str) -> list[dict[str, Any]]:

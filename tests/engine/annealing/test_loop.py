@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import reference
-from safdr._engine.annealing.loop import AnnealingSettings, _Draws, anneal
+from safdr._engine.annealing.loop import AnnealingSettings, Draws, anneal
 from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
 from safdr._engine.criterion import Criterion, fisher_criterion
 from safdr._engine.moments import within_moments
@@ -75,7 +75,7 @@ def test_a_batch_is_drawn_for_each_replica_at_each_step(rng):
 
 
 def test_batches_are_the_same_however_many_steps_are_drawn_at_once():
-    draws = _Draws(np.random.default_rng(0), 5, 7)
+    draws = Draws(np.random.default_rng(0), 5, 7)
     parts = [draws.take(n) for n in (10, 5, 200, 1, 130)]
     expected = np.random.default_rng(0).integers(5, size=(346, 7))
     np.testing.assert_array_equal(np.concatenate(parts), expected)

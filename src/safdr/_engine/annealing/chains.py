@@ -1,12 +1,13 @@
-"""The contract of chains: replicas that sweep over subsets at given inverse temperatures."""
+"""The contract of chains, replicas that sweep over subsets, and of what cools them."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr.trace import Trace
 
 
 class Chains(Protocol):
@@ -47,3 +48,39 @@ class SearchChains(Chains, Protocol):
 
     def every(self, at_most: int) -> tuple[IntArray, FloatArray] | None:
         """All subsets and their values, or None if there are more than so many."""
+
+
+class Dynamics(Protocol):
+    """How replicas are cooled: settings that can run."""
+
+    @property
+    def n_replicas(self) -> int:
+        """Replicas in all."""
+
+    @property
+    def sweeps(self) -> float:
+        """Moves proposed to each replica at each step, as a multiple of the number of features."""
+
+    @property
+    def n_batches(self) -> int:
+        """Random batches of the rows."""
+
+    @property
+    def batch_fraction(self) -> float:
+        """Share of the rows in each."""
+
+    def halves(self) -> tuple[Self, Self]:
+        """The same work in two parts, for two criteria."""
+
+    def run(
+        self,
+        chains: Chains,
+        rng: np.random.Generator,
+        spread_sample: FloatArray | None = None,
+        origin: float | None = 0.0,
+    ) -> Trace:
+        """Cool the replicas from where they are.
+
+        `spread_sample` stands in for the values of a single replica, which have no spread; changes
+        of the mean are relative to what it is above the origin, None being the mean at the start.
+        """

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
+from typing import Self
 
 import numpy as np
 
@@ -32,6 +33,22 @@ class AnnealingSettings:
     batch_fraction: float = 0.5
     batch_draw: str = "step"
 
+    def halves(self) -> tuple[Self, Self]:
+        """The same work in two parts, for two criteria."""
+        half = self.n_replicas // 2
+        first = replace(self, n_replicas=self.n_replicas - half)
+        return first, replace(self, n_replicas=max(1, half))
+
+    def run(
+        self,
+        chains: Chains,
+        rng: np.random.Generator,
+        spread_sample: FloatArray | None = None,
+        origin: float | None = 0.0,
+    ) -> Trace:
+        """Anneal; without a sample, the replicas say what the spread is at the start."""
+        return anneal(chains, self, rng, spread_sample, origin)
+
 
 def anneal(
     chains: Chains,
@@ -48,9 +65,9 @@ def anneal(
     each_beta = np.broadcast_to(betas[:, None], (len(betas), n_replicas))
     which = None
     if settings.batch_draw != "proposal":
-        which = _Draws(rng, chains.n_batches, n_replicas)
+        which = Draws(rng, chains.n_batches, n_replicas)
     values, acceptance = [start[None]], [np.full((1, n_replicas), np.nan)]
-    means = _finite_means(start[None])
+    means = finite_means(start[None])
     origin = means[0] if origin is None else origin
     n_steps = 0
     converged = False
@@ -62,7 +79,7 @@ def anneal(
         reached, accepted = chains.sweep(beta, batches)
         values.append(reached)
         acceptance.append(accepted)
-        means += _finite_means(reached)
+        means += finite_means(reached)
         n_steps += len(reached)
         converged = has_converged(means, settings.tol, settings.n_iter_no_change, origin)
     return Trace(
@@ -114,7 +131,7 @@ def steps_ahead(n_steps: int, at_once: int, window: int) -> int:
     return 2 * at_once if futile else at_once
 
 
-class _Draws:
+class Draws:
     """The batch of each replica at each step, drawn for many steps ahead, which takes no longer."""
 
     AHEAD = 100
@@ -131,7 +148,7 @@ class _Draws:
         return now
 
 
-def _finite_means(values: FloatArray) -> list[float]:
+def finite_means(values: FloatArray) -> list[float]:
     """Mean value of each step over the replicas that have one."""
     means: list[float] = (np.add.reduce(values, axis=1) / values.shape[1]).tolist()
     if all(map(isfinite, means)):

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from safdr._engine.annealing.chains import SearchChains
-from safdr._engine.annealing.loop import AnnealingSettings
+from safdr._engine.annealing.chains import Dynamics, SearchChains
 from safdr._engine.arrays import FloatArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Ridge, batch_share
@@ -27,7 +26,7 @@ class DeviceSearch(Search):
         *,
         ridge: Ridge,
         rank: FloatArray | None,
-        settings: AnnealingSettings,
+        settings: Dynamics,
         seed: int,
         fitter: Fitter | None,
         constraints: AllowedSubsets,

@@ -31,13 +31,16 @@ def draw_trace(content: Mapping[str, Any], labels: Mapping[int, str], width: int
     upper = Scale(*padded([*low, *high]), HEAD + UPPER, HEAD)
     lower = Scale(0.0, 1.0, HEAD + UPPER + BETWEEN + LOWER, HEAD + UPPER + BETWEEN)
     _draw_grid(sheet, upper, width)
-    _draw_shares(sheet, lower, width)
+    _draw_shares(sheet, lower, width, trace["n_families"] is not None)
     band = [(x(i), upper(v)) for i, v in zip(known, high, strict=True)]
     band += [(x(i), upper(v)) for i, v in zip(known[::-1], low[::-1], strict=True)]
     sheet.add("polygon", "band", points=" ".join(f"{a:.1f},{b:.1f}" for a, b in band))
     sheet.polyline([(x(i), upper(trace["mean"][i])) for i in known], "curve")
     accepted = [(x(i), lower(v)) for i, v in enumerate(trace["acceptance"]) if v is not None]
     sheet.polyline(accepted, "curve second")
+    if trace["n_families"] is not None:
+        left = [n / trace["n_families"][0] for n in trace["n_families"]]
+        sheet.polyline([(x(i), lower(v)) for i, v in enumerate(left)], "rule")
     _draw_time(sheet, x, trace, lower.start, width)
     if width >= NARROW_BELOW:  # nobody points on a phone
         _draw_hover(sheet, x, trace, lower.start)
@@ -52,8 +55,9 @@ def _draw_grid(sheet: Sheet, y: Scale, width: float) -> None:
         sheet.text(LEFT - 8, y(value) + 4, tick_text(value, ticks), "tick end")
 
 
-def _draw_shares(sheet: Sheet, y: Scale, width: float) -> None:
-    sheet.text(0, y.stop - 14, "swaps accepted", "second")
+def _draw_shares(sheet: Sheet, y: Scale, width: float, families: bool) -> None:
+    text = "swaps accepted; dashed: families left" if families else "swaps accepted"
+    sheet.text(0, y.stop - 14, text, "second")
     for share in (0.0, 0.5, 1.0):
         sheet.line(LEFT, y(share), width - RIGHT, y(share), "grid")
         sheet.text(LEFT - 8, y(share) + 4, percent(share), "tick end")
@@ -80,6 +84,8 @@ def _draw_hover(sheet: Sheet, x: Scale, trace: Mapping[str, Any], bottom: float)
             f"criterion {significant(trace['mean'][i], 4)} ± {significant(trace['std'][i])}\n"
             f"swaps accepted: {percent(trace['acceptance'][i])}"
         )
+        if trace["n_families"] is not None:
+            title += f"\nfamilies left: {trace['n_families'][i]}"
         sheet.rect(x(i) - pitch / 2, HEAD, pitch, bottom - HEAD, "hover", title=title)
 
 
