@@ -131,8 +131,8 @@ class TargetValues:
     def _in_python(self, value: pa.Scalar) -> Any:
         try:
             return value.as_py()
-        except (ValueError, OverflowError):
-            # Years that Python has not, or a zone of time that nobody knows.
+        except (ValueError, OverflowError, LookupError):
+            # Years that Python has not, or a zone of time that nobody knows (pytz: a LookupError).
             raise TargetError(
                 f"The target {self.name!r} holds values of type {value.type} that can't be shown "
                 "as dates. Make it numbers, text or booleans first."
