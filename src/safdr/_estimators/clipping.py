@@ -21,6 +21,14 @@ def clip_limits(X: Any, share: float, weight: FloatArray | None) -> FloatArray:
         raise ParameterError(
             "clip", "needs dense rows; got {given} for sparse ones. Leave it out.", given=share
         )
+    if hasattr(X, "tensor"):
+        raise ParameterError(
+            "clip",
+            "needs rows in the memory of the computer; got {given} for some on device {there!r}. "
+            "Pass X.cpu().numpy(), which the search moves there clipped, or leave it out.",
+            given=share,
+            there=str(X.tensor.device),
+        )
     rows = gathered(X)
     limits = np.array([_quantiles(rows, share, weight), -_quantiles(-rows, share, weight)])
     limits[:, limits[0] >= limits[1]] = [[-np.inf], [np.inf]]

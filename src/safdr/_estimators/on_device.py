@@ -55,7 +55,7 @@ def device_search(
     fitter, searched = plan.fitter(data, None, seed), plan.searched(data)
     rows = rows_on_device(searched, plan.device)
     if fitter is not None and plan.estimator is None and isinstance(data, ClassData):
-        labelled = rows if searched is data else rows_on_device(data, plan.device, rows.as_rows)
+        labelled = rows if searched is data else rows_on_device(data, plan.device, rows.rows)
         fitter = DeviceFitter(fitter, labelled, data._penalty(float(plan.C)))
     return DeviceSearch(
         rows,

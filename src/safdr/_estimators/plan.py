@@ -360,7 +360,7 @@ class SearchPlan:
 
     def _of_rows(self, criterion: Any) -> Any:
         """The criterion, where it is one of the rows as they are: models can start from it."""
-        return None if self.criterion == "logistic" else criterion
+        return None if self.criterion == "logistic" or self.device is not None else criterion
 
     def _function(self, data: TrainingData, seed: int, n_jobs: int) -> Evaluate | None:
         if self.own_criterion is None:

@@ -11,6 +11,7 @@ from safdr import (
     AnnealingSelectorCV,
     Constraints,
     anneal_path,
+    what_if,
 )
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, fisher_criterion, r2_criterion
@@ -168,6 +169,16 @@ def test_classes_outputs_constraints_and_costs():
     assert selector.set_params(device="cpu").fit(X, y).subset_.tolist() == theirs.tolist()
 
 
+@pytest.mark.parametrize("params", [{"criterion": "logistic"}, {"pick": "criterion"}])
+def test_other_criteria_and_picks(params):
+    X, y = load_breast_cancer(return_X_y=True)
+    X, how = X[:, :10], {"annealing": FEW, "random_state": 0, **params}
+    ours = AnnealingSelector(3, device="cpu", **how).fit(X, y)
+    theirs = AnnealingSelector(3, **how).fit(X, y)
+    assert ours.subset_.tolist() == theirs.subset_.tolist()
+    assert ours.estimator_.coef_ == pytest.approx(theirs.estimator_.coef_)
+
+
 def test_folds_are_searched_there_too():
     X, y = load_breast_cancer(return_X_y=True)
     how = {"annealing": FEW, "random_state": 0, "device": "cpu"}
@@ -194,6 +205,10 @@ def test_rows_on_a_device_stay_there(monkeypatch):
     assert (selector.predict(there) == selector.predict(X)).all()
     search = AnnealingSelectorCV(max_features=2, cv=2, **how).fit(there, y)
     assert search.n_features_in_ == 30
+    ours, theirs = what_if(selector, there, y), what_if(selector, X, y)
+    assert ours.value([0, 20, 27]) == pytest.approx(theirs.value([0, 20, 27]))
+    with pytest.raises(ValueError, match="clip needs rows in the memory"):
+        AnnealingSelector(3, clip=0.01, **how).fit(there, y)
     with pytest.raises(ValueError, match="finite floating-point"):
         selector.fit(torch.full((4, 3), torch.nan), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="X is on device"):

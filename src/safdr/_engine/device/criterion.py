@@ -119,6 +119,11 @@ class RowsOnDevice:
             A[i].diagonal().add_(of_all.ridge)
         return A, D
 
+    @property
+    def rows(self) -> DeviceRows:
+        """The rows, for others that need them there."""
+        return DeviceRows(self.X)
+
     @cached_property
     def counts(self) -> IntArray:
         """Rows of each class, or of all."""

@@ -68,9 +68,13 @@ class DeviceRows:
         """Some rows, still there; or columns of all rows, here."""
         if isinstance(key, tuple):
             assert key[0] == slice(None)
-            return _here(self.tensor[:, torch.as_tensor(key[1], device=self.tensor.device)])
-        rows = key if isinstance(key, slice) else torch.as_tensor(key, device=self.tensor.device)
-        return DeviceRows(self.tensor[rows])
+            return _here(self.tensor[:, self._there(key[1])])
+        return DeviceRows(self.tensor[self._there(key)])
+
+    def _there(self, places: Any) -> Any:
+        if isinstance(places, slice):
+            return places
+        return torch.as_tensor(places, device=self.tensor.device)
 
     def take(self, columns: IntArray, axis: int) -> FloatArray:
         """Columns, row after row."""
