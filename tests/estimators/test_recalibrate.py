@@ -79,6 +79,8 @@ def test_weights_and_groups_count():
     assert mean > y.mean() + 0.05
     alone = recalibrate(selector, X, y, sample_weight=weight)
     assert found.recalibration_["slopes"] != alone.recalibration_["slopes"]
+    by_three = recalibrate(selector, X, y, sample_weight=weight, groups=np.arange(400) % 3)
+    assert by_three.recalibration_["n_folds"] == 3
 
 
 def test_more_classes_and_quantities():
@@ -97,6 +99,9 @@ def test_more_classes_and_quantities():
     # Six features of thirty fit forty rows too well.
     assert again.recalibration_["slopes"][0] < 0.7
     assert np.std(again.predict(noise)) < np.std(few.predict(noise))
+    large = 1e9 * (3 * noise[:, 0] + noise[:, 1])
+    one = AnnealingRegressorSelector(1, **QUICK).fit(noise, large)
+    assert recalibrate(one, noise, large).recalibration_["slopes"][0] == pytest.approx(1, abs=0.2)
 
 
 def test_what_can_not_be_is_refused():
@@ -111,5 +116,11 @@ def test_what_can_not_be_is_refused():
         recalibrate(recalibrate(selector, X, y), X, y)
     with pytest.raises(ParameterError, match="shape"):
         recalibrate(selector, X, y, shape="bent")
+    with pytest.raises(ParameterError, match="fitted to"):
+        recalibrate(selector, X, np.where(y, "bad", "good"))
+    with pytest.raises(ParameterError, match="sample_weight must hold"):
+        recalibrate(selector, X, y, sample_weight=np.ones(3))
+    with pytest.raises(ParameterError, match="groups must be two"):
+        recalibrate(selector, X, y, groups=np.zeros(80))
     with pytest.raises(ParameterError, match="one of a class"):
         recalibrate(selector, X, np.append(np.zeros(79, int), 1))

@@ -69,6 +69,17 @@ def test_a_quantity(rows):
     assert found.errors[0] == pytest.approx(robust.bse)
 
 
+@pytest.mark.parametrize(("unit", "mean"), [(1e9, 0.0), (1e-9, 0.0), (1.0, 1e6)])
+def test_a_quantity_in_any_unit_and_far_from_zero(rows, unit, mean):
+    x, y = rows[0][:, 0], rows[3]
+    plain = fit_numbers(with_intercept(x[:, None]), y, np.ones(400))
+    found = fit_numbers(with_intercept(unit * x[:, None] + mean), unit * y, np.ones(400))
+    assert found.values[0, 1] == pytest.approx(plain.values[0, 1], rel=1e-6)
+    assert found.errors[0, 1] == pytest.approx(plain.errors[0, 1], rel=1e-6)
+    twice = np.column_stack([np.ones(400), x, 2 * x + 1])
+    assert fit_numbers(unit * twice, y, np.ones(400)) is None
+
+
 def test_vif(rows):
     X = rows[0]
     wanted = [variance_inflation_factor(with_intercept(X), j) for j in (1, 2, 3)]

@@ -1,6 +1,7 @@
 """PSI, parts of rows, classes and errors of a quantity, against slower ways."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import (
     confusion_matrix,
@@ -88,6 +89,9 @@ def test_segments_are_values_bands_or_the_commonest():
     labels, codes = segments_of([True, False])
     assert [labels[i] for i in codes] == ["True", "False"]
     assert segments_of(np.array([np.nan, np.nan]))[0] == [MISSING]
+    texts = pd.Series(["a", pd.NA, "b"], dtype="string")
+    assert segments_of(texts)[0] == ["a", "b", MISSING]
+    assert segments_of([1000001, 1000002, 1000001])[0] == ["1000001", "1000002"]
 
 
 @pytest.mark.parametrize(
@@ -108,8 +112,12 @@ def test_periods_of_years_numbers_and_texts():
     assert periods_of(decades)[0] == [str(year) for year in range(2000, 2013)]
     centuries = np.datetime64("1700") + np.arange(300)
     assert len(periods_of(centuries)[0]) == 12
+    days = pd.Series(pd.date_range("2024-01-31 23:00", periods=60, tz="America/New_York"))
+    assert periods_of(days)[0] == ["2024-01", "2024-02", "2024-03"]
+    assert periods_of(days.dt.date)[0] == ["2024-01", "2024-02", "2024-03"]
     assert periods_of(np.array([202401, 202312]))[0] == ["202312", "202401"]
     assert len(periods_of(np.arange(1000))[0]) == 12
+    assert periods_of(np.arange(20240101, 20240131))[0][0] == "20240101 to 20240102"
     assert periods_of(["2024-Q2", None, "2024-Q1"])[0] == ["2024-Q1", "2024-Q2", MISSING]
     with pytest.raises(ValueError, match="at most 24 different texts; got 30"):
         periods_of([f"t{i}" for i in range(30)])

@@ -77,6 +77,13 @@ def test_scores_that_are_the_wrong_way_round_count_for_nothing():
     assert expit(curve.intercept) == pytest.approx(y.mean(), abs=1e-3)
 
 
+def test_equal_scores_get_the_rate():
+    y = np.arange(100) < 30
+    curve = fit_curve(np.full(100, 0.1), y, np.ones(100))
+    assert expit(curve(np.array([0.1]))) == pytest.approx(0.3, abs=0.01)
+    assert curve.slopes[0] <= 1
+
+
 def test_classes_get_the_slope_and_shifts_that_they_were_drawn_with():
     rng = np.random.default_rng(2)
     scores = rng.normal(size=(6_000, 3))

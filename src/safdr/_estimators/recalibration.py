@@ -96,6 +96,13 @@ def recalibrate(
     _check(selector, y)
     labels = np.asarray(y)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weight is not None and weight.shape != labels.shape:
+        raise ParameterError(
+            "sample_weight",
+            "must hold one number for each of the {n} rows; got shape {shape}.",
+            n=len(labels),
+            shape=weight.shape,
+        )
     scores, n_folds = _out_of_fold(selector, X, labels, weight, groups)
     ones = np.ones(len(labels)) if weight is None else weight
     kept = ones > 0
@@ -130,6 +137,14 @@ def _check(selector: Any, y: Any) -> None:
         raise ParameterError(
             "y", "must hold one label or number for each row; got shape {shape}.", shape=np.shape(y)
         )
+    unknown = np.setdiff1d(y, getattr(selector, "classes_", y))
+    if len(unknown):
+        raise ParameterError(
+            "y",
+            "must hold the labels that the selector was fitted to, {classes}; got {label!r} too.",
+            classes=selector.classes_.tolist(),
+            label=unknown[0],
+        )
 
 
 def _out_of_fold(
@@ -159,14 +174,20 @@ def _out_of_fold(
 
 
 def _folds(y: NDArray[Any], by_class: bool, groups: Any) -> list[Any]:
-    """Five folds, or as many as the rarest class has rows."""
+    """Five folds, or as many as the rarest class has rows, or as there are groups."""
     rarest = int(np.unique(y, return_counts=True)[1].min()) if by_class else len(y)
-    n = min(N_FOLDS, rarest)
-    if n < 2:
+    if rarest < 2:
         raise ParameterError(
             "y", "must have two rows of each class, or none can be held out; got one of a class."
         )
+    n = min(N_FOLDS, rarest)
     if groups is not None:
+        n_groups = len(np.unique(groups))
+        if n_groups < 2:
+            raise ParameterError(
+                "groups", "must be two at least, or none can be held out; all rows are of one."
+            )
+        n = min(n, n_groups)
         ways: Any = (StratifiedGroupKFold if by_class else GroupKFold)(n)
     else:
         ways = (StratifiedKFold if by_class else KFold)(n, shuffle=True, random_state=0)

@@ -124,11 +124,17 @@ def fit_numbers(
 ) -> Coefficients | None:
     """Least squares; the covariance is the usual one, or a sandwich (HC1)."""
     n, q = X.shape
-    information = X.T @ (weight[:, None] * X)
-    if n <= q or np.linalg.matrix_rank(information, hermitian=True) < q:
+    root = np.sqrt(weight)
+    columns = root[:, None] * X
+    # Columns in units of their size: what is collinear must not depend on theirs.
+    size = np.linalg.norm(columns, axis=0)
+    if n <= q or not size.all():
         return None
-    inverse = np.linalg.inv(information)
-    values = inverse @ (X.T @ (weight * y))
+    Q, R = np.linalg.qr(columns / size)
+    if np.linalg.matrix_rank(R, tol=n * np.finfo(np.float64).eps) < q:
+        return None
+    turn = np.linalg.inv(R) / size[:, None]
+    inverse, values = turn @ turn.T, turn @ (Q.T @ (root * y))
     left = y - X @ values
     if robust:
         rows = (weight * left)[:, None] * X

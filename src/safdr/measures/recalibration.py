@@ -79,7 +79,8 @@ def _fit(
     scores: FloatArray, happened: NDArray[np.bool_], weight: FloatArray, knots: list[float]
 ) -> tuple[float, Curve]:
     """Least log-loss of a curve with these knots."""
-    middle, spread = float(scores.mean()), float(scores.std()) or 1.0
+    # What is left of the spread of equal scores is rounding.
+    middle, spread = float(scores.mean()), float(scores.std()) if np.ptp(scores) > 0 else 1.0
     ends = [-np.inf, *knots, np.inf]
     columns = np.column_stack([np.clip(scores, low, high) for low, high in pairwise(ends)])
     means = columns.mean(axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,9 @@ def periods_of(values: Any) -> Slices:
     """
     given, known = _known(values)
     some = given[known]
+    if some.dtype.kind == "O" and all(isinstance(each, date) for each in some):
+        # Days alone, or times with a zone, whose own days count.
+        some = np.array([each.isoformat()[:10] for each in some], dtype="datetime64[D]")
     if some.dtype.kind == "M":
         return _named(_calendar(some), known)
     numbers = _as_numbers(some)
@@ -65,9 +69,16 @@ def _known(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     if given.dtype.kind == "M":
         return given, ~np.isnat(given)
     if given.dtype.kind == "O":
-        # None, NaN and the like are not equal to themselves, or None.
-        return given, np.array([each is not None and bool(each == each) for each in given], bool)
+        return given, np.array([not _is_missing(each) for each in given], bool)
     return given, np.ones(len(given), dtype=bool)
+
+
+def _is_missing(value: Any) -> bool:
+    """None; NaN and the like, which are not equal to themselves; what can't be compared at all."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # as pandas' NA
+        return True
 
 
 def _as_numbers(values: NDArray[Any]) -> NDArray[np.float64] | None:
@@ -80,7 +91,13 @@ def _in_order(
     """Distinct values as texts, in order; the place of each; how often they occur."""
     keys = np.array([str(each) for each in values], dtype=object) if numbers is None else numbers
     found, codes, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    return [f"{each:g}" if numbers is not None else each for each in found], codes, counts
+    return [_number_text(each) if numbers is not None else each for each in found], codes, counts
+
+
+def _number_text(number: float) -> str:
+    """All digits of a whole number, such as a date or a key; six of others."""
+    whole = number.is_integer() and abs(number) < 1e15
+    return str(int(number)) if whole else f"{number:.6g}"
 
 
 def _bands(numbers: NDArray[np.float64], n: int) -> tuple[list[str], NDArray[np.int64]]:
@@ -89,7 +106,8 @@ def _bands(numbers: NDArray[np.float64], n: int) -> tuple[list[str], NDArray[np.
 
     codes = bins_of(numbers, np.ones(len(numbers)), n)
     parts = [numbers[codes == i] for i in range(codes.max() + 1)]
-    return [f"{part.min():.6g} to {part.max():.6g}" for part in parts], codes
+    ends = ((_number_text(part.min()), _number_text(part.max())) for part in parts)
+    return [f"{low} to {high}" for low, high in ends], codes
 
 
 def _calendar(days: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
