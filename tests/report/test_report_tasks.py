@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
@@ -114,6 +115,13 @@ def test_scores_at_their_ends():
     assert r2_with_interval(y, -y)["value"] < 0
     with pytest.raises(ValueError, match="y_test is 1 in every row"):
         r2_with_interval(np.ones(5), y)
+
+
+def test_classes_may_be_numbers():
+    X, y = load_wine(return_X_y=True)
+    search = AnnealingSelector(3, **QUICK).fit(X, y)
+    report = SelectionReport.from_estimator(search, X, y, X_test=X, y_test=y)
+    assert "<bdi>2</bdi>" in report.to_html()
 
 
 def test_rows_that_lack_a_class_are_refused(classes_searched):

@@ -272,3 +272,9 @@ def test_agreement_by_hand():
 def test_scores_without_a_spread_give_numbers_or_none(test, validation):
     for found in (describe_agreement(test, validation), describe_guessing(test, validation, 0.5)):
         assert found is None or 0 <= found["p_value"] <= 1
+
+
+def test_one_split_and_a_score_without_an_interval_say_nothing_of_agreement():
+    """As with scoring="accuracy" and a single validation split: no error is known."""
+    test = {"value": 0.8, "low": None, "high": None}
+    assert describe_agreement(test, {"mean": 0.81, "std": 0.0, "splits": [0.81]}) is None

@@ -31,7 +31,8 @@ def describe_agreement(
 ) -> dict[str, Any] | None:
     """Test whether the held-out score is one that validation led to expect.
 
-    Welch's, with the error of the held-out score and that of the mean over the splits.
+    Welch's, with the error of the held-out score and that of the mean over the splits. None where
+    there is no error: of a score without an interval, and one split.
     """
     if test is None or validation is None:
         return None
@@ -40,6 +41,8 @@ def describe_agreement(
     # Where it has no error of its own: a split, of about as many rows, has the same.
     held_out = _spread(validation) if own is None else own
     if (n := len(validation["splits"])) == 1:
+        if own is None:
+            return None
         mean = held_out
     both = sqrt(held_out**2 + mean**2)
     if both == 0:

@@ -36,12 +36,13 @@ CONSTRAINTS = (
 )
 
 
-def inline(name: str) -> Markup:
+def inline(name: Any) -> Markup:
     """Write an untrusted name within a sentence: isolated, and short, with all of it on hover."""
-    short = fit(name, LONGEST, 1 / 0.63)
-    if short == name:
-        return Markup("<bdi>{}</bdi>").format(name)
-    return Markup('<bdi title="{}">{}</bdi>').format(name, short)
+    text = str(name)  # classes may be numbers
+    short = fit(text, LONGEST, 1 / 0.63)
+    if short == text:
+        return Markup("<bdi>{}</bdi>").format(text)
+    return Markup('<bdi title="{}">{}</bdi>').format(text, short)
 
 
 def listed(names: list[str]) -> Markup:
@@ -111,7 +112,7 @@ def explanation(content: Mapping[str, Any]) -> list[Markup | str]:
 def in_words(content: Mapping[str, Any], text: str, where: str = "", **more: Any) -> Markup:
     """Fill in what a sentence about the task says of the target."""
     target = content["target"]
-    classes = [Markup("<b>{}</b>").format(inline(str(label))) for label in target["classes"]]
+    classes = [Markup("<b>{}</b>").format(inline(label)) for label in target["classes"]]
     held_out = "held-out " if where == "held-out rows" else ""
     return Markup(text).format(
         target=Markup("the target") if target["name"] is None else inline(target["name"]),
@@ -129,7 +130,7 @@ def _positive(target: Mapping[str, Any]) -> Markup:
     """Write what the odds are the odds of."""
     if not target["classes"]:
         return Markup("")
-    label = inline(str(target["classes"][-1]))
+    label = inline(target["classes"][-1])
     name = Markup("label") if target["name"] is None else inline(target["name"])
     return Markup("{} = {}").format(name, label)
 
