@@ -145,6 +145,15 @@ def test_constant_predictions_are_no_error(many):
     assert risk["cut_offs"] == []
 
 
+def test_weights_that_are_none_are_refused(many):
+    selector, X, y = many
+    for wrong in (np.ones(3), np.linspace(-1, 1, 600), np.zeros(600), np.full(600, np.nan)):
+        with pytest.raises(ValueError, match="sample_weight_test must hold a finite number"):
+            risk_of(selector, X, y, HELD_OUT, sample_weight_test=wrong)
+    with pytest.raises(ValueError, match="y_test must hold both classes"):
+        risk_of(selector, X, y, HELD_OUT, sample_weight_test=1.0 - y[HELD_OUT])
+
+
 def test_lengths_that_differ_are_refused(many):
     selector, X, y = many
     with pytest.raises(ValueError, match=r"by\['a'\] must hold one value for each of the 600 rows"):

@@ -14,6 +14,7 @@ from safdr import AnnealingSelector, Constraints, Moments, SelectionReport, prov
 from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
+from safdr.report.risk.rows import Rows
 from safdr.report.what_if import describe_what_if, program, program_hash
 
 MEASURE = """([data, subsets]) => {
@@ -448,10 +449,12 @@ def test_rows_with_weights_need_to_be_told(fixed):
     ask = what_if(selector, X, y, sample_weight=weight)
     found = SelectionReport.from_estimator(selector, X, y, what_if=ask).to_dict()["what_if"]
     assert found["value"] == pytest.approx(selector.criterion_value_)
+    told = SelectionReport.from_estimator(selector, X, y, sample_weight=weight).to_dict()
+    assert told["what_if"]["value"] == pytest.approx(selector.criterion_value_)
 
 
 def test_a_criterion_that_is_no_formula_has_no_panel(fixed):
     _, X, y = fixed
     own = AnnealingSelector(2, criterion=lambda X, y: float(X[0, 0]), pick="linear", **QUICK)
     own.fit(X, y)
-    assert describe_what_if(own, True, (X, y), None, None, []) is None
+    assert describe_what_if(own, True, Rows(X, y), None, None, []) is None

@@ -101,7 +101,7 @@ def describe(
         "near_ties": describe_near_ties(estimator, near_ties, names),
         "stability": describe_stability(stability, groups, names),
         "substitutes": describe_substitutes(estimator, substitutes, groups, names),
-        "what_if": describe_what_if(estimator, what_if, (X, y), near_ties, stability, names),
+        "what_if": describe_what_if(estimator, what_if, train, near_ties, stability, names),
         "chosen_by": _describe_choice(estimator),
         **{name: list(entries) for name, entries in preparation.items()},
         **describe_provenance(estimator),

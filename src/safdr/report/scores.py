@@ -31,7 +31,7 @@ def validation_score(estimator: Any) -> dict[str, Any] | None:
 
 def held_out_auc(estimator: Any, X: Any, y: Any, weight: FloatArray | None) -> dict[str, Any]:
     """Area under the ROC curve on held-out rows, with a 95 % interval."""
-    positive = checked_labels(estimator.classes_, y) == estimator.classes_[1]
+    positive = checked_labels(estimator.classes_, y, weight) == estimator.classes_[1]
     found = Ranked.of(scores_of(estimator, X), positive, _ones_or(weight, positive))
     interval = interval_of_counts(found.counts, found.squares, found.n_rows)
     return interval | {"n_rows": len(positive)}
@@ -42,7 +42,7 @@ def held_out_auc_of_each(
 ) -> dict[str, Any]:
     """The mean of the areas of each class against the rest."""
     check_at_hand(estimator, y)
-    labels = checked_labels(estimator.classes_, y)
+    labels = checked_labels(estimator.classes_, y, weight)
     scores = np.asarray(estimator.predict_proba(X), dtype=np.float64)
     codes = np.searchsorted(estimator.classes_, labels)
     return mean_auc_with_interval(scores, codes, weight) | {"n_rows": len(codes)}
@@ -71,10 +71,10 @@ def held_out_score(estimator: Any, X: Any, y: Any, weight: FloatArray | None) ->
     return {"value": score, "low": None, "high": None, "method": None, "n_rows": len(y)}
 
 
-def checked_labels(classes: NDArray[Any], y: Any) -> NDArray[Any]:
-    """The labels; all classes must be there, and no other."""
+def checked_labels(classes: NDArray[Any], y: Any, weight: FloatArray | None) -> NDArray[Any]:
+    """The labels; all classes must be there, with some weight, and no other."""
     labels = np.asarray(y)
-    present = np.unique(labels)
+    present = np.unique(labels if weight is None else labels[weight > 0])
     if not np.array_equal(present, classes):
         these = "both" if len(classes) == 2 else "all"
         raise ValueError(

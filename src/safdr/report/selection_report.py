@@ -12,7 +12,7 @@ from safdr._atomic import place_of, write_atomically
 from safdr.display.base import check_fitted
 from safdr.report.content import describe
 from safdr.report.notebook import in_frame
-from safdr.report.risk.rows import Rows
+from safdr.report.risk.rows import Rows, checked_weight
 from safdr.result import NearTies, Stability
 
 
@@ -136,7 +136,7 @@ class SelectionReport:
 
         what_if : WhatIf or bool, default=True
             What `safdr.what_if` gives for the selector and the rows and weights that it was fitted
-            to. True asks it for these rows, without weights; False leaves it out.
+            to. True asks it for these rows and weights; False leaves it out.
 
         Returns
         -------
@@ -151,7 +151,8 @@ class SelectionReport:
         held_out = None
         if X_test is not None:
             segments = {} if by is None else {str(name): by[name] for name in by}
-            held_out = Rows(X_test, y_test, sample_weight_test, time_test, segments)
+            weight = checked_weight(sample_weight_test, y_test, "sample_weight_test")
+            held_out = Rows(X_test, y_test, weight, time_test, segments)
         return cls(
             describe(
                 estimator,
@@ -159,7 +160,7 @@ class SelectionReport:
                 y,
                 feature_names=feature_names,
                 held_out=held_out,
-                sample_weight=sample_weight,
+                sample_weight=checked_weight(sample_weight, y, "sample_weight"),
                 time=time,
                 title=title,
                 preparation={"coding": coding or (), "left_out": left_out or (), "notes": notes},

@@ -15,6 +15,7 @@ from safdr import Stability, WhatIf, what_if
 from safdr.report.claims import OFTEN
 from safdr.report.notebook import policy_hash
 from safdr.report.numbers import counted
+from safdr.report.risk.rows import Rows
 from safdr.result import FeatureGroups, NearTies
 
 # The page carries no more columns than these: a tick then takes a browser some tenths of a second.
@@ -30,8 +31,8 @@ SAME = 1e-6
 SCRIPTS = ("words.js", "criterion.js", "search.js", "panel.js")
 
 OTHER_ROWS = (
-    "the rows of this report are not those that the selector was fitted to, or they had weights. "
-    "Pass what_if=safdr.what_if(selector, X, y, sample_weight=…)."
+    "the rows of this report are not those that the selector was fitted to, or they had other "
+    "weights. Pass these, sample_weight=…, or what_if=safdr.what_if(selector, X, y, …)."
 )
 
 NORMAL = "AUC if the classes were normal"
@@ -40,7 +41,7 @@ NORMAL = "AUC if the classes were normal"
 def describe_what_if(
     estimator: Any,
     given: WhatIf | bool,
-    rows: tuple[Any, Any],
+    rows: Rows,
     near_ties: NearTies | None,
     stability: Stability | None,
     names: list[str],
@@ -56,7 +57,7 @@ def describe_what_if(
     groups = estimator.feature_groups_
     if given is True:
         also = worth_a_look(groups, near_ties, stability)
-        given = what_if(estimator, *rows, also=also)
+        given = what_if(estimator, rows.X, rows.y, also=also, sample_weight=rows.weight)
     if sum(map(len, given.columns)) > MOST_COLUMNS:
         many = counted(len(estimator.subset_), "column")
         return _none(f"the chosen set has {many}, and a page carries {MOST_COLUMNS} at most.")

@@ -28,6 +28,20 @@ class Rows:
     is_sample: bool = False
 
 
+def checked_weight(given: Any, y: Any, name: str) -> Any:
+    """Weights as numbers, one for each row; those of a source are its own."""
+    if given is None or isinstance(y, str):
+        return given
+    weight = np.asarray(given, dtype=np.float64)
+    right = weight.shape == (len(y),) and np.isfinite(weight).all() and (weight >= 0).all()
+    if not right or not weight.any():
+        raise ValueError(
+            f"{name} must hold a finite number for each of the {len(y)} rows, none below 0 and not "
+            f"all 0; got shape {weight.shape}. Pass the weight of each row, or leave it out."
+        )
+    return weight
+
+
 @dataclass(frozen=True, eq=False)
 class Predicted:
     """Outcomes and predictions of rows that have a weight."""
