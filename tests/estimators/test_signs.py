@@ -132,8 +132,9 @@ def test_rows_that_are_read_in_passes(two_classes):
     search = AnnealingSelectorCV(
         max_features=6, annealing=QUICK, constraints=Constraints(signs=signs), random_state=0
     )
-    with pytest.warns(UserWarning, match="these sizes are left out"):
+    with pytest.warns(UserWarning, match="these sizes are left out") as told:
         search.fit(stream, "y")
+    assert sum("these sizes are left out" in str(each.message) for each in told) == 1
     assert keeps(search, asked)
 
 

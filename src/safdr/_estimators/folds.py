@@ -113,6 +113,11 @@ def found_in_all(sizes: list[int], found: list[list[Any]]) -> list[int]:
             "coefficients have them. Ask for fewer signs, or try smaller sizes.",
             sizes=sizes[0] if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}",
         )
+    return kept
+
+
+def tell_lost(sizes: list[int], kept: list[int]) -> None:
+    """Warn of the sizes that are at no place that was kept."""
     if lost := [str(size) for i, size in enumerate(sizes) if i not in kept]:
         warnings.warn(
             f"No subset of {', '.join(lost)} features was found in every fold whose coefficients "
@@ -120,7 +125,6 @@ def found_in_all(sizes: list[int], found: list[list[Any]]) -> list[int]:
             UserWarning,
             stacklevel=2,
         )
-    return kept
 
 
 def at_largest(sizes: list[int], run: Callable[[int], Any], *, warn: bool = False) -> Any:

@@ -34,6 +34,7 @@ from safdr._estimators.folds import (
     score_folds,
     sizes_to_try,
     splits_of_data,
+    tell_lost,
 )
 from safdr._estimators.habits import says_what_to_write
 from safdr._estimators.parameters import (
@@ -156,6 +157,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             n_test_rows = [len(test) for _, test in splits]
         self.n_splits_, self.scorer_name_ = len(folds), scorer_name(scoring)
         found = found_in_all(sizes, scores)
+        tell_lost(sizes, found)
         sizes, scores = [sizes[i] for i in found], [[fold[i] for i in found] for fold in scores]
         self.cv_results_ = cv_results(sizes, scores, data.X.shape[1])
         limits = Limits(as_float(self.tolerance), ceiling_of(scoring, n_test_rows))

@@ -24,7 +24,6 @@ COUNTED = (
     "The held-out rows were counted where they are, by class and score. Calibration, coefficients, "
     "periods and segments need rows in memory: pass some of them as X_test and y_test."
 )
-NO_PROBABILITIES = "The model gives no probabilities."
 
 # What is told of the model before it was recalibrated.
 COMPARED = (
