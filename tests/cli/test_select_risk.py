@@ -1,5 +1,7 @@
 """Model risk from the command line: segments, periods, recalibration, rows read in passes."""
 
+import html
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -94,6 +96,37 @@ def test_points_get_a_line(select, file, tmp_path):
     found = select(file, *WISHES, "--recalibrate", "--export", card, "--json").json
     assert found["risk"]["recalibration"]["kind"] == "line"
     assert card.exists()
+    assert any("straight line only" in note for note in found["notes"])
+
+
+def test_a_line_for_points_is_not_said_to_fit(select, file, tmp_path):
+    page = tmp_path / "page.html"
+    wishes = ("--recalibrate", "--export", tmp_path / "card.csv", "--report", page)
+    said = " ".join(select(file, *WISHES, *wishes).out.split())
+    assert "can't mend a curved shape" in said
+    assert "in these coefficients already" in said
+    text = " ".join(html.unescape(page.read_text()).split())
+    assert "a line can't mend a curved shape. Leave points out" in text
+    assert "differ from those learnt from" not in text
+    assert "after recalibration" not in said  # the order of the rows is as it was
+
+
+def test_the_screen_says_what_recalibration_does(select, file):
+    said = " ".join(select(file, *WISHES, "--recalibrate").out.split())
+    assert "Recalibrated by a curve, which comes after these coefficients" in said
+    assert "after recalibration (" in said
+    assert "--by shows in the report" in said
+    said = " ".join(select(file, *WISHES, "--test-size", 0).out.split())
+    assert "--by has no effect" in said
+
+
+def test_probabilities_that_fail_are_a_warning_until_recalibrated(select, file):
+    plain = select(file, *WISHES, "--json", "--test-size", 0.5).json
+    found = next(w for w in plain["warnings"] if w["kind"] == "probabilities_do_not_hold")
+    assert "--recalibrate" in found["advice"]
+    assert plain["risk"]["calibration"]["misfit"]["p_value"] < 1e-3
+    again = select(file, *WISHES, "--json", "--test-size", 0.5, "--recalibrate").json
+    assert "probabilities_do_not_hold" not in [w["kind"] for w in again["warnings"]]
 
 
 def test_weights_count_and_have_intervals(select, file):
@@ -127,6 +160,8 @@ def test_what_can_not_be_is_refused(select, file):
     assert "--recalibrate needs all rows in memory" in " ".join(error.split())
     error = select(file, "-t", "late", "--by", "place", code=2).err
     assert "place" in error
+    error = select(file, "-t", "late", "--by", "late", code=2).err
+    assert "is the target, and can't name segments" in " ".join(error.split())
 
 
 def test_without_held_out_rows_it_says_so(select, file, tmp_path):

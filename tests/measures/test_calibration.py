@@ -7,7 +7,7 @@ from scipy.special import expit, logit
 from sklearn.metrics import brier_score_loss, log_loss
 from statsmodels.stats.proportion import proportion_confint
 
-from safdr.measures.calibration import bins_of, calibration, rates_by_bin
+from safdr.measures.calibration import bins_of, calibration, misfit, rates_by_bin
 from safdr.measures.intervals import share_interval
 
 
@@ -116,3 +116,23 @@ def test_predictions_of_0_and_1_that_separate_are_no_error():
 def test_an_interval_of_a_share_holds_it(share, n):
     low, high = share_interval(share, n)
     assert 0 <= low <= share <= high <= 1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_misfit_is_chi_squared_where_probabilities_hold(weighted):
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(600):
+        p, y = drawn(rng, 500)
+        weight = rng.uniform(1, 3, size=500) if weighted else np.ones(500)
+        found.append(misfit(y, p, weight)["p_value"])
+    # Four standard errors about 5 %; and the middle.
+    assert 0.014 < np.mean(np.array(found) < 0.05) < 0.086
+    assert 0.42 < np.median(found) < 0.58
+    p, y = drawn(rng, 500, shift=1.0)
+    assert misfit(y, p, np.ones(500))["p_value"] < 1e-3
+    assert misfit(y, p, np.full(500, 7.0)) == pytest.approx(misfit(y, p, np.ones(500)))
+
+
+def test_misfit_of_what_is_certain_is_not_known():
+    assert misfit(np.array([True, False]), np.array([1.0, 0.0]), np.ones(2))["p_value"] is None

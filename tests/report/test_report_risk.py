@@ -160,6 +160,8 @@ def test_lengths_that_differ_are_refused(many):
         risk_of(selector, X, y, HELD_OUT, by={"a": [1, 2]})
     with pytest.raises(ValueError, match="time_test must hold one value"):
         risk_of(selector, X, y, HELD_OUT, time_test=[1, 2])
+    with pytest.raises(ValueError, match="by must be a dict of columns, or a data frame"):
+        risk_of(selector, X, y, HELD_OUT, by="mean area")
 
 
 def test_recalibration_is_told_before_and_after():
@@ -195,6 +197,9 @@ def test_the_page_shows_the_curve_and_both_models():
     shown = {float(given["value"]) for tag, given in page.found if tag == "data"}
     before = [told["before"][key] for key in ("brier", "log_loss", "n_outside", "expected")]
     assert {*told["knots"], *told["slopes"], *before} <= shown
+    sums = selector.decision_function(X[3000:])
+    assert told["before"]["auc"]["value"] == pytest.approx(roc_auc_score(y[3000:], sums))
+    assert told["before"]["auc"]["value"] in shown
     # An odds ratio would be that of a sum which is no log-odds any more.
     assert report.to_dict()["features"][0]["odds_ratio"] is None
     assert "before recalibration" in " ".join("".join(page.text).split())
@@ -215,3 +220,17 @@ def test_the_verdict_says_what_is_wrong():
     content["risk"]["calibration"] = found | {"shift": {"value": 1, "low": 0.8, "high": 1.2}}
     content["settings"] = {"class_weight": "balanced"}
     assert "Class weights move probabilities" in words.verdict(content)
+
+
+def test_cut_offs_that_look_alike_get_digits():
+    risk = {"calibration": {}, "cut_offs": [{"cut_off": c} for c in (0.50012, 0.50031, 0.7)]}
+    assert words.cut_off_names({"risk": risk}) == ["50.01 %", "50.03 %", "70.00 %"]
+    risk = {"calibration": None, "cut_offs": [{"cut_off": c} for c in (1.5, None, 1.5)]}
+    assert words.cut_off_names({"risk": risk}) == ["1.50", "–", "1.50"]
+
+
+def test_bins_of_ties_are_no_tenths():
+    even, odd = [{"n_rows": 60}] * 10, [{"n_rows": 60}] * 9 + [{"n_rows": 110}]
+    parts = [words.part({"risk": {"weighted": False}}, bins) for bins in (even, odd, even[:7])]
+    assert parts == ["tenth", "part", "part"]
+    assert words.part({"risk": {"weighted": True}}, odd) == "tenth"

@@ -108,7 +108,7 @@ def recalibrate(
     kept = ones > 0
     new = copy(selector)
     new.uncalibrated_estimator_ = selector.estimator_
-    told = {"n_rows": int(kept.sum()), "n_folds": n_folds}
+    told = {"shape": shape, "n_rows": int(kept.sum()), "n_folds": n_folds}
     most = 1 if shape == "line" else max(PIECES)
     new.estimator_, how = _moved(selector, scores[kept], labels[kept], ones[kept], most)
     new.recalibration_ = {**how, **told}

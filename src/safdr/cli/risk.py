@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from safdr.cli.errors import UsageError
-from safdr.cli.options import ResultOptions
+from safdr.cli.options import ResultOptions, SearchOptions, TableOptions
 from safdr.cli.pointing import asks_for_points
 from safdr.cli.rows import Rows
 from safdr.table.choices import Choices
@@ -67,6 +67,25 @@ def check_in_memory(rows: Rows) -> None:
             "--recalibrate needs all rows in memory: it fits models to folds of them. Take fewer "
             "rows (--sample N), or leave it out."
         )
+
+
+def about_risk(table: TableOptions, search: SearchOptions, results: ResultOptions) -> list[str]:
+    """What was asked for and is not shown, or not as it might be."""
+    notes = []
+    if table.by and table.test_size == 0:
+        notes.append(
+            "--by has no effect: segments are held-out rows, and --test-size 0 holds none."
+        )
+    elif table.by and not (results.json or results.report or results.out):
+        notes.append(
+            "--by shows in the report: add --report page.html, --out result.json or --json."
+        )
+    if search.recalibrate and asks_for_points(results):
+        notes.append(
+            "Points allow to recalibrate by a straight line only, which can't mend a curved shape. "
+            "Leave points out (--points, card.csv) to allow a curve."
+        )
+    return notes
 
 
 def recalibrated(estimator: Any, rows: Rows, results: ResultOptions) -> Any:

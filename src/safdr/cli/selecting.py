@@ -30,7 +30,13 @@ from safdr.cli.options import (
 )
 from safdr.cli.pointing import about_points, check_target_of_points
 from safdr.cli.progress import SearchProgress
-from safdr.cli.risk import check_in_memory, recalibrated, risk_of_sample, told_of_rows
+from safdr.cli.risk import (
+    about_risk,
+    check_in_memory,
+    recalibrated,
+    risk_of_sample,
+    told_of_rows,
+)
 from safdr.cli.rows import Rows
 from safdr.cli.warning import Caught, other_notes, warn
 from safdr.cli.weighing import counted_by_weight, weighted_scores
@@ -89,6 +95,7 @@ def run(
         progress.say("Testing")
         notes = [*rows.notes, *rows.prepared.notes, *_unused(search), *constraining.notes]
         notes += about_points(results, rows.prepared, estimator)
+        notes += about_risk(table, search, results)
         asked = {**_given(asdict(choices)), **constraining.settings, **_looked_into(search)}
         if rows.in_passes:
             asked |= {"stream": table.stream, "sample_rows": table.sample_rows}

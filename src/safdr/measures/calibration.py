@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
+from scipy.stats import chi2
 
 from safdr.measures.inference import fit_classes, with_intercept
 from safdr.measures.intervals import (
@@ -52,6 +53,7 @@ def calibration(
         **calibration_regression(happened, probability, weight, weighted=weighted),
         "bins": bins,
         "n_outside": sum(not each["low"] <= each["expected"] <= each["high"] for each in bins),
+        "misfit": misfit(happened, probability, weight),
     }
 
 
@@ -102,6 +104,24 @@ def calibration_regression(
     if shift is not None:
         told["shift"] = estimate(shift.values[0, 0], shift.errors[0, 0])
     return told
+
+
+def misfit(
+    happened: NDArray[np.bool_], probability: FloatArray, weight: FloatArray
+) -> dict[str, Any]:
+    """Sum of squares over tenths of the rows, which is chi-squared where the probabilities hold.
+
+    Nothing was fitted to these rows, so each tenth is a degree of freedom. One that expects less
+    than about one row of either class is no normal number, and left out.
+    """
+    bins = bins_of(probability, weight)
+    excess = np.bincount(bins, weight * (happened - probability))
+    variance = np.bincount(bins, weight**2 * probability * (1 - probability))
+    told = variance >= (np.square(weight).sum() / weight.sum()) ** 2
+    statistic = float(np.sum(excess[told] ** 2 / variance[told]))
+    df = int(told.sum())
+    p_value = float(chi2.sf(statistic, df)) if df else None
+    return {"statistic": statistic, "degrees_of_freedom": df, "p_value": p_value}
 
 
 def rates_by_bin(

@@ -150,7 +150,7 @@ class SelectionReport:
             )
         held_out = None
         if X_test is not None:
-            segments = {} if by is None else {str(name): by[name] for name in by}
+            segments = {} if by is None else _segments(by)
             weight = checked_weight(sample_weight_test, y_test, "sample_weight_test")
             held_out = Rows(X_test, y_test, weight, time_test, segments)
         return cls(
@@ -227,6 +227,16 @@ class SelectionReport:
     def __repr__(self) -> str:
         size = self._content["size"]["chosen"]
         return f"SelectionReport({size} of {self._content['n_features']} features)"
+
+
+def _segments(by: Any) -> dict[str, Any]:
+    """Columns to tell segments by, by name."""
+    if not isinstance(by, Mapping) and not hasattr(by, "columns"):
+        raise ValueError(
+            "by must be a dict of columns, or a data frame, with a value for each row of X_test; "
+            f"got {type(by).__name__}. Pass by={{name: values}}, or by=X_test[[name]]."
+        )
+    return {str(name): by[name] for name in by}
 
 
 def _would_be_lost(path: Path) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from safdr.report import claims
 from safdr.report.numbers import counted, decimals, percent
+from safdr.report.risk import words as risk_words
 from safdr.report.score_tests import LEVEL_OF_AGREEMENT, LEVEL_OF_TESTS
 from safdr.report.tasks import score_name, task_of
 from safdr.report.text import fit, one_line
@@ -24,6 +25,8 @@ HANDFUL = 20
 # perfect score, and to the best one.
 WIDE = 0.3
 MUCH = 0.05
+# Probabilities are said to fail where chance leaves so many tenths so far off more seldom.
+LEVEL_OF_MISFIT = 1e-3
 # Of the chosen features, those that a split chose too.
 SELDOM = 0.5
 # Names in one sentence, and about how many characters of each.
@@ -211,6 +214,28 @@ def _wide(content: Content) -> Iterator[dict[str, Any]]:
     )
 
 
+def _probabilities_fail(content: Content) -> Iterator[dict[str, Any]]:
+    """Half of the tenths or more are not as predicted, and all together beyond chance."""
+    found = content["risk"]["calibration"]
+    if found is None or 2 * found["n_outside"] < len(found["bins"]):
+        return
+    p_value = found["misfit"]["p_value"]
+    if p_value is None or p_value >= LEVEL_OF_MISFIT:
+        return
+    codes = "where a column of numbers is a code, make it a category (--categorical)."
+    advice = f"Recalibrate before probabilities are used (recalibrate, --recalibrate); {codes}"
+    if risk_words.line_only(content):
+        advice = f"Leave points out, so that recalibration may be a curve; {codes}"
+    elif content["risk"]["recalibration"] is not None:
+        advice = "Ask how the held-out rows differ; until you know, rank by the score only."
+    yield _warning(
+        "probabilities_do_not_hold",
+        "The probabilities don't hold",
+        f"{risk_words.outside(content)} Chance makes so much of it less than once in 1,000 times.",
+        advice,
+    )
+
+
 def _unstable(content: Content) -> Iterator[dict[str, Any]]:
     size = content["size"]["chosen"]
     if size == content["n_features"]:
@@ -293,6 +318,7 @@ def _not_settled(content: Content) -> Iterator[dict[str, Any]]:
 
 FINDERS = (
     *(_gives_away, _guessing, _held_out_differs, _separated, _few_rows, _handful, _wide),
+    _probabilities_fail,
     *(_unstable, _largest, _gave_up, _not_settled),
 )
 # Of equally serious ones, what comes first.

@@ -94,5 +94,10 @@ def check_columns(columns: Sequence[str], choices: Choices) -> None:
             f"The column {choices.target!r} is the target, and can't be used otherwise as well "
             f"({choices.left_out[choices.target]})."
         )
+    if choices.target in choices.by:
+        raise ColumnUseError(
+            f"The column {choices.target!r} is the target, and can't name segments too (--by): "
+            "rows told apart by the outcome say nothing about the model."
+        )
     for name in set(choices.numbers) & set(choices.categories):
         raise ColumnUseError(f"The column {name!r} can't be both numbers and text (categories).")

@@ -87,12 +87,13 @@ def _recalibrated(estimator: Any, task: ReportTask, held_out: Any) -> dict[str, 
     if isinstance(held_out, Rows):
         plain = copy(estimator)
         plain.estimator_ = estimator.uncalibrated_estimator_
+        told_of = _of_task(task, predict(plain, task, held_out))
         (found,) = (
-            each
-            for name, each in _of_task(task, predict(plain, task, held_out)).items()
-            if name in ("calibration", "classes", "errors")
+            told_of[name] for name in ("calibration", "classes", "errors") if name in told_of
         )
         told["before"] = {key: found[key] for key in COMPARED if key in found}
+        if told_of.get("discrimination") is not None:
+            told["before"]["auc"] = told_of["discrimination"]["auc"]
     return told
 
 

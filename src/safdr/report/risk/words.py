@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from safdr.report.numbers import ABSENT, counted, decimals, percent, significant
-from safdr.report.tasks import task_of
+from safdr.report.tasks import TWO_CLASSES, task_of
 
 # By convention in credit risk; below the first a population counts as stable.
 PSI_SHIFTED, PSI_CHANGED = 0.1, 0.25
@@ -14,11 +14,18 @@ PSI_SHIFTED, PSI_CHANGED = 0.1, 0.25
 # once in 87).
 MANY_OUTSIDE = 3
 
+LINE_ONLY = (
+    "It was a line only, as points of a scorecard need it, and a line can't mend a curved shape. "
+    "Leave points out to allow a curve."
+)
+# Of percentages and numbers that would look alike.
+MOST_DIGITS = 9
 
 # What is compared before and after recalibration.
 COMPARED = {
+    "auc": "AUC",
     "expected": "predicted",
-    "n_outside": "tenths not as predicted",
+    "n_outside": "parts of the rows not as predicted",
     "slope": "slope",
     "brier": "Brier score",
     "log_loss": "log-loss",
@@ -43,8 +50,35 @@ def recalibration(content: Mapping[str, Any]) -> str:
         f"The training rows were divided into {found['n_folds']} folds, and each was predicted "
         "by a model that chose its features, and was fitted, without it. What these say of "
         f"{counted(found['n_rows'], 'row')}, and what happened, are joined by {what}. The held-out "
-        "rows took no part."
+        f"rows took no part.{' ' + LINE_ONLY if line_only(content) else ''}"
     )
+
+
+def line_only(content: Mapping[str, Any]) -> bool:
+    """Whether two classes might have got a curve, had no line been asked for."""
+    found = content["risk"]["recalibration"]
+    if found is None or found.get("shape") != "line":
+        return False
+    return task_of(content) is TWO_CLASSES
+
+
+def part(content: Mapping[str, Any], bins: Sequence[Mapping[str, Any]]) -> str:
+    """What a bin is of the rows: ties stay together, which may leave fewer, of other sizes."""
+    sizes = [each["n_rows"] for each in bins]
+    even = content["risk"].get("weighted") or max(sizes) - min(sizes) <= 1
+    return "tenth" if len(bins) == 10 and even else "part"
+
+
+def cut_off_names(content: Mapping[str, Any]) -> list[str]:
+    """Write cut-offs with as many digits as tell them apart."""
+    values = [each["cut_off"] for each in content["risk"]["cut_offs"]]
+    by_probability = content["risk"]["calibration"] is not None
+    write, least = (percent, 1) if by_probability else (significant, 3)
+    for digits in range(least, MOST_DIGITS + 1):
+        names = [write(value, digits) for value in values]
+        if len({*names}) == len({*values}):
+            break
+    return names
 
 
 def interval(found: Mapping[str, Any] | None, places: int = 3) -> str:
@@ -93,23 +127,29 @@ def verdict(content: Mapping[str, Any]) -> str | None:
     found = content["risk"]["calibration"]
     if found is None:
         return None
-    bins, outside = found["bins"], found["n_outside"]
+    if not found["n_outside"]:
+        return f"No {part(content, found['bins'])} of the rows contradicts its prediction."
+    advice = _advice(content, found) if found["n_outside"] >= MANY_OUTSIDE else ""
+    return outside(content) + advice
+
+
+def outside(content: Mapping[str, Any]) -> str:
+    """How many parts of the rows are not as predicted, and how far."""
+    found = content["risk"]["calibration"]
+    bins, n = found["bins"], found["n_outside"]
     worst = max(bins, key=lambda each: abs(each["observed"] - each["expected"]))
     most = (
         f"the farthest: {percent(worst['expected'], 1)} predicted, "
         f"{percent(worst['observed'], 1)} observed"
     )
-    if not outside:
-        return "No tenth of the rows contradicts its prediction."
-    verb = "is" if outside == 1 else "are"
-    # Ties stay together, which may leave fewer.
-    parts = "tenths" if len(bins) == 10 else "parts"
-    text = f"{outside} of {len(bins)} {parts} of the rows {verb} not as predicted; {most}."
-    return text + _advice(content, found) if outside >= MANY_OUTSIDE else text
+    verb, parts = "is" if n == 1 else "are", f"{part(content, bins)}s"
+    return f"{n} of {len(bins)} {parts} of the rows {verb} not as predicted; {most}."
 
 
 def _advice(content: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     """What is wrong, as far as slope and level tell, and what helps."""
+    if line_only(content):
+        return f" That is after recalibration. {LINE_ONLY}"
     if content["risk"]["recalibration"] is not None:
         return " That is after recalibration: the held-out rows differ from those learnt from."
     slope, shift = found["slope"], found["shift"]
