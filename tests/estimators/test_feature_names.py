@@ -79,3 +79,9 @@ def test_costs_that_are_none_are_named(given, message):
         ValueError, match=f"feature_cost {message}|feature_cost must hold {message}"
     ):
         NAMED.numbers(given, "feature_cost")
+
+
+@pytest.mark.parametrize("given", [{"age": "-"}, "-"])
+def test_signs_that_are_none_are_named(given):
+    with pytest.raises(ValueError, match="signs must hold 1, -1 or 0; got '-'"):
+        NAMED.signs(given)

@@ -440,7 +440,9 @@ def test_no_object_is_the_default_one(two_classes):
 @pytest.mark.parametrize("value", [{}, 50, Annealing, Constraints], ids=shown)
 def test_what_is_no_parameter_object_is_named(two_classes, parameter, value):
     message = message_of(AnnealingSelector(**{parameter: value}).fit, *two_classes)
-    assert f"'{parameter}' parameter of AnnealingSelector must be None or an instance of" in message
+    owner = f"The '{parameter}' parameter of AnnealingSelector"
+    assert re.match(rf"{owner} must be None(,| or) an instance of 'safdr\.[A-Z]", message)
+    assert "safdr._" not in message
 
 
 def test_objects_do_not_take_each_others_place(two_classes):

@@ -32,7 +32,35 @@ def test_a_result_is_the_same_as_itself(content):
     test, validation = found["scores"]["test"], found["scores"]["validation"]
     assert (test["difference"], test["within"]) == (0, True)
     assert (validation["same_splits"], validation["n_second_better"]) == (True, 0)
-    assert "no difference is shown" in words.held_out_verdict(found)
+    assert (found["identical"], test["same_rows"], validation["n_ties"]) == (True, True, 5)
+    assert words.headline(found).startswith("The two are the same")
+    assert words.held_out_verdict(found).endswith("on held-out rows in both.")
+
+
+def test_on_the_same_rows_the_interval_is_the_widest_that_may_be(content, other):
+    other["scores"]["test"]["value"] -= 1e-4
+    found = compare(content, other, NAMES)
+    assert not found["identical"]
+    assert "at the widest" in words.held_out_verdict(found)
+    assert words.held_out_verdict(found).endswith("no difference is shown.")
+    assert "better in 0 of 5 splits and ties in 5;" in words.validation_verdict(found)
+    other["settings"]["random_state"] += 1
+    found = compare(content, other, NAMES)
+    assert not found["scores"]["test"]["same_rows"]
+    assert "at the widest" not in words.held_out_verdict(found)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([None, True], ["off", "on"]),
+        ([True, False], ["on", "off"]),
+        ([None, 1], ["default", "1"]),
+        (["auto", True], ["auto", "on"]),
+    ],
+)
+def test_what_is_only_on_or_off_is_called_so(values, said):
+    assert words.setting_pair(values) == said
 
 
 def change_of(content, other, i=0):

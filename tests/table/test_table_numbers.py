@@ -187,6 +187,16 @@ def test_codes_are_categories_when_that_is_said(columns):
     assert not any("code" in note for note in found.notes)
 
 
+def test_codes_are_in_order_and_rare_ones_that_count_as_the_commonest_are_named(columns):
+    columns["code"] = np.array([0] * (N - 37) + [2] * 14 + [-1] * 15 + [8] * 5 + [5] * 2 + [7])
+    found = prepared(columns, missing="median", categories=["code"])
+    (coding,) = [each for each in found.recipe.codings if each.column == "code"]
+    assert (coding.levels, coding.reference, coding.pooled) == ((-1, 2), 0, (5, 7, 8))
+    (note,) = [note for note in found.notes if "Rare codes" in note]
+    assert "'code' count as its commonest, 0," in note
+    assert "5 (2 rows), 7 (1 row), 8 (5 rows)." in note
+
+
 def test_values_that_are_missing_when_that_is_said(columns):
     columns["x"] = np.where(np.arange(N) % 50 == 0, -999, columns["x"])
     columns["code"] = np.where(np.arange(N) % 80 == 0, -999, columns["code"])

@@ -43,6 +43,7 @@ def test_text_is_one_hot_coded_against_its_commonest_value(columns):
         "names": ["colour = green", "colour = blue"],
         "reference": "red",
         "pooled": ["pink"],
+        "pooled_rows": [columns["colour"].count("pink")],
     }
     colour = np.array(columns["colour"])
     assert np.array_equal(found.train.X[:, 1], colour == "green")

@@ -143,7 +143,11 @@ class FeatureSpec:
         for key, value in pairs:
             if not isinstance(value, Real):
                 raise ParameterError(
-                    parameter, "must hold numbers; got {value!r} for {key!r}.", value=value, key=key
+                    parameter,
+                    "must hold {what}; got {value!r} for {key!r}.",
+                    what=_held(parameter),
+                    value=value,
+                    key=key,
                 )
             # All columns of a group come together: one of them may as well pay.
             column = self._indices(key, parameter)[0]
@@ -240,7 +244,14 @@ def _floats(given: Any, parameter: str) -> FloatArray:
             return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise ParameterError(parameter, "must hold numbers; got {given!r}.", given=given)
+    raise ParameterError(
+        parameter, "must hold {what}; got {given!r}.", what=_held(parameter), given=given
+    )
+
+
+def _held(parameter: str) -> str:
+    """What a parameter with a number for each feature holds."""
+    return "1, -1 or 0" if parameter == "signs" else "numbers"
 
 
 def _nearest(name: str, known: list[str]) -> str:

@@ -412,6 +412,8 @@ def check_values(
             validate_parameter_constraints(allowed, {parameter: value}, owner)
         except InvalidParameterError as error:
             must = str(error).removeprefix(f"The {parameter!r} parameter of {owner} ")
+            # Classes are called as people import them.
+            must = re.sub(r"'safdr\._[\w.]*\.(?=\w+')", "'safdr.", must)
             must = f"{must} {NEXT_STEP.get(parameter, '')}".rstrip()
             raise WrongValueError(parameter, "{must}", must=must, owner=owner) from None
         if isinstance(value, AnyAnnealing | Constraints):

@@ -20,10 +20,9 @@ from safdr.cli.coefficients import DIM, DOWN, UP
 from safdr.cli.errors import UsageError
 from safdr.cli.words import name_text, number, safe
 from safdr.report.comparison import ResultFileError, compare, read_result, words
-from safdr.report.numbers import percent
-from safdr.report.words import setting
+from safdr.report.numbers import counted, percent
 
-# Settings that differ in the answer; the page and the JSON have all.
+# Settings that differ, with their values; others by name. The page and the JSON have all.
 MOST_SETTINGS = 8
 EFFECTS = "of one standard deviation of a feature, in its own rows"
 AGAIN = "; again: share of half-samples that chose it too"
@@ -110,10 +109,11 @@ def _facts(content: Mapping[str, Any]) -> Table:
         grid.add_row("Stability", Text(stability))
     differing = content["settings"]
     for i, each in enumerate(differing[:MOST_SETTINGS]):
-        pair = " → ".join(safe(setting(value)) for value in each["values"])
+        pair = " → ".join(safe(value) for value in words.setting_pair(each["values"]))
         grid.add_row("" if i else "Asked", Text.assemble((f"{safe(each['name'])}  ", DIM), pair))
-    if len(differing) > MOST_SETTINGS:
-        grid.add_row("", Text(f"and {len(differing) - MOST_SETTINGS} more settings", style=DIM))
+    if rest := [safe(each["name"]) for each in differing[MOST_SETTINGS:]]:
+        text = f"and {counted(len(rest), 'more setting')}: {', '.join(rest)}"
+        grid.add_row("", Text(text, style=DIM))
     again = any(share is not None for each in content["features"] for share in each["frequencies"])
     grid.add_row("Effects", Text(EFFECTS + (AGAIN if again else ""), style=DIM))
     return grid

@@ -111,7 +111,8 @@ class SelectionReport:
             Remarks to show with the preparation of the data.
 
         coding : iterable of dict, default=None
-            How columns were turned into numbers: `column`, `kind`, `names` and `reference` of each.
+            How columns were turned into numbers: `column`, `kind`, `names` and `reference` of each,
+            and `pooled`, values that count as the reference, with their `pooled_rows`.
 
         left_out : iterable of dict, default=None
             Columns of the table that took no part: `column` and `reason` of each.

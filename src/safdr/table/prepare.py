@@ -20,6 +20,7 @@ from safdr.table.columns import (
     sort_columns,
 )
 from safdr.table.errors import (
+    MOST_NAMED,
     ClassLostError,
     ColumnUseError,
     MissingValuesError,
@@ -39,9 +40,9 @@ from safdr.table.missing import (
 )
 from safdr.table.plain import plain
 from safdr.table.readings import Readings, given_readings, learn_readings
-from safdr.table.recipe import FloatArray, Recipe, learn_recipe
+from safdr.table.recipe import Coding, FloatArray, Recipe, learn_recipe
 from safdr.table.row_values import row_groups, row_weights
-from safdr.table.target import Target, read_target
+from safdr.table.target import Target, label_text, read_target
 from safdr.table.text import decimal_mark
 from safdr.table.times import REASONS as TIMES
 
@@ -138,6 +139,7 @@ def prepared_rows(
             *_about_weight(choices),
             *_about_time(left_out, choices),
             *_about_codes(table, gapless.kinds, choices),
+            *_about_rare_codes(recipe),
             *gapless.notes,
         ),
         warnings=tuple(gapless.warnings),
@@ -300,6 +302,23 @@ def _about_codes(table: pa.Table, kinds: dict[str, Kind], choices: Choices) -> l
             "codes categories with --categorical NAME."
         )
     return notes
+
+
+def _about_rare_codes(recipe: Recipe) -> list[str]:
+    """Name numbers that count as the commonest one, which may be far from them."""
+    rare = [each for each in recipe.codings if each.pooled and isinstance(each.reference, float)]
+    return [
+        f"Rare codes of {coding.column!r} count as its commonest, {label_text(coding.reference)}, "
+        f"and are predicted like it: {_with_rows(coding)}. Where that is wrong, put them together "
+        "with codes that are like them in the file, or leave the column a number."
+        for coding in rare
+    ]
+
+
+def _with_rows(coding: Coding) -> str:
+    pairs = list(zip(coding.pooled, coding.pooled_rows, strict=True))
+    more = f" and {len(pairs) - MOST_NAMED:,} more" if len(pairs) > MOST_NAMED else ""
+    return ", ".join(f"{label_text(code)} ({_rows(n)})" for code, n in pairs[:MOST_NAMED]) + more
 
 
 def _rows(number: int) -> str:

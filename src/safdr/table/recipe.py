@@ -74,6 +74,8 @@ class Coding:
     reference: str | float
     # Values too rare for a feature; they count as the reference, as do values never seen.
     pooled: tuple[str | float, ...]
+    # Rows of each of these.
+    pooled_rows: tuple[int, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """For the report."""
@@ -83,6 +85,7 @@ class Coding:
             "names": [level_name(self.column, level) for level in self.levels],
             "reference": label_text(self.reference),
             "pooled": [label_text(level) for level in self.pooled],
+            "pooled_rows": list(self.pooled_rows),
         }
 
 
@@ -139,13 +142,19 @@ def _median(column: pa.ChunkedArray) -> float:
 
 
 def _code(column: str, values: pa.ChunkedArray) -> Coding:
-    """Features for the levels that are common enough, but not for the commonest."""
+    """Features for the levels that are common enough, but not for the commonest.
+
+    Texts come with the commonest first, codes in their own order, which people look for.
+    """
     counts = _level_counts(values)
     least = max(MIN_LEVEL_ROWS, MIN_LEVEL_SHARE * len(values))
-    levels = [level for level, count in counts[1:] if count >= least][:MAX_LEVELS]
-    pooled = [level for level, _ in counts[1:] if level not in set(levels)]
+    kept = {level for level, count in counts[1 : MAX_LEVELS + 1] if count >= least}
     reference = counts[0][0] if counts else ""
-    return Coding(column, tuple(levels), reference, tuple(pooled))
+    rest = sorted(counts[1:]) if isinstance(reference, float) else counts[1:]
+    levels = tuple(level for level, _ in rest if level in kept)
+    pooled = [(level, count) for level, count in rest if level not in kept]
+    rare, rows = zip(*pooled, strict=True) if pooled else ((), ())
+    return Coding(column, levels, reference, rare, rows)
 
 
 def _level_counts(values: pa.ChunkedArray) -> Sequence[tuple[Any, int]]:

@@ -25,12 +25,18 @@ def open_device(name: Any) -> torch.device:
         raise ParameterError(
             "device",
             "must be a device that torch can use here ({there}), or None for the compiled search; "
-            "got {name!r}. {why}.",
+            "got {name!r}.{why}",
             there="'cpu', 'cuda'" if torch.cuda.is_available() else "'cpu'; it sees no GPU",
             name=name,
-            why=str(error).splitlines()[0].rstrip("."),
+            why=_why(error),
         ) from None
     return device
+
+
+def _why(error: Exception) -> str:
+    """What torch says, in a sentence; but not its list of all devices that there are anywhere."""
+    said = (str(error).splitlines() or [""])[0].rstrip(".")
+    return f" {said}." if said and not said.startswith("Expected one of") else ""
 
 
 def free_bytes(device: torch.device) -> float:

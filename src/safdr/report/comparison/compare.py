@@ -14,6 +14,13 @@ SCHEMA_VERSION = 1
 # An effect, per standard deviation, that is so many times another has changed much.
 MUCH = 1.5
 
+# What two results that are the same have in common; when they were made is no part of it.
+OF_THE_ANSWER = ("task", "target", "features", "scores")
+# What decides which rows are held out, with the number of rows.
+OF_THE_ROWS = (
+    *("random_state", "test_size", "test_where", "split_by", "group_by", "missing", "na", "sample"),
+)
+
 Result = Mapping[str, Any]
 
 
@@ -28,6 +35,7 @@ def compare(first: Result, second: Result, names: Sequence[str]) -> dict[str, An
         "remarks": remarks(first, second),
         "counts": {place: _distinct(features, place) for place in ("both", "first", "second")},
         "same_features": set(where) <= {"both"},
+        "identical": all(first[part] == second[part] for part in OF_THE_ANSWER),
         "features": features,
         "scores": {
             "names": [result["scores"]["scoring"] for result in both],
@@ -163,7 +171,18 @@ def _held_out(first: Result, second: Result) -> dict[str, Any] | None:
         "low": low,
         "high": high,
         "within": within,
+        "same_rows": _same_held_out(first, second),
     }
+
+
+def _same_held_out(first: Result, second: Result) -> bool:
+    """Whether the same rows were held out, as far as data, numbers of rows and settings tell."""
+    asked = [[result["settings"].get(name) for name in OF_THE_ROWS] for result in (first, second)]
+    files = [result["settings"].get("file") for result in (first, second)]
+    same_data = first["data_fingerprint"] == second["data_fingerprint"]
+    same_rows = all(first["rows"][part] == second["rows"][part] for part in ("train", "test"))
+    known = same_data or (files[0] == files[1] and files[0] is not None)
+    return known and same_rows and asked[0] == asked[1] and asked[0][0] is not None
 
 
 def _validation(first: Result, second: Result) -> dict[str, Any] | None:
@@ -173,9 +192,10 @@ def _validation(first: Result, second: Result) -> dict[str, Any] | None:
         return None
     difference = pair[1]["mean"] - pair[0]["mean"]
     splits = [each["splits"] for each in pair]
-    n_better = None
+    n_better = n_ties = None
     if _same_splits(first, second) and len(splits[0]) == len(splits[1]):
         n_better = sum(b > a for a, b in zip(*splits, strict=True))
+        n_ties = sum(b == a for a, b in zip(*splits, strict=True))
     return {
         "means": [each["mean"] for each in pair],
         "deviations": [each["std"] for each in pair],
@@ -184,6 +204,7 @@ def _validation(first: Result, second: Result) -> dict[str, Any] | None:
         "within": abs(difference) <= max(each["std"] for each in pair),
         "same_splits": n_better is not None,
         "n_second_better": n_better,
+        "n_ties": n_ties,
     }
 
 

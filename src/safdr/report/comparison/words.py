@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from safdr.report.numbers import counted, decimals, signed
 from safdr.report.tasks import MORE_CLASSES, REGRESSION, TWO_CLASSES
+from safdr.report.words import setting
 
 CHANGES = {
     "sign": "other sign",
@@ -27,6 +28,8 @@ def score_in_short(content: Mapping[str, Any]) -> str:
 def headline(content: Mapping[str, Any]) -> str:
     """How much the two have in common."""
     counts = content["counts"]
+    if content["identical"]:
+        return f"The two are the same: features ({counts['both']}), coefficients and scores."
     if content["same_features"]:
         return f"Both have the same {counted(counts['both'], 'feature')}."
     if counts["both"] == 0:
@@ -42,10 +45,14 @@ def held_out_verdict(content: Mapping[str, Any]) -> str | None:
     if test is None:
         return None
     a, b = (decimals(value, 4) for value in test["values"])
+    if content["identical"]:
+        return f"{a} on held-out rows in both."
     text = f"{a} and {b} on held-out rows: {signed(test['difference'])}"
     if test["within"] is None:
         return f"{text}, without an interval."
     interval = f"95 % interval {signed(test['low'])} to {signed(test['high'])}"
+    if test["same_rows"]:
+        interval += " at the widest (the held-out rows are the same: the true one is narrower)"
     if test["within"]:
         return f"{text}, {interval}: no difference is shown."
     better = "second" if test["difference"] > 0 else "first"
@@ -64,6 +71,7 @@ def validation_verdict(content: Mapping[str, Any]) -> str | None:
         text += (
             f", the second is better in {found['n_second_better']} of {found['n_splits'][0]} splits"
         )
+        text += f" and ties in {found['n_ties']}" if found["n_ties"] else ""
     near = "within" if found["within"] else "more than"
     return f"{text}; {near} a standard deviation over splits."
 
@@ -86,6 +94,17 @@ def verdicts(content: Mapping[str, Any]) -> list[str]:
     score = score_in_short(content)
     of_scores = filter(None, (held_out_verdict(content), validation_verdict(content)))
     return [*(f"{score}: {text}" for text in of_scores), stability_verdict(content) or ""]
+
+
+def setting_pair(values: Sequence[Any]) -> list[str]:
+    """The values of a setting in both; what is only on or off is called so."""
+    if any(value is True for value in values):
+        switched = {True: "on", False: "off", None: "off"}
+        return [
+            switched[value] if value is None or isinstance(value, bool) else setting(value)
+            for value in values
+        ]
+    return [setting(value) for value in values]
 
 
 def change(feature: Mapping[str, Any]) -> str:
