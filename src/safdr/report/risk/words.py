@@ -151,7 +151,10 @@ def _advice(content: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     if line_only(content):
         return f" That is after recalibration. {LINE_ONLY}"
     if content["risk"]["recalibration"] is not None:
-        return " That is after recalibration: the held-out rows differ from those learnt from."
+        return (
+            " That is after recalibration: the held-out rows may differ from those learnt from, "
+            "or these were too few to learn the shape."
+        )
     slope, shift = found["slope"], found["shift"]
     straight = slope is not None and slope["low"] <= 1 <= slope["high"]
     level = shift is not None and shift["low"] <= 0 <= shift["high"]
