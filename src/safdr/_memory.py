@@ -13,12 +13,14 @@ N_MATRICES = 3
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
-def check_memory(n_bytes: float, what: str, hint: str) -> None:
+def check_memory(
+    n_bytes: float, what: str, hint: str, available: float | None = None, where: str = "of memory"
+) -> None:
     """Raise an error that says how much is needed, for what, and what to do, before it is taken."""
-    available = available_memory()
+    available = available_memory() if available is None else available
     if available is not None and n_bytes > available:
         raise MemoryError(
-            f"{what} would take {told_bytes(n_bytes)} of memory, and {told_bytes(available)} are "
+            f"{what} would take {told_bytes(n_bytes)} {where}, and {told_bytes(available)} are "
             f"available. {hint}"
         )
 

@@ -388,10 +388,14 @@ class Search:
         # Threads may come here at the same time; for one share they compute the same.
         known = self._batches
         if known is None or known[0] != share:
-            n_batches, n_features = self.settings.n_batches, self.constraints.n_features
-            criteria = batch_criteria(self.noise, n_batches, share, n_features, self.seed)
-            known = self._batches = (share, criteria)
+            known = self._batches = None  # before others take their place
+            known = self._batches = (share, self._draw_batches(self.noise, share))
         return known[1]
+
+    def _draw_batches(self, noise: Noise, share: float) -> CriterionStack:
+        """Criteria of random batches."""
+        n_batches, n_features = self.settings.n_batches, self.constraints.n_features
+        return batch_criteria(noise, n_batches, share, n_features, self.seed)
 
     def _complement_for(
         self, constraints: AllowedSubsets, batches: CriterionStack | None, size: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from safdr._engine.arrays import FloatArray
 from safdr._engine.constraints import AllowedSubsets
@@ -16,15 +17,7 @@ from safdr.errors import ParameterError
 
 def check_device(plan: Any) -> None:
     """Refuse what only the compiled search can do, and devices that are not there."""
-    try:
-        from safdr._engine.device.rows import open_device
-    except ImportError:
-        raise ParameterError(
-            "device",
-            "needs torch, which is not installed: pip install 'safdr[gpu]'. Or leave {device} "
-            "out, for the compiled search.",
-        ) from None
-    open_device(plan.device)
+    _open(plan.device)
     if not isinstance(plan.criterion, str | None) or plan.criterion in ("mixed", AUTO):
         raise ParameterError(
             "criterion",
@@ -35,6 +28,31 @@ def check_device(plan: Any) -> None:
         raise ParameterError(
             "prove", "must be None with {device}: proofs are made by the compiled search alone."
         )
+
+
+def _open(device: Any) -> None:
+    """Try the device; an error says what there is instead."""
+    try:
+        import torch
+    except ImportError:
+        raise ParameterError(
+            "device",
+            "needs torch, which is not installed: pip install 'safdr[gpu]'. Or leave {device} "
+            "out, for the compiled search.",
+        ) from None
+    try:
+        torch.zeros(1, device=torch.device(device)).cpu()
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
+        said = (str(error).splitlines() or [""])[0].rstrip(".")
+        raise ParameterError(
+            "device",
+            "must be a device that torch can use here ({there}), or None for the compiled search; "
+            "got {device!r}.{why}",
+            there="'cpu', 'cuda'" if torch.cuda.is_available() else "'cpu'; it sees no GPU",
+            device=device,
+            # What torch says; but not its list of all devices that there are anywhere.
+            why=f" {said}." if said and not said.startswith("Expected one of") else "",
+        ) from None
 
 
 def device_search(
@@ -55,12 +73,11 @@ def device_search(
     fitter, searched = plan.fitter(data, None, seed), plan.searched(data)
     rows = rows_on_device(searched, plan.device)
     if fitter is not None and plan.estimator is None and isinstance(data, ClassData):
-        labelled = rows if searched is data else rows_on_device(data, plan.device, rows.rows)
+        labelled = rows if searched is data else rows_on_device(data, plan.device, rows.X)
         fitter = DeviceFitter(fitter, labelled, data._penalty(float(plan.C)))
     return DeviceSearch(
-        rows,
-        ridge=plan.ridge,
-        rank=plan.rank(allowed, cost),
+        rows.criterion(plan.ridge, plan.rank(allowed, cost)),
+        noise=rows,
         settings=plan.settings(),
         seed=seed,
         fitter=fitter,
@@ -87,10 +104,13 @@ def _check_limits(allowed: AllowedSubsets) -> None:
 def rows_on_device(data: Any, device: Any, X: Any = None) -> Any:
     """Training data on a device; X are the same rows, where they are there already."""
     from safdr._engine.device.criterion import RowsOnDevice
+    from safdr._engine.device.rows import DeviceRows
 
+    if issparse(data.X):
+        raise ParameterError("device", "needs dense rows; got sparse ones. Leave {device} out.")
     classes = isinstance(data, ClassData)
     return RowsOnDevice(
-        data.X if X is None else X,
+        data.X if X is None else DeviceRows(X),
         data.codes if classes else np.zeros(len(data.y), dtype=np.int64),
         None if classes else data._outputs,
         data._relative_weight,

@@ -26,7 +26,7 @@ torch = pytest.importorskip("torch")
 
 from safdr._engine.device import rows as device_rows  # noqa: E402  (once torch is there)
 from safdr._engine.device.chains import DeviceChains  # noqa: E402
-from safdr._engine.device.criterion import DeviceCriterion, RowsOnDevice  # noqa: E402
+from safdr._engine.device.criterion import RowsOnDevice  # noqa: E402
 from safdr._engine.device.fits import DeviceFitter  # noqa: E402
 
 # Where only the way is tested, and not what is found.
@@ -44,7 +44,7 @@ def one_thread():
 
 def on_device(criterion):
     A, D = torch.as_tensor(criterion.A), torch.as_tensor(criterion.D)
-    return DeviceCriterion(A, D, criterion.scale, criterion.ridge, criterion.redundant)
+    return Criterion(A, D, criterion.scale, criterion.ridge, criterion.redundant)
 
 
 def small_criterion(n_features=5, n_columns=2, seed=0):

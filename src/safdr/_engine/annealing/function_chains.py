@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr._engine.annealing.group_moves import GroupMoves
-from safdr._engine.annealing.swap_chains import check_sweeps
+from safdr._engine.annealing.swap_chains import check_sweeps, check_taken
 from safdr._engine.annealing.trades import below
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
@@ -104,10 +104,7 @@ class FunctionChains:
 
         The random streams stay where they are, so that copies part at once.
         """
-        if len(indices) > len(self._streams):
-            raise ValueError(
-                f"There are random streams for {len(self._streams)} replicas; got {len(indices)}."
-            )
+        check_taken(indices, len(self._streams))
         self._moves.take(indices)
         self._values = None
 

@@ -22,6 +22,7 @@ from safdr._engine.annealing.swap_chains import (
     SWEEPS_AT_ONCE,
     WORTH_A_THREAD,
     check_sweeps,
+    check_taken,
     checked_cost,
 )
 from safdr._engine.arrays import FloatArray, IntArray
@@ -168,10 +169,7 @@ class GroupChains:
 
         The random streams stay where they are, so that copies part at once.
         """
-        if len(indices) > len(self._streams):
-            raise ValueError(
-                f"There are random streams for {len(self._streams)} replicas; got {len(indices)}."
-            )
+        check_taken(indices, len(self._streams))
         self._order = np.ascontiguousarray(self._order[indices])
         self.values = self.values[indices]
 

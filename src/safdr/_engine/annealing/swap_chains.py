@@ -132,10 +132,7 @@ class SwapChains:
 
         The random streams stay where they are, so that copies part at once.
         """
-        if len(indices) > len(self._streams):
-            raise ValueError(
-                f"There are random streams for {len(self._streams)} replicas; got {len(indices)}."
-            )
+        check_taken(indices, len(self._streams))
         self._order = np.ascontiguousarray(self._order[indices])
         self.values = self.values[indices]
 
@@ -166,6 +163,12 @@ def check_sweeps(beta: FloatArray, which: IntArray | None, n_replicas: int, n_ba
             f"which must be like beta, of shape {beta.shape}, with batches from 0 to "
             f"{n_batches - 1}; got shape {which.shape}."
         )
+
+
+def check_taken(indices: IntArray, n_streams: int) -> None:
+    """Raise an error where there are more replicas to be than random streams."""
+    if len(indices) > n_streams:
+        raise ValueError(f"There are random streams for {n_streams} replicas; got {len(indices)}.")
 
 
 def subset_values(

@@ -8,15 +8,22 @@ the Boltzmann distribution given T (heat bath), which never stays by rejection.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from safdr._engine.annealing.swap_chains import check_sweeps, every_subset, is_collinear
+from safdr._engine.annealing.swap_chains import (
+    check_sweeps,
+    check_taken,
+    every_subset,
+    is_collinear,
+)
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.device.criterion import DeviceCriterion
 from safdr._engine.device.rows import BLOCK_BYTES
+from safdr._engine.fits.fits import distinct_rows
 
 # Draws for one place a temperature step, at half a sweep: two reach what K/2 proposals of single
 # swaps reach (docs/gpu.md).
@@ -32,42 +39,46 @@ JITTER = 1e-11
 STEP, FACTORS = -7046029254386353131, (-4658895280553007687, -7723592293110705685)
 SHIFTS = (30, 27, 31)
 
+# What a draw takes random numbers for.
+PLACE, BATCH, FEATURE = range(3)
+
 
 class DeviceChains:
     """Replicas of one size on a quadratic criterion; `allowed` has no groups and no conflicts."""
 
     def __init__(
         self,
-        criterion: DeviceCriterion,
+        criterion: Any,  # whose A and D are tensors
         subsets: IntArray,
         *,
         seed: np.random.SeedSequence,
         n_draws: int = 2,
-        batches: tuple[Tensor, Tensor] | None = None,
+        batches: Any = None,  # their A and D
         allowed: AllowedSubsets | None = None,
         cost: FloatArray | None = None,
     ) -> None:
         self.criterion = criterion
         self.allowed = allowed or AllowedSubsets.without_limits(criterion.n_features)
         self._all = criterion.A[None], criterion.D[None]
-        self._A, self._D = self._all if batches is None else batches
-        self.n_batches, self.sweeps_at_once, self.drift = len(self._A), 1, 0.0
-        self.n_draws = n_draws
-        self._device = criterion.A.device
-        self._cost = torch.as_tensor(
-            np.zeros(criterion.n_features) if cost is None else cost, device=self._device
-        )
+        self._batches = self._all if batches is None else batches
+        self.n_batches, self.sweeps_at_once, self.drift = len(self._batches[0]), 1, 0.0
+        features = np.arange(criterion.n_features)
+        self._cost = self._there(0.0 * features if cost is None else cost)
+        self._barred = self._there(np.isin(features, self.allowed.exclude))
         n_replicas, self.size = subsets.shape
-        keys = seed.generate_state(n_replicas, np.uint64).view(np.int64)
-        self._keys, self._n_drawn = torch.as_tensor(keys, device=self._device), 0
-        self._barred = torch.zeros(criterion.n_features, dtype=torch.bool, device=self._device)
-        self._barred[torch.as_tensor(self.allowed.exclude, device=self._device)] = True
-        # Those that always stay come first, so that the others are the last ones.
-        stays = np.isin(subsets, self.allowed.include)
+        self._keys = self._there(seed.generate_state(n_replicas, np.uint64).view(np.int64))
+        self.n_draws, self._n_drawn = n_draws, 0
         self._n_fixed = len(self.allowed.include)
-        order = np.take_along_axis(subsets, np.argsort(~stays, axis=1, kind="stable"), axis=1)
-        self._members = torch.as_tensor(order, device=self._device)
+        self._members = self._fixed_first(subsets)
         self.values = self._values_of(self._members)
+
+    def _fixed_first(self, subsets: IntArray) -> Tensor:
+        """Members, those that always stay before the others."""
+        order = np.argsort(~np.isin(subsets, self.allowed.include), axis=1, kind="stable")
+        return self._there(np.take_along_axis(subsets, order, axis=1))
+
+    def _there(self, values: Any) -> Tensor:
+        return torch.as_tensor(values, device=self.criterion.A.device)
 
     @property
     def can_move(self) -> bool:
@@ -88,8 +99,8 @@ class DeviceChains:
             return np.tile(self.values, (len(beta), 1)), np.zeros(beta.shape)
         values, moved = np.empty(beta.shape), np.empty(beta.shape)
         for step, each_beta in enumerate(beta):
-            betas = torch.tensor(each_beta, dtype=torch.float64, device=self._device)
-            batch = None if which is None else torch.tensor(which[step], device=self._device)
+            betas = self._there(np.array(each_beta))
+            batch = None if which is None else self._there(np.array(which[step]))
             new = torch.stack([self._draw(betas, batch) for _ in range(self.n_draws)])
             self.values = values[step] = self._values_of(self._members)
             moved[step] = new.double().mean(dim=0).cpu().numpy()
@@ -97,50 +108,47 @@ class DeviceChains:
 
     def _draw(self, beta: Tensor, batch: Tensor | None) -> Tensor:
         """Give one place of each replica anew; tell where another feature took it."""
-        at = self._n_fixed + (self._uniform(1)[:, 0] * (self.size - self._n_fixed)).long()
-        batch = (self._uniform(1)[:, 0] * self.n_batches).long() if batch is None else batch
-        members = _last(self._members, at)
-        left = members[:, -1].clone()
-        drawn = self._n_drawn = self._n_drawn + 1
-        for some in self._parts(len(members)):
-            gain, never = self._gains(self._A, self._D, batch[some], members[some])
-            # Gumbel's trick: the largest of log-weights and this noise is a draw.
-            noise = torch.log(-torch.log(self._uniform(gain.shape[1], drawn, some)))
-            weight = gain.mul_(beta[some, None]).sub_(noise)
-            members[some, -1] = weight.masked_fill_(never, -torch.inf).argmax(dim=1)
-        self._members = members
-        return members[:, -1] != left
+        self._n_drawn += 1
+        at = self._n_fixed + (self._uniform(PLACE)[:, 0] * (self.size - self._n_fixed)).long()
+        if batch is None:
+            batch = (self._uniform(BATCH)[:, 0] * self.n_batches).long()
+        last = _last(self._members, at)
+        self._members = self._placed(last, self._batches, batch, beta)
+        return self._members[:, -1] != last[:, -1]
 
     def climbed(self) -> tuple[IntArray, FloatArray]:
         """Where each replica would end by the best swap of all, again and again, on all rows."""
-        subsets, inverse = torch.unique(self._members.sort(dim=1)[0], dim=0, return_inverse=True)
-        stays = torch.isin(subsets, torch.as_tensor(self.allowed.include, device=self._device))
-        members = subsets.gather(1, (~stays).long().argsort(dim=1, stable=True))
-        values = torch.as_tensor(self._values_of(members), device=self._device)
-        moving = torch.arange(len(members) if self.can_move else 0, device=self._device)
+        subsets, inverse = distinct_rows(self.subsets)
+        members, values = self._fixed_first(subsets), self._values_of(subsets)
+        moving = np.arange(len(subsets) if self.can_move else 0)
         while len(moving):
-            best, swapped = values[moving], members[moving]
-            for place in range(self._n_fixed, self.size):
-                at = torch.full_like(moving, place)
-                tried = self._best_in(_last(members[moving], at))
-                reached = torch.as_tensor(self._values_of(tried), device=self._device)
-                better = reached > best + LEAST_GAIN * best.abs()
-                best = torch.where(better, reached, best)
-                swapped = torch.where(better[:, None], tried, swapped)
-            gained = (swapped != members[moving]).any(dim=1)
-            members[moving], values[moving] = swapped, best
-            moving = moving[gained]
-        found = np.sort(members.cpu().numpy(), axis=1)[inverse.cpu().numpy()]
-        return found, values[inverse].cpu().numpy()
+            first = self._there(0 * moving)
+            swapped = [
+                self._placed(_last(members[moving], first + place), self._all, first)
+                for place in range(self._n_fixed, self.size)
+            ]
+            reached = np.stack([self._values_of(each) for each in swapped])
+            place, best = reached.argmax(axis=0), reached.max(axis=0)
+            which = np.flatnonzero(best > values[moving] + LEAST_GAIN * np.abs(best))
+            moving, place = moving[which], place[which]
+            members[moving] = torch.stack(swapped)[place, which]
+            values[moving] = best[which]
+        return np.sort(members.cpu().numpy(), axis=1)[inverse], values[inverse]
 
-    def _best_in(self, members: Tensor) -> Tensor:
-        """The best feature of all, on all rows, in the last place."""
-        members = members.clone()
-        for some in self._parts(len(members)):
-            first = torch.zeros(len(members[some]), dtype=torch.long, device=self._device)
-            gain, never = self._gains(*self._all, first, members[some])
-            members[some, -1] = gain.masked_fill_(never, -torch.inf).argmax(dim=1)
-        return members
+    def _placed(
+        self, members: Tensor, of: tuple[Tensor, Tensor], batch: Tensor, beta: Tensor | None = None
+    ) -> Tensor:
+        """The best feature of all in the last place, or one drawn at a temperature."""
+        placed = members.clone()
+        step = max(1, BLOCK_BYTES // (24 * (self.size + 4) * self.criterion.n_features))
+        for some in (slice(start, start + step) for start in range(0, len(members), step)):
+            gain, never = self._gains(*of, batch[some], members[some])
+            if beta is not None:
+                # Gumbel's trick: the largest of log-weights and this noise is a draw.
+                noise = torch.log(-torch.log(self._uniform(FEATURE, gain.shape[1], some)))
+                gain = gain.mul_(beta[some, None]).sub_(noise)
+            placed[some, -1] = gain.masked_fill_(never, -torch.inf).argmax(dim=1)
+        return placed
 
     def _gains(self, A: Tensor, D: Tensor, batch: Tensor, members: Tensor) -> tuple[Tensor, Tensor]:
         """What each feature adds to all members but the last, less its cost; and who may not."""
@@ -162,73 +170,54 @@ class DeviceChains:
         never.scatter_(1, others, True)
         return gain, never
 
-    def _parts(self, n_replicas: int) -> list[slice]:
-        """Replicas that are worked on together."""
-        n_bytes = 24 * (self.size + 4) * self.criterion.n_features
-        step = max(1, BLOCK_BYTES // n_bytes)
-        return [slice(start, start + step) for start in range(0, n_replicas, step)]
-
-    def _uniform(self, n: int, number: int | None = None, some: slice = slice(None)) -> Tensor:
+    def _uniform(self, what: int, n: int = 1, some: slice = slice(None)) -> Tensor:
         """Numbers between 0 and 1, n for each replica: of its key, the draw and the place alone."""
-        if number is None:
-            number = self._n_drawn = self._n_drawn + 1
-        place = torch.arange(n, device=self._device)
-        number_here = torch.full_like(self._keys[some, None], number)
-        x = _mixed(_mixed(self._keys[some, None] + number_here * STEP) + (place + 1) * STEP)
+        place = self._there(np.arange(1, n + 1))
+        number = torch.full_like(self._keys[some, None], 3 * self._n_drawn + what)
+        x = _mixed(_mixed(self._keys[some, None] + number * STEP) + place * STEP)
         return ((x >> 11) & (2**53 - 1)).double().mul_(2.0**-53).add_(2.0**-54)
 
     def take(self, indices: IntArray) -> None:
         """Replace the replicas by copies of those at `indices`; random numbers stay."""
-        if len(indices) > len(self._keys):
-            raise ValueError(
-                f"There are random numbers for {len(self._keys)} replicas; got {len(indices)}."
-            )
-        self._members = self._members[torch.as_tensor(indices, device=self._device)]
+        check_taken(indices, len(self._keys))
+        self._members = self._members[self._there(indices)]
         self._keys, self.values = self._keys[: len(indices)], self.values[indices]
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Values of random subsets on all rows."""
-        return self._values_of(random_members(self.allowed, self.size, n, rng))
+        return self._values_of(random_start(self.allowed, self.size, n, rng))
 
     def every(self, at_most: int) -> tuple[IntArray, FloatArray] | None:
         """All subsets and their values, or None if there are more than so many."""
         subsets = every_subset(self.allowed, self.size, at_most)
         return None if subsets is None else (subsets, self._values_of(subsets))
 
-    def _values_of(self, members: Tensor | IntArray) -> FloatArray:
-        where = torch.as_tensor(members, device=self._device)
-        values = subset_values(self.criterion, where) - self._cost[where].sum(dim=1)
+    def _values_of(self, subsets: Tensor | IntArray) -> FloatArray:
+        """Criterion value of each subset on all rows, from scratch."""
+        members = self._there(subsets)
+        block = self.criterion.A[members[:, :, None], members[:, None, :]]
+        factor, failed = torch.linalg.cholesky_ex(block)
+        if bool(failed.any()):
+            block.diagonal(dim1=1, dim2=2).add_(JITTER * (failed > 0)[:, None])
+            factor = torch.linalg.cholesky_ex(block)[0]
+        solved = torch.linalg.solve_triangular(factor, self.criterion.D[members], upper=False)
+        values = solved.square().sum(dim=(1, 2)) - self._cost[members].sum(dim=1)
         return np.asarray(values.cpu().numpy())
 
 
-def subset_values(criterion: DeviceCriterion, members: Tensor) -> Tensor:
-    """Criterion value of each subset, from scratch."""
-    block = criterion.A[members[:, :, None], members[:, None, :]]
-    factor, failed = torch.linalg.cholesky_ex(block)
-    if bool(failed.any()):
-        block.diagonal(dim1=1, dim2=2).add_(JITTER * (failed > 0)[:, None])
-        factor = torch.linalg.cholesky_ex(block)[0]
-    solved = torch.linalg.solve_triangular(factor, criterion.D[members], upper=False)
-    return solved.square().sum(dim=(1, 2))
-
-
-def random_members(
-    allowed: AllowedSubsets, size: int, n: int, rng: np.random.Generator
-) -> IntArray:
+def random_start(allowed: AllowedSubsets, size: int, n: int, rng: np.random.Generator) -> IntArray:
     """Random subsets, with all that must be in them."""
-    settled = np.append(allowed.exclude, allowed.include)
-    usable = np.setdiff1d(np.arange(allowed.n_features), settled)
-    n_free = size - len(allowed.include)
-    drawn = [rng.choice(usable, size=n_free, replace=False) for _ in range(n)]
-    fixed = np.broadcast_to(allowed.include, (n, len(allowed.include)))
-    return np.sort(np.hstack([fixed, np.array(drawn, dtype=np.int64).reshape(n, n_free)]), axis=1)
+    fixed = allowed.include
+    usable = np.setdiff1d(np.arange(allowed.n_features), np.append(allowed.exclude, fixed))
+    drawn = [rng.choice(usable, size=size - len(fixed), replace=False) for _ in range(n)]
+    return np.sort([np.append(fixed, each) for each in drawn], axis=1)
 
 
 def _last(members: Tensor, at: Tensor) -> Tensor:
     """The same subsets, with the member at a place as the last one."""
-    moved = members.clone()
-    moved[:, -1] = members.gather(1, at[:, None])[:, 0]
-    return moved.scatter_(1, at[:, None], members[:, -1:]) if members.shape[1] > 1 else moved
+    moved, each = members.clone(), torch.arange(len(members))
+    moved[each, at], moved[:, -1] = members[:, -1], members[each, at]
+    return moved
 
 
 def _mixed(x: Tensor) -> Tensor:

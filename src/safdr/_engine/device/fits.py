@@ -51,43 +51,37 @@ class DeviceFitter:
         finalists = np.flatnonzero(~(losses > last) | (left > DONE))
         final = self.exact.fit(distinct[finalists], best_only=True, n_threads=n_threads)
         # Of the others the loss is known, and nothing else.
-        known = Fits.of_losses(np.maximum(losses, np.nanmin(final.losses)))
-        places = np.full(len(distinct), -1)
-        places[finalists] = np.arange(len(finalists))
-        fits = final.take(places)
-        for each, rough in zip(fits, known, strict=True):
-            if each is not None:
-                each[places < 0] = np.nan if rough is None else rough[places < 0]
+        fits = Fits.of_losses(np.maximum(losses, np.nanmin(final.losses)))._replace(
+            coefficients=np.full(distinct.shape, np.nan), intercepts=np.full(len(distinct), np.nan)
+        )
+        for all_of_them, some in zip(fits[:-1], final[:-1], strict=True):
+            all_of_them[finalists] = some
         return fits.take(inverse)
 
-    def screened(self, subsets: IntArray) -> tuple[FloatArray, FloatArray]:
+    def screened(self, subsets: IntArray) -> FloatArray:
         """Penalised loss of each subset's model, and what Newton's next step would take off."""
-        there = torch.as_tensor(subsets, device=self.rows.device)
-        parts = []
+        there, found = torch.as_tensor(subsets, device=self.rows.device), []
         for some in in_parts(there, BLOCK_BYTES // (32 * len(self.rows.X) * (there.shape[1] + 1))):
             look_up()
-            parts.append([each.cpu().numpy() for each in self._newton(some)])
-        losses, left = map(np.concatenate, zip(*parts, strict=True))
-        return losses, left
+            found.append(torch.stack(self._newton(some)))
+        return np.asarray(torch.cat(found, dim=1).cpu().numpy())
 
     def _newton(self, subsets: Tensor) -> tuple[Tensor, Tensor]:
         """Newton's method with halvings from the model without slopes, all subsets at once."""
         Z = self._standardised(subsets)
-        y = torch.as_tensor(self.rows.codes, device=Z.device).double()
-        share = self.rows.weight / self.rows.weight.sum()
+        y, share = self.rows.X.new_tensor(self.rows.codes).double(), self.rows.share
         ridge = Z.new_full((Z.shape[2],), self.penalty)
         ridge[-1] = 0.0
 
-        def loss_at(theta: Tensor) -> Tensor:
+        def at(theta: Tensor) -> tuple[Tensor, Tensor]:
             logits = (Z @ theta[:, :, None])[:, :, 0]
-            fit = (torch.nn.functional.softplus(logits) - y * logits) @ share
-            return fit + (theta**2) @ ridge / 2
+            losses = (torch.nn.functional.softplus(logits) - y * logits) @ share
+            return torch.sigmoid(logits), losses + (theta**2) @ ridge / 2
 
         theta = Z.new_zeros((len(Z), Z.shape[2]))
         theta[:, -1] = torch.logit(share @ y)
-        loss = loss_at(theta)
+        p, loss = at(theta)
         for _ in range(N_STEPS):
-            p = torch.sigmoid((Z @ theta[:, :, None])[:, :, 0])
             gradient = (((p - y) * share)[:, None] @ Z)[:, 0] + theta * ridge
             hessian = Z.mT @ (Z * (p * (1 - p) * share)[:, :, None]) + torch.diag(ridge)
             factor = torch.linalg.cholesky_ex(hessian)[0]
@@ -95,13 +89,12 @@ class DeviceFitter:
             left = torch.nan_to_num((gradient * step).sum(1) / 2, nan=torch.inf)
             step = torch.nan_to_num(step)
             for _ in range(N_HALVINGS):
-                tried = loss_at(theta - step)
-                better = tried <= loss
+                better = at(theta - step)[1] <= loss
                 if bool(better.all()):
                     break
                 step[~better] /= 2
             theta = torch.where(better[:, None], theta - step, theta)
-            loss = torch.where(better, tried, loss)
+            p, loss = at(theta)
             if bool((left <= DONE).all()):
                 break
         return loss, left
@@ -110,8 +103,7 @@ class DeviceFitter:
         """Columns about their means in units of their spread, and ones: (n, rows, size + 1)."""
         columns, places = torch.unique(subsets, return_inverse=True)
         some = self.rows.X[:, columns].double()
-        share = (self.rows.weight / self.rows.weight.sum())[:, None]
-        some = some - (share * some).sum(0)
-        scale = (share * some * some).sum(0).sqrt()
+        some -= self.rows.share @ some
+        scale = (self.rows.share @ some**2).sqrt()
         some /= torch.where(scale == 0, 1.0, scale)
         return torch.nn.functional.pad(some.T[places].mT, (0, 1), value=1.0)
