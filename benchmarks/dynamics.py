@@ -102,7 +102,7 @@ class Runs:
 def main(options: argparse.Namespace) -> None:
     """Rows for each problem, with batches and without."""
     for problem in problems(options.data_dir):
-        if options.data and problem.name.split(",")[0] not in options.data:
+        if options.data and not {problem.name, problem.name.split(",")[0]} & {*options.data}:
             continue
         known = proven(problem)
         for batches in (False, True):

@@ -48,9 +48,10 @@ def problems(data_dir: Path | None = None) -> list[Problem]:
     -------
     list of Problem
     """
-    real = [("ozone", 20), ("bankruptcy", 20), ("bankruptcy", 25), ("madelon", 10)]
-    folds = {name: load_fold(name, data_dir) for name, _ in real}
+    real = {"ozone": (8, 12, 20, 25), "bankruptcy": (8, 12, 20, 25), "madelon": (10,)}
+    folds = {name: load_fold(name, data_dir) for name in real}
     many = planted(6, order=2, n_decoys=40, n_noise=448)
+    wide = planted(6, order=2, n_decoys=40, n_noise=1948)
     return [
         Problem("blocks of six, 10", *blocks(8), size=10),
         Problem("five pairs, 10", *planted(5, order=2, n_decoys=40), size=10),
@@ -58,10 +59,12 @@ def problems(data_dir: Path | None = None) -> list[Problem]:
         Problem("three triples, 9", *planted(3, order=3, n_decoys=40), size=9),
         Problem("five triples, 15", *planted(5, order=3, n_decoys=60), size=15),
         *(
-            Problem(f"{name}, {size}", folds[name].X, folds[name].y, size, name == "ozone")
-            for name, size in real
+            Problem(f"{name}, {size}", folds[name].X, folds[name].y, size)
+            for name, sizes in real.items()
+            for size in sizes
         ),
         Problem("six pairs of 500, 12", *many, size=12, tuned=False),
+        Problem("six pairs of 2000, 12", *wide, size=12, tuned=False),
     ]
 
 
