@@ -102,7 +102,9 @@ class Runs:
 def main(options: argparse.Namespace) -> None:
     """Rows for each problem, with batches and without."""
     for problem in problems(options.data_dir):
-        if options.data and not {problem.name, problem.name.split(",")[0]} & {*options.data}:
+        if options.data and problem.name.split(",")[0] not in options.data:
+            continue
+        if options.sizes and problem.size not in options.sizes:
             continue
         known = proven(problem)
         for batches in (False, True):
