@@ -32,6 +32,7 @@ SEED ?= 0
 
 demo:
 	@test -e $(VENV)/dev || $(MAKE) --no-print-directory $(VENV)/user
+	@echo 'Searching …'
 	@$(PY) examples/demo.py
 
 # REPEATS=20 for the paper's number; the rows that are there stay.
@@ -123,11 +124,13 @@ clean:
 	rm -rf $(VENV) build $(SITE)
 
 $(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install -q --upgrade pip
+	@echo 'Making an environment in $(VENV) …'
+	@$(PYTHON) -m venv $(VENV)
+	@$(PY) -m pip install -q --upgrade pip
 
 $(VENV)/user: $(VENV)/bin/python $(CORE) $(wildcard src/safdr/*.py src/safdr/*/*.py)
-	$(PY) -m pip install -q .
+	@echo 'Building the core and installing safdr into $(VENV): a minute or three, the first time …'
+	@$(PY) -m pip install -q .
 	@touch $@
 
 $(VENV)/experiments: $(VENV)/user

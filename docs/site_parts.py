@@ -86,8 +86,8 @@ def make_pages(app: Any) -> None:
     GENERATED.mkdir(exist_ok=True)
     program = str(Path(sys.executable).with_name("safdr"))
     plain = {**os.environ, "COLUMNS": "88", "NO_COLOR": "1", "TERM": "dumb"}
-    for name in ("select", "compare"):
-        command = [program, name, "--help"]
+    for name, flag in (("select", "--help-all"), ("compare", "--help")):
+        command = [program, name, flag]
         told = subprocess.run(command, env=plain, capture_output=True, text=True, check=True)
         (GENERATED / f"{name}.txt").write_text(told.stdout, encoding="utf-8")
     static = Path(app.outdir, "_static")

@@ -335,6 +335,6 @@ def test_gaps_that_tell_the_target_are_named_in_every_task(select, write):
 
 
 def test_help_says_what_the_target_is_taken_for(safdr):
-    text = " ".join(re.sub("[│╭╮╰╯─]", " ", safdr("select", "--help").out).split())
+    text = " ".join(re.sub("[│╭╮╰╯─]", " ", safdr("select", "--help-all").out).split())
     assert "--task" in text
     assert "up to 10 whole numbers are classes, other numbers a quantity" in text

@@ -16,6 +16,8 @@ pytest.importorskip("cyclopts")
 pytest.importorskip("rich")
 pytest.importorskip("pyarrow")
 
+from safdr.cli.help import COMMON
+
 COMMAND = [sys.executable, "-c", "from safdr.cli import main; main()", "select"]
 QUICK = ["--k-max", "3", "--n-replicas", "4", "--max-steps", "5"]
 # Hours of work.
@@ -37,7 +39,21 @@ def test_help_loads_nothing_heavy_and_shows_examples():
     assert done.returncode == 0, done.stderr
     assert "safdr select loans.parquet -t late -k 5" in done.stdout
     assert "Exit codes: 0 done" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 84, "two screens"
+    assert {*re.findall(r"^│ (?:-. )?(--[\w-]+)", done.stdout, re.M)} == COMMON
+
+
+def test_help_all_shows_every_option_whatever_else_is_asked_for(safdr):
+    from safdr.cli.select import app
+
+    text = safdr("select", "no such file.csv", "--help-all").out
+    options = {name for each in app.assemble_argument_collection() for name in each.names}
+    shown = set(re.findall(r"(?<!\S)--?[\w-]+", text))
+    assert {name for name in options if name.startswith("-")} <= shown
+    assert set(options) >= COMMON
+    assert "Usage: safdr select" in text
 
 
 def test_a_pipe_gets_the_answer_without_colour_and_no_progress(safdr):

@@ -108,7 +108,7 @@ LARGE = """
     from safdr import Annealing, AnnealingSelector
 
     rng = np.random.default_rng(0)
-    X = sparse.random_array((8_000, 5_000), density=0.01, rng=rng, format="csr")
+    X = sparse.csr_array(sparse.random(8_000, 5_000, density=0.01, random_state=rng))
     signal = X[:, [10, 2000, 4321]].sum(axis=1)
     y = (signal + 0.3 * rng.normal(size=8_000) > 0.1).astype(int)
     few = Annealing(n_replicas=10)

@@ -73,7 +73,8 @@ def _not_finite(X: Any) -> ValueError:
     gaps = gaps if gaps.any() else np.isinf(values)
     missing = bool(np.isnan(values[gaps]).any())
     if issparse(rows):
-        at, columns = (indices[gaps] for indices in rows.tocoo().coords)
+        entries = rows.tocoo()
+        at, columns = entries.row[gaps], entries.col[gaps]
     else:
         at, columns = np.nonzero(gaps)
     where, times = np.unique(columns, return_counts=True)

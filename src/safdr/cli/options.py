@@ -217,9 +217,9 @@ class SearchOptions:
     rule: Annotated[
         Literal["one_sd", "one_se", "tolerance", "best", "as_published"],
         Parameter(
-            help="How to choose their number: the fewest within one standard deviation (one_sd) "
-            "or error (one_se) of the best score, or within --tolerance of it; best: the best "
-            "score; as_published: the paper's one_sd. The answer says what each would take."
+            help="The fewest within one standard deviation (one_sd) or error (one_se) of the best "
+            "score, or within --tolerance of it; best: the best score; as_published: the paper's "
+            "one_sd. The answer says what each takes."
         ),
     ] = "one_sd"
     tolerance: Annotated[

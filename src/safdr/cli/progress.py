@@ -44,8 +44,9 @@ class SearchProgress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the bar away."""
-        self._bar.stop()
+        """Take the bar away; old versions of rich leave an empty line where none was."""
+        if not self._bar.disable:
+            self._bar.stop()
 
     def say(self, what: str) -> None:
         """Tell what is being done, where there is nothing to count."""

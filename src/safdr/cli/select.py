@@ -7,6 +7,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from safdr.cli.config import read_config
+from safdr.cli.help import CommonOptions, print_all
 from safdr.cli.options import (
     RESULTS,
     TABLE,
@@ -40,6 +41,7 @@ app = App(
     name="select",
     help="Choose the fewest features of a table that predict its target as well as many.",
     help_format="plaintext",
+    help_formatter=CommonOptions(),
     help_epilogue=EXAMPLES,
     config=read_config,
 )
@@ -85,8 +87,19 @@ def select(
             group=RESULTS, negative=(), show_default=False, help="Show the traceback of an error."
         ),
     ] = False,
+    help_all: Annotated[
+        bool,
+        Parameter(
+            group=RESULTS,
+            negative=(),
+            show_default=False,
+            help="Show all options: how tables are read, more constraints, scorecards, annealing.",
+        ),
+    ] = False,
 ) -> None:
     """Choose the features."""
+    if help_all:
+        return print_all()
     from safdr.cli.errors import clear_errors
 
     with clear_errors(debug):

@@ -45,7 +45,7 @@ def _unknown(error: UnknownOptionError) -> str:
     known = {_bare(each): each for option in error.argument_collection for each in option.names}
     near = meant(_bare(name), known)
     guess = "" if near is None else f" Did you mean {known[near]}?"
-    return f"Unknown option: {name}.{guess} safdr select --help shows all."
+    return f"Unknown option: {name}.{guess} safdr select --help-all shows all."
 
 
 def _bare(option: str) -> str:

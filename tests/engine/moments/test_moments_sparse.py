@@ -147,7 +147,7 @@ def test_a_class_without_rows_or_weight_adds_nothing():
 
 
 def test_rows_are_never_made_dense_as_a_whole():
-    X = sparse.random_array((20_000, 600), density=0.01, format="csr", rng=0)
+    X = sparse.csr_array(sparse.random(20_000, 600, density=0.01, random_state=0))
     codes = np.arange(20_000) % 2
     tracemalloc.start()
     within_moments(X, codes, 2)
