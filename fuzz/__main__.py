@@ -18,6 +18,7 @@ import numpy as np
 NAMES = (
     "fits",
     "fits_sparse",
+    "shortlists",
     "penalised",
     "streams",
     "estimators",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fuzz import fits, fits_sparse
+from fuzz import fits, fits_sparse, shortlists
 from fuzz.__main__ import failure
 
 
@@ -31,7 +31,13 @@ def test_what_the_hunt_has_found(seed):
     assert failure(fits.check, seed) is None
 
 
-# The last two failed once: a slope of 2e292, and one of 4e14.
-@pytest.mark.parametrize("seed", [*range(12), 1005, 91000352])
+# The last ones failed once: slopes of 2e292, 4e14, 6e13 and 1e26.
+@pytest.mark.parametrize("seed", [*range(12), 1005, 91000352, 11000081, 11000452])
 def test_random_fits_on_sparse_counts_are_those_of_another_solver(seed):
     assert failure(fits_sparse.check, seed) is None
+
+
+@pytest.mark.parametrize("seeds", [range(i, i + 8) for i in range(0, 24, 8)])
+def test_winners_are_those_of_fits_to_the_end(seeds):
+    failures = [text for seed in seeds if (text := failure(shortlists.check, seed)) is not None]
+    assert not failures, failures[0]

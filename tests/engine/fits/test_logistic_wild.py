@@ -104,3 +104,43 @@ def test_a_copy_makes_its_columns_anew(copier):
     fits = data.fit(subsets)
     np.testing.assert_array_equal(copier(data).fit(subsets).coefficients, fits.coefficients)
     assert len(pickle.dumps(data)) < 2 * X.nbytes
+
+
+def near_copy_of_a_binary(seed=50_584):
+    """Among strong 0/1 features one that differs from another by 1e-7, and Cauchy columns."""
+    rng = np.random.default_rng(seed)
+    n_rows, share = int(rng.choice([60, 200, 500])), rng.choice([0.03, 0.2, 0.5])
+    y = (rng.random(n_rows) < share).astype(np.int64)
+    y[:3], y[3:6] = 1, 0
+    columns = []
+    for _ in range(12):
+        kind, z = rng.integers(7), rng.normal(size=n_rows) + y * rng.uniform(0, 1.5)
+        wrong, heavy = rng.random(n_rows) < 0.02, rng.standard_cauchy(n_rows)
+        counts = np.where(rng.random(n_rows) < 0.1, rng.poisson(2, n_rows), 0)
+        kinds = [z, np.exp(2 * z), y ^ wrong, heavy + y, 1e9 + z, counts, 1e13 * z]
+        columns.append(kinds[kind].astype(float))
+    rng.random()
+    columns[3] = columns[2] + 1e-7 * rng.normal(size=n_rows)
+    rng.random()
+    return np.column_stack(columns), y, rng.uniform(0.01, 5, n_rows)
+
+
+# A row that goes out with 2e-7 to lose hid what the others had to gain by a slope of 5e6.
+def test_a_plateau_behind_one_row_is_seen():
+    X, y, weight = near_copy_of_a_binary()
+    fitter = LogisticFitter(X, y, weight, criterion_of(X, y, 2, weight))
+    subsets = np.array([[2, 7, 11], [2, 5, 7], [3, 5, 7], [0, 2, 7]])
+    best, every = fitter.fit(subsets, best_only=True), fitter.fit(subsets)
+    assert np.argmin(best.losses) == np.argmin(every.losses) == 2
+    assert best.losses[2] == pytest.approx(every.losses[2], abs=1e-9)
+    assert every.converged[2]
+
+
+def test_columns_that_differ_by_next_to_nothing_are_told(rng):
+    binary, noise = np.repeat([0, 1], 250), rng.normal(size=500)
+    columns = [binary, noise, binary + 1e-7 * noise, binary + 0.1 * noise, np.round(noise, 5)]
+    columns += [1e9 + noise, np.exp(2 * noise), rng.standard_cauchy(500)]
+    X = np.column_stack(columns)
+    fitter = LogisticFitter(X, binary, None, criterion_of(X, binary, 2))
+    wild = next(fitter._rows.portions(np.arange(8)[None])).columns.wild
+    np.testing.assert_array_equal(wild[:6], [0, 0, 1, 0, 0, 0])

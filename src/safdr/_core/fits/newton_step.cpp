@@ -1,6 +1,7 @@
 #include "fits/newton_step.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "fits/cholesky.hpp"
@@ -13,6 +14,9 @@ namespace {
 // Unknowns to which those before them leave no more than this share of their curvature are solved for from the rows
 // themselves: sums of products hold them to some digits at best.
 constexpr double kWeak = 1e-9;
+
+// Columns that differ by less than 1e-6 of their size count as collinear, so that no step has a reason to be longer.
+constexpr double kLongest = 1e8;
 
 SAFDR_CLONES void add_gram(WeightedGram& gram, const double* const* columns, const double* factor, double* H) {
   gram.add(columns, factor, H);
@@ -36,23 +40,35 @@ void NewtonStep::forget() {
 void NewtonStep::find(const Probabilities& now) {
   sum_gradient(now);
   sum_hessian(now);
+  gone_.clear();
+  solve_for(now);
+  // Where nothing is left that bends an unknown, rounding of the others makes its step: it has none, and is flat.
+  if (std::ranges::none_of(step, [](double slope) { return std::abs(slope) > kLongest; })) return;
+  for (std::int64_t i = 0; i < n_unknown_; ++i) {
+    if (bend_[i * (stride_ + 1)] <= kGone && !std::ranges::count(collinear_, i)) gone_.push_back(i);
+  }
+  if (gone_.empty()) return;
+  solve_for(now);
+  for (const std::int64_t i : gone_) {
+    flat.emplace_back(step.size());
+    flat.back()[rows_.q + i] = 1.0;
+  }
+}
+
+void NewtonStep::solve_for(const Probabilities& now) {
   // 1. Which unknowns are weak; once, which columns others stand for.
-  factorise_without(collinear_);
+  factorise_without({});
   std::vector<std::int64_t> weak = weak_unknowns();
   if (!weak.empty() && !collinear_known_) {
     for (const std::int64_t j : collinear_columns(rows_)) {
       for (std::int64_t c = 1; c < rows_.n_classes; ++c) collinear_.push_back((c - 1) * rows_.q + j);
     }
     collinear_known_ = true;
-    factorise_without(collinear_);
+    factorise_without({});
     weak = weak_unknowns();
   }
   // 2. The step of all others.
-  if (!weak.empty()) {
-    std::vector<std::int64_t> both(collinear_);
-    both.insert(both.end(), weak.begin(), weak.end());
-    factorise_without(both);
-  }
+  if (!weak.empty()) factorise_without(weak);
   solve(factor_.data(), n_unknown_, stride_, gradient_.data(), solution_.data());
   decrement = dot(solution_.data(), gradient_.data(), n_unknown_);
   // A step before that was not a number may have left its trace in class 0 too.
@@ -100,7 +116,10 @@ void NewtonStep::sum_hessian(const Probabilities& now) {
   }
 }
 
-void NewtonStep::factorise_without(const std::vector<std::int64_t>& unknowns) {
+// Nor with those that have no step at all.
+void NewtonStep::factorise_without(std::vector<std::int64_t> unknowns) {
+  unknowns.insert(unknowns.end(), collinear_.begin(), collinear_.end());
+  unknowns.insert(unknowns.end(), gone_.begin(), gone_.end());
   std::copy(bend_.begin(), bend_.end(), factor_.data());
   for (const std::int64_t j : unknowns) {
     for (std::int64_t i = 0; i < n_unknown_; ++i) factor_.data()[std::min(i, j) * stride_ + std::max(i, j)] = 0.0;
@@ -113,7 +132,7 @@ std::vector<std::int64_t> NewtonStep::weak_unknowns() const {
   for (std::int64_t i = 0; i < n_unknown_; ++i) {
     const double inverse = factor_.data()[i * (stride_ + 1)], own = bend_[i * (stride_ + 1)];
     const bool weak = inverse == 0.0 || 1.0 / (inverse * inverse) <= kWeak * own;
-    if (weak && !std::ranges::count(collinear_, i)) found.push_back(i);
+    if (weak && !std::ranges::count(collinear_, i) && !std::ranges::count(gone_, i)) found.push_back(i);
   }
   return found;
 }

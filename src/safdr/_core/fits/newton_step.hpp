@@ -29,7 +29,8 @@ class NewtonStep {
  private:
   void sum_gradient(const Probabilities& now);
   void sum_hessian(const Probabilities& now);
-  void factorise_without(const std::vector<std::int64_t>& unknowns);
+  void solve_for(const Probabilities& now);
+  void factorise_without(std::vector<std::int64_t> unknowns);
   std::vector<std::int64_t> weak_unknowns() const;
   Direction direction_of(std::int64_t weak, const Probabilities& now);
   void add_weak(const std::vector<std::int64_t>& weak, const Probabilities& now);
@@ -43,6 +44,7 @@ class NewtonStep {
   std::vector<double> blocks_;                 // of the Hessian, one for each pair of classes
   std::vector<std::int64_t> collinear_;        // unknowns that others stand for
   bool collinear_known_ = false;
+  std::vector<std::int64_t> gone_;  // unknowns that nothing bends, where rounding made their step
 };
 
 }  // namespace safdr

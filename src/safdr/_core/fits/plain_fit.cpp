@@ -11,9 +11,6 @@
 namespace safdr {
 namespace {
 
-// A row with less than this to lose is gone, and nothing of it is left to compute with.
-constexpr double kGone = 1e-80;
-
 // Margin at which a row counts again: about -log(kLeaving).
 constexpr double kBack = 20.0;
 

@@ -83,4 +83,7 @@ typedef std::vector<double> Direction;
 // A row with less than this to lose is on its way out: rounding of the others weighs as much.
 constexpr double kLeaving = 1e-10;
 
+// A row with less than this to lose is gone, and nothing of it is left to compute with.
+constexpr double kGone = 1e-80;
+
 }  // namespace safdr

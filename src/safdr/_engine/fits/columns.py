@@ -37,6 +37,10 @@ MOST_DEVIATIONS = 3.0
 BLOCKS_FOR_WILD = 4
 SMALLEST_TYPICAL = 1e-3
 
+# The same for what a tenth of the values differ by from the next one, beside their size. Of 256
+# normal ones no more than one or two in a hundred are so close to each other.
+CLOSEST = 1e-4
+
 # Sparse rows are made dense a few columns at a time.
 SPARSE_COLUMNS_AT_ONCE = 64
 
@@ -61,17 +65,14 @@ class StandardisedColumns:
 
     @cached_property
     def wild(self) -> NDArray[np.uint8]:
-        """Whether most values of a column are next to nothing beside a few.
+        """Whether many values of a column, or what tells them apart, are next to nothing.
 
-        What these say is lost where a few others are rounded to single precision. Looked at in some
-        hundred rows.
+        What these say is lost where others are rounded to single precision; and a gradient that is
+        next to nothing too may be all that calls for them. Looked at in some hundred rows.
         """
-        some = np.abs(self.Z[:: -(-len(self.Z) // BLOCKS_FOR_WILD)])
-        sizes = np.sort(some.transpose(1, 0, 2).reshape(self.Z.shape[1], -1), axis=1)
-        n_zero = np.sum(sizes == 0, axis=1)
-        typical = n_zero + (sizes.shape[1] - n_zero) // 10
-        small = sizes[np.arange(len(sizes)), np.minimum(typical, sizes.shape[1] - 1)]
-        return ((small > 0) & (small < SMALLEST_TYPICAL)).astype(np.uint8)
+        some = self.Z[:: -(-len(self.Z) // BLOCKS_FOR_WILD)]
+        values = np.sort(some.transpose(1, 0, 2).reshape(self.Z.shape[1], -1), axis=1)
+        return (_any_small(np.abs(values)) | _many_alike(values)).astype(np.uint8)
 
 
 class Portion(NamedTuple):
@@ -222,6 +223,23 @@ def portions(subsets: IntArray, shape: tuple[int, ...]) -> Iterator[IntArray]:
         count = max(1, int(np.searchsorted(n_columns, most, side="right")))
         yield subsets[:count]
         subsets = subsets[count:]
+
+
+def _any_small(sizes: FloatArray) -> NDArray[np.bool_]:
+    """Whether a tenth of the numbers of a row that are not zero are next to nothing."""
+    n_zero = np.sum(sizes == 0, axis=1)
+    typical = n_zero + (sizes.shape[1] - n_zero) // 10
+    found = np.sort(sizes, axis=1)[np.arange(len(sizes)), np.minimum(typical, sizes.shape[1] - 1)]
+    small: NDArray[np.bool_] = (found > 0) & (found < SMALLEST_TYPICAL)
+    return small
+
+
+def _many_alike(values: FloatArray) -> NDArray[np.bool_]:
+    """Whether a tenth of the sorted numbers of a row are next to the one before, and not it."""
+    gap, size = np.diff(values, axis=1), np.maximum(-values[:, :-1], values[:, 1:])
+    alike = (gap > 0) & (gap < CLOSEST * size)
+    many: NDArray[np.bool_] = 10 * alike.sum(axis=1) > values.shape[1]
+    return many
 
 
 def _largest(numbers: FloatArray) -> FloatArray:
