@@ -92,3 +92,12 @@ def test_a_worse_set_has_a_longer_bar(hostile_report):
     bars = [float(bar.get("width")) for bar in by_class(drawn(draw_alternatives, content), "worse")]
     assert bars == sorted(bars)
     assert len(bars) == len(content["alternatives"])
+
+
+def test_near_ties_can_be_told_apart(hostile_report):
+    content = hostile_report.to_dict()
+    for i, each in enumerate(content["alternatives"]):
+        each["excess"] = 0.001 * min(i, 3)
+    bars = [float(bar.get("width")) for bar in by_class(drawn(draw_alternatives, content), "worse")]
+    assert bars[1] > 20
+    assert max(bars) == pytest.approx(3 * bars[1], rel=0.01)

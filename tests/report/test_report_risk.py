@@ -200,6 +200,9 @@ def test_the_page_shows_the_curve_and_both_models():
     sums = selector.decision_function(X[3000:])
     assert told["before"]["auc"]["value"] == pytest.approx(roc_auc_score(y[3000:], sums))
     assert told["before"]["auc"]["value"] in shown
+    text = " ".join("".join(page.text).split())
+    assert "so there are no odds ratios" in text
+    assert "odds ratio" not in text.replace("no odds ratios", "")
     # An odds ratio would be that of a sum which is no log-odds any more.
     assert report.to_dict()["features"][0]["odds_ratio"] is None
     assert "before recalibration" in " ".join("".join(page.text).split())

@@ -77,6 +77,7 @@ def test_each_is_found_when_it_is_there_alone(sound, path, value, kind):
     (found,) = sound["warnings"] = describe_warnings(sound)
     assert list(found) == KEYS
     text = words_of(SelectionReport(sound))
+    assert (kind == "small_size_costs") == ("somewhat less well than 1 would" in text)
     assert all(found[key] in text for key in ("title", "text", "advice"))
     assert text.index(found["title"]) < text.index("The chosen features")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._estimators.rules import Limits, threshold
+from safdr._estimators.rules import Limits, choose_size, threshold
 from safdr._estimators.scoring import is_loss, scorer_name
 
 
@@ -30,7 +30,7 @@ class RuleNote:
             return f"{_features(self.chosen)} is the only size that was tried."
         others = ", ".join(self._others())
         first = "; ".join(filter(None, (self._own(), others))) + "."
-        return " ".join(filter(None, (first, self._reservation())))
+        return " ".join(filter(None, (first, self._without_a_split(), self._reservation())))
 
     def _own(self) -> str:
         """What was taken, and how far below the best that is."""
@@ -56,6 +56,20 @@ class RuleNote:
                 gap = self._gap(size)
                 yield f"{rule}{would_take} {size} ({self._behind(size) if gap else 'the best'})"
             would_take = ""
+
+    def _without_a_split(self) -> str:
+        """How the size hangs on single splits: what the rule takes where one is left out."""
+        if not isinstance(self.rule, str) or len(self.scores) < 3:
+            return ""
+        without = (np.delete(self.scores, i, axis=0) for i in range(len(self.scores)))
+        chosen = [choose_size(self.rule, self.n_features, each, self.limits) for each in without]
+        least, most = self.n_features[chosen].min(), self.n_features[chosen].max()
+        if least == most == self.chosen:
+            return ""
+        if least == most:
+            return f"Without any one of the splits it would take {least}."
+        splits = f"one of the {len(self.scores)} splits"
+        return f"Without {splits} it would take {least} to {most}, depending on which."
 
     def _reservation(self) -> str:
         """Where it was not the spread over the folds that counted."""

@@ -310,7 +310,8 @@ class_weight, ridge, C, clip, prove, device
         What each built-in rule would choose.
 
     rule_note_ : str
-        What the rule gives up against the best mean score, and what the others would take.
+        What the rule gives up against the best mean score, what the others would take, and, where
+        the size hangs on single splits, what it would be without one of them.
 
     cv_results_ : dict of ndarray
         One entry a size, so that ``pandas.DataFrame(search.cv_results_)`` is a table: `n_features`;
@@ -352,9 +353,10 @@ feature_names_in_
     >>> search = AnnealingSelectorCV(max_features=6, random_state=0).fit(X, y)
     >>> search.n_features_
     2
-    >>> print(search.rule_note_.replace("; ", ";\\n"))
+    >>> print(search.rule_note_.replace("; ", ";\\n").replace(". ", ".\\n"))
     one_sd took 2 features: their mean ROC AUC is 0.0075 below the best (0.9928 at 6);
     one_se would take 6 (the best), tolerance 3 (0.0029 below).
+    Without one of the 5 splits it would take 2 to 3, depending on which.
     >>> search.get_feature_names_out().tolist()
     ['worst radius', 'worst concave points']
     """

@@ -66,6 +66,13 @@ def score_to_quote(content: Mapping[str, Any]) -> tuple[float, str] | None:
     return known[where], where
 
 
+def better_size(content: Mapping[str, Any]) -> int | None:
+    """Give the size with the best mean score, where the chosen one gives up much of it."""
+    if not any(each["kind"] == "small_size_costs" for each in content["warnings"]):
+        return None
+    return int(max(content["path"], key=lambda each: each["mean"])["size"])
+
+
 def in_doubt(content: Mapping[str, Any]) -> bool:
     """Whether something says that the scores may not hold."""
     return any(each["serious"] for each in content["warnings"])

@@ -218,6 +218,8 @@ def _claim(content: Mapping[str, Any]) -> Markup:
         return Markup("{} {}{}").format(_everything(total), task, best)
     if chosen == largest:
         return Markup("{}, the most that were tried, {} best").format(count, task)
+    if (better := claims.better_size(content)) is not None:
+        return Markup("{} {} somewhat less well than {} would").format(count, task, better)
     if size["rule"] in ("one_sd", "one_se", "tolerance", "as_published"):
         return Markup("{} {} about as well as any larger set tried").format(count, task)
     if size["rule"] == "best":

@@ -19,8 +19,8 @@ NUMBER = 66
 FOOT = 40
 # Room for the held-out score.
 SCORE = 92
-# The scale reaches this much at least: bars of near-ties are as short as they should be.
-LEAST = 0.1
+# The scale reaches this much at least: what is less is no difference that anyone would look at.
+LEAST = 0.01
 
 
 def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
@@ -58,7 +58,7 @@ def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], wid
 def _draw_axis(
     sheet: Sheet, scale: Scale, ends: tuple[float, float], middle: float, loss: str
 ) -> None:
-    """Marks from nothing on: a tenth more is always as wide, or less where there is much more."""
+    """Marks from nothing on."""
     top, bottom = ends
     ticks = scale.ticks(4)
     for value in ticks:
