@@ -11,10 +11,16 @@ settings.register_profile("safdr", deadline=None, derandomize=True, max_examples
 settings.load_profile("safdr")
 
 
+# Modules and tests stay: a million objects among which there is no garbage to look for.
+gc.disable()
+
+
 def pytest_collection_finish():
-    """Look no more for garbage among modules and tests, which stay: there are a million objects."""
+    """Look for garbage among what tests make, and seldom: half a million objects come at once."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 import sys
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +16,6 @@ from safdr import AnnealingSelector, testing
 
 SOURCE = Path(safdr.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 
 # What each room may import of the package; `safdr` is the public names. A plain name is a module.
 MAY_IMPORT = {
@@ -54,9 +54,18 @@ NOT_PRIVATE = {"_exit", "_fields", "_getframe", "_replace", "_score_func"}
 ARRAYS_ALONE = {"numpy", "scipy"} | sys.stdlib_module_names
 
 
+@cache
+def tree_of(path):
+    """A file, parsed once by the process that asks for it."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def room_of(path):
     """The first name below the package: a module, or a folder with all that is in it."""
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+ROOMS = {path: room_of(path) for path in FILES}
 
 
 def imported_modules(tree):
@@ -74,7 +83,7 @@ def room_imported(module):
     top, *rest = module.split(".")
     if top != "safdr":
         return None
-    return rest[0] if rest and rest[0] in {*map(room_of, FILES), "_core"} else "safdr"
+    return rest[0] if rest and rest[0] in {*ROOMS.values(), "_core"} else "safdr"
 
 
 def private_names_defined(tree):
@@ -132,7 +141,7 @@ def test_the_map_names_every_module_and_no_other():
 
 
 def test_every_room_has_a_rule():
-    assert {room_of(path) for path in FILES} == {*MAY_IMPORT, "__init__"}
+    assert {*ROOMS.values()} == {*MAY_IMPORT, "__init__"}
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)
@@ -140,8 +149,8 @@ def test_a_room_imports_only_those_it_may(room):
     found = {
         (path.name, module)
         for path in FILES
-        if room_of(path) == room
-        for module in imported_modules(TREES[path])
+        if ROOMS[path] == room
+        for module in imported_modules(tree_of(path))
         if room_imported(module) not in {None, room, *MAY_IMPORT[room]}
     }
     assert not found
@@ -149,8 +158,8 @@ def test_a_room_imports_only_those_it_may(room):
 
 def test_the_engine_knows_arrays_only():
     for path in FILES:
-        if room_of(path) in {"_engine", "measures", "result"}:
-            foreign = {module.split(".")[0] for module in imported_modules(TREES[path])} - {"safdr"}
+        if ROOMS[path] in {"_engine", "measures", "result"}:
+            foreign = {name.split(".")[0] for name in imported_modules(tree_of(path))} - {"safdr"}
             # Torch is known in one folder, which is imported where a device is asked for.
             on_device = {"torch"} if path.parent.name == "device" else set()
             assert foreign <= ARRAYS_ALONE | on_device, path
@@ -158,7 +167,7 @@ def test_the_engine_knows_arrays_only():
 
 @pytest.mark.parametrize("room", MAY_IMPORT)
 def test_a_room_leaves_the_private_names_of_others_alone(room):
-    own = [TREES[path] for path in FILES if room_of(path) == room]
+    own = [tree_of(path) for path in FILES if ROOMS[path] == room]
     defined = {name for tree in own for name in private_names_defined(tree)}
     found = {name for tree in own for name in reaches(tree)}
     assert not found - defined - NOT_PRIVATE

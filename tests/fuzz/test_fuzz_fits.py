@@ -1,4 +1,4 @@
-"""Some hundred random fits of fixed seeds; python -m fuzz fits goes on from there."""
+"""The first random fits, and those that failed once; make fuzz does more from seed 0 on."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from fuzz import fits, fits_sparse, shortlists
 from fuzz.__main__ import failure
 
 
-@pytest.mark.parametrize("seeds", [range(i, i + 5) for i in range(0, 40, 5)])
+@pytest.mark.parametrize("seeds", [range(5), range(5, 10)])
 def test_random_fits_are_those_of_another_solver(seeds):
     failures = [text for seed in seeds if (text := failure(fits.check, seed)) is not None]
     assert not failures, failures[0]
@@ -32,12 +32,11 @@ def test_what_the_hunt_has_found(seed):
 
 
 # The last ones failed once: slopes of 2e292, 4e14, 6e13 and 1e26.
-@pytest.mark.parametrize("seed", [*range(12), 1005, 91000352, 11000081, 11000452])
+@pytest.mark.parametrize("seed", [*range(4), 1005, 91000352, 11000081, 11000452])
 def test_random_fits_on_sparse_counts_are_those_of_another_solver(seed):
     assert failure(fits_sparse.check, seed) is None
 
 
-@pytest.mark.parametrize("seeds", [range(i, i + 8) for i in range(0, 24, 8)])
-def test_winners_are_those_of_fits_to_the_end(seeds):
-    failures = [text for seed in seeds if (text := failure(shortlists.check, seed)) is not None]
+def test_winners_are_those_of_fits_to_the_end():
+    failures = [text for seed in range(8) if (text := failure(shortlists.check, seed)) is not None]
     assert not failures, failures[0]

@@ -1,4 +1,4 @@
-"""Random problems of fixed seeds; python -m fuzz signs goes on from there."""
+"""The first random problems with signs; make fuzz does more from seed 0 on."""
 
 from fuzz import signs
 from fuzz.__main__ import failure

@@ -1,4 +1,4 @@
-"""Random problems of fixed seeds; python -m fuzz wide goes on from there."""
+"""The first random problems, and those that failed once; make fuzz does more from seed 0 on."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from fuzz.__main__ import failure
 ONCE_WRONG = [6, 36]
 
 
-@pytest.mark.parametrize("seeds", [range(4), ONCE_WRONG])
+@pytest.mark.parametrize("seeds", [range(2), ONCE_WRONG])
 def test_no_swap_of_all_columns_is_better(seeds):
     failures = [text for seed in seeds if (text := failure(wide.check, seed)) is not None]
     assert not failures, failures[0]
