@@ -1,4 +1,4 @@
-"""Rows, settings, hostile names and a strict parser that the tests of the report share."""
+"""Rows, settings, hostile names, areas and a strict parser that tests of the report share."""
 
 from html.parser import HTMLParser
 
@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.datasets import make_classification
 
 from safdr import Annealing
+from safdr.measures.intervals import interval_of_counts
 
 VOID = {"meta", "img", "br", "hr", "input", "link"}
 QUICK = {"annealing": Annealing(n_replicas=12, max_steps=15), "random_state": 0}
@@ -74,3 +75,11 @@ def parsed(page):
     elements.close()
     assert not elements.open
     return elements
+
+
+def auc_with_interval(positive, negative):
+    """Area under the ROC curve of some scores with its interval, each score a bin of its own."""
+    scores, place = np.unique(np.concatenate([negative, positive]), return_inverse=True)
+    codes = np.repeat([0, 1], [len(negative), len(positive)])
+    counts = np.bincount(codes * len(scores) + place, minlength=2 * len(scores))
+    return interval_of_counts(counts.reshape(2, -1).astype(np.float64))

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from safdr._engine.criterion import batch_criteria
-from safdr._estimators import training_data
-from safdr._estimators.training_data import ClassData, MeasuredData
+from safdr._estimators import measured_data, training_data
+from safdr._estimators.measured_data import MeasuredData
+from safdr._estimators.training_data import ClassData
 
 RIDGES = ("auto", 1e-6, 0.3, "auto")
 
@@ -60,11 +61,9 @@ def test_earlier_criteria_stay_as_they_are(make):
 
 def test_another_rank_is_another_criterion(monkeypatch, make):
     data, calls = make(), []
-    for name in ("within_moments", "joint_moments"):
-        made = getattr(training_data, name)
-        monkeypatch.setattr(
-            training_data, name, lambda *args, made=made: calls.append(1) or made(*args)
-        )
+    for module, name in ((training_data, "within_moments"), (measured_data, "joint_moments")):
+        made = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *args, made=made: calls.append(1) or made(*args))
     for ridge in RIDGES:
         data.criterion(ridge)
     assert len(calls) == 1

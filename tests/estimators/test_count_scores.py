@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from report_cases import auc_with_interval
 from safdr import AnnealingSelector, Stream
-from safdr.measures.intervals import auc_with_interval, interval_of_counts
+from safdr.measures.intervals import interval_of_counts
 
 pa = pytest.importorskip("pyarrow")
 

@@ -24,7 +24,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from safdr import Annealing, AnnealingRegressorSelector, AnnealingSelector, AnnealingSelectorCV
-from safdr._estimators.training_data import ClassData, MeasuredData
+from safdr._estimators.measured_data import MeasuredData
+from safdr._estimators.training_data import ClassData
 from safdr._estimators.user_model import ModelPick, own_loss
 
 

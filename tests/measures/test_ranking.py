@@ -10,7 +10,8 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from safdr.measures.intervals import auc_with_interval, interval_of_counts
+from report_cases import auc_with_interval
+from safdr.measures.intervals import interval_of_counts
 from safdr.measures.ranking import MOST_POINTS, Ranked, cut_offs, discrimination
 
 

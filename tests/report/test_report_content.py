@@ -17,10 +17,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from report_cases import QUICK
+from report_cases import QUICK, auc_with_interval
 from safdr import AnnealingSelector, AnnealingSelectorCV, Constraints, SelectionReport
 from safdr._estimators.rules import ALL_RULES, Limits, as_good
-from safdr.measures.intervals import auc_with_interval
 from safdr.report.annealing import MOST_ALTERNATIVES, describe_alternatives
 from safdr.report.provenance import fingerprint
 

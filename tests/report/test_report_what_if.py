@@ -14,7 +14,7 @@ from safdr import AnnealingSelector, Constraints, Moments, SelectionReport, prov
 from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
-from safdr.report.risk.rows import Rows
+from safdr.report.risk.rows import GivenRows
 from safdr.report.what_if import describe_what_if, program, program_hash
 
 MEASURE = """([data, subsets]) => {
@@ -457,4 +457,4 @@ def test_a_criterion_that_is_no_formula_has_no_panel(fixed):
     _, X, y = fixed
     own = AnnealingSelector(2, criterion=lambda X, y: float(X[0, 0]), pick="linear", **QUICK)
     own.fit(X, y)
-    assert describe_what_if(own, True, Rows(X, y), None, None, []) is None
+    assert describe_what_if(own, True, GivenRows(X, y), None, None, []) is None

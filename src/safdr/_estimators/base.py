@@ -17,6 +17,7 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._estimators.clipping import clipped
 from safdr._estimators.feature_groups import feature_groups, measure_subsets, random_subsets
+from safdr._estimators.measured_data import MeasuredData
 from safdr._estimators.parameters import (
     PARAMETER_OBJECTS,
     AnyAnnealing,
@@ -27,7 +28,7 @@ from safdr._estimators.parameters import (
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.scoring import score_by_roc_auc
 from safdr._estimators.substitutes import substitutes
-from safdr._estimators.training_data import ClassData, MeasuredData, TrainingData
+from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.validation import SeenColumns, rows_like_those_seen, warn_separated
 from safdr.result import FeatureGroups
 
@@ -133,8 +134,11 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     # ---- What a fit gets, and what it leaves behind -----------------------------------------
 
-    def _read(self, plan: SearchPlan, X: Any, y: Any, sample_weight: Any, seed: int) -> Any:
-        """Training data of a source, whose columns have names."""
+    def _given(self, plan: SearchPlan, X: Any, y: Any, sample_weight: Any, seed: int) -> Any:
+        """Checked rows, or of a source a sample of those that pass by."""
+        plan.check_models(self._task)
+        if not plan.reads(X, y):
+            return self._task.validate(self, X, y, sample_weight)
         from safdr._estimators.streamed.reading import read
 
         return read(self, self._task, plan, X, y, sample_weight, seed)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from safdr._engine.arrays import FloatArray
 from safdr._engine.fits.working_response import working_response
 from safdr._engine.shrinkage import SMALLEST_AUTO
+from safdr._estimators.measured_data import MeasuredData
+from safdr._estimators.training_data import ClassData
 
 FULL_MODEL_C = 1.0
 
@@ -16,12 +17,14 @@ FULL_MODEL_C = 1.0
 N_STRONGEST = 500
 
 
-def near_full_model(data: Any) -> tuple[FloatArray, FloatArray]:
-    """Weight and response of each row of two classes."""
+def near_full_model(data: ClassData) -> MeasuredData:
+    """Rows of two classes with a response and a weight each."""
     some = data
     if data.is_wide:
         order = np.argsort(-data.wide_criterion(SMALLEST_AUTO).own_values, kind="stable")
         some = data.columns(np.sort(order[:N_STRONGEST]))
-    full = some.fitter(some.criterion(SMALLEST_AUTO), FULL_MODEL_C)
+    full: Any = some.fitter(some.criterion(SMALLEST_AUTO), FULL_MODEL_C)
     weight, response = working_response(full, some.X, data.codes == 1)
-    return weight if data.sample_weight is None else weight * data.sample_weight, response
+    if data.sample_weight is not None:
+        weight = weight * data.sample_weight
+    return MeasuredData(data.X, response, weight)

@@ -27,8 +27,9 @@ from safdr._engine.criterion import (
     r2_criterion,
 )
 from safdr._engine.moments import ClassMoments, JointMoments, class_moments, joint_moments
+from safdr._estimators.measured_data import MeasuredData
 from safdr._estimators.streamed.tables import columns_of
-from safdr._estimators.training_data import ClassData, MeasuredData
+from safdr._estimators.training_data import ClassData
 from safdr._estimators.validation import MANY_CLASSES, shown
 from safdr.errors import ParameterError
 

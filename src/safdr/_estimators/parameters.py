@@ -84,6 +84,16 @@ class Number(Interval):
         return bool(super().is_satisfied_by(as_float(val)))
 
 
+# Of all dynamics: when they stop, and what batches they see.
+STOP_AND_BATCH_CONSTRAINTS: dict[str, Any] = {
+    "tol": [Number(0, None, closed="left")],
+    "n_iter_no_change": [WholeNumber(1)],
+    "n_batches": [WholeNumber(1, MOST_BATCHES)],
+    "batch_fraction": [Number(0, 1, closed="right")],
+    "batch_draw": [StrOptions({"step", "proposal"})],
+}
+
+
 class Annealing(BaseEstimator):
     """How to anneal: replicas, temperatures, when to stop, and noise.
 
@@ -148,11 +158,7 @@ class Annealing(BaseEstimator):
         "sweeps": [Number(0, MOST_SWEEPS, closed="right")],
         "temperature_step": [Number(0, LARGEST_TEMPERATURE_STEP, closed="right")],
         "max_steps": [WholeNumber(1, MOST_STEPS)],
-        "tol": [Number(0, None, closed="left")],
-        "n_iter_no_change": [WholeNumber(1)],
-        "n_batches": [WholeNumber(1, MOST_BATCHES)],
-        "batch_fraction": [Number(0, 1, closed="right")],
-        "batch_draw": [StrOptions({"step", "proposal"})],
+        **STOP_AND_BATCH_CONSTRAINTS,
     }
 
     def __init__(
@@ -231,11 +237,7 @@ class PopulationAnnealing(BaseEstimator):
         "sweeps": [Number(0, MOST_SWEEPS, closed="right")],
         "overlap": [Number(0, 1, closed="neither")],
         "max_steps": [WholeNumber(1, MOST_STEPS)],
-        "tol": [Number(0, None, closed="left")],
-        "n_iter_no_change": [WholeNumber(1)],
-        "n_batches": [WholeNumber(1, MOST_BATCHES)],
-        "batch_fraction": [Number(0, 1, closed="right")],
-        "batch_draw": [StrOptions({"step", "proposal"})],
+        **STOP_AND_BATCH_CONSTRAINTS,
     }
 
     def __init__(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
+from numbers import Integral
 from os import PathLike
 from typing import Any, Self
 
@@ -141,6 +142,24 @@ class SearchPlan:
         if self.constraints.at_most_one_of is not None:
             check_rivals(seen.n_features_in_)
         return self.features(seen).allowed(self.constraints)
+
+    def size(self, allowed: AllowedSubsets, wanted: Any) -> int:
+        """The number of features to choose: as told, a share of all, or by default half."""
+        total = int(allowed.counts.sum())
+        if wanted is None:
+            half = max(1, total // 2)
+            return min(allowed.sizes(), key=lambda size: abs(size - half), default=half)
+        if not isinstance(wanted, Integral):
+            wanted = max(1, int(float(wanted) * total))
+        if wanted > total:
+            raise ParameterError(
+                "n_features_to_select",
+                "must be at most {total}; got {wanted}.",
+                total=self.total(allowed),
+                wanted=wanted,
+            )
+        allowed.check_size(int(wanted))
+        return int(wanted)
 
     def total(self, allowed: AllowedSubsets) -> str:
         """How many features there are, in words."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,7 +9,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
 
-from safdr._engine.constraints import AllowedSubsets
 from safdr._estimators.base import (
     AnnealingSelectorBase,
     ClassSelectorBase,
@@ -31,7 +29,6 @@ from safdr._estimators.parameters import (
 )
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.styles import compare_on_default_splits, only_choice
-from safdr.errors import ParameterError
 
 SIZE_CONSTRAINT = {
     "n_features_to_select": [None, Number(0, 1, closed="right"), WholeNumber(1)],
@@ -73,18 +70,13 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         """
         seed, n_jobs = seed_from(self.random_state), n_workers(self.n_jobs)
         plan = SearchPlan.of(self)
-        plan.check_models(self._task)
-        if plan.reads(X, y):
-            data = self._read(plan, X, y, sample_weight, seed)
-        else:
-            data = self._task.validate(self, X, y, sample_weight)
-        data, self.clip_limits_ = plan.usable(data)
+        data, self.clip_limits_ = plan.usable(self._given(plan, X, y, sample_weight, seed))
         if plan.is_open:
             plan = only_choice(plan, data)
         allowed = plan.allowed(self)
         if plan.prove is not None:
             plan.check_proof(allowed)
-        size = self._size(plan, allowed)
+        size = plan.size(allowed, self.n_features_to_select)
         self.__dict__.pop("style_results_", None)  # of an earlier fit
         if plan.is_open:
             comparison = compare_on_default_splits(
@@ -93,25 +85,6 @@ class _FixedSizeSelector(AnnealingSelectorBase):
             plan, self.style_results_ = comparison.best, comparison.results()
         self._search(plan, data, allowed, size, seed, n_jobs)
         return self
-
-    def _size(self, plan: SearchPlan, allowed: AllowedSubsets) -> int:
-        """The number of features to choose."""
-        wanted: Any = self.n_features_to_select
-        total = int(allowed.counts.sum())
-        if wanted is None:
-            half = max(1, total // 2)
-            return min(allowed.sizes(), key=lambda size: abs(size - half), default=half)
-        if not isinstance(wanted, Integral):
-            wanted = max(1, int(float(wanted) * total))
-        if wanted > total:
-            raise ParameterError(
-                "n_features_to_select",
-                "must be at most {total}; got {wanted}.",
-                total=plan.total(allowed),
-                wanted=wanted,
-            )
-        allowed.check_size(int(wanted))
-        return int(wanted)
 
     @typed(available_if(final_model_has("score")))
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from safdr._estimators.training_data import ClassData, MeasuredData, TrainingData
+from safdr._estimators.measured_data import MeasuredData
+from safdr._estimators.training_data import ClassData, TrainingData
 from safdr.errors import ParameterError
 
 TASKS: dict[str, type[TrainingData]] = {"classification": ClassData, "regression": MeasuredData}

@@ -10,7 +10,7 @@ from safdr import AnnealingSelectorCV, NearTies, Stability, WhatIf, near_ties, s
 from safdr.cli.errors import OPTION_OF
 from safdr.cli.options import SearchOptions
 from safdr.cli.progress import SearchProgress
-from safdr.cli.rows import Rows
+from safdr.cli.rows import SplitRows
 from safdr.errors import ParameterError
 from safdr.report.certainty import MOST_SETS, WITHIN, found_ties, no_proof
 from safdr.report.stability import no_stability
@@ -36,7 +36,7 @@ class Certainty:
     unknown: dict[str, Any]
 
 
-def fit_proven(estimator: AnnealingSelectorCV, rows: Rows) -> str | None:
+def fit_proven(estimator: AnnealingSelectorCV, rows: SplitRows) -> str | None:
     """Fit with a proof; where there can be none, fit without, and say why."""
     try:
         _fit(estimator, rows)
@@ -49,7 +49,7 @@ def fit_proven(estimator: AnnealingSelectorCV, rows: Rows) -> str | None:
     return None
 
 
-def _fit(estimator: AnnealingSelectorCV, rows: Rows) -> None:
+def _fit(estimator: AnnealingSelectorCV, rows: SplitRows) -> None:
     estimator.fit(rows.X, rows.y, **rows.fit_parameters(splits=hasattr(estimator, "cv")))
     # Sources call columns by their places; from here on rows are arrays, which have no names.
     estimator.__dict__.pop("feature_names_in_", None)
@@ -57,7 +57,7 @@ def _fit(estimator: AnnealingSelectorCV, rows: Rows) -> None:
 
 def look_closer(
     estimator: AnnealingSelectorCV,
-    rows: Rows,
+    rows: SplitRows,
     search: SearchOptions,
     unproven: str | None,
     progress: SearchProgress,
@@ -99,7 +99,7 @@ def look_closer(
 
 
 def _near_ties(
-    estimator: AnnealingSelectorCV, rows: Rows, search: SearchOptions, seconds: float
+    estimator: AnnealingSelectorCV, rows: SplitRows, search: SearchOptions, seconds: float
 ) -> NearTies:
     """All sets that come near a proven best; else those that are known."""
     ridge = estimator.ridge_
@@ -121,7 +121,7 @@ def _near_ties(
 
 
 def _stability(
-    estimator: AnnealingSelectorCV, rows: Rows, search: SearchOptions, n: int
+    estimator: AnnealingSelectorCV, rows: SplitRows, search: SearchOptions, n: int
 ) -> Stability:
     """What half-samples choose; of what their models warn, nobody needs to know."""
     with warnings.catch_warnings():

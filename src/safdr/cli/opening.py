@@ -10,7 +10,7 @@ from safdr.cli.errors import UsageError
 from safdr.cli.memory import fits_in_memory
 from safdr.cli.options import TableOptions
 from safdr.cli.progress import SearchProgress
-from safdr.cli.rows import Rows, most_rows_at_hand, rows_in_memory, rows_in_passes
+from safdr.cli.rows import SplitRows, most_rows_at_hand, rows_in_memory, rows_in_passes
 from safdr.cli.sampling import draw_rows
 from safdr.sources.errors import SourceError
 from safdr.sources.parquet import ParquetFiles, check_local
@@ -104,7 +104,7 @@ def prepare_rows(
     choices: Choices,
     options: TableOptions,
     progress: SearchProgress,
-) -> Rows:
+) -> SplitRows:
     """Rows to learn from, and rows held out."""
     notes: list[str] = []
     if options.sample is not None:

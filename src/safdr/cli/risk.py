@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from safdr.cli.errors import UsageError
 from safdr.cli.options import ResultOptions, SearchOptions, TableOptions
 from safdr.cli.pointing import asks_for_points
-from safdr.cli.rows import Rows
+from safdr.cli.rows import SplitRows
 from safdr.table.choices import Choices
 from safdr.table.errors import ColumnUseError
 from safdr.table.prepare import Part
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def told_of_rows(rows: Rows, choices: Choices) -> dict[str, Any]:
+def told_of_rows(rows: SplitRows, choices: Choices) -> dict[str, Any]:
     """Weights, times and segments, as `SelectionReport.from_estimator` takes them."""
     train, test = rows.prepared.train, rows.prepared.test
     time = time_column(rows, choices)
@@ -39,7 +39,7 @@ def _of_held_out(test: Part | None, time: str | None, choices: Choices) -> dict[
     }
 
 
-def time_column(rows: Rows, choices: Choices) -> str | None:
+def time_column(rows: SplitRows, choices: Choices) -> str | None:
     """The column that says when: as asked for, or one that looks like it."""
     found = (each.column for each in rows.prepared.left_out if each.reason in TIMES)
     asked = [] if choices.split_by is None else [choices.split_by]
@@ -60,7 +60,7 @@ def _values(table: pa.Table, name: str) -> Any:
     return np.array(column.to_pylist(), dtype=object)
 
 
-def check_in_memory(rows: Rows) -> None:
+def check_in_memory(rows: SplitRows) -> None:
     """Refuse to recalibrate on rows that can't be taken by folds."""
     if rows.in_passes:
         raise UsageError(
@@ -88,7 +88,7 @@ def about_risk(table: TableOptions, search: SearchOptions, results: ResultOption
     return notes
 
 
-def recalibrated(estimator: Any, rows: Rows, results: ResultOptions) -> Any:
+def recalibrated(estimator: Any, rows: SplitRows, results: ResultOptions) -> Any:
     """The selector with its predictions moved to what happens; points need a straight line."""
     from safdr import recalibrate
 
@@ -99,22 +99,22 @@ def recalibrated(estimator: Any, rows: Rows, results: ResultOptions) -> Any:
 
 
 def risk_of_sample(
-    estimator: Any, content: dict[str, Any], rows: Rows, told: dict[str, Any]
+    estimator: Any, content: dict[str, Any], rows: SplitRows, told: dict[str, Any]
 ) -> dict[str, Any]:
     """Model risk on the held-out rows of the sample; what was counted on all of them stays."""
     from safdr.report.content import jsonable
     from safdr.report.risk.describe import describe_risk
-    from safdr.report.risk.rows import Rows as Given
+    from safdr.report.risk.rows import GivenRows
     from safdr.report.tasks import task_of_estimator
 
     train, test = rows.prepared.train, rows.prepared.test
     assert test is not None
-    held_out = Given(test.X, test.y, test.weight, told["time_test"], told["by"], is_sample=True)
+    held_out = GivenRows(test.X, test.y, test.weight, told["time_test"], told["by"], is_sample=True)
     found = describe_risk(
         estimator,
         task_of_estimator(estimator),
         content["features"],
-        Given(train.X, train.y, train.weight, told["time"]),
+        GivenRows(train.X, train.y, train.weight, told["time"]),
         held_out,
     )
     if (counted := content["risk"]["discrimination"]) is not None:

@@ -33,7 +33,7 @@ FEW_VALUES = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class SplitRows:
     """What a selector learns from, and what it is tested on."""
 
     # Rows at hand: all, or a sample.
@@ -106,14 +106,14 @@ class Rows:
         return balanced
 
 
-def rows_in_memory(table: pa.Table, choices: Choices) -> Rows:
+def rows_in_memory(table: pa.Table, choices: Choices) -> SplitRows:
     """All rows."""
     prepared = prepare(table, choices)
     train, test = prepared.train, prepared.test
     X_test, y_test = (None, None) if test is None else (test.X, test.y)
     totals = prepared.target.kind.add_up(train.y)
     n_held_out = 0 if test is None else len(test.y)
-    return Rows(prepared, train.X, train.y, X_test, y_test, totals, n_held_out)
+    return SplitRows(prepared, train.X, train.y, X_test, y_test, totals, n_held_out)
 
 
 def most_rows_at_hand(files: ParquetFiles, sample_rows: int) -> int:
@@ -123,7 +123,7 @@ def most_rows_at_hand(files: ParquetFiles, sample_rows: int) -> int:
 
 def rows_in_passes(
     files: ParquetFiles, choices: Choices, sample_rows: int, progress: SearchProgress, why: str
-) -> Rows:
+) -> SplitRows:
     """All rows, in sources; at hand is a sample."""
     import narwhals as nw
 
@@ -150,7 +150,7 @@ def rows_in_passes(
         notes.append("The sample has too few held-out rows of a class to test the model on.")
     learnt, held_out = found.counts
     n_held_out = kind.n_rows(held_out)
-    return Rows(found.sample, train, TARGET, X_test, y_test, learnt, n_held_out, tuple(notes))
+    return SplitRows(found.sample, train, TARGET, X_test, y_test, learnt, n_held_out, tuple(notes))
 
 
 def _tested(found: PreparedPasses, source: Any) -> tuple[Any, Any]:

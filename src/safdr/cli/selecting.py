@@ -37,7 +37,7 @@ from safdr.cli.risk import (
     risk_of_sample,
     told_of_rows,
 )
-from safdr.cli.rows import Rows
+from safdr.cli.rows import SplitRows
 from safdr.cli.warning import Caught, other_notes, warn
 from safdr.cli.weighing import counted_by_weight, weighted_scores
 from safdr.cli.writing import to_json, write_results
@@ -169,7 +169,7 @@ def _which_target(table: pa.Table) -> str:
 
 
 def _estimator(
-    search: SearchOptions, annealing: AnnealingOptions, constraining: Constraining, rows: Rows
+    search: SearchOptions, annealing: AnnealingOptions, constraining: Constraining, rows: SplitRows
 ) -> Selector:
     """The selector; a given number of features is validated in the same way."""
     import safdr
@@ -244,7 +244,7 @@ def _unused(search: SearchOptions) -> list[str]:
     return notes
 
 
-def _fit(estimator: Selector, rows: Rows, *, fixed: bool) -> tuple[Caught, str | None]:
+def _fit(estimator: Selector, rows: SplitRows, *, fixed: bool) -> tuple[Caught, str | None]:
     """Search, and return what was warned about, and why there is no proof."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -262,7 +262,7 @@ def _fit(estimator: Selector, rows: Rows, *, fixed: bool) -> tuple[Caught, str |
 def _report(
     file: str | None,
     estimator: Selector,
-    rows: Rows,
+    rows: SplitRows,
     told: dict[str, Any],
     certainty: Certainty,
     notes: list[str],

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from safdr.cli.rows import Rows
+from safdr.cli.rows import SplitRows
 
 Caught = Sequence[warnings.WarningMessage]
 
@@ -17,7 +17,7 @@ Caught = Sequence[warnings.WarningMessage]
 UNEVEN = 0.5
 
 
-def warn(content: dict[str, Any], rows: Rows, caught: Caught) -> None:
+def warn(content: dict[str, Any], rows: SplitRows, caught: Caught) -> None:
     """Find the warnings again, with what is known of the table, once its names are there."""
     from safdr import SeparationWarning
     from safdr.report.score_tests import describe_tests
@@ -56,7 +56,7 @@ def _unfinished(caught: Caught) -> Iterator[dict[str, Any]]:
         }
 
 
-def _uneven(rows: Rows) -> Iterator[dict[str, Any]]:
+def _uneven(rows: SplitRows) -> Iterator[dict[str, Any]]:
     """Weights that leave few rows to count: by Kish, their sum squared by the sum of squares."""
     weight = rows.prepared.train.weight
     if weight is None:

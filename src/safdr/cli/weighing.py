@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from safdr.cli.rows import Rows
+from safdr.cli.rows import SplitRows
 from safdr.table.passes import WEIGHT
 
 
 @contextmanager
-def weighted_scores(estimator: Any, rows: Rows) -> Iterator[None]:
+def weighted_scores(estimator: Any, rows: SplitRows) -> Iterator[None]:
     """Let scores on validation splits do so as well, while it lasts; those in passes always do."""
     has_scores = "scoring" in estimator.get_params()
     if rows.in_passes or rows.prepared.train.weight is None or not has_scores:
@@ -29,7 +29,7 @@ def weighted_scores(estimator: Any, rows: Rows) -> Iterator[None]:
             estimator.set_params(scoring=None)
 
 
-def counted_by_weight(estimator: Any, rows: Rows) -> dict[str, Any]:
+def counted_by_weight(estimator: Any, rows: SplitRows) -> dict[str, Any]:
     """The AUC on held-out rows that are read in passes; by sums of weights there is no interval."""
     from safdr.measures.intervals import interval_of_counts
 
@@ -38,7 +38,7 @@ def counted_by_weight(estimator: Any, rows: Rows) -> dict[str, Any]:
     return {"value": value, "low": None, "high": None, "method": None, "n_rows": rows.n_held_out}
 
 
-def _scoring(rows: Rows) -> str:
+def _scoring(rows: SplitRows) -> str:
     """What the selectors score by, by default."""
     if rows.prepared.target.kind.task == "regression":
         return "r2"

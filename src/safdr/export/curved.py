@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from safdr.export.log_odds import LogOdds
+from safdr.export.log_odds import LogOdds, probability
 from safdr.measures.recalibration import Curve
 from safdr.table.recipe import FloatArray
 
@@ -68,8 +68,8 @@ def sum_of_terms(row):
     def select(self, query: Query) -> str:
         """Sums within, log-odds around them, the probability around these."""
         negative, positive = map(query.comment, self.formula.classes)
-        total, log_odds, probability = query.names
-        limit, largest = query.largest_exponent, query.largest
+        total, log_odds, _ = query.names
+        largest = query.largest
         bent = "\n".join(
             f"      + {_literal(slope)} * ({_within(f'summed.{total}', low, high)})"
             for slope, low, high in self.pieces
@@ -80,12 +80,7 @@ def sum_of_terms(row):
 -- recalibrated: a curve of straight pieces makes log-odds of the sum of terms.
 {query.head}SELECT
   scored.*,
-  CASE
-    WHEN scored.{log_odds} BETWEEN -{limit} AND {limit}
-      THEN 1.0e0 / (1.0e0 + EXP(-scored.{log_odds}))
-    WHEN scored.{log_odds} BETWEEN {limit} AND {largest} THEN 1.0e0
-    WHEN scored.{log_odds} BETWEEN -{largest} AND -{limit} THEN 0.0e0
-  END AS {probability}
+{probability(query, log_odds)}
 FROM (
   SELECT
     summed.*,

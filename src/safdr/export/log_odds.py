@@ -16,6 +16,18 @@ if TYPE_CHECKING:
     from safdr.export.sql import Query
 
 
+def probability(query: Query, log_odds: str) -> str:
+    """The last column that a query adds, from log-odds within."""
+    limit, largest = query.largest_exponent, query.largest
+    return f"""\
+  CASE
+    WHEN scored.{log_odds} BETWEEN -{limit} AND {limit}
+      THEN 1.0e0 / (1.0e0 + EXP(-scored.{log_odds}))
+    WHEN scored.{log_odds} BETWEEN {limit} AND {largest} THEN 1.0e0
+    WHEN scored.{log_odds} BETWEEN -{largest} AND -{limit} THEN 0.0e0
+  END AS {query.names[-1]}"""
+
+
 class LogOdds(Output):
     """The sum of terms are the log-odds."""
 
@@ -60,19 +72,13 @@ def outputs(row):
     def select(self, query: Query) -> str:
         """The log-odds within, the probability around them."""
         negative, positive = map(query.comment, self.formula.classes)
-        log_odds, *_, probability = query.names
-        limit, largest = query.largest_exponent, query.largest
+        log_odds = query.names[0]
         return f"""\
 -- Log-odds and probability that {query.comment(self.formula.target)} is {positive} and not \
 {negative}.
 {self.about_query(query)}{query.head}SELECT
   scored.*,
-  CASE
-    WHEN scored.{log_odds} BETWEEN -{limit} AND {limit}
-      THEN 1.0e0 / (1.0e0 + EXP(-scored.{log_odds}))
-    WHEN scored.{log_odds} BETWEEN {limit} AND {largest} THEN 1.0e0
-    WHEN scored.{log_odds} BETWEEN -{largest} AND -{limit} THEN 0.0e0
-  END AS {probability}
+{probability(query, log_odds)}
 FROM (
   SELECT
     rows_to_score.*,

@@ -125,25 +125,15 @@ def _share_below(scores: FloatArray, others: FloatArray, weight: FloatArray) -> 
     return (below + not_above) / (2 * up_to[-1])
 
 
-def auc_with_interval(positive: FloatArray, negative: FloatArray) -> dict[str, Any]:
-    """Area under the ROC curve of some scores, with its 95 % interval."""
-    scores, place = np.unique(np.concatenate([negative, positive]), return_inverse=True)
-    codes = np.repeat([0, 1], [len(negative), len(positive)])
-    counts = np.bincount(codes * len(scores) + place, minlength=2 * len(scores))
-    return interval_of_counts(counts.reshape(2, -1).astype(np.float64))
-
-
 def interval_of_counts(
     counts: FloatArray, squares: FloatArray | None = None, n_rows: FloatArray | None = None
 ) -> dict[str, Any]:
-    """The same from the rows of both classes, the negative first, in bins from low to high scores.
-
-    DeLong's variance, on the logit scale, so that the interval stays between 0 and 1. Where the
-    scores separate the classes that variance is 0, which would promise too much: of the rows
-    min(m, n) pairs without a common row can be made, all in the right order, and the interval is
-    the exact binomial one for that many successes. Where `counts` are sums of weights, `squares`
-    are those of their squares, and `n_rows` the rows of both classes.
-    """
+    """The area under a ROC curve, from the rows of the negative and the positive class in bins."""
+    # DeLong's variance, on the logit scale, so that the interval stays between 0 and 1. Where the
+    # scores separate the classes that variance is 0, which would promise too much: of the rows
+    # min(m, n) pairs without a common row can be made, all in the right order, and the interval is
+    # the exact binomial one for that many successes. Where `counts` are sums of weights, `squares`
+    # are those of their squares, and `n_rows` the rows of both classes.
     negative, positive = counts
     n, m = counts.sum(axis=1)
     squares = counts if squares is None else squares

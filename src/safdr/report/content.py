@@ -20,7 +20,7 @@ from safdr.report.model import describe_model
 from safdr.report.other_sets import add_held_out
 from safdr.report.provenance import describe_provenance, fingerprint
 from safdr.report.risk.describe import describe_risk
-from safdr.report.risk.rows import Rows
+from safdr.report.risk.rows import GivenRows
 from safdr.report.score_tests import describe_tests
 from safdr.report.scores import held_out_score, validation_score
 from safdr.report.sizes import describe_path, describe_selection, describe_size
@@ -40,7 +40,7 @@ def describe(
     y: Any,
     *,
     feature_names: Sequence[str] | None,
-    held_out: Rows | None,
+    held_out: GivenRows | None,
     sample_weight: Any,
     time: Any,
     title: str | None,
@@ -62,11 +62,11 @@ def describe(
     scoring = _scoring(estimator, task)
     counts, test = _tested(estimator, task, scoring, held_out)
     model = describe_model(estimator, rows, names, groups)
-    train = Rows(X, y, sample_weight, time)
+    train = GivenRows(X, y, sample_weight, time)
     validation = validation_score(estimator)
     alternatives = describe_alternatives(estimator, names, task.loss)
     by_default = test if scoring == task.scoring else None
-    learnt = Rows(rows, labels, sample_weight)
+    learnt = GivenRows(rows, labels, sample_weight)
     add_held_out(alternatives, estimator, learnt, held_out, by_default)
     classes = getattr(estimator, "classes_", None)
     content = {
@@ -113,7 +113,7 @@ def describe(
 
 
 def _tested(
-    estimator: Any, task: ReportTask, scoring: str, rows: Rows | None
+    estimator: Any, task: ReportTask, scoring: str, rows: GivenRows | None
 ) -> tuple[FloatArray | None, dict[str, Any] | None]:
     """Counts of held-out rows that are read in passes, and the score of held-out rows."""
     if rows is None:

@@ -16,7 +16,7 @@ from safdr.measures.intervals import (
     r2_with_interval,
 )
 from safdr.measures.ranking import Ranked
-from safdr.report.risk.rows import Rows
+from safdr.report.risk.rows import GivenRows
 
 FloatArray = NDArray[np.float64]
 
@@ -27,8 +27,8 @@ SAME = 1e-4
 def add_held_out(
     alternatives: list[dict[str, Any]],
     estimator: Any,
-    rows: Rows,
-    held_out: Rows | None,
+    rows: GivenRows,
+    held_out: GivenRows | None,
     test: dict[str, Any] | None,
 ) -> None:
     """Add `held_out` to each set; None where its model can't be fitted here.
@@ -59,7 +59,7 @@ def _predicted_by(estimator: Any, X: Any) -> FloatArray:
 
 
 def _predictions(
-    estimator: Any, subsets: list[NDArray[np.int64]], rows: Rows, X_test: Any
+    estimator: Any, subsets: list[NDArray[np.int64]], rows: GivenRows, X_test: Any
 ) -> Iterator[FloatArray]:
     """The same of the linear model that is fitted to each set."""
     from safdr import evaluate_subsets
@@ -99,7 +99,7 @@ def _columns(X: Any, used: NDArray[np.int64]) -> FloatArray:
     return np.asarray(X, dtype=np.float64)[:, used]
 
 
-def _score(predicted: FloatArray, held_out: Rows, estimator: Any) -> float:
+def _score(predicted: FloatArray, held_out: GivenRows, estimator: Any) -> float:
     """The default score of the task."""
     y, classes = np.asarray(held_out.y), getattr(estimator, "classes_", None)
     weight = np.ones(len(y)) if held_out.weight is None else np.asarray(held_out.weight, float)

@@ -12,7 +12,7 @@ from safdr._atomic import place_of, write_atomically
 from safdr.display.base import check_fitted
 from safdr.report.content import describe
 from safdr.report.notebook import in_frame
-from safdr.report.risk.rows import Rows, checked_weight
+from safdr.report.risk.rows import GivenRows, checked_weight
 from safdr.result import NearTies, Stability
 
 
@@ -153,7 +153,7 @@ class SelectionReport:
         if X_test is not None:
             segments = {} if by is None else _segments(by)
             weight = checked_weight(sample_weight_test, y_test, "sample_weight_test")
-            held_out = Rows(X_test, y_test, weight, time_test, segments)
+            held_out = GivenRows(X_test, y_test, weight, time_test, segments)
         return cls(
             describe(
                 estimator,

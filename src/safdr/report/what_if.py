@@ -15,7 +15,7 @@ from safdr import Stability, WhatIf, what_if
 from safdr.report.claims import OFTEN
 from safdr.report.notebook import policy_hash
 from safdr.report.numbers import counted
-from safdr.report.risk.rows import Rows
+from safdr.report.risk.rows import GivenRows
 from safdr.result import FeatureGroups, NearTies
 
 # The page carries no more columns than these: a tick then takes a browser some tenths of a second.
@@ -41,7 +41,7 @@ NORMAL = "AUC if the classes were normal"
 def describe_what_if(
     estimator: Any,
     given: WhatIf | bool,
-    rows: Rows,
+    rows: GivenRows,
     near_ties: NearTies | None,
     stability: Stability | None,
     names: list[str],

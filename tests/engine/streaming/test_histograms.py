@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from safdr._engine.streaming.histograms import HistogramPass, ScoredModel, area_and_error
-from safdr._engine.streaming.models import Rows
+from safdr._engine.streaming.models import PassingRows
 
 
 def scored(X, codes, slopes, *, weight=None, clip=None, sample=500):
@@ -18,7 +18,7 @@ def scored(X, codes, slopes, *, weight=None, clip=None, sample=500):
     histograms = task.empty()
     for rows in np.array_split(np.arange(len(X)), 4):
         of_rows = None if weight is None else weight[rows]
-        task.add(histograms, Rows(X[rows].T, buckets[rows], codes[rows], of_rows))
+        task.add(histograms, PassingRows(X[rows].T, buckets[rows], codes[rows], of_rows))
     area, error = area_and_error(histograms[0])
     inside = buckets == 1
     of_rows = None if weight is None else weight[inside]

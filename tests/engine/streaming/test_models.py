@@ -8,7 +8,7 @@ from scipy.special import logsumexp, softmax
 from safdr._engine.streaming.models import (
     FINAL_TOL,
     LossPass,
-    Rows,
+    PassingRows,
     StreamedModel,
     curvature_on,
     fit_exactly,
@@ -57,7 +57,7 @@ def run_on(X, buckets, codes, weight, n_chunks=5):
         for rows in np.array_split(np.arange(len(X)), n_chunks):
             columns = X[rows][:, task.features].T
             of_rows = None if weight is None else weight[rows]
-            task.add(sums, Rows(columns, buckets[rows], codes[rows], of_rows))
+            task.add(sums, PassingRows(columns, buckets[rows], codes[rows], of_rows))
         return sums
 
     return run

@@ -16,22 +16,25 @@ from safdr._engine.interrupt import look_up
 from safdr.trace import Trace
 
 
-@dataclass(frozen=True)
-class AnnealingSettings:
-    """How to anneal; the defaults are the paper's, or what it leaves open and we measured.
+@dataclass(frozen=True, kw_only=True)
+class StopAndBatches:
+    """When any dynamics stop, and what batches they see; `Annealing` documents each of them."""
 
-    `AnnealingSelector` documents each of them.
-    """
-
-    n_replicas: int = 50
-    sweeps: float = 0.5
-    temperature_step: float = 0.7
-    max_steps: int = 100
     tol: float = 5e-3
     n_iter_no_change: int = 5
     n_batches: int = 5
     batch_fraction: float = 0.5
     batch_draw: str = "step"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnealingSettings(StopAndBatches):
+    """How to anneal; the defaults are the paper's, or what it leaves open and we measured."""
+
+    n_replicas: int = 50
+    sweeps: float = 0.5
+    temperature_step: float = 0.7
+    max_steps: int = 100
 
     def halves(self) -> tuple[Self, Self]:
         """The same work in two parts, for two criteria."""

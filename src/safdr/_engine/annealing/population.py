@@ -13,7 +13,13 @@ from typing import Self
 import numpy as np
 
 from safdr._engine.annealing.chains import Chains
-from safdr._engine.annealing.loop import Draws, finite_means, has_converged, spread
+from safdr._engine.annealing.loop import (
+    Draws,
+    StopAndBatches,
+    finite_means,
+    has_converged,
+    spread,
+)
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.interrupt import look_up
 from safdr.trace import Trace
@@ -26,19 +32,14 @@ STEPS = np.geomspace(0.01, 1.0, 60)
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class PopulationSettings:
+@dataclass(frozen=True, kw_only=True)
+class PopulationSettings(StopAndBatches):
     """How to anneal a population; `PopulationAnnealing` documents each of them."""
 
     population: int = 200
     sweeps: float = 1.0
     overlap: float = 0.9
     max_steps: int = 200
-    tol: float = 5e-3
-    n_iter_no_change: int = 5
-    n_batches: int = 5
-    batch_fraction: float = 0.5
-    batch_draw: str = "step"
 
     @property
     def n_replicas(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.streaming.models import Rows
+from safdr._engine.streaming.models import PassingRows
 
 # Bins between the quantiles of a sample. Where a bin holds the shares p and q of the classes, the
 # order of its rows is unknown, and the area off by pq/2 at most: with equal shares, 3e-5 in all.
@@ -58,10 +58,10 @@ class HistogramPass:
         """Histograms of no rows: of each model both classes, on and between edges."""
         return [np.zeros((2, 2 * len(model.edges) + 1)) for model in self._models]
 
-    def add(self, histograms: list[FloatArray], rows: Rows) -> None:
+    def add(self, histograms: list[FloatArray], rows: PassingRows) -> None:
         """Count some rows."""
         # Those of the buckets of each fold, which many models share.
-        parts: dict[bytes, Rows] = {}
+        parts: dict[bytes, PassingRows] = {}
         for model, places, histogram in zip(self._models, self._places, histograms, strict=True):
             key = model.buckets.tobytes()
             if key not in parts:
@@ -73,12 +73,12 @@ class HistogramPass:
             histogram += counted.reshape(histogram.shape)
 
 
-def _in_buckets(rows: Rows, buckets: IntArray) -> Rows:
+def _in_buckets(rows: PassingRows, buckets: IntArray) -> PassingRows:
     """The rows of some buckets."""
     which = np.flatnonzero(np.isin(rows.buckets, buckets))
     weight = None if rows.weight is None else rows.weight[which]
     columns = np.take(rows.columns, which, axis=1)
-    return Rows(columns, rows.buckets[which], rows.codes[which], weight)
+    return PassingRows(columns, rows.buckets[which], rows.codes[which], weight)
 
 
 def _bins(scores: FloatArray, edges: FloatArray) -> IntArray:

@@ -38,7 +38,7 @@ CURVATURE_WORK = 2e8
 ROWS_A_COEFFICIENT = 20
 
 
-class Rows(NamedTuple):
+class PassingRows(NamedTuple):
     """Some rows as they pass by."""
 
     columns: FloatArray  # (n_features, n_rows), of the features that a pass asked for
@@ -183,17 +183,17 @@ class LossPass:
             sums.append(ModelSums(0.0, 0.0, np.zeros(shape), curvature))
         return sums
 
-    def add(self, sums: list[ModelSums], rows: Rows) -> None:
+    def add(self, sums: list[ModelSums], rows: PassingRows) -> None:
         """Add some rows."""
         n_models, per_model, _ = self._theta.shape
         step = max(256, NUMBERS_AT_ONCE // (n_models * per_model))
         for start in range(0, len(rows.codes), step):
             some = slice(start, start + step)
             weight = None if rows.weight is None else rows.weight[some]
-            block = Rows(rows.columns[:, some], rows.buckets[some], rows.codes[some], weight)
+            block = PassingRows(rows.columns[:, some], rows.buckets[some], rows.codes[some], weight)
             self._add_block(sums, block)
 
-    def _add_block(self, sums: list[ModelSums], rows: Rows) -> None:
+    def _add_block(self, sums: list[ModelSums], rows: PassingRows) -> None:
         Z = standardised(rows.columns, self._center, self._scale)
         weight = self._class_factor[:, rows.codes] * self._learns_from[:, rows.buckets]
         if rows.weight is not None:

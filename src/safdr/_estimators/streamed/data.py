@@ -22,8 +22,9 @@ from safdr._engine.fits.columns import total_variance
 from safdr._engine.moments import ClassMoments, WithinMoments
 from safdr._engine.moments.buckets import BucketMoments
 from safdr._estimators.class_weights import weighted_rows
+from safdr._estimators.measured_data import MeasuredData
 from safdr._estimators.streamed.tables import Layout, Source
-from safdr._estimators.training_data import ClassData, MeasuredData
+from safdr._estimators.training_data import ClassData
 from safdr._estimators.validation import check_not_constant
 from safdr.errors import ParameterError
 

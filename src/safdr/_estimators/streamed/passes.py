@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.moments.buckets import BucketMoments
-from safdr._engine.streaming.models import Rows
+from safdr._engine.streaming.models import PassingRows
 from safdr._engine.streaming.positions import FOR_SAMPLE, RowSample, buckets_of, hashes
 from safdr._estimators.streamed.tables import (
     Chunk,
@@ -256,7 +256,7 @@ class ModelsPass:
         """Add more rows."""
         chunk = self.layout.chunk(table, start, self._features)
         buckets = buckets_of(chunk.positions, self.seed, self.n_buckets)
-        rows = Rows(np.array(chunk.columns), buckets, chunk.target, chunk.weight)
+        rows = PassingRows(np.array(chunk.columns), buckets, chunk.target, chunk.weight)
         self.of_chunks.add(sums, rows)
         return sums
 

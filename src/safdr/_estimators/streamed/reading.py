@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from safdr._engine.streaming.positions import buckets_of
+from safdr._estimators.measured_data import MeasuredData
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.streamed.data import StreamedRows
 from safdr._estimators.streamed.folds import n_buckets_for
@@ -18,7 +19,7 @@ from safdr._estimators.streamed.passes import (
     TargetPass,
 )
 from safdr._estimators.streamed.tables import Layout, Source, check_columns
-from safdr._estimators.training_data import MeasuredData, TrainingData
+from safdr._estimators.training_data import TrainingData
 from safdr._estimators.validation import check_ratio_of_weights, shown
 from safdr.errors import ParameterError
 

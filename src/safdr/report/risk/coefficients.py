@@ -20,7 +20,7 @@ from safdr.measures.inference import (
 )
 from safdr.measures.intervals import LEVEL, FloatArray
 from safdr.report.numbers import counted
-from safdr.report.risk.rows import Predicted, Rows
+from safdr.report.risk.rows import GivenRows, Predicted
 from safdr.report.tasks import REGRESSION, ReportTask
 
 METHODS = {
@@ -35,7 +35,7 @@ def describe_coefficients(
     estimator: Any,
     task: ReportTask,
     features: Sequence[Mapping[str, Any]],
-    rows: Rows,
+    rows: GivenRows,
     found: Predicted,
 ) -> dict[str, Any]:
     """Estimates, standard errors and intervals on the held-out rows, or why there are none."""
@@ -65,7 +65,7 @@ def describe_coefficients(
     }
 
 
-def _columns(estimator: Any, indices: Sequence[int], rows: Rows) -> FloatArray:
+def _columns(estimator: Any, indices: Sequence[int], rows: GivenRows) -> FloatArray:
     """The chosen columns as the model sees them: between the limits within which values count."""
     columns = np.asarray(rows.X, dtype=np.float64)[:, indices]
     limits = estimator.clip_limits_

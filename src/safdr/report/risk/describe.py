@@ -13,7 +13,7 @@ from safdr.measures.numbers import errors_of
 from safdr.measures.ranking import Ranked, cut_offs, discrimination
 from safdr.report.risk.coefficients import describe_coefficients
 from safdr.report.risk.parts import describe_periods, describe_segments, drift
-from safdr.report.risk.rows import Predicted, Rows, predict
+from safdr.report.risk.rows import GivenRows, Predicted, predict
 from safdr.report.tasks import MORE_CLASSES, REGRESSION, ReportTask
 
 NO_ROWS = (
@@ -41,8 +41,8 @@ def describe_risk(
     estimator: Any,
     task: ReportTask,
     features: Sequence[Mapping[str, Any]],
-    train: Rows,
-    held_out: Rows | FloatArray | None,
+    train: GivenRows,
+    held_out: GivenRows | FloatArray | None,
 ) -> dict[str, Any]:
     """Every number of the sections on model risk; `held_out` may be counts by class and score."""
     told: dict[str, Any] = {
@@ -57,7 +57,7 @@ def describe_risk(
     told["recalibration"] = _recalibrated(estimator, task, held_out)
     if held_out is None:
         return told | {"reason": NO_ROWS}
-    if not isinstance(held_out, Rows):
+    if not isinstance(held_out, GivenRows):
         ranked = Ranked.of_counts(held_out)
         found = discrimination(ranked)
         return told | {
@@ -84,7 +84,7 @@ def _recalibrated(estimator: Any, task: ReportTask, held_out: Any) -> dict[str, 
     if not hasattr(estimator, "recalibration_"):
         return None
     told = {**estimator.recalibration_, "before": None}
-    if isinstance(held_out, Rows):
+    if isinstance(held_out, GivenRows):
         plain = copy(estimator)
         plain.estimator_ = estimator.uncalibrated_estimator_
         told_of = _of_task(task, predict(plain, task, held_out))

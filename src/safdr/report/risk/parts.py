@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from safdr.measures.drift import stability_index
 from safdr.measures.intervals import (
     effective_number,
     interval_of_counts,
@@ -16,10 +17,9 @@ from safdr.measures.intervals import (
     r2_with_interval,
     share_interval,
 )
-from safdr.measures.population import stability_index
 from safdr.measures.ranking import Ranked
 from safdr.measures.slices import periods_of, segments_of
-from safdr.report.risk.rows import Predicted, Rows
+from safdr.report.risk.rows import GivenRows, Predicted
 from safdr.report.tasks import MORE_CLASSES, REGRESSION, ReportTask
 
 # Of fewer rows R² says nothing.
@@ -28,7 +28,7 @@ LEAST_FOR_R2 = 10
 Mask = NDArray[np.bool_]
 
 
-def describe_segments(task: ReportTask, rows: Rows, found: Predicted) -> list[dict[str, Any]]:
+def describe_segments(task: ReportTask, rows: GivenRows, found: Predicted) -> list[dict[str, Any]]:
     """The held-out rows, by each column that was asked for."""
     told = []
     for name, values in rows.by.items():
@@ -44,7 +44,7 @@ def describe_segments(task: ReportTask, rows: Rows, found: Predicted) -> list[di
 
 
 def describe_periods(
-    task: ReportTask, train: Rows, base: Predicted, rows: Rows, found: Predicted
+    task: ReportTask, train: GivenRows, base: Predicted, rows: GivenRows, found: Predicted
 ) -> list[dict[str, Any]] | None:
     """All periods: of those that were learnt from, what does not depend on the fit being honest."""
     if rows.time is None:

@@ -15,7 +15,7 @@ from safdr.report.tasks import MORE_CLASSES, REGRESSION, ReportTask
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class GivenRows:
     """Some rows as they are given."""
 
     X: Any
@@ -73,7 +73,7 @@ class Predicted:
         return self.n_classes if self.n_classes > 2 else 0
 
 
-def predict(estimator: Any, task: ReportTask, rows: Rows) -> Predicted:
+def predict(estimator: Any, task: ReportTask, rows: GivenRows) -> Predicted:
     """Let the model predict some rows."""
     y = np.asarray(rows.y)
     weight = np.ones(len(y)) if rows.weight is None else np.asarray(rows.weight, dtype=np.float64)

@@ -13,9 +13,9 @@ from sklearn.metrics import (
 )
 
 from safdr.measures.classes import against_the_rest, classes_apart
+from safdr.measures.drift import stability_index
 from safdr.measures.intervals import mean_interval
 from safdr.measures.numbers import errors_of, quantiles
-from safdr.measures.population import stability_index
 from safdr.measures.slices import MISSING, OTHER, periods_of, segments_of
 
 
