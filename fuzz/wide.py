@@ -38,7 +38,7 @@ SMALLER = {
     "safdr._engine.wide.start.N_PAIRS": 2,
     "safdr._engine.wide.start.N_NEXT": 2,
     "safdr._engine.wide.search.N_RANDOM": 4,
-    "safdr._engine.wide.search.N_CALLED": 2,
+    "safdr._engine.wide.explore.N_CALLED": 2,
     "safdr._engine.wide.rows.BLOCK_COLUMNS": 16,
     "safdr._engine.wide.group_swaps.COLUMNS_AT_ONCE": 7,
     "safdr._estimators.full_model.N_STRONGEST": 20,

@@ -496,3 +496,68 @@ def explore_subsets(
     Returns subsets above the threshold and their values (the best of each node, unsorted), in how many each
     feature is, how many there were, steps, the nodes left open, and their bounds.
     """
+
+def swap_gains(
+    rows: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    at: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    P: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    w: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    loss: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    D: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    variance: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    *,
+    collinear_tol: float,
+    best_only: bool,
+    cost: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Gain of swaps of members for columns, or the best of each column."""
+
+def best_partners(
+    rows: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    own_variance: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    own_D: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    left: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    own: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    D: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    variance: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    *,
+    collinear_tol: float,
+    first: int,
+    more: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    place: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+) -> None:
+    """
+    Find the partner with whom each column has most more than alone, where it is better than the known one.
+    """

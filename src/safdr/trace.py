@@ -58,7 +58,7 @@ class WorkingSet:
     columns : ndarray of int
         Columns that the replicas chose from in the last round.
     n_rounds : int
-        How often features were added and the search repeated, with the first time.
+        How often replicas were annealed, each time in another working set.
     n_features : int
         Number of columns whose swaps were looked at: all of them.
     """

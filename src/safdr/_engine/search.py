@@ -126,13 +126,13 @@ class Search:
         """Choose among what the replicas and others found, by the loss of fitted models."""
         subsets, values = self.candidates_of(annealed)
         for others in theirs:
-            subsets = _stacked(subsets, others)
+            subsets = stacked(subsets, others)
             values = np.concatenate([values, self._values(others)])
         proof = None
         if prove is not None:
             proof = self._prove(annealed.size, subsets, values, prove, n_threads)
             if is_better(proof, values):
-                subsets = _stacked(subsets, proof.subset[None])
+                subsets = stacked(subsets, proof.subset[None])
                 values = np.append(values, proof.value)
         fits = self._fits(subsets, values, n_threads)
         forbidden = np.zeros(len(values), dtype=bool)
@@ -282,9 +282,9 @@ class Search:
                 ends = np.concatenate([chains.subsets, more[0]])
                 signed = self._signed(self._constraints_for(annealed.size), ends)
                 their_values = self._values(signed)
-                more = _stacked(more[0], signed), np.concatenate([more[1], their_values])
+                more = stacked(more[0], signed), np.concatenate([more[1], their_values])
         subsets, values = more
-        return _stacked(chains.subsets, subsets), np.concatenate([chains.values, values])
+        return stacked(chains.subsets, subsets), np.concatenate([chains.values, values])
 
     def _signed(self, allowed: AllowedSubsets, subsets: IntArray) -> IntArray:
         """Subsets near these whose coefficients have the signs by the criterion, if there are."""
@@ -330,7 +330,7 @@ class Search:
         if not len(more):
             return subsets, fits
         theirs = self._fits(more, self._values(more), n_threads)
-        subsets = _stacked(subsets, more)
+        subsets = stacked(subsets, more)
         return subsets, joined([_padded(each, subsets.shape[1]) for each in (fits, theirs)])
 
     def _values(self, subsets: IntArray) -> FloatArray:
@@ -432,7 +432,7 @@ def _check_finite(values: FloatArray) -> None:
         )
 
 
-def _stacked(first: IntArray, second: IntArray) -> IntArray:
+def stacked(first: IntArray, second: IntArray) -> IntArray:
     """Rows of both, filled up with -1 to the same length."""
     if first.shape[1] == second.shape[1]:
         return np.concatenate([first, second])

@@ -332,7 +332,9 @@ class SearchPlan:
 
         kind = Swaps if allowed.swaps_alone else GroupSwaps
         swaps = [kind(each, allowed.without(each.redundant(rank)), cost) for each in criteria]
-        return WorkingSetSearch(among, swaps, prover, constraints=allowed, seed=seed)
+        return WorkingSetSearch(
+            among, swaps, prover, constraints=allowed, settings=self.settings(), seed=seed
+        )
 
     def full_search(
         self, data: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None, seed: int

@@ -51,8 +51,8 @@ def test_groups_called_for_are_those_whose_swaps_gain(monkeypatch, limits, n_cla
     swaps, subset = GroupSwaps(wide, allowed, cost), np.array([2, 3, 9, 12, 20])
     by_hand = list(swaps_by_hand(full, allowed, cost, subset))
     better = {group for gain, group, _ in by_hand if gain > 0}
-    called = swaps.called_for(np.append(subset, -1)[None], N_COLUMNS, only_better=True)
     assert better
+    called = swaps.called_for(np.append(subset, -1)[None], len(better))[0]
     assert set(allowed.group_of[called].tolist()) == better
     assert set(allowed.columns_of(allowed.selection_of(called))) == set(called)
     end = swaps.climbed(subset)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from safdr import _core
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import fisher_criterion, r2_criterion
 from safdr._engine.moments import joint_moments, within_moments
@@ -67,12 +68,14 @@ def test_columns_called_for_are_those_whose_swaps_gain(monkeypatch, n_classes, l
     swaps, subset = Swaps(wide, allowed, cost), np.array([2, 7, 12, 20])
     gains = best_swaps(full, allowed, cost, subset)
     better = {column for column, gain in gains.items() if gain > 0}
-    called = swaps.called_for(subset[None], N_COLUMNS, only_better=True)
     assert better
+    called = swaps.called_for(subset[None], len(better))[0]
     assert set(called.tolist()) == better
     in_order = sorted(gains, key=gains.get, reverse=True)
-    some = swaps.called_for(subset[None], 5, only_better=False)
-    assert set(some.tolist()) == set(in_order[:5])
+    other = np.array([1, 7, 12, 20]) if limits == "none" else subset
+    every = swaps.called_for(np.array([subset, other]), N_COLUMNS)
+    assert every[0].tolist() == [column for column in in_order if gains[column] > -np.inf]
+    assert every[1].tolist() == swaps.called_for(other[None], N_COLUMNS)[0].tolist()
     assert swaps.value(subset) == pytest.approx(value(full, subset, cost))
 
 
@@ -105,8 +108,8 @@ def test_a_copy_is_no_swap():
     codes = np.arange(40) % 2
     wide = WideCriterion.of_classes(X, codes, 2, None).with_ridge(1e-6, 1.0)
     swaps = Swaps(wide, AllowedSubsets.make(6, always_include=[0]))
-    called = swaps.called_for(np.array([[0, 1]]), 6, only_better=False)
-    assert called.tolist() == [2, 3, 4]
+    called = swaps.called_for(np.array([[0, 1]]), 6)[0]
+    assert sorted(called.tolist()) == [2, 3, 4]
 
 
 def test_the_forward_path_is_greedy():
@@ -129,7 +132,7 @@ def test_what_only_two_columns_tell_is_in_the_first_working_set(monkeypatch):
     rng = np.random.default_rng(0)
     X, codes, shared = rng.normal(size=(200, 400)), np.arange(200) % 2, rng.normal(size=200)
     X[:, 31] = shared + 0.1 * rng.normal(size=200)
-    X[:, 32] = shared + 0.1 * rng.normal(size=200) + 0.2 * codes
+    X[:, 32] = shared + 0.1 * rng.normal(size=200) + 0.3 * codes
     X[:, :30] += 0.5 * codes[:, None]
     wide = WideCriterion.of_classes(X, codes, 2, None).with_ridge(1e-6, 1.0)
     monkeypatch.setattr("safdr._engine.wide.start.N_STRONGEST", 20)
@@ -138,3 +141,35 @@ def test_what_only_two_columns_tell_is_in_the_first_working_set(monkeypatch):
     assert not {31, 32} & set(first.up_to(1).tolist())
     assert {31, 32} <= set(first.up_to(2).tolist())
     assert len(first.up_to(2)) < 250
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_partners_are_those_that_tell_most_more_together(n_classes):
+    full, wide = make_problem(n_classes, seed=1)
+    alone = np.array([full.value([j]) for j in range(N_COLUMNS)])
+    alone[3] = np.inf  # no partner
+    columns = np.array([2, 7, 19])
+    more, gain = np.full((2, 3), -np.inf)
+    place = columns.copy()
+    for some, rows in wide.against_all(columns):
+        _core.best_partners(
+            rows,
+            full.A[columns, columns],
+            full.D[columns],
+            np.diag(full.A)[some].copy(),
+            alone[some],
+            np.ascontiguousarray(full.D[some].T),
+            np.diag(full.A)[some].copy(),
+            collinear_tol=full.collinear_tol,
+            first=some.start,
+            more=more,
+            gain=gain,
+            place=place,
+        )
+    for i, column in enumerate(columns):
+        others = [j for j in range(N_COLUMNS) if j not in (3, column)]
+        pairs = {j: full.value([column, j]) - alone[column] for j in others}
+        best = max(others, key=lambda j: pairs[j] - alone[j])
+        assert place[i] == best
+        assert gain[i] == pytest.approx(pairs[best])
+        assert more[i] == pytest.approx(pairs[best] - alone[best])

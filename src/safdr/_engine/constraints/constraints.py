@@ -307,9 +307,11 @@ class AllowedSubsets:
         taken = np.zeros(self.n_groups, dtype=bool)
         taken[self.group_of[columns]] = True
         groups = np.flatnonzero(taken)
+        members = np.concatenate([self.groups[group] for group in groups])
+        ends = np.cumsum([len(self.groups[group]) for group in groups])
         return AllowedSubsets(
             len(columns),
-            tuple(np.searchsorted(columns, self.groups[group]) for group in groups),
+            tuple(np.split(np.searchsorted(columns, members), ends[:-1])),
             self.counts[groups],
             np.searchsorted(groups, self.include[taken[self.include]]),
             np.searchsorted(groups, self.exclude[taken[self.exclude]]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.criterion import (
+    Criterion,
     Ridge,
     collinear_tol,
     effective_rows,
@@ -27,6 +28,9 @@ from safdr._engine.wide.rows import CentredRows
 MOST_ROWS_EXACT = 2000
 N_DIRECTIONS = 64
 
+# Columns of dense rows are kept as the criterion reads them, where all of them take no more bytes.
+KEPT_BYTES = 2**28
+
 
 @dataclass(frozen=True, eq=False)
 class WideCriterion:
@@ -36,6 +40,7 @@ class WideCriterion:
     D: FloatArray
     scale: FloatArray
     ridge: float = 0.0
+    kept: Kept = field(default_factory=lambda: Kept())
 
     @classmethod
     def of_classes(
@@ -100,20 +105,54 @@ class WideCriterion:
 
     def block(self, members: IntArray) -> FloatArray:
         """A of some columns."""
-        columns = self.rows.columns(members) / self.divisor[members]
+        columns = self.columns(members)
         A: FloatArray = columns.T @ columns
         np.fill_diagonal(A, self.diagonal[members] + self.ridge)
         return A
 
+    def among(self, columns: IntArray) -> Criterion:
+        """The same of some columns alone, with A."""
+        return Criterion(self.block(columns), self.D[columns], self.scale[columns], self.ridge)
+
     def against_all(self, members: IntArray) -> Iterator[tuple[slice, FloatArray]]:
         """Rows of A, a block of columns at a time."""
-        for some, products in self.rows.products(self.rows.columns(members)):
-            block = products / self.divisor[members, None] / self.divisor[some]
+        for some, block in self._products(self.columns(members)):
             inside = np.flatnonzero((members >= some.start) & (members < some.stop))
             block[inside, members[inside] - some.start] = (self.diagonal + self.ridge)[
                 members[inside]
             ]
             yield some, block
+
+    def columns(self, which: IntArray) -> FloatArray:
+        """Columns whose products with each other are A, without the ridge."""
+        if self._all_columns is not None:
+            return self._all_columns.take(which, axis=1)
+        return self.rows.columns(which) / self.divisor[which]
+
+    def _products(self, columns: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+        """Products of some columns with all, a block of these at a time."""
+        if self._all_columns is None:
+            for some, products in self.rows.products(columns):
+                yield some, products / self.divisor[some]
+            return
+        factor = np.ascontiguousarray(columns.T)
+        for some in self.rows.blocks():
+            look_up()
+            yield some, factor @ self._all_columns[:, some]
+
+    @property
+    def _all_columns(self) -> FloatArray | None:
+        """All columns, made once, unless they would take too much memory."""
+        n_rows, n_columns = self.rows.shape
+        if self.rows.is_sparse or 8 * n_rows * n_columns > KEPT_BYTES:
+            return None
+        if self.kept.columns is None:
+            columns = np.empty(self.rows.shape)
+            for some in self.rows.blocks():
+                look_up()
+                columns[:, some] = self.rows.columns(some) / self.divisor[some]
+            self.kept.columns = columns
+        return self.kept.columns
 
     @cached_property
     def divisor(self) -> FloatArray:
@@ -131,12 +170,19 @@ class WideCriterion:
         for start in range(0, n_columns, step):
             look_up()
             which = np.arange(start, min(start + step, n_columns))
-            block = self.rows.columns(which) / self.divisor[which]
+            block = self.columns(which)
             total += block @ (block.T if exact else _signs(rng, len(which)))
         if exact:
             return float(np.einsum("ij,ij->", total, total))
-        images = (part.T / self.divisor[some, None] for some, part in self.rows.products(total))
+        images = (part for _, part in self._products(total))
         return sum(float(np.einsum("ij,ij->", part, part)) for part in images) / N_DIRECTIONS
+
+
+@dataclass(eq=False)
+class Kept:
+    """Columns that are made once, for criteria that differ in the ridge alone."""
+
+    columns: FloatArray | None = None
 
 
 def _signs(rng: np.random.Generator, n_columns: int) -> FloatArray:

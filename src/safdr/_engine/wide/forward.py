@@ -11,6 +11,7 @@ from safdr._engine.annealing.swap_chains import is_collinear
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.wide.criterion import WideCriterion
+from safdr._engine.wide.largest import largest
 
 
 class Rest(NamedTuple):
@@ -62,7 +63,7 @@ class ForwardPath:
         with self._lock:
             while len(self._next) < size - self._n_fixed:
                 gains = self._gains()
-                best = np.argsort(-gains, kind="stable")[:n_next]
+                best = largest(gains, n_next)
                 best = best[gains[best] > -np.inf]
                 if not best.size:
                     break

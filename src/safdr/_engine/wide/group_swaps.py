@@ -9,7 +9,7 @@ import numpy as np
 from safdr._engine.annealing.swap_chains import is_collinear
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.interrupt import look_up
-from safdr._engine.wide.swaps import BETTER, Swaps, inverted
+from safdr._engine.wide.swaps import Swaps, inverted
 
 # Columns of groups whose products with each other are made together.
 COLUMNS_AT_ONCE = 2048
@@ -18,16 +18,14 @@ COLUMNS_AT_ONCE = 2048
 class GroupSwaps(Swaps):
     """Swaps of whole groups, which all count the same; columns by themselves are groups of one."""
 
-    def called_for(self, subsets: IntArray, most: int, *, only_better: bool) -> IntArray:
-        """The columns of the groups whose swap into one of the subsets gains most."""
+    def called_for(self, subsets: IntArray, most: int) -> list[IntArray]:
+        """For each subset the columns of the groups whose swaps into it gain most."""
         called = []
         for subset in subsets:
-            _, gains, value = self._all_gains(subset[subset >= 0])
-            best = gains.max(axis=0)
+            best = self._all_gains(subset[subset >= 0])[1].max(axis=0)
             order = np.argsort(-best, kind="stable")[:most]
-            least = BETTER * abs(value) if only_better else -np.inf
-            called.append(order[best[order] > least])
-        return self._columns_of(np.concatenate(called))
+            called.append(self._columns_of(order[best[order] > -np.inf]))
+        return called
 
     def closest(self, subset: IntArray, most: int) -> IntArray:
         """The columns of the groups that are best in the place of each member."""

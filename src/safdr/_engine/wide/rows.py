@@ -61,7 +61,7 @@ class CentredRows:
                 some_rows = ShiftedRows(by_row, rows, self._weight)
                 mean[label], squares[label] = some_rows.mean, some_rows.squares
             return ColumnMoments(self._total, mean, squares)
-        for some in self._blocks():
+        for some in self.blocks():
             look_up()
             block = self._dense(some)
             for label, rows in enumerate(members):
@@ -77,7 +77,12 @@ class CentredRows:
         moments = self.moments
         return np.asarray(np.sum(moments.squares / moments.weight[:, None], axis=0))
 
-    def columns(self, which: IntArray) -> FloatArray:
+    @property
+    def is_sparse(self) -> bool:
+        """Whether rows are mostly zero, and kept so."""
+        return bool(issparse(self._X))
+
+    def columns(self, which: IntArray | slice) -> FloatArray:
         """Some of the columns."""
         centred = self._dense(which) - self.moments.mean[:, which][self._codes]
         return centred * self._root[:, None]
@@ -87,7 +92,7 @@ class CentredRows:
         # One factor that is centred is enough.
         weighted = np.ascontiguousarray(some * self._root[:, None])
         factor = np.ascontiguousarray(weighted.T)
-        for part in self._blocks():
+        for part in self.blocks():
             look_up()
             shift = self._shift[part]
             far = np.flatnonzero(shift)
@@ -106,7 +111,8 @@ class CentredRows:
         mean = self.moments.weight @ self.moments.mean / self.moments.weight.sum()
         return np.where(np.abs(mean) > FAR_OFF * np.sqrt(self.variance), mean, 0.0)
 
-    def _blocks(self) -> Iterator[slice]:
+    def blocks(self) -> Iterator[slice]:
+        """Columns that are looked at together."""
         length = BLOCK_COLUMNS
         if not issparse(self._X):  # which are never made dense
             length = min(length, max(1, BLOCK_BYTES // (8 * self.shape[0])))

@@ -1,4 +1,4 @@
-"""Search many columns: anneal among a few, look which of all others would help, and go round."""
+"""Search many columns: explore all, then anneal with batches in a few of them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.annealing.chains import Dynamics
+from safdr._engine.arrays import IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.proof.prover import Prover
 from safdr._engine.search import Annealed, Search, is_better, padded
 from safdr._engine.wide.criterion import WideCriterion
+from safdr._engine.wide.explore import Explored, Explorer, whole_groups
 from safdr._engine.wide.start import FirstColumns
 from safdr._engine.wide.swaps import Swaps
 from safdr.result import AnnealingResult
@@ -24,14 +26,6 @@ LARGEST_SHARE = 0.2
 
 # Columns at random in the first working set.
 N_RANDOM = 50
-
-# Rounds, and columns that each place where replicas end may call for in one of them.
-MAX_ROUNDS = 4
-N_CALLED = 20
-N_ENDS = 16
-
-# Rounds in which they call for what comes closest, better or not: two swaps may do what one can't.
-N_OPEN = 2
 
 
 class WorkingSetSearch:
@@ -47,12 +41,14 @@ class WorkingSetSearch:
         prover: Callable[[], Prover],
         *,
         constraints: AllowedSubsets,
+        settings: Dynamics,
         seed: int,
     ) -> None:
         self._among = among
         # One for each criterion that the search is by; they bring in no column that none needs.
         self._swaps = swaps
         self._first = [FirstColumns(one.criterion, one.allowed, one.cost) for one in swaps]
+        self._explorers = [Explorer(one, constraints, settings, seed) for one in swaps]
         self._prover = prover
         self.constraints = constraints
         self.seed = seed
@@ -76,7 +72,8 @@ class WorkingSetSearch:
         self.constraints.check_size(size)
         if self._is_large(size):
             return self._of_all.run(size, n_threads=n_threads, prove=prove)
-        rounds, best = self._grow(size, n_threads)
+        explored = self._explore(size, n_threads)
+        rounds, best = self._settle(explored, size, n_threads)
         proof = None
         if prove is not None:
             prover, value = self._prover(), self._swaps[0].value(best[0])
@@ -84,7 +81,8 @@ class WorkingSetSearch:
             if is_better(proof, np.array([value])):
                 best.append(proof.subset)
                 rounds.append(self._round(rounds[-1].with_columns(proof.subset), size, n_threads))
-        working = WorkingSet(rounds[-1].working, len(rounds), self.constraints.n_features)
+        n_rounds = len(rounds) + max(one.n_rounds for one in explored)
+        working = WorkingSet(rounds[-1].working, n_rounds, self.constraints.n_features)
         result = self._judged(rounds[-1], best, n_threads)
         return replace(result, proof=proof, working_set=working)
 
@@ -96,27 +94,31 @@ class WorkingSetSearch:
         """The search among all columns; too many for the memory are an error at once."""
         return self._among(np.arange(self.constraints.n_features))
 
-    def _grow(self, size: int, n_threads: int) -> tuple[list[_Round], list[IntArray]]:
+    def _explore(self, size: int, n_threads: int) -> list[Explored]:
+        """What each criterion finds, and the columns around it."""
+        first = self._first_working_set(size)
+        return [explorer.run(first, size, n_threads) for explorer in self._explorers]
+
+    def _settle(
+        self, explored: list[Explored], size: int, n_threads: int
+    ) -> tuple[list[_Round], list[IntArray]]:
         """Rounds until no swap of all there are is better; and the best subset by each criterion.
 
-        It ends: after a few rounds each one begins with a better subset than the one before.
+        It ends: each round but the last has found a column that those before had not.
         """
         rounds: list[_Round] = []
-        best: list[IntArray] = []
-        working = self._first_working_set(size)
-        while True:
+        found = zip(self._swaps, explored, strict=True)
+        best = [swaps.climbed(one.subset) for swaps, one in found]
+        working = self._whole(np.concatenate([*best, *(one.working for one in explored)]))
+        while not rounds or len(working) > len(rounds[-1].working):
             rounds.append(self._round(working, size, n_threads))
             ends = [one.best for one in rounds[-1].found]
-            known = zip(self._swaps, best or ends, ends, strict=True)
-            best = [max(old, new, key=swaps.value) for swaps, old, new in known]
-            working = rounds[-1].working
-            if len(rounds) < MAX_ROUNDS:
-                working = rounds[-1].with_columns(self._called_for(rounds))
-            if len(working) == len(rounds[-1].working):
-                best = [swaps.climbed(one) for swaps, one in zip(self._swaps, best, strict=True)]
-                working = rounds[-1].with_columns(np.concatenate(best))
-            if len(working) == len(rounds[-1].working):
-                return rounds, best
+            best = [
+                swaps.climbed(new) if swaps.value(new) > swaps.value(old) else old
+                for swaps, old, new in zip(self._swaps, best, ends, strict=True)
+            ]
+            working = rounds[-1].with_columns(np.concatenate(best))
+        return rounds, best
 
     def around(self, subset: IntArray, n_best: int) -> tuple[IntArray, Search]:
         """The subset with the columns that come next in the place of each member; their search."""
@@ -142,11 +144,7 @@ class WorkingSetSearch:
         return self._whole(np.concatenate([*promising, drawn, fixed]))
 
     def _whole(self, columns: IntArray) -> IntArray:
-        """The columns of all groups that these belong to."""
-        allowed = self.constraints
-        if allowed.swaps_alone:
-            return np.unique(columns)
-        return np.flatnonzero(np.isin(allowed.group_of, allowed.group_of[columns]))
+        return whole_groups(self.constraints, columns)
 
     def _round(self, working: IntArray, size: int, n_threads: int) -> _Round:
         """Anneal in a working set."""
@@ -154,15 +152,6 @@ class WorkingSetSearch:
         searches = [search, *(other for other in search.also if isinstance(other, Search))]
         found = [_Found(one, one.anneal(size, n_threads), working) for one in searches]
         return _Round(working, search, found)
-
-    def _called_for(self, rounds: list[_Round]) -> IntArray:
-        """Columns that would help one of the places where replicas end."""
-        only_better = len(rounds) > N_OPEN
-        called = [
-            swaps.called_for(one.ends, N_CALLED, only_better=only_better)
-            for swaps, one in zip(self._swaps, rounds[-1].found, strict=True)
-        ]
-        return np.concatenate(called)
 
     def _judged(self, round_: _Round, best: list[IntArray], n_threads: int) -> AnnealingResult:
         """The result of the last round, with the best of those before among its candidates."""
@@ -201,24 +190,10 @@ class _Found:
         """Subsets that may win, by places in the working set."""
         return self.search.candidates_of(self.annealed)[0]
 
-    @cached_property
-    def climbed(self) -> tuple[IntArray, FloatArray]:
-        """Where each replica would end by going uphill, and the values there."""
-        return self.annealed.chains.climbed()
-
-    @property
-    def ends(self) -> IntArray:
-        """Different places that replicas climb to, the best of them."""
-        subsets, values = self.climbed
-        _, first = np.unique(subsets, axis=0, return_index=True)
-        first = first[values[first] > -np.inf]
-        best = first[np.argsort(-values[first], kind="stable")[:N_ENDS]]
-        return np.append(self.working, -1)[subsets[best]]
-
     @property
     def best(self) -> IntArray:
-        """The best of them."""
-        subsets, values = self.climbed
+        """The best subset that a replica climbs to."""
+        subsets, values = self.annealed.chains.climbed()
         subset = subsets[np.argmax(values)]
         return self.working[subset[subset >= 0]]
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from safdr._engine.annealing.swap_chains import is_collinear
+from safdr import _core
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.wide.criterion import WideCriterion
+from safdr._engine.wide.largest import largest
 
 # A swap counts as better where it raises the value by more than this share of it.
 BETTER = 1e-9
@@ -24,29 +24,24 @@ class Swaps:
     allowed: AllowedSubsets
     cost: FloatArray | None = None
 
-    def called_for(self, subsets: IntArray, most: int, *, only_better: bool) -> IntArray:
-        """The columns whose swap into one of the subsets gains most, for each the `most` best."""
-        best: list[tuple[FloatArray, IntArray]] = [_NOTHING] * len(subsets)
+    def called_for(self, subsets: IntArray, most: int) -> list[IntArray]:
+        """For each subset the columns whose swaps into it gain most, the best first."""
         members, places = np.unique(subsets, return_inverse=True)
         states = self._states(members, places.reshape(subsets.shape))
+        best = [_NOTHING] * len(states)
         for some, rows in self.criterion.against_all(members):
             for i, state in enumerate(states):
-                gains = self._gains(state, some, rows).max(axis=0)
-                least = BETTER * abs(state.value) if only_better else -np.inf
-                better = np.flatnonzero(gains > least)
-                if better.size:
-                    best[i] = _best(best[i], gains[better], better + some.start, most)
-        return np.unique(np.concatenate([columns for _, columns in best]))
+                best[i] = _best(best[i], self._best_gains(state, some, rows), some.start, most)
+        return [columns[gains > -np.inf] for gains, columns in best]
 
     def closest(self, subset: IntArray, most: int) -> IntArray:
         """The columns that are best in the place of each member, `most` for each."""
         state = self._states(subset, np.arange(len(subset))[None])[0]
-        best: list[tuple[FloatArray, IntArray]] = [_NOTHING] * len(subset)
+        best = [_NOTHING] * len(subset)
         for some, rows in self.criterion.against_all(subset):
             for i, gains in enumerate(self._gains(state, some, rows)):
-                there = np.flatnonzero(gains > -np.inf)
-                best[i] = _best(best[i], gains[there], there + some.start, most)
-        return np.unique(np.concatenate([columns for _, columns in best]))
+                best[i] = _best(best[i], gains, some.start, most)
+        return np.unique(np.concatenate([columns[gains > -np.inf] for gains, columns in best]))
 
     def climbed(self, subset: IntArray) -> IntArray:
         """Where the best swap, again and again, leads: no swap raises the value there."""
@@ -86,32 +81,47 @@ class Swaps:
         weights = inverse @ self.criterion.D[subset]
         value = float(np.sum(weights * self.criterion.D[subset]))
         fixed = np.isin(subset, self.allowed.include)
-        own = np.diag(inverse)
-        loss = np.sum(weights**2, axis=1) / own
+        loss = np.sum(weights**2, axis=1) / np.diag(inverse)
         if self.cost is not None:
             loss = loss - self.cost[subset]
             value -= float(self.cost[subset].sum())
-        return _State(subset, at, inverse, weights, own, np.where(fixed, np.inf, loss), value)
+        return _State(subset, at, inverse, weights, np.where(fixed, np.inf, loss), value)
+
+    def _best_gains(self, state: _State, some: slice, rows: FloatArray) -> FloatArray:
+        """The most that a swap for each column gains."""
+        if self.allowed.conflicts is not None:
+            return np.asarray(self._gains(state, some, rows).max(axis=0))
+        gains = self._free_gains(state, some, rows, best_only=True)
+        self._forbid(gains, state, some)
+        return gains[0]
 
     def _gains(self, state: _State, some: slice, rows: FloatArray) -> FloatArray:
         """What each swap gains: of shape (size, n_columns of the block)."""
-        criterion, A = self.criterion, rows[state.at]
-        D, variance = criterion.D[some], criterion.diagonal[some] + criterion.ridge
-        slopes = state.inverse @ A
-        left = variance - np.einsum("ij,ij->j", A, slopes)
-        gains: Any = 0.0
-        shares = slopes / state.own[:, None]
-        own = left + slopes * shares
-        for output in range(D.shape[1]):
-            residual = D[:, output] - state.weights[:, output] @ A
-            gains = gains + (residual + shares * state.weights[:, output, None]) ** 2
-        refused = is_collinear(own, variance, criterion.collinear_tol) | (own <= 0)
-        gains = gains / np.where(refused, 1.0, own) - state.loss[:, None]
-        if self.cost is not None:
-            gains -= self.cost[some]
-        gains[refused] = -np.inf
+        gains = self._free_gains(state, some, rows)
         self._forbid(gains, state, some)
+        conflicts = self.allowed.conflicts
+        if conflicts is not None:
+            rivals = conflicts[state.subset, some]
+            gains[rivals.sum(axis=0) - rivals > 0] = -np.inf
         return gains
+
+    def _free_gains(
+        self, state: _State, some: slice, rows: FloatArray, *, best_only: bool = False
+    ) -> FloatArray:
+        """The same, or the largest for each column, whatever is allowed."""
+        criterion = self.criterion
+        return _core.swap_gains(
+            rows,
+            state.at,
+            state.inverse,
+            state.weights,
+            state.loss,
+            np.ascontiguousarray(criterion.D[some].T),
+            criterion.diagonal[some] + criterion.ridge,
+            collinear_tol=criterion.collinear_tol,
+            best_only=best_only,
+            cost=None if self.cost is None else self.cost[some],
+        )
 
     def _forbid(self, gains: FloatArray, state: _State, some: slice) -> None:
         """Leave out what is in, and what constraints or sense keep out."""
@@ -119,10 +129,6 @@ class Swaps:
         out = out[(out >= some.start) & (out < some.stop)] - some.start
         gains[:, out] = -np.inf
         gains[:, self.criterion.scale[some] == 0] = -np.inf
-        conflicts = self.allowed.conflicts
-        if conflicts is not None:
-            rivals = conflicts[state.subset, some]
-            gains[rivals.sum(axis=0) - rivals > 0] = -np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +137,6 @@ class _State:
     at: IntArray
     inverse: FloatArray
     weights: FloatArray
-    own: FloatArray  # diagonal of the inverse
     loss: FloatArray  # what leaving out each member takes
     value: float
 
@@ -140,14 +145,14 @@ _NOTHING = (np.empty(0), np.empty(0, dtype=np.int64))
 
 
 def _best(
-    known: tuple[FloatArray, IntArray], gains: FloatArray, columns: IntArray, most: int
+    known: tuple[FloatArray, IntArray], gains: FloatArray, start: int, most: int
 ) -> tuple[FloatArray, IntArray]:
-    """The largest gains of both, and whose they are."""
-    gains, columns = np.append(known[0], gains), np.append(known[1], columns)
-    if len(gains) > most:
-        kept = np.sort(np.argpartition(-gains, most)[:most])
-        gains, columns = gains[kept], columns[kept]
-    return gains, columns
+    """The largest gains, known or of a block of columns, and whose they are."""
+    best, columns = known
+    there = largest(gains, most) if len(best) < most else np.flatnonzero(gains > best[-1])
+    best, columns = np.append(best, gains[there]), np.append(columns, start + there)
+    order = largest(best, most)
+    return best[order], columns[order]
 
 
 def inverted(A: FloatArray) -> FloatArray:
