@@ -29,18 +29,18 @@ from safdr.display import (
 SIZES = {"default": (6.4, 4.8), "small": (3.4, 2.6)}
 
 
-@pytest.mark.parametrize("figsize", SIZES)
 @pytest.mark.parametrize("n_features", [1, 2, 60])
 @pytest.mark.parametrize("kind", DISPLAYS)
-def test_texts_neither_overlap_nor_leave_the_figure(fits, monkeypatch, kind, n_features, figsize):
-    with plt.rc_context({"figure.figsize": SIZES[figsize]}):
-        display = make(kind, *fits[n_features])
-        options = {"acceptance": True, "negative": True} if kind == "trace" else {}
-        figure = display.plot(**options).figure_
-        if figsize == "default":
+def test_texts_neither_overlap_nor_leave_the_figure(fits, monkeypatch, kind, n_features):
+    display = make(kind, *fits[n_features])
+    options = {"acceptance": True, "negative": True} if kind == "trace" else {}
+    for figsize in ("default", "small"):
+        with plt.rc_context({"figure.figsize": SIZES[figsize]}):
+            figure = display.plot(**options).figure_
+            if figsize == "default":
+                check_legible(figure, monkeypatch)
+            display.ax_.set_title("A title")
             check_legible(figure, monkeypatch)
-        display.ax_.set_title("A title")
-        check_legible(figure, monkeypatch)
 
 
 @pytest.mark.parametrize("kind", DISPLAYS)

@@ -74,7 +74,7 @@ for case in sys.stdin:
 """
 
 
-@pytest.fixture(scope="module", params=[(1, 1.0), (2, 0.6)], ids=["one job", "two jobs"])
+@pytest.fixture(scope="module", params=[(1, 0.6), (2, 0.3)], ids=["one job", "two jobs"])
 def at_work(request):
     """A process that works on one case after the other, and how long to wait before Ctrl-C."""
     n_jobs, wait = request.param

@@ -54,7 +54,7 @@ def stream(X, y, weight=None, *, sample_rows=3000, length=1700):
 
 
 @pytest.mark.parametrize("kind", ["two", "three"])
-@pytest.mark.parametrize("C", [np.inf, 1.0, 0.01])
+@pytest.mark.parametrize("C", [np.inf, 0.01])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_answer_is_that_of_all_rows(rows, kind, C, weighted):
     X, _, weight = rows
