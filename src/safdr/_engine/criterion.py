@@ -44,36 +44,25 @@ ROWS_AT_ONCE = 256
 
 @dataclass(frozen=True, eq=False)
 class Criterion:
-    """A quadratic criterion over subsets, the larger the better.
+    """A quadratic criterion over subsets, the larger the better."""
 
-    Attributes
-    ----------
-    A : ndarray of shape (n_features, n_features)
-        Positive definite; its diagonal is one (plus the ridge), but for features that separate the
-        classes alone, and in batches.
-    D : ndarray of shape (n_features, n_columns)
-        What is to be explained: a column for each class but the first, or for each output.
-    scale : ndarray of shape (n_features,)
-        What the features were divided by. J does not depend on it; conditioning does. Zero marks a
-        feature that never changes.
-    ridge : float
-        What was added to the diagonal of A.
-    redundant : ndarray of int
-        Features that no subset needs: those that never change, and of those that are constant
-        within each class all that follow from others: of two classes, all but one, since each of
-        them is the label by another name.
-    collinear_tol : float
-        Variance that a candidate must have of its own, unless all that it has is.
-    diagonal : ndarray of shape (n_features,), or None
-        That of A without the ridge, where another ridge may come in its place.
-    """
-
+    # Positive definite; its diagonal is one (plus the ridge), but for features that separate the
+    # classes alone, and in batches.
     A: FloatArray
+    # What is to be explained: a column for each class but the first, or for each output.
     D: FloatArray
+    # What the features were divided by. J does not depend on it; conditioning does. Zero marks a
+    # feature that never changes.
     scale: FloatArray
+    # What was added to the diagonal of A.
     ridge: float
+    # Features that no subset needs: those that never change, and of those that are constant within
+    # each class all that follow from others: of two classes, all but one, since each of them is the
+    # label by another name.
     redundant: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    # Variance that a candidate must have of its own, unless all that it has is.
     collinear_tol: float = field(init=False)
+    # The diagonal of A without the ridge, where another ridge may come in its place.
     diagonal: FloatArray | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -20,23 +20,14 @@ from safdr._engine.criterion import Criterion, CriterionStack
 
 @dataclass(frozen=True, eq=False)
 class Complement:
-    """What the value of a subset loses with the usable features that are not in it.
+    """What the value of a subset loses with the usable features that are not in it."""
 
-    Attributes
-    ----------
-    usable : ndarray of shape (n_usable,)
-        The features that may be in a subset, in order; the criteria below number them from 0.
-    all_rows : Criterion
-        What is lost, on all rows.
-    batches : CriterionStack or None
-        What is lost, on each batch.
-    whole : float
-        Value of all usable features together, on all rows.
-    """
-
+    # The features that may be in a subset, in order; the criteria below number them from 0.
     usable: IntArray
+    # What is lost: on all rows, and on each batch.
     all_rows: Criterion
     batches: CriterionStack | None
+    # Value of all usable features together, on all rows.
     whole: float
 
     @classmethod

@@ -19,26 +19,16 @@ TRADES = 0.3
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """Where the replicas might go.
-
-    Attributes
-    ----------
-    selections : ndarray of shape (n_replicas, n_groups), dtype=bool
-        The proposed selections.
-    possible : ndarray of shape (n_replicas,), dtype=bool
-        Whether there is such a move, and it keeps to the constraints.
-    log_ratio : ndarray of shape (n_replicas,)
-        Logarithm of the chance of the way back over that of the way there.
-    n_in : ndarray of shape (n_replicas, n_classes)
-        Members of each class after the move.
-    border : ndarray of shape (n_replicas,)
-        Place of the member that a swap exchanges with the group behind it; -1 for other moves.
-    """
+    """Where the replicas might go: a row for each."""
 
     selections: BoolArray
+    # Whether there is such a move, and it keeps to the constraints.
     possible: BoolArray
+    # Logarithm of the chance of the way back over that of the way there.
     log_ratio: FloatArray
+    # Members of each class after the move.
     n_in: IntArray
+    # Place of the member that a swap exchanges with the group behind it; -1 for other moves.
     border: IntArray
 
 

@@ -15,27 +15,16 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class RankedGroups:
-    """The groups of constraints, those of most columns first (`QuadraticFunction` tells why).
-
-    Attributes
-    ----------
-    ranked : ndarray of shape (n_groups,)
-        The groups in that order.
-    starts : ndarray of shape (n_groups + 1,)
-        Where the columns of each begin in `columns`, and where those of the last end.
-    columns : ndarray of shape (n_features,), dtype=int32
-        Columns of one after the other.
-    include, exclude : ndarray of int
-        Places of the groups that are in every selection, and in none.
-    conflicts : ndarray of shape (n_groups, n_groups), dtype=uint8, or None
-        Pairs of places that can't be in together.
-    """
+    """The groups of constraints, those of most columns first (`QuadraticFunction` tells why)."""
 
     ranked: IntArray
+    # Where the columns of each begin in `columns`, and where those of the last end.
     starts: IntArray
     columns: NDArray[np.int32]
+    # Places of the groups that are in every selection, and in none.
     include: IntArray
     exclude: IntArray
+    # Pairs of places that can't be in together.
     conflicts: NDArray[np.uint8] | None
 
     @classmethod

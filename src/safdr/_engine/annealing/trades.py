@@ -19,26 +19,18 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Trade:
-    """What is traded for what.
+    """What is traded for what: a row for each replica."""
 
-    Attributes
-    ----------
-    kind, within : ndarray of shape (n_replicas,)
-        Class of the one group, and which of its groups in `own`.
-    steps, places : ndarray of shape (n_replicas, n_steps)
-        Class of each smaller group, or -1 where there are no more, and which of the groups in
-        `others` that earlier steps have left.
-    possible : ndarray of shape (n_replicas,), dtype=bool
-        Whether the smaller groups make up the count of the one.
-    log_ratio : ndarray of shape (n_replicas,)
-        Logarithm of the chance of the trade back over that of this one.
-    """
-
+    # Class of the one group, and which of its groups in `own`.
     kind: IntArray
     within: IntArray
+    # Class of each smaller group, or -1 where there are no more, and which of the groups in
+    # `others` that earlier steps have left.
     steps: IntArray
     places: IntArray
+    # Whether the smaller groups make up the count of the one.
     possible: BoolArray
+    # Logarithm of the chance of the trade back over that of this one.
     log_ratio: FloatArray
 
 

@@ -23,36 +23,22 @@ COUNTS = ("groups", "columns")
 
 @dataclass(frozen=True, eq=False)
 class AllowedSubsets:
-    """What a subset may hold, in groups that are in or out as a whole.
-
-    Attributes
-    ----------
-    n_features : int
-        Number of columns.
-    groups : tuple of ndarray of int
-        Columns of each group: the groups, and every other column by itself, in order of the first
-        column.
-    counts : ndarray of shape (n_groups,)
-        What each group counts towards the size of a subset.
-    include, exclude : ndarray of int
-        Groups that are in every subset, and in none; those in conflict with the former are among
-        the latter.
-    conflicts : ndarray of shape (n_groups, n_groups), dtype=bool, or None
-        Pairs of groups that can't be in together; None if there are none.
-    labels : tuple of str or None
-        Names of the columns, for errors.
-    signs : ndarray of shape (n_features,) or None
-        Sign that the coefficient of each column must have, -1 or 1, in the model of a subset that
-        wins; 0 asks for none. What else is here says nothing about them.
-    """
+    """What a subset may hold, in groups that are in or out as a whole."""
 
     n_features: int
+    # Columns of each group: those given, and every other column by itself, by their first column.
     groups: tuple[IntArray, ...]
+    # What each group counts towards the size of a subset.
     counts: IntArray
+    # Groups that are in every subset, and in none; those in conflict with the former are in none.
     include: IntArray
     exclude: IntArray
+    # Pairs of groups that can't be in together.
     conflicts: BoolArray | None = None
+    # Names of the columns, for errors.
     labels: tuple[str, ...] | None = None
+    # Sign that the coefficient of each column must have, -1 or 1, in the model of a subset that
+    # wins; 0 asks for none. What else is here says nothing about them.
     signs: FloatArray | None = None
 
     @classmethod

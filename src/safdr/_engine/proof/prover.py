@@ -36,17 +36,7 @@ SAME = 1e-12
 
 
 class Prover:
-    """A criterion and what subsets are allowed; all sizes share the preparation.
-
-    Parameters
-    ----------
-    criterion : Criterion
-        What to maximise.
-    allowed : AllowedSubsets, default=None
-        Which subsets are allowed, of single columns; None allows all.
-    cost : ndarray of shape (n_features,), default=None
-        What each feature takes off the criterion.
-    """
+    """A criterion, and which subsets of single columns are allowed; sizes share the preparation."""
 
     def __init__(
         self,

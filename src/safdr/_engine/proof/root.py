@@ -29,42 +29,29 @@ MOST_FEATURES = 2000
 
 @dataclass(frozen=True, eq=False)
 class Root:
-    """Features that are in, those that may be, and their matrices.
+    """Features that are in, those that may be, and their matrices."""
 
-    Attributes
-    ----------
-    criterion : Criterion
-        Over all features.
-    included, free : ndarray of int
-        Features that are in every subset, and that may be.
-    inverse, coefficients : ndarray of shape (n_free, n_free) and (n_free, n_columns)
-        Blocks of the inverse of A, and of its product with D, over included and free features.
-    schur, rest : ndarray of shape (n_free, n_free) and (n_free, n_columns)
-        A and D of the free features, given the included ones.
-    all, value : float
-        Criterion value of all these features, and of the included ones, less their cost.
-    delta : ndarray of shape (n_free,)
-        A diagonal below `schur`.
-    slack : float
-        What bounds may be off by rounding; infinite where nothing can be said.
-    cost : ndarray of shape (n_features,)
-        What each of all features takes off the criterion.
-    conflicts : ndarray of shape (n_free, n_free) or None
-        Which can't be in together.
-    """
-
+    # Over all features.
     criterion: Criterion
+    # Features that are in every subset, and that may be.
     included: IntArray
     free: IntArray
+    # Blocks of the inverse of A, and of its product with D, over included and free features.
     inverse: FloatArray
     coefficients: FloatArray
+    # A and D of the free features, given the included ones.
     schur: FloatArray
     rest: FloatArray
+    # Criterion value of all these features, and of the included ones, less their cost.
     all: float
     value: float
+    # A diagonal below `schur`.
     delta: FloatArray
+    # What bounds may be off by rounding; infinite where nothing can be said.
     slack: float
+    # What each of all features takes off the criterion.
     cost: FloatArray
+    # Which free features can't be in together.
     conflicts: NDArray[np.uint8] | None
 
     @property

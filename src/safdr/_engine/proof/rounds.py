@@ -28,30 +28,18 @@ MOST_BYTES = 2**30
 
 @dataclass(eq=False)
 class Rounds:
-    """The subsets above a threshold, as far as they are known by now.
-
-    Attributes
-    ----------
-    root : Root
-        Where to start.
-    size : int
-        Features a subset.
-    threshold : float
-        Wanted are values above.
-    collinear_tol : float
-        Variance that a member must have of its own; 0 allows all.
-    improve : bool
-        Whether the worst value that is kept is the new threshold, once there are `at_most`; else
-        all subsets above it are counted.
-    at_most : int
-        How many to keep of those that are found.
-    """
+    """The subsets above a threshold, as far as they are known by now."""
 
     root: Root
     size: int
+    # Wanted are values above.
     threshold: float
+    # Variance that a member must have of its own; 0 allows all.
     collinear_tol: float
+    # Whether the worst value that is kept is the new threshold, once there are `at_most`; else all
+    # subsets above it are counted.
     improve: bool
+    # How many to keep of those that are found.
     at_most: int
 
     def __post_init__(self) -> None:
