@@ -272,6 +272,13 @@ def test_public_names_change_on_purpose_only():
     assert now == kept, f"Came: {came}. Went: {went}. {said}"
 
 
+def test_code_such_as_users_write_uses_every_public_name():
+    used = (
+        Path(__file__).with_name("typed_use.py").read_text(encoding="utf-8").split("\n\n\n", 1)[1]
+    )
+    assert [name for name in PUBLIC if not re.search(rf"\b{name}\b", used)] == []
+
+
 def test_the_version_is_the_same_everywhere():
     root = Path(__file__).parent.parent
     cited = re.search(r"^version: (.*)$", (root / "CITATION.cff").read_text("utf-8"), re.M)

@@ -11,20 +11,48 @@ from numpy.typing import NDArray
 
 from safdr import (
     Annealing,
+    AnnealingRegressorSelector,
+    AnnealingRegressorSelectorCV,
     AnnealingResult,
     AnnealingSelector,
     AnnealingSelectorCV,
     Constraints,
+    CrossValidatedScore,
+    DiscriminantDisplay,
+    FeatureGroups,
     Moments,
     NearTies,
+    ParameterError,
+    PathDisplay,
+    PopulationAnnealing,
     Proof,
+    ProxyDisplay,
+    Scorecard,
+    SelectionDisplay,
+    SelectionReport,
+    SeparationWarning,
     Stability,
+    StabilityDisplay,
+    Stream,
     SubsetEvaluation,
+    SubstitutesDisplay,
+    Trace,
+    TraceDisplay,
+    WhatIf,
     anneal_path,
     evaluate_subsets,
     near_ties,
     prove,
+    recalibrate,
     stability,
+    what_if,
+)
+from safdr.testing import (
+    ContractError,
+    all_subsets,
+    check_chains,
+    check_criterion,
+    check_objective,
 )
 
 
@@ -52,8 +80,44 @@ def certainty(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
     assert_type(near_ties(moments, 3, within=0.01), NearTies)
     assert_type(stability(AnnealingSelector(3), X, y), Stability)
     assert_type(evaluate_subsets(X, y, [[0, 1]]), SubsetEvaluation)
-    path: Any = anneal_path(X, y, range(1, 4))
-    del path
+    assert_type(anneal_path(X, y, range(1, 4)), list[AnnealingResult])
+    selector = AnnealingSelector(3).fit(X, y)
+    assert_type(what_if(selector, X, y), WhatIf)
+    assert_type(selector.result_.trace, Trace)
+    assert_type(recalibrate(selector, X, y), Any)  # as scikit-learn's clone, what it was given
+
+
+def quantities(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    """Regression, rows in passes, and other ways to search."""
+    search = AnnealingRegressorSelectorCV(annealing=PopulationAnnealing(population=50))
+    assert_type(search.fit(X, y), AnnealingRegressorSelectorCV)
+    assert_type(search.predict(X), NDArray[Any])
+    assert_type(search.feature_groups_, FeatureGroups)
+    selector = AnnealingRegressorSelector(3, criterion=CrossValidatedScore(None))
+    assert_type(selector.fit(Stream("loans.parquet"), "amount"), AnnealingRegressorSelector)
+
+
+def pictures(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+    """What readers get."""
+    search = AnnealingSelectorCV().fit(X, y)
+    assert_type(PathDisplay.from_estimator(search).plot(), PathDisplay)
+    assert_type(SelectionDisplay.from_estimator(search), SelectionDisplay)
+    assert_type(TraceDisplay.from_estimator(search), TraceDisplay)
+    assert_type(ProxyDisplay.from_estimator(search, X, y), ProxyDisplay)
+    assert_type(DiscriminantDisplay.from_estimator(search, X, y), DiscriminantDisplay)
+    assert_type(StabilityDisplay.from_estimator(search, X, y), StabilityDisplay)
+    assert_type(SubstitutesDisplay.from_estimator(search, X, y), SubstitutesDisplay)
+    assert_type(SelectionReport.from_estimator(search, X, y).to_html(), str)
+    assert_type(Scorecard.from_estimator(search, X), Scorecard)
+
+
+def plugged_in(X: NDArray[np.float64], y: NDArray[np.int64], own: Any) -> None:
+    """Checks for what others write, and what may be raised."""
+    check_objective(own, X, y)
+    check_criterion(own)
+    check_chains(own, own, all_subsets(5, 2))
+    raised: tuple[type[Exception], ...] = (ContractError, ParameterError, SeparationWarning)
+    del raised
 
 
 def mistakes(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
