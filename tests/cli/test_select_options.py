@@ -251,7 +251,7 @@ def test_every_known_setting_works(safdr, table, tmp_path):
     text = " ".join(re.sub("[│╭╮╰╯─]", " ", error).split())
     known = text.split("Known are: ")[1].rstrip(".").split(", ")
     assert {"k", "k-max", "target", "jobs", "quiet"} <= set(known)
-    assert not {"*", "FILE", "config", "t", "j", "q"} & set(known)
+    assert not {"*", "FILE", "config", "help-all", "t", "j", "q"} & set(known)
     values = {"rule": '"best"', "missing": '"median"', "export": '"m.py"', "test-size": "0.5"}
     values |= {"class-weight": '"balanced"', "cost": '"height=1"', "group": '[["a", "b"]]'}
     values |= {

@@ -13,6 +13,8 @@ from safdr.cli.lists import as_words
 from safdr.errors import meant
 
 OPTION = "--config"
+# What is asked of one call, and is nothing to keep.
+NO_SETTINGS = {OPTION, "--help-all"}
 
 
 def read_config(app: App, commands: tuple[str, ...], arguments: Any) -> None:
@@ -48,7 +50,7 @@ def _long_names(arguments: Any) -> dict[str, str]:
     found = {}
     for argument in arguments:
         names = [name for name in argument.names if name.startswith("-")]
-        if OPTION not in names:
+        if NO_SETTINGS.isdisjoint(names):
             found.update({_bare(name): _bare(max(names, key=len)) for name in names})
     return found
 
