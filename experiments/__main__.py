@@ -26,6 +26,8 @@ ABOUT = {
     "equal": "Compare subsets of equal size: SA-FDR as published (paper), with a ridge that sets "
     "itself and penalised models (auto), and five other methods. All are refitted alike and scored "
     "on test rows. Does the cells that are missing, then writes equal.md and equal.csv.",
+    "other": "The same for more than two classes and a measured output, on three small sets: "
+    "auto, paper, forward selection and ANOVA. Writes other.md.",
 }
 
 
@@ -63,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         "data": _add_data,
         "ablation": _add_ablation,
         "equal": _add_equal,
+        "other": _add_other,
     }
     for name, add in add_options.items():
         about = ABOUT[name]
@@ -100,9 +103,20 @@ def _add_ablation(parser: argparse.ArgumentParser) -> None:
 
 def _add_equal(parser: argparse.ArgumentParser) -> None:
     _add_names(parser, "--data", None, "names of data sets; else all that are there")
-    _add_names(
-        parser, "--method", None, "of auto, paper, rfe, lasso, abess, forward, anova; else all"
-    )
+    _add_splits(parser, "auto, paper, rfe, lasso, abess, forward, anova")
+    parser.add_argument("--table", action="store_true", help="no cells: only write the table")
+    _add_out(parser, Path("paper/equal"))
+    _add_data_dir(parser)
+
+
+def _add_other(parser: argparse.ArgumentParser) -> None:
+    _add_names(parser, "--data", None, "of wine, digits, diabetes; else all")
+    _add_splits(parser, "auto, paper, forward, anova")
+    _add_out(parser, Path("paper/equal/other"))
+
+
+def _add_splits(parser: argparse.ArgumentParser, methods: str) -> None:
+    _add_names(parser, "--method", None, f"of {methods}; else all")
     parser.add_argument(
         "--repeats", type=_count, default=20, help="splits of each data set; else 20"
     )
@@ -111,10 +125,7 @@ def _add_equal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--again", action="store_true", help="remove the rows of these data and methods first"
     )
-    parser.add_argument("--table", action="store_true", help="no cells: only write the table")
     parser.add_argument("--jobs", type=_count, default=1, help="cells done at the same time")
-    _add_out(parser, Path("paper/equal"))
-    _add_data_dir(parser)
 
 
 def _add_names(

@@ -12,6 +12,7 @@ from experiments import against
 from experiments import table as ours
 from experiments.datasets import DATASETS, SMALL, fetch, is_there, load
 from experiments.environment import mixed_engines
+from experiments.equal import other_tasks
 from experiments.equal import table as equal_table
 from experiments.equal.methods import METHODS
 from experiments.equal.protocol import EQUAL, EqualSettings
@@ -111,6 +112,27 @@ def _run_equal(options: Namespace) -> None:
         experiment=EQUAL,
     )
     _do(plan, options.jobs)
+
+
+def other(options: Namespace) -> None:
+    """The same for more classes and measured outputs."""
+    data = options.data or list(other_tasks.SETS)
+    methods = options.method or list(other_tasks.METHODS)
+    if options.again:
+        RowStore(options.out).remove(data, methods)
+    plan = make_plan(
+        options.out,
+        data=data,
+        methods=methods,
+        repeats=options.repeats,
+        first=options.first,
+        protocol=other_tasks.OtherSettings(),
+        experiment=other_tasks.OTHER_TASKS,
+    )
+    _do(plan, options.jobs)
+    markdown = other_tasks.to_markdown(_rows(options.out, "other"))
+    _keep(options.out, {"other.md": markdown})
+    print(markdown, end="")
 
 
 def _there(data_dir: Path | None) -> list[str]:

@@ -30,9 +30,23 @@ FORWARD_C = 1.0
 LASSO = Lasso(n_values=121)
 
 
+def is_measured(y: NDArray[Any]) -> bool:
+    """Whether the target is a quantity, and no label."""
+    return y.dtype.kind == "f"
+
+
+def _for_task(y: NDArray[Any], how: dict[str, Any]) -> dict[str, Any]:
+    """Parameters for this target: a quantity has R² in place of Fisher's ratio, and no penalty."""
+    if not is_measured(y):
+        return how
+    kept = {key: value for key, value in how.items() if value != "fisher"}
+    return {**kept, "task": "regression", "C": np.inf}
+
+
 def paper(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]:
     """SA-FDR exactly as published."""
-    return [r.subset for r in anneal_path(X, y, sizes, random_state=seed, **AS_PUBLISHED)]
+    how = _for_task(y, AS_PUBLISHED)
+    return [r.subset for r in anneal_path(X, y, sizes, random_state=seed, **how)]
 
 
 def auto(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]:
@@ -40,7 +54,8 @@ def auto(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]:
 
     They are held out of the training rows, once for all sizes; penalised models pick.
     """
-    return [r.subset for r in anneal_path(X, y, sizes, random_state=seed, **AUTO_STYLE)]
+    how = _for_task(y, AUTO_STYLE)
+    return [r.subset for r in anneal_path(X, y, sizes, random_state=seed, **how)]
 
 
 def rfe(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]:
@@ -71,21 +86,22 @@ def abess(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]
 
 def forward(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]:
     """One feature at a time, the one that lowers the penalised log-loss most."""
+    how = _for_task(y, {"C": FORWARD_C})
     free = _varying(X).tolist()
     chosen: list[int] = []
     while free and len(chosen) < max(sizes):
-        losses = evaluate_subsets(X, y, [[*chosen, j] for j in free], C=FORWARD_C).losses
+        losses = evaluate_subsets(X, y, [[*chosen, j] for j in free], **how).losses
         chosen.append(free.pop(int(np.argmin(losses))))
     return [np.sort(chosen[:size]) for size in sizes]
 
 
 def anova(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]:
     """The largest F ratios, each feature by itself."""
-    from sklearn.feature_selection import f_classif
+    from sklearn.feature_selection import f_classif, f_regression
 
     varying = _varying(X)
     ratios = np.zeros(X.shape[1])
-    ratios[varying] = f_classif(X[:, varying], y)[0]
+    ratios[varying] = (f_regression if is_measured(y) else f_classif)(X[:, varying], y)[0]
     return [_largest(ratios, size) for size in sizes]
 
 

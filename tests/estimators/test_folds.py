@@ -152,5 +152,5 @@ def test_forward_selection_goes_its_way_once_a_fold(data, monkeypatch):
     monkeypatch.setattr(ForwardSelection, "_promising", counted)
     monkeypatch.setattr(Comparison, "best", property(mixed))
     search = selector(n_jobs=1, criterion="auto", C=1.0).fit(*data)
-    # To the largest size on each fold, and to the chosen one on all rows.
-    assert sorted(steps) == sorted([*range(4)] * N_SPLITS + [*range(search.n_features_)])
+    # To the largest size on each fold, on values and on ranks, and to the chosen one on all rows.
+    assert sorted(steps) == sorted([*range(4)] * 2 * N_SPLITS + [*range(search.n_features_)])

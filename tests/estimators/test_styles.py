@@ -1,7 +1,6 @@
 """What is left open is chosen on held-out rows: criterion and penalty."""
 
 import weakref
-from itertools import product
 
 import numpy as np
 import pytest
@@ -25,6 +24,8 @@ from safdr import (
     stability,
 )
 from safdr._engine.constraints import AllowedSubsets
+from safdr._estimators.plan import STYLE, SearchPlan
+from safdr._estimators.styles import Comparison
 from searching import class_rows
 
 QUICK = Annealing(n_replicas=10, max_steps=20)
@@ -46,21 +47,55 @@ def search(skewed):
     return AnnealingSelectorCV(max_features=6, **OPEN).fit(*skewed)
 
 
-def test_the_least_held_out_loss_wins(search):
+STYLES = {
+    ("fisher", 1e-6, "unpenalised"),
+    *((name, "auto", "auto") for name in ("fisher", "mixed", "ranks")),
+}
+
+
+def test_the_published_style_wins_unless_another_is_clearly_better(search):
     results = search.style_results_
-    means = {}
-    styles = zip(*(results[name] for name in ("criterion", "ridge", "C")), strict=True)
-    for style, loss in zip(styles, results["mean_test_loss"], strict=True):
-        means.setdefault(style, []).append(loss)
-    ridges = ("auto", 1e-6)
-    assert {style[:2] for style in means} == {*product(("fisher", "mixed"), ridges)}
-    assert {len(losses) for losses in means.values()} == {3}
-    best = min(means, key=lambda style: np.mean(means[style]))
+    styles = [*zip(*(results[name] for name in STYLE), strict=True)]
+    assert {(criterion, ridge, pick) for criterion, ridge, _, pick in styles} == STYLES
+    # Loss and disorder by style, mean over the sizes, each in units of its mean over all.
+    badness = {style: np.zeros(search.n_splits_) for style in styles}
+    for name in ("loss", "disorder"):
+        splits = np.array([results[f"split{i}_test_{name}"] for i in range(search.n_splits_)])
+        assert results[f"mean_test_{name}"] == pytest.approx(splits.mean(axis=0))
+        for style, by_split in zip(styles, splits.T, strict=True):
+            badness[style] += by_split / splits.mean() / 3
+    assert len(styles) == 3 * len(badness)
+    by_mean = sorted(badness, key=lambda style: badness[style].mean())
+    published = next(style for style in by_mean if style[3] == "unpenalised")
+    gained = badness[published] - badness[by_mean[0]]
+    clear = gained.mean() > gained.std(ddof=1) / np.sqrt(search.n_splits_)
+    best = by_mean[0] if clear else published
     assert tuple(search.style_.values()) == best
     assert (search.criterion_, search.C_) == (best[0], best[2])
     assert search.estimator_.C == search.C_
-    splits = np.array([results[f"split{i}_test_loss"] for i in range(search.n_splits_)])
-    assert results["mean_test_loss"] == pytest.approx(splits.mean(axis=0))
+
+
+@pytest.mark.parametrize(("gain", "wins"), [(0.02, "fisher"), (0.4, "mixed")])
+def test_what_is_clearly_better(gain, wins):
+    plans = [SearchPlan(criterion="fisher"), SearchPlan(criterion="mixed")]
+    usual = np.array([[1.0, 1.2], [0.8, 1.0], [1.1, 0.9]])
+    losses = np.stack([usual, usual - gain + np.array([[0.2], [-0.2], [0.0]])])
+    for disorder in (np.zeros((2, 3, 2)), np.full((2, 3, 2), np.nan)):
+        assert Comparison(plans, [1, 2], losses, disorder).best.criterion == wins
+    # Of one fold nobody knows how much it says, and a style without a subset can't be the usual.
+    assert Comparison(plans, [1, 2], losses[:, 1:2], disorder[:, 1:2]).best.criterion == "mixed"
+    losses[0, 0, 0] = np.nan
+    assert Comparison(plans, [1, 2], losses, disorder).best.criterion == "mixed"
+
+
+def test_where_features_outnumber_rows_the_path_is_compared(rng):
+    y = np.arange(40) % 2
+    X = rng.normal(size=(40, 60)) + np.outer(y, np.arange(60) < 3)
+    search = AnnealingSelectorCV(max_features=4, **OPEN).fit(X, y)
+    assert set(search.style_results_["criterion"]) == {"mixed", "l1"}
+    assert set(search.style_results_["pick"]) == {"auto"}
+    measured = AnnealingRegressorSelectorCV(max_features=4, **OPEN).fit(X, y + X[:, 0])
+    assert set(measured.style_results_["criterion"]) == {"r2", "l1"}
 
 
 def test_held_out_losses_are_those_of_models_that_never_saw_the_rows(skewed):
@@ -335,12 +370,103 @@ def test_one_replica_serves_both(skewed):
     assert len(selector.subset_) == 2
 
 
+# ---- Ranks, the path of an L1 penalty, and the published pick -----------------------------------
+
+
+def test_ranks_do_not_change_with_the_unit(skewed):
+    X, y = skewed
+    how = {"criterion": "ranks", "ridge": "auto", "annealing": QUICK, "random_state": 0}
+    one, other = (
+        AnnealingSelector(3, pick="criterion", **how).fit(rows, y) for rows in (X, np.cbrt(X))
+    )
+    assert one.subset_.tolist() == other.subset_.tolist()
+    assert one.criterion_value_ == pytest.approx(other.criterion_value_)
+    ranks = np.argsort(np.argsort(X, axis=0), axis=0) / 1.0
+    of_ranks = AnnealingSelector(3, criterion="fisher", ridge="auto", random_state=0)
+    values, _ = of_ranks.fit(ranks, y).measure_subsets(ranks, y, [one.subset_])
+    assert one.criterion_value_ == pytest.approx(values[0])
+    # The models are those of the values, which also choose.
+    chosen = AnnealingSelector(3, **how).fit(X, y)
+    losses = evaluate_subsets(X, y, chosen.result_.subsets, C=1.0).losses
+    assert chosen.loss_ == pytest.approx(losses.min(), rel=1e-9)
+    assert chosen.result_.losses.min() == chosen.loss_
+
+
+def coordinate_descent(A, d, t, slopes):
+    """The slopes at a penalty t, slowly."""
+    for _ in range(200):
+        for j in range(len(d)):
+            rest = d[j] - A[j] @ slopes + A[j, j] * slopes[j]
+            slopes[j] = np.sign(rest) * max(abs(rest) - t, 0.0) / A[j, j]
+    return slopes
+
+
+def test_features_on_the_path_of_an_l1_penalty_are_chosen(rng):
+    y = np.arange(30) % 2
+    X = rng.normal(size=(30, 12)) + np.outer(y, [1.5, 1, 1, 0.5] + [0] * 8)
+    X[:, 1] += X[:, 0]
+    criterion = class_rows(X, y).criterion(1e-6)
+    path = anneal_path(X, y, [1, 2, 3, 5], criterion="l1", annealing=QUICK, random_state=0)
+    slopes, found = np.zeros(12), {}
+    for t in np.geomspace(np.abs(criterion.D).max(), 0.1, 100):
+        slopes = coordinate_descent(criterion.A, criterion.D[:, 0], t, slopes)
+        size = np.count_nonzero(slopes)
+        found.setdefault(size, np.flatnonzero(slopes).tolist())
+    compared = [each for each in path if len(each.subset) in found]
+    assert len(compared) >= 3
+    for result in compared:
+        assert result.subset.tolist() == found[len(result.subset)]
+    assert path[-1].criterion_values[0] == pytest.approx(criterion.value(path[-1].subset))
+
+
+def test_the_path_keeps_to_constraints(skewed):
+    X, y = skewed
+    constraints = Constraints(
+        always_include=[9], never_include=[7], at_most_one_of=[[2, 3, 4]], groups=[[0, 1]]
+    )
+    how = {"criterion": "l1", "annealing": QUICK, "random_state": 0}
+    for size in (1, 3, 6):
+        chosen = AnnealingSelector(size, constraints=constraints, **how).fit(X, y).subset_
+        assert 9 in chosen
+        assert 7 not in chosen
+        assert len({2, 3, 4} & set(chosen)) <= 1
+        assert len({0, 1} & set(chosen)) in (0, 2)
+
+
+def test_the_published_pick_has_a_penalised_model_in_the_end(skewed):
+    X, y = skewed
+    how = {"annealing": QUICK, "random_state": 0}
+    mine = AnnealingSelectorCV(max_features=4, pick="unpenalised", **how).fit(X, y)
+    theirs = AnnealingSelector(mine.n_features_, C=np.inf, **how).fit(X, y)
+    assert mine.subset_.tolist() == theirs.subset_.tolist()
+    assert mine.loss_ == pytest.approx(theirs.loss_)
+    fits = evaluate_subsets(X, y, [mine.subset_], C=1.0).fits
+    assert mine.estimator_.coef_ == pytest.approx(fits.coefficients)
+    assert mine.estimator_.C == 1.0
+
+
 # ---- Where it can't be --------------------------------------------------------------------------
 
 
 def test_more_classes_refuse_a_mixture(rng):
     with pytest.raises(ParameterError, match="'mixed' with the 3 classes of y: those are for two"):
         AnnealingSelector(2, criterion="mixed").fit(rng.normal(size=(30, 4)), np.arange(30) % 3)
+
+
+def test_what_has_no_ranks_or_no_path_says_so(skewed, rng):
+    X, y = skewed
+    with pytest.raises(ParameterError, match="'ranks' with sparse rows"):
+        AnnealingSelector(2, criterion="ranks").fit(csr_matrix(X), y)
+    with pytest.raises(ParameterError, match="must not be 'l1' with 3 classes"):
+        AnnealingSelector(2, criterion="l1").fit(X, np.arange(240) % 3)
+    signs = Constraints(signs={0: 1})
+    with pytest.raises(ParameterError, match="got pick='unpenalised'"):
+        AnnealingSelector(2, pick="unpenalised", constraints=signs).fit(X, y)
+    for never in ({"criterion": "ranks"}, {"pick": "unpenalised"}):
+        with pytest.raises(ParameterError, match="with rows that are read in passes"):
+            AnnealingSelector(2, **never).fit(lambda: iter([X]), "y")
+    fitted = AnnealingSelector(2, **OPEN).fit(csr_matrix(X), y)
+    assert "ranks" not in fitted.style_results_["criterion"]
 
 
 def test_subsets_are_evaluated_with_a_penalty_that_is_known(skewed):

@@ -39,7 +39,7 @@ class MeasuredData(TrainingData):
 
     model_word, wrong_model_word = "regressor", "classifier"
     target_word = "measured outputs"
-    criteria = ("r2", AUTO)
+    criteria = ("r2", "l1", AUTO)
     default_C = np.inf
     fold_hint = "Use a cv with fewer splits, or one that shuffles the rows."
     is_wrong_model = staticmethod(is_classifier)
@@ -108,8 +108,9 @@ class MeasuredData(TrainingData):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """There is but one."""
-        return ("r2",)
+        """Where features outnumber rows, also the path of an L1 penalty."""
+        path = self.is_short and self._outputs.shape[1] == 1 and not self.is_wide
+        return ("l1", "r2") if path else ("r2",)
 
     def held_out_loss(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> float:
         """Squared error, of each output in units of its variance."""

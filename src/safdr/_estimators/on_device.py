@@ -14,15 +14,22 @@ from safdr._estimators.parameters import AUTO
 from safdr._estimators.training_data import ClassData
 from safdr.errors import ParameterError
 
+# What only the compiled search climbs on.
+NOT_THERE = ("mixed", "ranks", "l1", AUTO)
+
 
 def check_device(plan: Any) -> None:
     """Refuse what only the compiled search can do, and devices that are not there."""
     _open(plan.device)
-    if not isinstance(plan.criterion, str | None) or plan.criterion in ("mixed", AUTO):
+    if not isinstance(plan.criterion, str | None) or plan.criterion in NOT_THERE:
         raise ParameterError(
             "criterion",
             "must be left out, or be 'fisher', 'logistic' or 'r2', with {device}; got {given!r}.",
             given=plan.criterion,
+        )
+    if plan.pick == "unpenalised":
+        raise ParameterError(
+            "pick", "must not be 'unpenalised' with {device}: leave it out, or take {C}=inf."
         )
     if plan.prove is not None:
         raise ParameterError(

@@ -361,12 +361,12 @@ SELECTOR_CONSTRAINTS: dict[str, Any] = {
     "constraints": [None, Constraints],
     "criterion": [
         None,
-        StrOptions({"fisher", "logistic", "mixed", AUTO}),
+        StrOptions({"fisher", "logistic", "mixed", "ranks", "l1", AUTO}),
         HasMethods(["fit"]),
         callable,
     ],
     "estimator": [None, HasMethods(["fit"])],
-    "pick": [StrOptions({"auto", "linear", "criterion"})],
+    "pick": [StrOptions({"auto", "linear", "unpenalised", "criterion"})],
     "feature_cost": "no_validation",
     "cost_strength": [Number(0, None, closed="left")],
     "class_weight": [None, dict, StrOptions({"balanced"})],
@@ -382,7 +382,7 @@ SELECTOR_CONSTRAINTS: dict[str, Any] = {
 # Of those whose target has no classes.
 REGRESSOR_CONSTRAINTS = {
     **{k: v for k, v in SELECTOR_CONSTRAINTS.items() if k != "class_weight"},
-    "criterion": [None, StrOptions({"r2", AUTO}), HasMethods(["fit"]), callable],
+    "criterion": [None, StrOptions({"r2", "l1", AUTO}), HasMethods(["fit"]), callable],
 }
 
 

@@ -28,6 +28,7 @@ from safdr._engine.wide.search import AnySearch, WorkingSetSearch
 from safdr._engine.wide.swaps import Swaps
 from safdr._estimators.clipping import clip_limits, clipped
 from safdr._estimators.feature_names import FeatureSpec
+from safdr._estimators.l1_search import L1Search
 from safdr._estimators.on_device import check_device, device_search
 from safdr._estimators.parameters import (
     AUTO,
@@ -62,8 +63,11 @@ DYNAMICS: dict[type, Any] = {
     PopulationAnnealing: PopulationSettings,
 }
 
+# Half of the replicas climb on Fisher's ratio, half on the log-loss, of the rows or of their ranks.
+MIXTURES = ("mixed", "ranks")
+
 # Parameters that held-out rows may choose.
-STYLE = ("criterion", "ridge", "C")
+STYLE = ("criterion", "ridge", "C", "pick")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,7 +268,7 @@ class SearchPlan:
         for name, given in {
             "criterion": self.own_criterion,
             "estimator": self.estimator,
-            "pick": "criterion" if self.pick == "criterion" else None,
+            "pick": self.pick if self.pick in ("criterion", "unpenalised") else None,
         }.items():
             if given is not None:
                 raise ParameterError(
@@ -304,7 +308,7 @@ class SearchPlan:
             return self.full_search(data, allowed, cost, seed)
         # Before columns are taken: the log-loss near the model of some would be another.
         self.searched(data)
-        if all_count_the_same(allowed):
+        if all_count_the_same(allowed) and self.criterion != "l1":
             return self._wide_search(data, allowed, cost, seed)
         check_products(allowed.n_features)
         in_doubles = data.columns(np.arange(allowed.n_features))
@@ -317,7 +321,7 @@ class SearchPlan:
         rows = self.searched(data)
         # Of the working set alone an automatic ridge would be another.
         plan = replace(self, ridge=rows.wide_criterion(self.ridge).ridge)
-        by = [rows, *([data.linearised()] if self.criterion == "mixed" else [])]
+        by = [rows, *([rows.linearised()] if self.criterion in MIXTURES else [])]
         criteria = [each.wide_criterion(plan.ridge) for each in by]
         rank = self.rank(allowed, cost)
 
@@ -342,17 +346,23 @@ class SearchPlan:
         """The search of all columns at once."""
         how: dict[str, Any] = {"seed": seed, "constraints": allowed, "cost": cost}
         settings = self.settings()
-        if self.criterion != "mixed":
-            criterion, noise = self._criterion(self.searched(data), allowed, cost)
+        rows = self.searched(data)
+        if self.criterion == "l1":
+            criterion = rows.criterion(self.ridge, self.rank(allowed, cost))
+            data.check_l1(criterion)
+            fitter = self.fitter(data, criterion, seed)
+            return L1Search(criterion, settings=settings, fitter=fitter, **how)
+        if self.criterion not in MIXTURES:
+            criterion, noise = self._criterion(rows, allowed, cost)
             fitter = self.fitter(data, self._of_rows(criterion), seed)
             return Search(criterion, settings=settings, fitter=fitter, noise=noise, **how)
         # Half of the replicas for each criterion, so that it takes no longer.
         first, second = settings.halves()
-        criterion, noise = self._criterion(data.linearised(), allowed, cost)
+        criterion, noise = self._criterion(rows.linearised(), allowed, cost)
         logistic = Search(criterion, settings=second, noise=noise, **how)
-        criterion, noise = self._criterion(data, allowed, cost)
-        forward = data.forward(self.ridge, float(self.C), allowed, criterion)
-        fitter = self.fitter(data, criterion, seed)
+        criterion, noise = self._criterion(rows, allowed, cost)
+        forward = rows.forward(self.ridge, float(self.C), allowed, criterion)
+        fitter = self.fitter(data, self._of_rows(criterion), seed)
         how["also"] = [logistic, *forward]
         return Search(criterion, settings=first, fitter=fitter, noise=noise, **how)
 
@@ -376,12 +386,15 @@ class SearchPlan:
         return settings(**{name: kind(given[name]) for name, kind in kinds.items()})
 
     def searched(self, data: TrainingData) -> TrainingData:
-        """The rows that replicas climb on: as they are, or with the log-loss made quadratic."""
-        return data.linearised() if self.criterion == "logistic" else data
+        """The rows that replicas climb on: as they are, ranked, or with the loss made quadratic."""
+        if self.criterion == "logistic":
+            return data.linearised()
+        return data.ranked() if self.criterion == "ranks" else data
 
     def _of_rows(self, criterion: Any) -> Any:
         """The criterion, where it is one of the rows as they are: models can start from it."""
-        return None if self.criterion == "logistic" or self.device is not None else criterion
+        other = self.criterion in ("logistic", "ranks") or self.device is not None
+        return None if other else criterion
 
     def _function(self, data: TrainingData, seed: int, n_jobs: int) -> Evaluate | None:
         if self.own_criterion is None:
@@ -397,7 +410,8 @@ class SearchPlan:
             return ModelPick(self.estimator, data, seed)
         if self.pick == "auto" and self.own_criterion is not None:
             return None
-        return data.linear_fitter(self.ridge, float(self.C), criterion)
+        C = np.inf if self.pick == "unpenalised" else float(self.C)
+        return data.linear_fitter(self.ridge, C, criterion)
 
     # ---- The model on what was found --------------------------------------------------------
 
@@ -413,7 +427,7 @@ class SearchPlan:
     @property
     def _uses_penalty(self) -> bool:
         """Whether a linear model is fitted: at the end, to candidates, or by forward selection."""
-        forward = isinstance(self.criterion, str) and self.criterion in (AUTO, "mixed")
+        forward = isinstance(self.criterion, str) and self.criterion in (AUTO, *MIXTURES)
         return self.model is None or self.pick == "linear" or forward
 
     def final_model(
@@ -426,7 +440,7 @@ class SearchPlan:
             return fitted, bool(result.separated[result.best])
         best: int = result.best
         fits: Any = result
-        if result.coefficients is None:
+        if result.coefficients is None or self.pick == "unpenalised":
             fitter = data.linear_fitter(self.ridge, float(self.C), self._of_rows(search.criterion))
             best, fits = 0, fitter.fit(result.subset[None])
         return self._linear_model(data, result.subset, fits, best)

@@ -147,16 +147,21 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     constraints : Constraints, default=None
         Which subsets are allowed, such as ``Constraints(always_include="age")``; None allows all.
 
-    criterion : {"fisher", "logistic", "mixed", "auto"}, callable or estimator, default=None
+    criterion : {"fisher", "logistic", "mixed", "ranks", "l1", "auto"}, callable or estimator, \
+default=None
         What the replicas maximise. None and "fisher" are the Fisher ratio. "logistic", for two
         classes, is the log-loss made quadratic near the model of all features (fitted with C = 1):
         the share of it that a subset explains. It takes one more pass over the rows, and is the
         better guide where the classes are far from normal. "mixed" lets half of the replicas climb
         on each, adds what forward selection on the log-loss finds, and lets the loss of the models
-        choose among all of them; `criterion_value_` is then the Fisher ratio. "auto" compares
-        "fisher" and "mixed" by the loss of the linear model on held-out rows and takes the better
-        one, and where `ridge` is "auto" also tries to do without; `style_` says what came out. With
-        more than two classes the criterion is "fisher". A callable ``f(X_subset, y)`` returns a
+        choose among all of them; `criterion_value_` is then the Fisher ratio. "ranks" does the same
+        on the rank of each value in its column, which far values can't lead; the models are those
+        of the values. "l1" takes the features that an L1 penalty on the criterion lets in first,
+        for two classes: a good guide where features outnumber rows. "auto" compares a few of them
+        by the linear models on held-out rows: "fisher", "mixed" and "ranks", and with
+        ``ridge="auto"`` also the search as published; where features outnumber rows, "l1" and
+        "mixed". `style_` says what came out. With more than two classes the criterion is "fisher".
+        A callable ``f(X_subset, y)`` returns a
         number to be maximised, and takes a keyword `sample_weight` if rows have weights. An
         estimator is scored by cross-validation on the columns of each subset that is visited, as
         `CrossValidatedScore` does. Either is computed once a subset, on all rows: there are no
@@ -169,10 +174,11 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         the estimator in `criterion`, if it is one; else the logistic model with the penalty `C`, as
         a `sklearn.linear_model.LogisticRegression`.
 
-    pick : {"auto", "linear", "criterion"}, default="auto"
+    pick : {"auto", "linear", "unpenalised", "criterion"}, default="auto"
         What chooses the winner among the candidates: the loss of the linear model
-        ("linear"), or the criterion itself ("criterion"). "auto" is the loss of `estimator`, if it
-        is given; else the criterion, if it is yours; else "linear".
+        ("linear"), the same without its penalty, as published ("unpenalised", which leaves that of
+        the final model), or the criterion itself ("criterion"). "auto" is the loss of `estimator`,
+        if it is given; else the criterion, if it is yours; else "linear".
 
     feature_cost : array-like of shape (n_features,) or dict, default=None
         Cost of each feature; a dict gives those that cost something, a pandas Series goes by its
@@ -273,13 +279,14 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         The penalty that was used.
 
     style_ : dict
-        `criterion`, `ridge` and `C`, where held-out rows chose as they came out: parameters that
-        lead to the same answer.
+        `criterion`, `ridge`, `C` and `pick`, where held-out rows chose as they came out:
+        parameters that lead to the same answer.
 
     style_results_ : dict of ndarray
         What was compared, where `criterion` or `C` is "auto": `criterion`, `ridge`, `C`,
-        `n_features`, and `mean_test_loss`, `std_test_loss`, `split{i}_test_loss` on held-out rows.
-        The style with the least mean over all sizes won.
+        `pick`, `n_features`, and `mean_test_loss`, `std_test_loss`, `split{i}_test_loss` on
+        held-out rows; the same for `disorder`, 1 - AUC of two classes. The first style won, unless
+        the sum of both, each in units of its mean, was clearly less for another.
 
     ridge_ : float or None
         The ridge, where `ridge` is "auto" as it came out; None for a `criterion` of your own.

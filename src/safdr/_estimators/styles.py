@@ -36,6 +36,8 @@ PENALTIES = (0.1, 1.0, 10.0, 100.0)
 MIDDLE = 1.0
 # So many sizes tell which style is better: the choice is one for all.
 N_SIZES = 3
+# The first style is left where another is better by more standard errors than this.
+N_ERRORS = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +46,33 @@ class Comparison:
 
     plans: list[SearchPlan]
     sizes: list[int]
-    # By plan, fold and size.
+    # By plan, fold and size; what is out of order is 1 - AUC, or not a number.
     losses: FloatArray
+    disorder: FloatArray
+    # So many plans, one after the other, are one style.
+    n_penalties: int = 1
 
     @property
     def best(self) -> SearchPlan:
-        """The plan of the least loss, its mean over folds and sizes; of equal ones the first."""
-        means = self.losses.mean(axis=(1, 2))
-        return self.plans[int(np.where(np.isnan(means), np.inf, means).argmin())]
+        """The plan of the least badness; the first style unless another is clearly better."""
+        badness = self._badness()
+        means = np.nan_to_num(badness.mean(axis=1), nan=np.inf)
+        best = int(means.argmin())
+        usual = int(means[: self.n_penalties].argmin())
+        if badness.shape[1] < 2 or not np.isfinite(means[usual]):
+            return self.plans[best]
+        gained = badness[usual] - badness[best]
+        error = gained.std(ddof=1) / np.sqrt(len(gained))
+        return self.plans[best if gained.mean() > N_ERRORS * error else usual]
+
+    def _badness(self) -> FloatArray:
+        """By plan and fold: the loss, and what is out of order, each in units of its mean."""
+        badness = np.zeros(self.losses.shape[:2])
+        for part in (self.losses, self.disorder):
+            mean = np.nanmean(part) if np.isfinite(part).any() else 0.0
+            if part is self.losses or (mean > 0 and np.isfinite(part).all()):
+                badness += part.mean(axis=2) / (mean or 1.0)
+        return badness
 
     def results(self) -> dict[str, NDArray[Any]]:
         """A row for each plan and size, in the columns of `cv_results_`."""
@@ -61,9 +82,11 @@ class Comparison:
             for name in STYLE
         }
         results["n_features"] = np.tile(self.sizes, len(self.plans))
-        by_fold = self.losses.swapaxes(0, 1).reshape(self.losses.shape[1], -1)
-        results["mean_test_loss"], results["std_test_loss"] = by_fold.mean(0), deviation(by_fold)
-        results.update({f"split{i}_test_loss": row for i, row in enumerate(by_fold)})
+        for name, part in {"loss": self.losses, "disorder": self.disorder}.items():
+            by_fold = part.swapaxes(0, 1).reshape(part.shape[1], -1)
+            results[f"mean_test_{name}"] = by_fold.mean(0)
+            results[f"std_test_{name}"] = deviation(by_fold)
+            results.update({f"split{i}_test_{name}": row for i, row in enumerate(by_fold)})
         return results
 
 
@@ -107,18 +130,16 @@ def compare_styles(
             for turn in [searched(fold, partial(search_of, style), len(few), threads=threads)]
             for size in few
         )
-        losses = []
+        found = []
         for some in as_they_come(tasks, n_jobs, threads=threads):
             tell("styles")
-            losses.append(some)
-    shape = (len(folds), len(styles), len(few), len(penalties))
-    # By style, penalty, fold and size.
-    by_plan = np.reshape(losses, shape).transpose(1, 3, 0, 2)
-    return Comparison(
-        plans=[each for some in plans for each in some],
-        sizes=few,
-        losses=by_plan.reshape(-1, len(folds), len(few)),
-    )
+            found.append(some)
+    shape = (len(folds), len(styles), len(few), len(penalties), 2)
+    # Loss and disorder, each by style, penalty, fold and size.
+    by_plan = np.reshape(found, shape).transpose(4, 1, 3, 0, 2)
+    losses, disorder = by_plan.reshape(2, -1, len(folds), len(few))
+    flat = [each for some in plans for each in some]
+    return Comparison(flat, few, losses, disorder, len(penalties))
 
 
 def compare_on_default_splits(
@@ -158,15 +179,26 @@ def _styles(plan: SearchPlan, data: TrainingData) -> list[SearchPlan]:
     plan = replace(plan, C=MIDDLE if plan.C == AUTO else plan.C)
     if plan.criterion != AUTO:
         return [plan]
-    # Where differences of features that are much alike tell the classes, shrinkage hides them.
-    ridges: list[float | str] = [plan.ridge]
-    if plan.ridge == AUTO:
-        ridges.append(SMALLEST_AUTO)
-    return [
-        replace(plan, criterion=criterion, ridge=ridge)
-        for criterion in data.compared
-        for ridge in ridges
+    # The path shrinks by itself.
+    styles = [
+        replace(plan, criterion=name, ridge=_least(plan) if name == "l1" else plan.ridge)
+        for name in data.compared
     ]
+    # Where differences of features that are much alike tell the classes, shrinkage hides them.
+    if plan.ridge == AUTO and not data.is_short:
+        styles.insert(0, _published(replace(styles[0], ridge=SMALLEST_AUTO), data))
+    return styles
+
+
+def _least(plan: SearchPlan) -> float | str:
+    return SMALLEST_AUTO if plan.ridge == AUTO else plan.ridge
+
+
+def _published(plan: SearchPlan, data: TrainingData) -> SearchPlan:
+    """The same with models that are not penalised where they choose, if it is up to us."""
+    signs = plan.constraints is not None and plan.constraints.signs is not None
+    ours = plan.pick == "auto" and plan.model is None and not signs and not data.in_passes
+    return replace(plan, pick="unpenalised") if ours and np.isfinite(float(plan.C)) else plan
 
 
 def _few(sizes: list[int]) -> list[int]:
@@ -177,14 +209,18 @@ def _few(sizes: list[int]) -> list[int]:
 
 def _losses(
     turn: Shared, size: int, plans: list[SearchPlan], cancellation: Cancellation
-) -> list[float]:
-    """Loss on the test rows of each plan's linear model, on the subset found."""
+) -> list[tuple[float, float]]:
+    """Loss and disorder on the test rows of each plan's linear model, on the subset found."""
     with cancellation.task(), turn.use() as (fold, search):
         try:
             subset = search.run(size).subset
         except NoSubsetError:
-            return [np.nan] * len(plans)
+            return [(np.nan, np.nan)] * len(plans)
         X_test = fold.X_test[:, subset]
         models = (next(plan.linear_models(fold.train, search, [subset])) for plan in plans)
         rows = (X_test, fold.y_test, fold.weight_test)
-        return [fold.train.held_out_loss(model, *rows) for model in models]
+        train = fold.train
+        return [
+            (train.held_out_loss(model, *rows), train.held_out_disorder(model, *rows))
+            for model in models
+        ]

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.stats import rankdata
 from sklearn.base import is_regressor
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -32,7 +34,7 @@ from safdr._engine.fits.logistic import LogisticFitter
 from safdr._engine.fits.multinomial import MultinomialFitter
 from safdr._engine.moments import within_moments
 from safdr._engine.shared import LastCriterion, Shared
-from safdr._engine.taken_rows import take_columns, take_rows
+from safdr._engine.taken_rows import gathered, take_columns, take_rows
 from safdr._engine.wide.criterion import WideCriterion
 from safdr._estimators.class_weights import check_weights_of_classes, weighted_rows
 from safdr._estimators.clipped_model import ClippedLogisticRegression
@@ -108,6 +110,11 @@ class TrainingData:
         many = self.X.shape[1] > wide.WIDE and not self.in_passes
         return many or hasattr(self.X, "tensor")  # on a device, with all columns
 
+    @property
+    def is_short(self) -> bool:
+        """Whether features are as many as rows or more, so that their moments have no inverse."""
+        return not self.in_passes and bool(self.X.shape[1] >= len(self.y))
+
     def columns(self, which: IntArray) -> Self:
         """Some of the columns, copied: all of them are worked on at once, however many."""
         some = replace(self, X=take_columns(self.X, which))
@@ -159,6 +166,10 @@ class TrainingData:
         """The rows with the loss of their linear model made quadratic, where that is another."""
         raise NotImplementedError
 
+    def ranked(self) -> Any:
+        """The rows with ranks in place of values, where there are such."""
+        raise NotImplementedError
+
     def fitter(self, criterion: Any, C: float = np.inf) -> Fitter:
         """The linear models that choose the winner."""
         raise NotImplementedError
@@ -186,12 +197,28 @@ class TrainingData:
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """What criterion="auto" chooses from."""
+        """What criterion="auto" chooses from; the first unless another is clearly better."""
         raise NotImplementedError
 
     def held_out_loss(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> float:
         """Loss of a model on rows that it has not seen."""
         raise NotImplementedError
+
+    def held_out_disorder(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> float:
+        """1 - AUC on rows that it has not seen; not a number where there is none."""
+        del model, X, y, weight
+        return np.nan
+
+    def check_l1(self, criterion: Any) -> None:
+        """Refuse a path of several slopes a feature."""
+        if criterion.D.shape[1] > 1:
+            raise ParameterError(
+                "criterion",
+                "must not be 'l1' with {n} classes or outputs: its path is for two classes or one "
+                "output. {other!r} is for any number.",
+                n=len(getattr(self, "classes", criterion.D.T)),
+                other=self.criteria[0],
+            )
 
     def linear_model(
         self,
@@ -242,7 +269,7 @@ class ClassData(TrainingData):
 
     model_word, wrong_model_word = "classifier", "regressor"
     target_word = "labels"
-    criteria = ("fisher", "logistic", "mixed", AUTO)
+    criteria = ("fisher", "logistic", "mixed", "ranks", "l1", AUTO)
     default_C = 1.0
     fold_hint = (
         "Use a cv that keeps all classes in every fold, such as StratifiedKFold, or fewer splits."
@@ -325,8 +352,8 @@ class ClassData(TrainingData):
         if len(self.classes) > 2:
             raise ParameterError(
                 "criterion",
-                "must not be 'logistic' or 'mixed' with the {n} classes of y: those are for two. "
-                "'fisher' is for any number.",
+                "must not be 'logistic', 'ranks' or 'mixed' with the {n} classes of y: those are "
+                "for two. 'fisher' is for any number.",
                 n=len(self.classes),
             )
         return self._linearised
@@ -337,6 +364,21 @@ class ClassData(TrainingData):
         from safdr._estimators.full_model import near_full_model  # which knows measured outputs
 
         return near_full_model(self)
+
+    def ranked(self) -> ClassData:
+        """The rows with the rank of each value in its column in place of the value."""
+        if issparse(self.X):
+            raise ParameterError(
+                "criterion",
+                "must not be 'ranks' with sparse rows, which ranks would fill. 'mixed' is the "
+                "nearest to it.",
+            )
+        return self._ranked
+
+    @cached_property
+    def _ranked(self) -> ClassData:
+        """Made once, as shares of the rows."""
+        return replace(self, X=rankdata(gathered(self.X), axis=0) / len(self.y))
 
     def fitter(self, criterion: FisherCriterion, C: float = np.inf) -> Fitter:
         """Logistic models: binary, or multinomial."""
@@ -369,12 +411,24 @@ class ClassData(TrainingData):
     @property
     def compared(self) -> tuple[str, ...]:
         """With more than two classes there is but one."""
-        return ("fisher", "mixed") if len(self.classes) == 2 else ("fisher",)
+        if len(self.classes) > 2:
+            return ("fisher",)
+        if self.is_short and not self.is_wide:
+            return ("l1", "mixed")
+        no_ranks = issparse(self.X) or self.in_passes or self.is_wide
+        return ("fisher", "mixed") if no_ranks else ("fisher", "mixed", "ranks")
 
     def held_out_loss(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> float:
         """Cross-entropy."""
         how: dict[str, Any] = {"labels": self.classes, "sample_weight": weight}
         return float(log_loss(y, model.predict_proba(X), **how))
+
+    def held_out_disorder(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> float:
+        """1 - AUC of two classes, if both are there."""
+        if len(self.classes) > 2 or len(np.unique(y)) < 2:
+            return np.nan
+        positive = model.predict_proba(X)[:, 1]
+        return 1.0 - float(roc_auc_score(y == self.classes[1], positive, sample_weight=weight))
 
     def linear_model(
         self,

@@ -329,7 +329,7 @@ class _Known:
         self.useful = np.ones(allowed.n_groups, dtype=bool)
         self.useful[allowed.without(redundant(rank) if self._wide else redundant).exclude] = False
         self.collinear_tol = float(self._criterion.collinear_tol)
-        # Of "mixed" it is Fisher's ratio that is told.
+        # Of mixtures it is Fisher's ratio that is told, of the rows or of their ranks.
         self.kind = "logistic" if plan.criterion == "logistic" else data.criteria[0]
 
     @property

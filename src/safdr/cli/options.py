@@ -416,11 +416,12 @@ class AnnealingOptions:
         str | None, Parameter(help='Draw a part for each "step" or for each "proposal".')
     ] = None
     criterion: Annotated[
-        Literal["fisher", "logistic", "mixed", "auto"] | None,
+        Literal["fisher", "logistic", "mixed", "ranks", "l1", "auto"] | None,
         Parameter(
             help="What a set is searched by: Fisher's ratio (fisher, the default); for two "
-            "classes also the log-loss made quadratic (logistic), both (mixed), or the better on "
-            "held-out rows (auto). A quantity: R²."
+            "classes also the log-loss made quadratic (logistic), both (mixed), both of ranks "
+            "(ranks), the path of an L1 penalty (l1), or the best on held-out rows (auto). A "
+            "quantity: R², or l1."
         ),
     ] = None
     ridge: Annotated[

@@ -13,7 +13,7 @@ from safdr.report.tasks import TWO_CLASSES, task_of
 # Constraints that rule out sets of the right size.
 LIMITS = ("always_include", "never_include", "at_most_one_of")
 
-CRITERIA = {"logistic": "the log-loss made quadratic"}
+CRITERIA = {"logistic": "the log-loss made quadratic", "ranks": "Fisher's ratio of ranks"}
 
 WHAT_IS_PROVEN = (
     "This is about the criterion on the training rows: not about the model's loss, nor other rows."
@@ -186,7 +186,8 @@ def criterion(content: Mapping[str, Any]) -> str:
 def searched_by(content: Mapping[str, Any]) -> str:
     """What candidates come from."""
     mixed = " and the log-loss (mixed)" if content["chosen_by"]["mixed"] else ""
-    return criterion(content) + mixed
+    path = " on the path of an L1 penalty" if content["chosen_by"]["path"] else ""
+    return criterion(content) + mixed + path
 
 
 def _sets(content: Mapping[str, Any]) -> str:

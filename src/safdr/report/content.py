@@ -152,16 +152,18 @@ def _describe_groups(groups: FeatureGroups, names: list[str]) -> list[dict[str, 
 
 def _describe_choice(estimator: Any) -> dict[str, Any]:
     """What the replicas climb on, and whose cross-entropy chooses among them."""
-    mixed = isinstance(estimator.criterion_, str) and estimator.criterion_ == "mixed"
-    by_default = mixed or estimator.style_["criterion"] in (None, "fisher", "r2")
+    by = estimator.criterion_ if isinstance(estimator.criterion_, str) else None
+    by_default = estimator.style_["criterion"] is None or by in ("fisher", "r2", "mixed", "l1")
     own_model = estimator.estimator is not None and estimator.pick == "auto"
     return {
         # That of the task; of a mixture too it is Fisher's ratio that is told.
         "criterion": None if by_default else _name_of(estimator.criterion_),
-        "mixed": mixed,
+        "mixed": by in ("mixed", "ranks"),
+        "path": by == "l1",
         "held_out": hasattr(estimator, "style_results_"),
         "ridge": estimator.ridge_,
         "C": None if math.isinf(estimator.C_) else estimator.C_,
+        "unpenalised": estimator.style_["pick"] == "unpenalised",
         "model": _name_of(estimator.estimator) if own_model else None,
         "cost": estimator.feature_cost is not None,
     }
