@@ -101,6 +101,7 @@ class Fit {
     }
     final_ = options_.exact;
     wild_ = any_wild(design_.wild, subset, f_.q - 1);
+    near_copy_.reset();
     const Verdict verdict = hurry();
     if (verdict == Verdict::kDone) return;
     if (penalised()) {
@@ -138,6 +139,7 @@ class Fit {
       // 2. Its pace tells whether the fit is on its way to infinity, or near its end.
       judge_pace(before);
       // 3. If it ends here, no row may move far.
+      if ((drifting_ || converged_) && any_near_copy()) return Verdict::kPlainFromNothing;
       if ((drifting_ || converged_) && !certain()) {
         if (any_huge_slope()) return Verdict::kPlainFromNothing;
         if (drifting_ || ++n_untold_ > kMaxUntold) return Verdict::kPlainFromHere;
@@ -194,6 +196,17 @@ class Fit {
   bool any_huge_slope() const {
     const auto is_huge = [](double slope) { return std::abs(slope) > kHugeSlope; };
     return !wild_ && !penalised() && std::any_of(theta_.data(), theta_.data() + n_, is_huge);
+  }
+
+  // Whether columns nearly make up one another: what they differ by, which may be all that is left to gain, is lost in
+  // sums of their products. Of uneven columns such sums tell nothing.
+  bool any_near_copy() {
+    if (penalised() || wild_) return false;
+    if (!near_copy_) {
+      AlignedBuffer<double> squares(f_.stride * f_.stride);
+      near_copy_ = smallest_share(f_, 0, probability_.data(), -1.0, squares.data()) <= kWellConditioned;
+    }
+    return *near_copy_;
   }
 
   // Whether rows that are gone have left some class a direction along which nothing bends: one long step may have taken
@@ -317,9 +330,10 @@ class Fit {
   ClassEvaluation now_{};
   double left_ = 0.0, decrement_ = 0.0, fraction_ = 0.0;
   bool full_step_ = false, converged_ = false, drifting_ = false;
-  bool solved_ = false;  // whether the step is as good as was asked for
-  bool wild_ = false;    // whether a column is
-  bool final_ = false;   // whether nothing is left to do about it
+  bool solved_ = false;            // whether the step is as good as was asked for
+  bool wild_ = false;              // whether a column is
+  std::optional<bool> near_copy_;  // see any_near_copy; once it is known
+  bool final_ = false;             // whether nothing is left to do about it
   std::int64_t n_iter_ = 0;
   int slow_steps_ = 0, n_untold_ = 0;
 };
