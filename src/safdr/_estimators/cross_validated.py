@@ -18,7 +18,6 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from safdr._engine.arrays import FloatArray
 from safdr._engine.wide.search import AnySearch
 from safdr._estimators.base import (
     AnnealingSelectorBase,
@@ -144,19 +143,15 @@ class CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             scores = score_folds(plan, folds, search, sizes, self._fold_scorer(), **how)
             n_test_rows = [len(test) for _, test in splits]
         self.n_splits_, self.scorer_name_ = len(folds), scorer_name(scoring)
-        found = found_in_all(sizes, scores)
-        tell_lost(sizes, found)
-        sizes, scores = [sizes[i] for i in found], [[fold[i] for i in found] for fold in scores]
-        self.cv_results_ = cv_results(sizes, scores, data.X.shape[1])
         limits = Limits(as_float(self.tolerance), ceiling_of(scoring, n_test_rows))
-        test_scores = np.array([[score.test_score for score in fold] for fold in scores])
-        self._choose(test_scores, scoring, limits)
+        self._choose(sizes, scores, scoring, limits)
 
         step = progress.subcontext(task_name="refit")
         step.call_on_fit_task_begin(estimator=self)
         again = {"seed": seed, "n_jobs": n_workers(self.n_jobs)}
         final = partial(self._search, plan, usable, allowed, **again)
-        at_largest([size for size in sizes if size <= self.n_features_], final, warn=True)
+        found: list[int] = self.cv_results_["n_features"].tolist()
+        at_largest([size for size in found if size <= self.n_features_], final, warn=True)
         if data.in_passes:
             self.streamed_["scored_on"] = scored_on
         step.call_on_fit_task_end(estimator=self)
@@ -222,8 +217,15 @@ class CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         routed = process_routing(self, "fit", **params)
         return routed.splitter.split, routed.scorer.score
 
-    def _choose(self, test_scores: FloatArray, scoring: Any, limits: Limits) -> None:
-        """Apply the rules."""
+    def _choose(
+        self, tried: list[int], found: list[list[Any]], scoring: Any, limits: Limits
+    ) -> None:
+        """Keep the scores of the sizes at which each fold found something, and apply the rules."""
+        kept = found_in_all(tried, found)
+        tell_lost(tried, kept)
+        scores = [[fold[i] for i in kept] for fold in found]
+        self.cv_results_ = cv_results([tried[i] for i in kept], scores, self.n_features_in_)
+        test_scores = np.array([[score.test_score for score in fold] for fold in scores])
         results, rule = self.cv_results_, self.rule
         sizes = results["n_features"]
         by_rule = sizes_by_rule(rule, sizes, test_scores, limits)
