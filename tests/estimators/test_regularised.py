@@ -171,7 +171,7 @@ def test_weights_are_rows_to_the_log_loss(rng):
 
 def test_criteria_of_the_wrong_task_are_named(rng):
     X, y = classes_of(rng, 3)
-    with pytest.raises(ParameterError, match="'logistic' or 'mixed' with the 3 classes"):
+    with pytest.raises(ParameterError, match="'logistic', 'ranks' or 'mixed' with the 3 classes"):
         AnnealingSelector(2, criterion="logistic").fit(X, y)
     with pytest.raises(ParameterError, match=r"criterion.*'r2'"):
         AnnealingRegressorSelector(2, criterion="logistic").fit(X, y)
