@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 
 from safdr._engine.arrays import FloatArray
 from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.criterion import r2_columns
 from safdr._engine.search import Search
 from safdr._estimators.parameters import AUTO
 from safdr._estimators.training_data import ClassData
@@ -93,6 +94,12 @@ def device_search(
     )
 
 
+def in_units_of_r2(outputs: FloatArray, weight: FloatArray | None) -> FloatArray:
+    """Outputs whose covariances with features are the D of R²."""
+    variance = np.average((outputs - np.average(outputs, 0, weight)) ** 2, 0, weight)
+    return r2_columns(outputs, np.ones(len(outputs)), np.sqrt(variance))
+
+
 def _check_limits(allowed: AllowedSubsets) -> None:
     limits = {
         "groups": not allowed.swaps_alone,
@@ -116,10 +123,11 @@ def rows_on_device(data: Any, device: Any, X: Any = None) -> Any:
     if issparse(data.X):
         raise ParameterError("device", "needs dense rows; got sparse ones. Leave {device} out.")
     classes = isinstance(data, ClassData)
+    outputs = None if classes else in_units_of_r2(data._outputs, data._relative_weight)
     return RowsOnDevice(
         data.X if X is None else DeviceRows(X),
         data.codes if classes else np.zeros(len(data.y), dtype=np.int64),
-        None if classes else data._outputs,
+        outputs,
         data._relative_weight,
         data._rows_a_weight,
         device,

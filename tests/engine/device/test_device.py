@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
+from fitting import near_copy_of_a_binary
 from safdr import (
     Annealing,
     AnnealingRegressorSelector,
@@ -14,10 +15,10 @@ from safdr import (
     what_if,
 )
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.criterion import Criterion, fisher_criterion, r2_criterion
+from safdr._engine.criterion import Criterion, draw_batches, fisher_criterion, r2_criterion
 from safdr._engine.moments import joint_moments, within_moments
 from safdr._estimators import validation
-from safdr._estimators.on_device import rows_on_device
+from safdr._estimators.on_device import in_units_of_r2, rows_on_device
 from safdr._estimators.training_data import ClassData
 from safdr._estimators.validation import SeenColumns
 from safdr.testing import all_subsets, check_chains
@@ -27,7 +28,7 @@ torch = pytest.importorskip("torch")
 from safdr._engine.device import rows as device_rows  # noqa: E402  (once torch is there)
 from safdr._engine.device.chains import DeviceChains  # noqa: E402
 from safdr._engine.device.criterion import RowsOnDevice  # noqa: E402
-from safdr._engine.device.fits import DeviceFitter  # noqa: E402
+from safdr._engine.device.fits import DONE, DeviceFitter  # noqa: E402
 
 # Where only the way is tested, and not what is found.
 FEW = Annealing(n_replicas=10, max_steps=10)
@@ -104,6 +105,7 @@ def test_criteria_are_those_of_the_rows(load, dtype, weighted):
         outputs, codes = y[:, None].astype(float), np.zeros(len(y), dtype=np.int64)
         moments = joint_moments(X.astype(float), outputs, weight)
         expected = r2_criterion(moments, ridge="auto")
+        outputs = in_units_of_r2(outputs, weight)
     else:
         outputs, codes = None, y.astype(np.int64)
         moments = within_moments(X.astype(float), codes, codes.max() + 1, weight)
@@ -136,6 +138,29 @@ def test_rough_fits_find_the_smallest_loss():
         known = found.n_iter == 0
         assert known.sum() > 100
         np.testing.assert_allclose(found.losses[known], expected.losses[known], atol=1e-7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_constants_and_copies_of_the_label_are_seen(rng, weighted):
+    for n_rows in range(30, 100, 7):
+        X, y = rng.normal(size=(n_rows, 6)), np.arange(n_rows) % 3 // 2
+        X[:, 1], X[:, 2], X[:, 3], X[:, 4] = 0.1, 1e6 + 1 / 3, y, 0.7 * y + 0.1
+        weight = rng.uniform(0.1, 1.0, n_rows) if weighted else None
+        rows = RowsOnDevice(X, y, None, weight, 1.0, "cpu")
+        assert rows.criterion(1e-6).redundant.tolist() == [1, 2, 4]
+        halves = next(draw_batches(y, 1, 0.5, rng))
+        assert (rows.criterion(1e-6, codes=halves).scale[[1, 2]] == 0).all()
+
+
+# A row that is on its way out can hide what all others have to gain.
+@pytest.mark.parametrize("seed", [50_182, 50_287])
+def test_rough_fits_that_are_done_are_at_their_optimum(seed):
+    data = ClassData.validate(SeenColumns(), *near_copy_of_a_binary(seed)).usable()
+    exact, subsets = data.linear_fitter(1e-6, np.inf), all_subsets(12, 3)[::3]
+    losses, left = DeviceFitter(exact, rows_on_device(data, "cpu"), 0.0).screened(subsets)
+    done = left <= DONE
+    assert done.any()
+    assert (losses - exact.fit(subsets).losses)[done].max() < 1e-8
 
 
 @pytest.mark.parametrize("seed", range(3))

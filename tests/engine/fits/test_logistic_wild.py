@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from fitting import criterion_of
+from fitting import criterion_of, near_copy_of_a_binary
 from safdr._engine.fits.columns import middle
 from safdr._engine.fits.logistic import LogisticFitter
 
@@ -104,25 +104,6 @@ def test_a_copy_makes_its_columns_anew(copier):
     fits = data.fit(subsets)
     np.testing.assert_array_equal(copier(data).fit(subsets).coefficients, fits.coefficients)
     assert len(pickle.dumps(data)) < 2 * X.nbytes
-
-
-def near_copy_of_a_binary(seed=50_584):
-    """Among strong 0/1 features one that differs from another by 1e-7, and Cauchy columns."""
-    rng = np.random.default_rng(seed)
-    n_rows, share = int(rng.choice([60, 200, 500])), rng.choice([0.03, 0.2, 0.5])
-    y = (rng.random(n_rows) < share).astype(np.int64)
-    y[:3], y[3:6] = 1, 0
-    columns = []
-    for _ in range(12):
-        kind, z = rng.integers(7), rng.normal(size=n_rows) + y * rng.uniform(0, 1.5)
-        wrong, heavy = rng.random(n_rows) < 0.02, rng.standard_cauchy(n_rows)
-        counts = np.where(rng.random(n_rows) < 0.1, rng.poisson(2, n_rows), 0)
-        kinds = [z, np.exp(2 * z), y ^ wrong, heavy + y, 1e9 + z, counts, 1e13 * z]
-        columns.append(kinds[kind].astype(float))
-    rng.random()
-    columns[3] = columns[2] + 1e-7 * rng.normal(size=n_rows)
-    rng.random()
-    return np.column_stack(columns), y, rng.uniform(0.01, 5, n_rows)
 
 
 # A row that goes out with 2e-7 to lose hid what the others had to gain by a slope of 5e6.

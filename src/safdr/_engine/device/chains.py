@@ -131,8 +131,7 @@ class DeviceChains:
             place, best = reached.argmax(axis=0), reached.max(axis=0)
             which = np.flatnonzero(best > values[moving] + LEAST_GAIN * np.abs(best))
             moving, place = moving[which], place[which]
-            members[moving] = torch.stack(swapped)[place, which]
-            values[moving] = best[which]
+            members[moving], values[moving] = torch.stack(swapped)[place, which], best[which]
         return np.sort(members.cpu().numpy(), axis=1)[inverse], values[inverse]
 
     def _placed(

@@ -17,7 +17,6 @@ from safdr._engine.criterion import (
     draw_batches,
     effective_rows,
     fisher_columns,
-    r2_columns,
     redundant_columns,
 )
 from safdr._engine.device.rows import BLOCK_BYTES, DeviceRows, free_bytes, in_parts
@@ -30,7 +29,10 @@ BATCH_SHARE = 0.6
 
 
 class RowsOnDevice:
-    """Rows with class codes or outputs, moved to a device; they keep their precision."""
+    """Rows with class codes, or outputs in the units of R², moved to a device.
+
+    They keep their precision.
+    """
 
     def __init__(
         self,
@@ -54,10 +56,7 @@ class RowsOnDevice:
         weight = np.ones(n_rows) if sample_weight is None else sample_weight
         self.weight, self.counts = self._there(weight), np.bincount(codes)
         self.share = self.weight / self.weight.sum()
-        self.outputs: Any = None
-        if outputs is not None:
-            variance = np.average((outputs - np.average(outputs, 0, weight)) ** 2, 0, weight)
-            self.outputs, self._output_scale = self._there(outputs), np.sqrt(variance)
+        self.outputs: Any = None if outputs is None else self._there(outputs)
 
     def criterion(
         self,
@@ -83,8 +82,8 @@ class RowsOnDevice:
         self, of_all: Any, n_batches: int, share: float, seed: int
     ) -> tuple[Tensor, Tensor] | None:
         """A and D of random batches; None where there is no room."""
-        free = free_bytes(self.device) or np.inf
-        n_batches = int(min(n_batches, BATCH_SHARE * free / (8.0 * self.n_features**2)))
+        fitting = BATCH_SHARE * free_bytes(self.device) / (8.0 * self.n_features**2)
+        n_batches = int(min(n_batches, fitting))
         if n_batches < MIN_BATCHES:
             return None
         A, D = (each.new_empty((n_batches, *each.shape)) for each in (of_all.A, of_all.D))
@@ -105,19 +104,24 @@ class RowsOnDevice:
         weight = share.sum(0)
         share /= weight
         blocks = in_parts(torch.arange(len(rows)), BLOCK_BYTES // (8 * self.n_features))
-        means: Any = sum(share[some].T @ self.X[rows[some]].double() for some in blocks)
+        # About the first row of each class: what is constant there is so to the last digit.
+        first = self.X[rows[np.unique(codes[codes >= 0], return_index=True)[1]]].double()
+
+        def centred(some: Tensor, about: Any) -> Tensor:
+            return self.X[rows[some]].double() - about[label[some]]
+
+        means = first + sum(share[some].T @ centred(some, first) for some in blocks)
         root = share.sum(1, keepdim=True).sqrt()
         A, cross = self.weight.new_zeros((self.n_features, self.n_features)), self._there(0.0)
         for some in blocks:
-            block = (self.X[rows[some]].double() - means[label[some]]) * root[some]
+            block = centred(some, means) * root[some]
             A.addmm_(block.T, block)
             if self.outputs is not None:
                 cross = cross + block.T @ (root[some] * self.outputs[rows[some]])
         variance, weights = A.diagonal().cpu().numpy(), weight.cpu().numpy()
         if self.outputs is None:
             return A, *fisher_columns(weights, means.cpu().numpy(), variance), weights
-        D = r2_columns(cross.cpu().numpy(), np.ones(self.n_features), self._output_scale)
-        return A, D, np.sqrt(variance), weights
+        return A, cross.cpu().numpy(), np.sqrt(variance), weights
 
     def _there(self, values: Any) -> Any:
         return torch.as_tensor(values, device=self.device)

@@ -19,8 +19,9 @@ N_FINALISTS = 16
 
 N_STEPS, N_HALVINGS = 15, 8
 
-# What Newton's next step would still take off the loss, where a fit counts as done.
-DONE = 1e-10
+# What Newton's next step would still take off the loss, where a fit counts as done; and how far it
+# may move a logit, times the larger probability, for that to be all.
+DONE, TELLING = 1e-10, 1.0 + 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,9 @@ class DeviceFitter:
             hessian = Z.mT @ (Z * (p * (1 - p) * share)[:, :, None]) + torch.diag(ridge)
             factor = torch.linalg.cholesky_ex(hessian)[0]
             step = torch.cholesky_solve(gradient[:, :, None], factor)[:, :, 0]
-            left = torch.nan_to_num((gradient * step).sum(1) / 2, nan=torch.inf)
+            # What is left is known by duality, if no row goes farther (_core/fits/plain_fit.hpp).
+            reach = ((Z @ step[:, :, None])[:, :, 0].abs() * torch.maximum(p, 1 - p)).amax(1)
+            left = torch.where(reach <= TELLING, (gradient * step).sum(1) / 2, torch.inf)
             step = torch.nan_to_num(step)
             for _ in range(N_HALVINGS):
                 better = at(theta - step)[1] <= loss

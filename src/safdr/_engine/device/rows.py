@@ -15,10 +15,11 @@ from safdr._memory import available_memory
 BLOCK_BYTES = 2**30
 
 
-def free_bytes(device: torch.device) -> float | None:
-    """Memory that is left on a device, if it is known."""
+def free_bytes(device: torch.device) -> float:
+    """Memory that is left on a device; endless where it is not told."""
     if device.type != "cuda":
-        return available_memory()
+        available = available_memory()
+        return np.inf if available is None else available
     torch.cuda.empty_cache()
     return float(torch.cuda.mem_get_info(device)[0])
 
