@@ -180,6 +180,11 @@ def test_wrong_seconds_are_told_before_the_table_is_read(safdr, seconds):
     assert "--prove must be" in error
 
 
+def test_a_path_has_no_proof(select, numbers):
+    error = flat(select(numbers, "-t", "late", "--criterion", "l1", "--prove", 5, code=2).err)
+    assert "--prove must be left out with --criterion='l1'" in error
+
+
 def test_ctrl_c_tells_the_bound_so_far(select, numbers, monkeypatch):
     from safdr import AnnealingSelectorCV
 

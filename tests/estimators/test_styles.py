@@ -5,7 +5,7 @@ import weakref
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, lars_path_gram
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
@@ -39,6 +39,13 @@ def skewed():
     y = np.arange(240) % 2
     X = rng.poisson(0.3 + 0.5 * np.outer(y, rng.random(12) < 0.5), size=(240, 12)) ** 2.0
     return X + 1e-3 * rng.normal(size=X.shape), y
+
+
+@pytest.fixture
+def short(rng):
+    """More features than rows."""
+    y = np.arange(40) % 2
+    return rng.normal(size=(40, 60)) + np.outer(y, np.arange(60) < 3), y
 
 
 @pytest.fixture(scope="module")
@@ -88,9 +95,8 @@ def test_what_is_clearly_better(gain, wins):
     assert Comparison(plans, [1, 2], losses, disorder).best.criterion == "mixed"
 
 
-def test_where_features_outnumber_rows_the_path_is_compared(rng):
-    y = np.arange(40) % 2
-    X = rng.normal(size=(40, 60)) + np.outer(y, np.arange(60) < 3)
+def test_where_features_outnumber_rows_the_path_is_compared(short):
+    X, y = short
     search = AnnealingSelectorCV(max_features=4, **OPEN).fit(X, y)
     assert set(search.style_results_["criterion"]) == {"mixed", "l1"}
     assert set(search.style_results_["pick"]) == {"auto"}
@@ -433,6 +439,24 @@ def test_the_path_keeps_to_constraints(skewed):
         assert len({0, 1} & set(chosen)) in (0, 2)
 
 
+def test_one_path_serves_all_sizes(short, monkeypatch):
+    walked = []
+
+    def walk(*args, **how):
+        walked.append(how["max_iter"])
+        return lars_path_gram(*args, **how)
+
+    monkeypatch.setattr("safdr._estimators.l1_search.lars_path_gram", walk)
+    # All but one come late, beyond the steps that smaller sizes ask for.
+    early = np.setdiff1d(np.arange(60), [16, 22, 26, 33, 55, 58])
+    limits = Constraints(at_most_one_of=[early])
+    how = {"criterion": "l1", "constraints": limits, "annealing": QUICK, "random_state": 0}
+    together = anneal_path(*short, range(2, 7), **how)
+    assert len(walked) == 1
+    apart = [anneal_path(*short, [size], **how)[0] for size in range(2, 7)]
+    assert [each.subset.tolist() for each in together] == [each.subset.tolist() for each in apart]
+
+
 def test_the_published_pick_has_a_penalised_model_in_the_end(skewed):
     X, y = skewed
     how = {"annealing": QUICK, "random_state": 0}
@@ -451,6 +475,25 @@ def test_the_published_pick_has_a_penalised_model_in_the_end(skewed):
 def test_more_classes_refuse_a_mixture(rng):
     with pytest.raises(ParameterError, match="'mixed' with the 3 classes of y: those are for two"):
         AnnealingSelector(2, criterion="mixed").fit(rng.normal(size=(30, 4)), np.arange(30) % 3)
+
+
+OFF_PATH = {
+    "feature_cost": {"feature_cost": [0.1] * 60},
+    "signs": {"constraints": Constraints(signs={0: 1})},
+    "prove": {"prove": 5.0},
+}
+
+
+@pytest.mark.parametrize("parameter", OFF_PATH)
+def test_the_path_refuses_what_it_can_not_heed_and_auto_does_without_it(parameter, short):
+    X, y = short
+    for kind, other in ((AnnealingSelector, "mixed"), (AnnealingRegressorSelector, "r2")):
+        with pytest.raises(ParameterError, match="must be left out with criterion='l1'") as caught:
+            kind(2, criterion="l1", **OFF_PATH[parameter]).fit(X, y)
+        assert caught.value.parameter == parameter
+        fitted = kind(2, **OPEN | {"C": 1.0} | OFF_PATH[parameter]).fit(X, y)
+        assert fitted.style_["criterion"] == other
+        assert not hasattr(fitted, "style_results_")
 
 
 def test_what_has_no_ranks_or_no_path_says_so(skewed, rng):

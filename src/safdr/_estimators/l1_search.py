@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,32 @@ from sklearn.linear_model import lars_path_gram
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.search import Search
+from safdr.errors import ParameterError
 
 # Features leave the path now and then: so many steps a feature are enough.
 STEPS_A_FEATURE = 8
+
+
+def off_path(plan: Any) -> dict[str, str]:
+    """What is given that the path can't heed, and how to say so."""
+    signs = None if plan.constraints is None else plan.constraints.signs
+    given = {
+        "feature_cost": (plan.feature_cost, "it costs"),
+        "signs": (signs, "signs its coefficients have"),
+        "prove": (plan.prove, "its value"),
+    }
+    return {name: what for name, (value, what) in given.items() if value is not None}
+
+
+def check_path(plan: Any) -> None:
+    """Refuse what the path can't heed, before any row is read."""
+    for name, what in off_path(plan).items():
+        raise ParameterError(
+            name,
+            "must be left out with {criterion}='l1', whose path has one subset of each size, "
+            "whatever {what}. Or take another {criterion}.",
+            what=what,
+        )
 
 
 class L1Search(Search):
@@ -24,10 +46,8 @@ class L1Search(Search):
     replicas climb on elsewhere. Where no constraint says otherwise, that leaves one subset a size.
     """
 
-    def prepare(self, size: int) -> Search:
-        """Go along the path as far as this size."""
-        self._path(size)
-        return super().prepare(size)
+    # The longest path so far, and how many steps it was to have: a shorter one is its beginning.
+    _longest: tuple[int, FloatArray] | None = None
 
     def _constraints_for(self, size: int) -> AllowedSubsets:
         """Those that keep out what is not on the path."""
@@ -46,17 +66,14 @@ class L1Search(Search):
         return allowed.without(np.setdiff1d(np.arange(allowed.n_features), columns))
 
     def _path(self, size: int) -> FloatArray:
-        """Slopes of all features, step by step."""
-        # Threads may come here at the same time, and find the same.
+        """Slopes of all features, step by step, as far as this size asks for."""
         n_steps = STEPS_A_FEATURE * (size + 1)
-        known = self._paths.get(n_steps)
-        if known is None:
-            known = self._paths[n_steps] = self._walk(n_steps)
-        return known
-
-    @cached_property
-    def _paths(self) -> dict[int, FloatArray]:
-        return {}
+        # Threads may come here at the same time, and find the same.
+        known = self._longest
+        if known is None or known[0] < n_steps:
+            known = self._longest = (n_steps, self._walk(n_steps))
+        # The first column is before any step. Other sizes must not decide where it ends.
+        return known[1][:, : n_steps + 1]
 
     def _walk(self, n_steps: int) -> FloatArray:
         """The path on features that may be chosen."""

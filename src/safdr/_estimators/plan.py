@@ -28,7 +28,7 @@ from safdr._engine.wide.search import AnySearch, WorkingSetSearch
 from safdr._engine.wide.swaps import Swaps
 from safdr._estimators.clipping import clip_limits, clipped
 from safdr._estimators.feature_names import FeatureSpec
-from safdr._estimators.l1_search import L1Search
+from safdr._estimators.l1_search import L1Search, check_path
 from safdr._estimators.on_device import check_device, device_search
 from safdr._estimators.parameters import (
     AUTO,
@@ -225,6 +225,8 @@ class SearchPlan:
                 )
         if self.device is not None:
             check_device(self)
+        if self.criterion == "l1":
+            check_path(self)
         if self.C == AUTO and not self._uses_penalty:
             raise ParameterError(
                 "C",

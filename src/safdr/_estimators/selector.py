@@ -157,13 +157,14 @@ default=None
         choose among all of them; `criterion_value_` is then the Fisher ratio. "ranks" does the same
         on the rank of each value in its column, which far values can't lead; the models are those
         of the values. "l1" takes the features that an L1 penalty on the criterion lets in first,
-        for two classes: a good guide where features outnumber rows. "auto" compares a few of them
+        for two classes: a good guide where features outnumber rows. It has one subset of each size,
+        so `feature_cost`, signs and `prove` can't go with it. "auto" compares a few of them
         by the linear models on held-out rows: "fisher", "mixed" and "ranks", and with
-        ``ridge="auto"`` also the search as published; where features outnumber rows, "l1" and
-        "mixed". `style_` says what came out. With more than two classes the criterion is "fisher".
-        A callable ``f(X_subset, y)`` returns a
-        number to be maximised, and takes a keyword `sample_weight` if rows have weights. An
-        estimator is scored by cross-validation on the columns of each subset that is visited, as
+        ``ridge="auto"`` also the search as published; where features outnumber rows, "l1" (unless
+        one of those three is given) and "mixed". `style_` says what came out. With more than two
+        classes the criterion is "fisher". A callable ``f(X_subset, y)`` returns a number
+        to be maximised, and takes a keyword `sample_weight` if rows have weights. An estimator is
+        scored by cross-validation on the columns of each subset that is visited, as
         `CrossValidatedScore` does. Either is computed once a subset, on all rows: there are no
         batches.
 
@@ -224,7 +225,7 @@ default=None
         proof ends with one, joins the candidates; the loss chooses among them as ever. Out of time
         nothing joins: the answer is that of ``prove=None``, with a bound. So the time limit decides
         whether there is a proof, and nothing else can make two answers differ. Groups of several
-        columns, and a `criterion` of your own, can't be proven.
+        columns, a `criterion` of your own, and "l1" can't be proven.
 
     device : str or torch.device, default=None
         Where to search, such as "cuda", for thousands of features; needs ``safdr[gpu]``.
@@ -389,9 +390,10 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         Number of features to choose: an int is that number, a float between 0 and 1 the share of
         all features, None half of them.
 
-    criterion : {"r2", "auto"}, callable or estimator, default=None
+    criterion : {"r2", "l1", "auto"}, callable or estimator, default=None
         What the replicas maximise; None, "r2" and "auto" are R². "auto" also compares
-        ``ridge="auto"`` with none on held-out rows. Else as in `AnnealingSelector`.
+        ``ridge="auto"`` with none on held-out rows; where features outnumber rows, R² with "l1".
+        Else as in `AnnealingSelector`.
 
     estimator : regressor, default=None
         The model that judges the candidates by its own loss on held-out rows, and is then fitted to

@@ -23,6 +23,7 @@ from safdr._estimators.folds import (
     searched,
     splits_of_data,
 )
+from safdr._estimators.l1_search import off_path
 from safdr._estimators.parameters import AUTO
 from safdr._estimators.plan import STYLE, SearchPlan
 from safdr._estimators.rules import deviation
@@ -183,6 +184,7 @@ def _styles(plan: SearchPlan, data: TrainingData) -> list[SearchPlan]:
     styles = [
         replace(plan, criterion=name, ridge=_least(plan) if name == "l1" else plan.ridge)
         for name in data.compared
+        if name != "l1" or not off_path(plan)
     ]
     # Where differences of features that are much alike tell the classes, shrinkage hides them.
     if plan.ridge == AUTO and not data.is_short:

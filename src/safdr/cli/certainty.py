@@ -41,7 +41,8 @@ def fit_proven(estimator: AnnealingSelectorCV, rows: SplitRows) -> str | None:
     try:
         _fit(estimator, rows)
     except ParameterError as error:
-        if estimator.prove is None:
+        # Two options that can't go together, whatever the table.
+        if estimator.prove is None or error.parameter == "prove":
             raise
         # Proofs are refused before any search. What else is wrong, the second fit finds too.
         _fit(estimator.set_params(prove=None), rows)

@@ -421,7 +421,7 @@ class AnnealingOptions:
             help="What a set is searched by: Fisher's ratio (fisher, the default); for two "
             "classes also the log-loss made quadratic (logistic), both (mixed), both of ranks "
             "(ranks), the path of an L1 penalty (l1), or the best on held-out rows (auto). A "
-            "quantity: R², or l1."
+            "quantity: R², or l1. Not l1 with --cost, --sign or --prove."
         ),
     ] = None
     ridge: Annotated[
