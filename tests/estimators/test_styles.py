@@ -25,7 +25,7 @@ from safdr import (
 )
 from safdr._engine.constraints import AllowedSubsets
 from safdr._estimators.plan import STYLE, SearchPlan
-from safdr._estimators.styles import Comparison
+from safdr._estimators.styles import Comparison, n_comparisons
 from searching import class_rows
 
 QUICK = Annealing(n_replicas=10, max_steps=20)
@@ -102,6 +102,27 @@ def test_where_features_outnumber_rows_the_path_is_compared(short):
     assert set(search.style_results_["pick"]) == {"auto"}
     measured = AnnealingRegressorSelectorCV(max_features=4, **OPEN).fit(X, y + X[:, 0])
     assert set(measured.style_results_["criterion"]) == {"r2", "l1"}
+
+
+def test_all_rows_say_what_is_compared_and_announced(rng):
+    """Folds have fewer rows than features, all rows together have more."""
+    y = np.arange(60) % 2
+    X, how = rng.normal(size=(60, 50)) + y[:, None], {**OPEN, "C": 1.0}
+    search = AnnealingSelectorCV(max_features=1, **how).fit(X, y)
+    results = search.style_results_
+    assert {*zip(results["criterion"], results["ridge"], results["pick"], strict=True)} == STYLES
+    announced = n_comparisons(SearchPlan.of(search), class_rows(X, y), 5, [1])
+    assert announced == 5 * len(results["C"])
+    # Rows of weight zero count as none.
+    few = AnnealingSelectorCV(max_features=1, **how).fit(X, y, np.arange(60) < 40)
+    assert set(few.style_results_["criterion"]) == {"l1", "mixed"}
+
+
+def test_of_few_rows_of_three_classes_shrinkage_is_compared(rng):
+    y = np.arange(45) % 3
+    X = rng.normal(size=(45, 50)) + y[:, None]
+    results = AnnealingSelector(2, **{**OPEN, "C": 1.0}).fit(X, y).style_results_
+    assert results["ridge"].tolist() == ["auto", 1e-6]  # the first is the usual
 
 
 def test_held_out_losses_are_those_of_models_that_never_saw_the_rows(skewed):
@@ -376,26 +397,7 @@ def test_one_replica_serves_both(skewed):
     assert len(selector.subset_) == 2
 
 
-# ---- Ranks, the path of an L1 penalty, and the published pick -----------------------------------
-
-
-def test_ranks_do_not_change_with_the_unit(skewed):
-    X, y = skewed
-    how = {"criterion": "ranks", "ridge": "auto", "annealing": QUICK, "random_state": 0}
-    one, other = (
-        AnnealingSelector(3, pick="criterion", **how).fit(rows, y) for rows in (X, np.cbrt(X))
-    )
-    assert one.subset_.tolist() == other.subset_.tolist()
-    assert one.criterion_value_ == pytest.approx(other.criterion_value_)
-    ranks = np.argsort(np.argsort(X, axis=0), axis=0) / 1.0
-    of_ranks = AnnealingSelector(3, criterion="fisher", ridge="auto", random_state=0)
-    values, _ = of_ranks.fit(ranks, y).measure_subsets(ranks, y, [one.subset_])
-    assert one.criterion_value_ == pytest.approx(values[0])
-    # The models are those of the values, which also choose.
-    chosen = AnnealingSelector(3, **how).fit(X, y)
-    losses = evaluate_subsets(X, y, chosen.result_.subsets, C=1.0).losses
-    assert chosen.loss_ == pytest.approx(losses.min(), rel=1e-9)
-    assert chosen.result_.losses.min() == chosen.loss_
+# ---- The path of an L1 penalty, and the published pick ------------------------------------------
 
 
 def coordinate_descent(A, d, t, slopes):

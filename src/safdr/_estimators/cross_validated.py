@@ -107,7 +107,7 @@ class CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         if plan.prove is not None:
             plan.check_proof(allowed)
         sizes = sizes_to_try(plan, allowed, int(self.min_features), int(self.max_features))
-        plan = only_choice(plan, data)
+        plan = only_choice(plan, usable)
         folds: Any
         if data.in_passes:
             from safdr._estimators.streamed.folds import streamed_folds
@@ -116,7 +116,7 @@ class CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         else:
             splits = splits_of_data(self.cv, data, seed, splitter_params)
             folds = make_folds(data, splits, plan, scorer_params)
-        n_tasks = n_comparisons(plan, data, len(folds), sizes) + len(folds) * len(sizes) + 1
+        n_tasks = n_comparisons(plan, usable, len(folds), sizes) + len(folds) * len(sizes) + 1
         progress = self._init_callback_context(max_subtasks=n_tasks)
         progress.call_on_fit_task_begin(estimator=self)
 
@@ -132,7 +132,7 @@ class CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         self.__dict__.pop("style_results_", None)  # of an earlier fit
         how: dict[str, Any] = {"n_jobs": self.n_jobs, "tell": tell}
         if plan.is_open:
-            comparison = compare_styles(plan, folds, sizes, search_of, **how)
+            comparison = compare_styles(plan, usable, folds, sizes, search_of, **how)
             self.style_results_, plan = comparison.results(), comparison.best
         scoring = self.scoring or self._default_scoring()
         if data.in_passes:

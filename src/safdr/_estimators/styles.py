@@ -112,14 +112,15 @@ def n_comparisons(plan: SearchPlan, data: TrainingData, n_folds: int, sizes: lis
 
 def compare_styles(
     plan: SearchPlan,
+    data: TrainingData,
     folds: Folds,
     sizes: list[int],
     search_of: Callable[[SearchPlan, TrainingData], AnySearch],
     n_jobs: Any,
     tell: Callable[[str], None] = lambda task: None,
 ) -> Comparison:
-    """Compare what a plan leaves open, on a few of the sizes."""
-    styles, few = _styles(plan, folds[0].train), _few(sizes)
+    """Compare what a plan leaves open for all rows, on folds and a few of the sizes."""
+    styles, few = _styles(plan, data), _few(sizes)
     penalties = PENALTIES if plan.C == AUTO else (float(plan.C),)
     plans = [[replace(style, C=C) for C in penalties] for style in styles]
     threads = plan.only_ours
@@ -172,7 +173,7 @@ def compare_on_default_splits(
     def search_of(style: SearchPlan, train: TrainingData) -> AnySearch:
         return style.search(train, allowed, cost, seed).prepare(sizes[-1])
 
-    return compare_styles(plan, folds, sizes, search_of, n_jobs)
+    return compare_styles(plan, data, folds, sizes, search_of, n_jobs)
 
 
 def _styles(plan: SearchPlan, data: TrainingData) -> list[SearchPlan]:
@@ -187,8 +188,9 @@ def _styles(plan: SearchPlan, data: TrainingData) -> list[SearchPlan]:
         if name != "l1" or not off_path(plan)
     ]
     # Where differences of features that are much alike tell the classes, shrinkage hides them.
-    if plan.ridge == AUTO and not data.is_short:
-        styles.insert(0, _published(replace(styles[0], ridge=SMALLEST_AUTO), data))
+    # Of few rows it seldom does: there the shrunken one stays the first, and the path needs none.
+    if plan.ridge == AUTO and (not data.is_short or len(data.compared) == 1):
+        styles.insert(int(data.is_short), _published(replace(styles[0], ridge=SMALLEST_AUTO), data))
     return styles
 
 

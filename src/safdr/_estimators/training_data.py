@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from scipy.stats import rankdata
 from sklearn.base import is_regressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
@@ -34,11 +33,12 @@ from safdr._engine.fits.logistic import LogisticFitter
 from safdr._engine.fits.multinomial import MultinomialFitter
 from safdr._engine.moments import within_moments
 from safdr._engine.shared import LastCriterion, Shared
-from safdr._engine.taken_rows import gathered, take_columns, take_rows
+from safdr._engine.taken_rows import take_columns, take_rows
 from safdr._engine.wide.criterion import WideCriterion
 from safdr._estimators.class_weights import check_weights_of_classes, weighted_rows
 from safdr._estimators.clipped_model import ClippedLogisticRegression
 from safdr._estimators.parameters import AUTO
+from safdr._estimators.ranks import mid_ranks
 from safdr._estimators.validation import (
     check_classes,
     check_labels,
@@ -313,6 +313,8 @@ class ClassData(TrainingData):
         some = super().columns(which)
         if "_linearised" in vars(self):
             vars(some)["_linearised"] = replace(self._linearised, X=some.X)
+        if "_ranked" in vars(self):
+            vars(some)["_ranked"] = self._ranked.columns(which)
         return some
 
     def usable(self, class_weight: Any = None) -> Self:
@@ -377,8 +379,8 @@ class ClassData(TrainingData):
 
     @cached_property
     def _ranked(self) -> ClassData:
-        """Made once, as shares of the rows."""
-        return replace(self, X=rankdata(gathered(self.X), axis=0) / len(self.y))
+        """Made once."""
+        return replace(self, X=mid_ranks(self.X, self._relative_weight))
 
     def fitter(self, criterion: FisherCriterion, C: float = np.inf) -> Fitter:
         """Logistic models: binary, or multinomial."""
