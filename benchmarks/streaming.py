@@ -26,6 +26,10 @@ from benchmarks.timing import take_turns
 N_FEATURES = 60
 MILLION = 1_000_000
 AT_ONCE = 100_000
+# Columns of wide tables; rows, and those of a row group.
+WIDE = 1000
+WIDE_AT_ONCE = 20_000
+WIDE_ROWS = ((50_000, 10_000), (50_000, 50_000), (MILLION, MILLION))
 RESULT = "streaming"
 COLUMNS = ("what", "processor_s", "wall_s", "peak_mb", "ratio", "beside")
 
@@ -48,6 +52,31 @@ def write_rows(path: Path, n_rows: int = MILLION, n_features: int = N_FEATURES) 
         writer = writer or pq.ParquetWriter(path, table.schema)
         writer.write_table(table)
     writer.close()
+
+
+def write_wide(path: Path, n_rows: int, rows_of_group: int) -> None:
+    """1000 columns with a few factors in common, twelve of which tell two classes.
+
+    They are in a file, so that the writer has a column at a time in memory.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    slopes, loadings = np.zeros(WIDE), 0.5 * rng.normal(size=(WIDE, 5))
+    slopes[rng.permutation(WIDE)[:12]] = rng.normal(size=12)
+    y = np.empty(n_rows, dtype=np.int64)
+    with tempfile.NamedTemporaryFile(dir=path.parent) as kept:
+        X: Any = np.memmap(kept.name, np.float64, "w+", shape=(WIDE, n_rows))
+        for start in range(0, n_rows, WIDE_AT_ONCE):
+            some = slice(start, min(start + WIDE_AT_ONCE, n_rows))
+            length = some.stop - start
+            X[:, some] = part = rng.normal(size=(WIDE, length)) + loadings @ rng.normal(
+                size=(5, length)
+            )
+            y[some] = 0.5 * slopes @ part - 1.5 + rng.logistic(size=length) > 0
+        table = pa.table({**{f"x{j}": pa.array(X[j]) for j in range(WIDE)}, "default": y})
+        pq.write_table(table, path, row_group_size=rows_of_group)
 
 
 def folder_of(file: Path, n_million: int) -> Path:
@@ -113,6 +142,20 @@ def search(path: str) -> None:
     print("chosen", found.n_features_, file=sys.stderr)
 
 
+def wide_fixed(path: str) -> None:
+    """Eight of very many columns."""
+    from safdr import AnnealingSelector
+
+    AnnealingSelector(8, random_state=0).fit(path, "default")
+
+
+def wide_choice(path: str) -> None:
+    """The same with the choice of the size, 1 to 30."""
+    from safdr import AnnealingSelectorCV
+
+    AnnealingSelectorCV(max_features=30, random_state=0).fit(path, "default")
+
+
 def rfecv(path: str) -> None:
     """Scikit-learn's RFECV on the 200 000 rows that come first."""
     from sklearn.feature_selection import RFECV
@@ -142,7 +185,13 @@ def in_memory(path: str, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     return (X - X.mean(axis=0)) / X.std(axis=0), table["default"].to_numpy()
 
 
-JOBS = {"search": search, "rfecv": rfecv, "rfe-of-fold": rfe_of_fold}
+JOBS = {
+    "search": search,
+    "wide-fixed": wide_fixed,
+    "wide-choice": wide_choice,
+    "rfecv": rfecv,
+    "rfe-of-fold": rfe_of_fold,
+}
 
 
 def in_own_process(job: str, path: Path) -> dict[str, float]:
@@ -176,11 +225,25 @@ def dask_workers(folder: Path, n_workers: int) -> float:
         return time.perf_counter() - before
 
 
+def wide_rows(folder: Path) -> Iterator[dict[str, Any]]:
+    """Whole fits of wide tables, by how their rows are in groups."""
+    for n_rows, rows_of_group in WIDE_ROWS:
+        file = folder / "wide.parquet"
+        write_wide(file, n_rows, rows_of_group)
+        for job, what in {"wide-fixed": "8 features", "wide-choice": "sizes 1 to 30"}.items():
+            how = f"{n_rows} x {WIDE}, row groups of {rows_of_group}, {what}"
+            yield {"what": how, **in_own_process(job, file)}
+
+
 # ---- All of it ---------------------------------------------------------------------------------
 
 
 def rows_of(options: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any]]:
     """What is measured, one after the other."""
+    if "wide" in options.what:
+        yield from wide_rows(folder)
+    if options.what == ["wide"]:
+        return
     file = folder / "million.parquet"
     write_rows(file)
     if "moments" in options.what:
@@ -205,7 +268,7 @@ def rows_of(options: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any
 def main() -> None:
     """Measure, print and keep the rows."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.streaming", description=__doc__)
-    everything = ["moments", "search", "rfecv", "spark", "dask"]
+    everything = ["moments", "search", "wide", "rfecv", "spark", "dask"]
     parser.add_argument("what", nargs="*", default=everything, help=f"of {', '.join(everything)}")
     parser.add_argument("--millions", nargs="+", type=int, default=[1, 5, 20])
     parser.add_argument("--rounds", type=int, default=5)

@@ -19,7 +19,16 @@ def dataset_tables(dataset: Any) -> Callable[[list[str], int], Iterator[Any]]:
     """Tables of a pyarrow dataset, in order, few at a time."""
     import pyarrow as pa
 
+    from safdr.sources.parquet import dataset_files
+
+    files = dataset_files(dataset)
+
     def tables(columns: list[str], n_rows: int) -> Iterator[Any]:
+        if files is not None:
+            for file in files:
+                yield from file.tables(columns, n_rows)
+            return
+        # It holds row groups as a whole.
         scanner = dataset.scanner(
             columns=columns, batch_size=n_rows, batch_readahead=1, fragment_readahead=1
         )

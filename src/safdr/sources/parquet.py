@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ class ParquetFiles:
         try:
             self._dataset = self._opened(files)
             self._fragments = list(self._dataset.get_fragments())
-            self._parts = [self._part(fragment) for fragment in self._fragments]
+            self._parts = _parts(self._fragments, self._dataset.schema)
         except (pa.ArrowException, OSError) as error:
             said = one_line(error)
             raise SourceError(f"{self.name!r} can't be read as one table: {said}.") from None
@@ -99,13 +100,6 @@ class ParquetFiles:
                 f"{path!r} has several columns called {twice!r}. Rename them, so that they "
                 "can be told apart."
             )
-
-    def _part(self, fragment: Any) -> ParquetPart:
-        """A whole file."""
-        import pyarrow.dataset as ds
-
-        keys = ds.get_partition_keys(fragment.partition_expression)
-        return ParquetPart(fragment.path, keys, self._dataset.schema, self._fragments[0].path)
 
     def source(self, *, sample_rows: int, view: View | None = None) -> LocalSource:
         """The source of all columns, or of what a view makes of them."""
@@ -168,3 +162,38 @@ class ParquetFiles:
         """Tables of at most so many rows, file by file."""
         for file in self._parts:
             yield from file.tables(columns, n_rows)
+
+
+def _parts(fragments: list[Any], schema: Any) -> list[ParquetPart]:
+    """Whole files."""
+    import pyarrow.dataset as ds
+
+    return [
+        ParquetPart(
+            each.path,
+            ds.get_partition_keys(each.partition_expression),
+            schema,
+            fragments[0].path,
+        )
+        for each in fragments
+    ]
+
+
+def dataset_files(dataset: Any) -> list[ParquetPart] | None:
+    """Local Parquet files of a pyarrow dataset; None where it has others, or a filter."""
+    import pyarrow.dataset as ds
+    from pyarrow import fs
+
+    if not isinstance(dataset, ds.FileSystemDataset) or not isinstance(
+        dataset.format, ds.ParquetFileFormat
+    ):
+        return None
+    try:
+        fragments = list(dataset.get_fragments())
+    except ValueError:
+        return None  # which rows a filter leaves is known to the scanner alone
+    if not fragments or not isinstance(dataset.filesystem, fs.LocalFileSystem):
+        return None
+    parts = _parts(fragments, dataset.schema)
+    groups = [[group.id for group in each.row_groups] for each in fragments]
+    return [replace(part, row_groups=some) for part, some in zip(parts, groups, strict=True)]

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safdr.sources.errors import SourceError
+from safdr.sources.wide_groups import read_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Of each column, while a file is read.
-BUFFER_BYTES = 2**18
+# Of each column, while a file is read (less takes no longer, and there may be 1000 of them).
+BUFFER_BYTES = 2**15
 
 # First bytes of a file.
 MAGIC = b"PAR1"
@@ -58,13 +59,15 @@ class ParquetPart:
                 there = file.schema_arrow.names
                 self._check_columns([name for name in columns if name not in self.keys], there)
                 inside = [name for name in columns if name in there]
-                some = {"columns": inside, "row_groups": self.row_groups}
-                for batch in file.iter_batches(n_rows, **some):
+                for batch in read_batches(file, self.path, inside, self.row_groups, n_rows):
                     # Text of a damaged file may be none.
                     batch.validate(full=True)
                     yield self._completed(pa.table(batch), columns)
         except (pa.ArrowException, OSError) as error:
             raise unreadable(error, self.path) from None
+        finally:
+            # Arrow keeps what it has had for later use.
+            pa.default_memory_pool().release_unused()
 
     def _check_columns(self, wanted: list[str], there: list[str]) -> None:
         """Refuse a file that lacks a column: nobody has said what its rows have there."""
@@ -79,10 +82,10 @@ class ParquetPart:
         """With the columns that the names of folders give, and in the types of the first file."""
         import pyarrow as pa
 
-        arrays = []
+        arrays, there = [], dict(zip(table.column_names, table.columns, strict=True))
         for name in columns:
-            if name in table.column_names:
-                arrays.append(self._cast(table.column(name), name))
+            if name in there:
+                arrays.append(self._cast(there[name], name))
             else:
                 value = pa.scalar(self.keys[name], type=self.schema.field(name).type)
                 arrays.append(pa.repeat(value, table.num_rows))

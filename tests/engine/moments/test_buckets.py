@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from safdr._engine.moments import ClassMoments, joint_moments
+from safdr._engine.fits.columns import total_variance
+from safdr._engine.moments import ClassMoments, joint_moments, triangle
 from safdr._engine.moments.buckets import BucketMoments
 
 N_BUCKETS = 6
@@ -57,6 +58,12 @@ def nasty(kind, rng, n=3000):
     return X, codes
 
 
+@pytest.fixture(params=[128, 3], ids=["one block", "two blocks"])
+def block_rows(request, monkeypatch):
+    """How many rows of a matrix are kept together."""
+    monkeypatch.setattr(triangle, "BLOCK_ROWS", request.param)
+
+
 KINDS = (
     *("plain", "offsets", "sorted by class", "begins far off", "drifts", "constant"),
     "one class comes late",
@@ -65,7 +72,7 @@ KINDS = (
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_any_sum_of_buckets_has_the_moments_of_its_rows(kind, weighted):
+def test_any_sum_of_buckets_has_the_moments_of_its_rows(kind, weighted, block_rows):
     rng = np.random.default_rng(KINDS.index(kind))
     X, codes = nasty(kind, rng)
     weight = rng.uniform(0.1, 5, len(X)) if weighted else None
@@ -82,12 +89,16 @@ def test_any_sum_of_buckets_has_the_moments_of_its_rows(kind, weighted):
         assert np.all(error <= 1e-9 * deviation + 4e-16 * np.abs(wanted.mean))
         unit = wanted.weight[:, None, None] * deviation[:, :, None] * deviation[:, None, :]
         assert np.all(np.abs(got.scatter - wanted.scatter) <= 1e-9 * unit)
+        for of_rows, of_marginals in zip(
+            total_variance(got.within()), total_variance(found.marginals(some)), strict=True
+        ):
+            np.testing.assert_array_equal(of_marginals, of_rows)
     if kind == "constant":  # to the last bit, or rounding would look like a variance
         assert not found.classes(np.arange(N_BUCKETS)).scatter[:, :2, :2].any()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_parts_are_added_in_any_order(kind):
+def test_parts_are_added_in_any_order(kind, block_rows):
     rng = np.random.default_rng(7)
     X, codes = nasty(kind, rng)
     buckets = rng.integers(0, N_BUCKETS, len(X))

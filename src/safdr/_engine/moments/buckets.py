@@ -10,6 +10,8 @@ import numpy as np
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.moments.classes import ClassMoments
 from safdr._engine.moments.joint import JointMoments
+from safdr._engine.moments.triangle import Triangle
+from safdr._engine.moments.within import ClassMarginals
 
 # Sums are about a shift. It moves to the mean once there are so many times the rows that it was
 # taken from: squares about a point far off the mean would lose the digits that tell the variance.
@@ -32,7 +34,8 @@ class BucketMoments:
         self._shift = np.zeros((n_classes, n_columns))
         self._rows_of_shift = np.zeros(n_classes, dtype=np.int64)
         self._sums = np.zeros((*shape, n_columns))
-        self._scatter = np.zeros((*shape, n_columns, n_columns))
+        self._triangle = Triangle(n_columns)
+        self._scatter = np.zeros((*shape, self._triangle.size))
         self._room = np.empty((n_columns, 0))
 
     def add(
@@ -93,7 +96,7 @@ class BucketMoments:
             self.weight[bucket, label] += weight.sum()
             self._sums[bucket, label] += part @ weight
             part *= np.sqrt(weight)
-        self._scatter[bucket, label] += part @ part.T
+        self._triangle.add_products(self._scatter[bucket, label], part)
 
     def _move_shift(self, label: int) -> None:
         """Have the sums of a class about its mean."""
@@ -102,13 +105,25 @@ class BucketMoments:
         # As far as the shift itself moves: it is rounded.
         offset = mean - shift
         for bucket in range(len(self.counts)):
-            _shift_by(
+            self._shift_by(
                 offset,
                 self.weight[bucket, label],
                 self._sums[bucket, label],
                 self._scatter[bucket, label],
             )
         self._shift[label] = mean
+
+    def _shift_by(
+        self, offset: FloatArray, weight: float, sums: FloatArray, scatter: FloatArray
+    ) -> None:
+        """Turn sums about one point into those about another, `offset` further on."""
+        if not offset.any():
+            return
+        for first, last, values in self._triangle.block_rows(scatter):
+            values -= np.outer(sums[first:last], offset[first:])
+            values -= np.outer(offset[first:last], sums[first:])
+            values += np.outer(weight * offset[first:last], offset[first:])
+        sums -= weight * offset
 
     def __add__(self, other: BucketMoments) -> BucketMoments:
         """Of the rows of both."""
@@ -127,26 +142,41 @@ class BucketMoments:
                 for bucket in np.flatnonzero(each.counts[:, label]):
                     sums = each._sums[bucket, label].copy()
                     scatter = each._scatter[bucket, label].copy()
-                    _shift_by(offset, each.weight[bucket, label], sums, scatter)
+                    total._shift_by(offset, each.weight[bucket, label], sums, scatter)
                     total._sums[bucket, label] += sums
                     total._scatter[bucket, label] += scatter
         return total
 
+    def marginals(self, buckets: IntArray) -> ClassMarginals:
+        """Of each feature by itself, as `classes` has them."""
+        weight, sums, mean = self._first_moments(buckets)
+        squares = np.zeros(sums.shape)
+        for bucket in buckets:
+            squares += self._scatter[bucket][:, self._triangle.diagonal]
+        squares -= sums * (sums / _known(weight))
+        return ClassMarginals(weight, mean, np.maximum(squares, 0.0))
+
+    def _first_moments(self, buckets: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Weight of each class, sums about its shift, and mean."""
+        weight = self.weight[buckets].sum(axis=0)
+        sums = self._sums[buckets].sum(axis=0)
+        return weight, sums, self._shift + sums / _known(weight)
+
     def classes(self, buckets: IntArray) -> ClassMoments:
         """Moments of each class in some of the buckets."""
-        n_classes, n_columns = self._shift.shape
-        weight = self.weight[buckets].sum(axis=0)
-        known = np.where(weight > 0, weight, 1.0)
-        sums = self._sums[buckets].sum(axis=0)
-        scatter = np.zeros((n_classes, n_columns, n_columns))
+        weight, sums, mean = self._first_moments(buckets)
+        total = np.zeros_like(self._scatter[0])
         for bucket in buckets:
-            scatter += self._scatter[bucket]
+            total += self._scatter[bucket]
+        n_classes, n_columns = sums.shape
+        scatter = np.empty((n_classes, n_columns, n_columns))
+        shares = sums / _known(weight)
         for label in range(n_classes):
-            scatter[label] -= np.outer(sums[label], sums[label] / known[label])
+            self._triangle.unfold(total[label], scatter[label])
+            scatter[label] -= np.outer(sums[label], shares[label])
             # What was squared is never below zero.
             squares = np.einsum("ii->i", scatter[label])
             np.maximum(squares, 0.0, out=squares)
-        mean = self._shift + sums / known[:, None]
         return ClassMoments(weight, mean, scatter)
 
     def joint(self, buckets: IntArray, n_features: int) -> JointMoments:
@@ -164,12 +194,6 @@ class BucketMoments:
         )
 
 
-def _shift_by(offset: FloatArray, weight: float, sums: FloatArray, scatter: FloatArray) -> None:
-    """Turn sums about one point into those about another, `offset` further on."""
-    if not offset.any():
-        return
-    between = np.outer(sums, offset)
-    scatter -= between
-    scatter -= between.T
-    scatter += np.outer(weight * offset, offset)
-    sums -= weight * offset
+def _known(weight: FloatArray) -> FloatArray:
+    """Weights of classes to divide by, as a column: 1 where there is none."""
+    return np.where(weight > 0, weight, 1.0)[:, None]

@@ -19,8 +19,9 @@ from safdr._engine.criterion import (
     r2_criterion,
 )
 from safdr._engine.fits.columns import total_variance
-from safdr._engine.moments import ClassMoments, WithinMoments
+from safdr._engine.moments import ClassMarginals, ClassMoments, WithinMoments
 from safdr._engine.moments.buckets import BucketMoments
+from safdr._engine.taken_rows import take_rows
 from safdr._estimators.class_weights import weighted_rows
 from safdr._estimators.measured_data import MeasuredData
 from safdr._estimators.streamed.tables import Layout, Source
@@ -80,9 +81,16 @@ class StreamedClassData(InPasses, ClassData):
     def of_buckets(self, buckets: IntArray) -> WithinMoments:
         """Moments of all rows in some buckets."""
         moments = self.moments.classes(buckets)
-        weight = moments.weight * self.class_factor
-        scatter = moments.scatter * self.class_factor[:, None, None]
-        return ClassMoments(weight, moments.mean, scatter).within()
+        scatter = moments.scatter
+        scatter *= self.class_factor[:, None, None]
+        return ClassMoments(moments.weight * self.class_factor, moments.mean, scatter).within()
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        """Of each feature, in all rows that are learnt from."""
+        found, factor = self.moments.marginals(self.buckets), self.class_factor
+        squares = found.squares * factor[:, None]
+        return total_variance(ClassMarginals(found.weight * factor, found.mean, squares))[1]
 
     def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> FisherCriterion:
         """Fisher's ratio of all rows."""
@@ -177,7 +185,7 @@ class StreamedRows:
     @cached_property
     def units(self) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation of each feature over all rows; 1 where it never changes."""
-        mean, variance = total_variance(self.moments.classes(self.every).within())
+        mean, variance = total_variance(self.moments.marginals(self.every))
         return mean, np.sqrt(np.where(variance > 0, variance, 1.0))
 
     def data(self, buckets: IntArray) -> StreamedClassData | StreamedMeasuredData:
@@ -198,12 +206,13 @@ class StreamedRows:
         self, buckets: IntArray, columns: IntArray | None = None
     ) -> tuple[FloatArray, NDArray[Any], FloatArray]:
         """Rows of the sample that are in some buckets, their labels or outputs, their weights."""
-        # All of them without a copy.
-        rows = slice(None) if len(buckets) == self.n_buckets else np.isin(self.bucket, buckets)
+        rows: Any = slice(None) if len(buckets) == self.n_buckets else np.isin(self.bucket, buckets)
         target = self.target[rows]
         classes = self.layout.classes
         X = self.X if columns is None else self.X[:, columns]
-        return X[rows], target if classes is None else classes[target], self.weight[rows]
+        if len(buckets) < self.n_buckets:
+            X = take_rows(X, rows) if columns is None else X[rows]
+        return X, target if classes is None else classes[target], self.weight[rows]
 
     def run(self, task: Any) -> Any:
         """Read all rows once more."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.fits.columns import total_variance
 from safdr._engine.signs import no_subset, wrong_signs
 from safdr._engine.streaming.histograms import (
     HistogramPass,
@@ -145,8 +144,6 @@ def _started(
     """A model of the sample, in units that all models share."""
     center, scale = (each[subset] for each in data.rows.units)
     slopes = start[:, :-1]
-    # What a penalty is about: columns of unit variance in the rows that the model learns from.
-    _, variance = total_variance(data.of_buckets(data.buckets))
     learns_from = np.zeros(data.rows.n_buckets, dtype=bool)
     learns_from[data.buckets] = True
     model = StreamedModel(
@@ -154,7 +151,8 @@ def _started(
         coefficients=np.column_stack([slopes * scale, start[:, -1] + slopes @ center]),
         center=center,
         scale=scale,
-        penalties=np.append(data._penalty(C) * variance[subset] / scale**2, 0.0),
+        # They are about columns of unit variance in the rows that the model learns from.
+        penalties=np.append(data._penalty(C) * data.variance[subset] / scale**2, 0.0),
         learns_from=learns_from,
         class_factor=data.class_factor,
     )

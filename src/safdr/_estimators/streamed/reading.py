@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from safdr._engine.arrays import FloatArray
+from safdr._engine.moments.triangle import Triangle
 from safdr._engine.streaming.positions import buckets_of
 from safdr._estimators.measured_data import MeasuredData
 from safdr._estimators.plan import SearchPlan
@@ -23,7 +25,7 @@ from safdr._estimators.training_data import TrainingData
 from safdr._estimators.validation import check_ratio_of_weights, shown
 from safdr.errors import ParameterError
 
-# Memory for the moments of all buckets: 3500 features and two classes.
+# Memory for the moments of all buckets: 4900 features and two classes.
 MOST_BYTES = 4 * 10**9
 
 # Numbers in memory for the sample: beyond that it has fewer rows.
@@ -135,7 +137,7 @@ def read_rows(
             "second: it must not change while it is read."
         )
     places = np.concatenate(read.places)
-    X, target = np.concatenate(read.rows), np.concatenate(read.targets)
+    X, target = _joined(read.rows), np.concatenate(read.targets)
     if measured:
         target = target[:, 0]
     # A row stands for as many of its class as there are for each that is sampled.
@@ -148,6 +150,17 @@ def read_rows(
     return StreamedRows(
         source, layout, seed, n_buckets, read.moments, found.n_rows, X, target, weight, bucket
     )
+
+
+def _joined(parts: list[FloatArray]) -> FloatArray:
+    """Rows of all parts, each of which is let go once it is copied."""
+    joined = np.empty((sum(map(len, parts)), parts[0].shape[1]))
+    end = len(joined)
+    while parts:
+        part = parts.pop()
+        joined[end - len(part) : end] = part
+        end -= len(part)
+    return joined
 
 
 def _check_classes(found: TargetFound, layout: Layout) -> None:
@@ -175,7 +188,7 @@ def _check_classes(found: TargetFound, layout: Layout) -> None:
 
 def _check_memory(layout: Layout, n_classes: int, n_buckets: int) -> None:
     """Say before anything is allocated what moments would take."""
-    n_bytes = 8 * n_buckets * n_classes * (len(layout.features) + 1) ** 2
+    n_bytes = 8 * n_buckets * n_classes * Triangle(len(layout.features) + 1).size
     if n_bytes > MOST_BYTES:
         raise ValueError(
             f"Moments of {n_buckets} buckets, {n_classes} classes and {len(layout.features)} "
