@@ -23,6 +23,11 @@ def pytest_collection_finish():
     gc.enable()
 
 
+def pytest_unconfigure():
+    """Give back what stayed, so that libraries don't call it leaked."""
+    gc.unfreeze()
+
+
 @pytest.fixture
 def rng():
     """A generator with a fixed seed, new for each test."""
