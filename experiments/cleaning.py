@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.two_class_data import TwoClassData
+from experiments.task_data import TaskData
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,29 +28,29 @@ IMPERIAL_MAX_MISSING = 2169
 IMPERIAL_MAX_CORRELATION = 0.99
 
 
-def numeric(table: pa.Table, *, positive: object = 1, drop: Sequence[str] = ()) -> TwoClassData:
+def numeric(table: pa.Table, *, positive: object = 1, drop: Sequence[str] = ()) -> TaskData:
     """All columns but those to drop, as numbers; the positive label becomes 1, the rest 0."""
     names = [name for name in table.column_names if name != TARGET and name not in drop]
     X = np.column_stack([_floats(table, name) for name in names])
-    return TwoClassData(X, _labels(table, positive), tuple(names))
+    return TaskData(X, _labels(table, positive), tuple(names))
 
 
-def ozone(table: pa.Table) -> TwoClassData:
+def ozone(table: pa.Table) -> TaskData:
     """Without the date, and without incomplete rows."""
     return numeric(table, drop=["date"]).complete()
 
 
-def student(table: pa.Table) -> TwoClassData:
+def student(table: pa.Table) -> TaskData:
     """Dropout against the rest."""
     return numeric(table, positive="Dropout")
 
 
-def madelon(table: pa.Table) -> TwoClassData:
+def madelon(table: pa.Table) -> TaskData:
     """The challenge's training rows."""
     return numeric(table.slice(0, MADELON_TRAINING_ROWS))
 
 
-def loan_default_kaggle(table: pa.Table) -> TwoClassData:
+def loan_default_kaggle(table: pa.Table) -> TaskData:
     """Without the trap, complete rows only, text columns one-hot coded."""
     table = table.rename_columns(
         [TARGET if name == "Status" else name for name in table.column_names]
@@ -61,19 +61,19 @@ def loan_default_kaggle(table: pa.Table) -> TwoClassData:
     coded = [_one_hot(table, name) for name in text]
     names = [*numbers.feature_names, *(name for _, part in coded for name in part)]
     X = np.column_stack([numbers.X, *(columns for columns, _ in coded)])
-    return uncorrelated(TwoClassData(X, numbers.y, tuple(names)), SAME_COLUMN)
+    return uncorrelated(TaskData(X, numbers.y, tuple(names)), SAME_COLUMN)
 
 
-def loan_default_imperial(table: pa.Table) -> TwoClassData:
+def loan_default_imperial(table: pa.Table) -> TaskData:
     """Loss against none; features and rows with missing values out, then near copies."""
     y = (_floats(table, "loss") > 0).astype(np.int64)
     names = [name for name in table.column_names if name not in ("id", "loss")]
     few_missing = [n for n in names if table.column(n).null_count <= IMPERIAL_MAX_MISSING]
     X = np.column_stack([_floats(table, name) for name in few_missing])
-    return uncorrelated(TwoClassData(X, y, tuple(few_missing)).complete(), IMPERIAL_MAX_CORRELATION)
+    return uncorrelated(TaskData(X, y, tuple(few_missing)).complete(), IMPERIAL_MAX_CORRELATION)
 
 
-def uncorrelated(data: TwoClassData, limit: float) -> TwoClassData:
+def uncorrelated(data: TaskData, limit: float) -> TaskData:
     """Leave out constant columns, and those that correlate with an earlier one beyond the limit."""
     varying = np.flatnonzero(np.ptp(data.X, axis=0) > 0)
     correlation = np.abs(np.atleast_2d(np.corrcoef(data.X[:, varying], rowvar=False)))

@@ -15,7 +15,7 @@ from experiments.errors import DataError, UnknownDataError
 from experiments.parquet import parquet_bytes, read_table
 from experiments.sources import Archive, OpenML, Source
 from experiments.standin import loan_default_synthetic
-from experiments.two_class_data import TwoClassData
+from experiments.task_data import TaskData
 from experiments.whole_files import write_whole
 
 
@@ -30,24 +30,24 @@ class DataSet:
     # In the data folder, and a name under which people may have it.
     file: str | None = None
     original: str | None = None
-    clean: Callable[[Any], TwoClassData] = cleaning.numeric
+    clean: Callable[[Any], TaskData] = cleaning.numeric
     source: Source | None = None
     # Of the cleaned values; None where the public copy has more digits than ours.
     sha256: str | None = None
     # Makes the values where no file is needed.
-    generate: Callable[[], TwoClassData] | None = None
+    generate: Callable[[], TaskData] | None = None
     # To get it by hand.
     how: str = ""
     # Made up, so that its scores mean nothing.
     is_stand_in: bool = False
 
 
-def _cancer() -> TwoClassData:
+def _cancer() -> TaskData:
     """scikit-learn's own copy, equal to UCI's cell by cell."""
     from sklearn.datasets import load_breast_cancer
 
     bunch = load_breast_cancer()
-    return TwoClassData(bunch.data, bunch.target, tuple(str(name) for name in bunch.feature_names))
+    return TaskData(bunch.data, bunch.target, tuple(str(name) for name in bunch.feature_names))
 
 
 # Those that a first look takes: all methods do a repeat of each in less than half a minute.
@@ -173,7 +173,7 @@ def data_folder(data_dir: Path | None = None) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "safdr"
 
 
-def load(name: str, data_dir: Path | None = None) -> TwoClassData:
+def load(name: str, data_dir: Path | None = None) -> TaskData:
     """Read, clean and check a data set."""
     data = get_dataset(name)
     path = file_of(data, data_dir)
@@ -231,7 +231,7 @@ def how_to_get(data: DataSet) -> str:
     return f"python -m experiments data --fetch {data.name} (from {data.source.address})"
 
 
-def _checked(data: DataSet, clean: Callable[[], TwoClassData], origin: str) -> TwoClassData:
+def _checked(data: DataSet, clean: Callable[[], TaskData], origin: str) -> TaskData:
     """The cleaned values, if they have the known counts."""
     try:
         cleaned = clean()

@@ -16,7 +16,7 @@ from experiments.methods import COMPARED, SA_FDR
 from experiments.parquet import require_pyarrow
 from experiments.store import Row, check_comparable
 from experiments.summary import Group, group
-from experiments.two_class_data import TwoClassData
+from experiments.task_data import TaskData
 from experiments.whole_files import write_whole
 
 FORMATS = ("svg", "png")
@@ -81,7 +81,7 @@ def sets_to_draw(rows: Sequence[Row], wanted: Sequence[str]) -> list[str]:
     return list(wanted) or [name for name in DATASETS if name in there]
 
 
-def draw_figure_1(data: TwoClassData, *, seed: int = 0) -> Any:
+def draw_figure_1(data: TaskData, *, seed: int = 0) -> Any:
     """Discriminant, annealing trace and proxy, for five features of Heart."""
     import matplotlib.pyplot as plt
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.models import Method, SubsetModel
-from experiments.two_class_data import TwoClassData
+from experiments.task_data import TaskData
 
 RULES = ("one_sd", "one_se")
 # Beyond what any AUC of these data can tell apart; it keeps the rows small and readable.
@@ -65,7 +65,7 @@ class Scan:
         return [len(model.subset) for model in self.models]
 
 
-def make_split(data: TwoClassData, repeat: int, settings: ProtocolSettings) -> Split:
+def make_split(data: TaskData, repeat: int, settings: ProtocolSettings) -> Split:
     """The rows of each part: the same for every method, so that comparisons are paired."""
     from sklearn.model_selection import StratifiedShuffleSplit, train_test_split
 
@@ -87,7 +87,7 @@ def make_split(data: TwoClassData, repeat: int, settings: ProtocolSettings) -> S
 
 
 def run_cell(
-    data: TwoClassData, method: Method, repeat: int, settings: ProtocolSettings
+    data: TaskData, method: Method, repeat: int, settings: ProtocolSettings
 ) -> dict[str, Any]:
     """One repeat of one method on one data set, on one core."""
     from threadpoolctl import threadpool_limits
@@ -120,7 +120,7 @@ def settings_of(data_sha256: str, method: Method, settings: ProtocolSettings) ->
 
 
 def _standardised(
-    data: TwoClassData,
+    data: TaskData,
     train: NDArray[np.int64],
     test: NDArray[np.int64],
     settings: ProtocolSettings,
@@ -176,7 +176,7 @@ def first_as_good(rule: str, scores: NDArray[np.float64]) -> int:
     return int(as_good.argmax())
 
 
-def _choose(rule: str, scans: list[Scan], refit: Scan, data: TwoClassData) -> dict[str, Any]:
+def _choose(rule: str, scans: list[Scan], refit: Scan, data: TaskData) -> dict[str, Any]:
     """k* by a rule, and what the refitted model at it scores.
 
     Positions in the grid stand for sizes: a Lasso has no other order than that of C. Its k* is the

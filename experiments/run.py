@@ -21,7 +21,7 @@ from experiments.errors import CorruptRowError, WorkerError
 from experiments.methods import get_method
 from experiments.protocol import run_cell, settings_of
 from experiments.store import Cell, RowStore, check_same_settings
-from experiments.two_class_data import TwoClassData
+from experiments.task_data import TaskData
 
 # How often a worker looks whether the run that started it is still there.
 WATCH_SECONDS = 0.5
@@ -31,11 +31,11 @@ WATCH_SECONDS = 0.5
 class Experiment:
     """What cells are made of: data sets, methods, and what is done with one and the other."""
 
-    load: Callable[[str, Path | None], TwoClassData]
+    load: Callable[[str, Path | None], TaskData]
     is_made_up: Callable[[str], bool]
     get_method: Callable[[str], Any]
     # Of the data, the method, the repeat and the protocol.
-    run_cell: Callable[[TwoClassData, Any, int, Any], dict[str, Any]]
+    run_cell: Callable[[TaskData, Any, int, Any], dict[str, Any]]
 
 
 def _is_made_up(name: str) -> bool:
@@ -180,7 +180,7 @@ def _do(task: Task) -> Outcome:
 
 
 @lru_cache(maxsize=1)
-def _load(experiment: Experiment, name: str, data_dir: Path | None) -> TwoClassData:
+def _load(experiment: Experiment, name: str, data_dir: Path | None) -> TaskData:
     """The data of the cell at hand; cells come data set by data set."""
     return experiment.load(name, data_dir)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.two_class_data import TwoClassData
+from experiments.task_data import TaskData
 
 N_ROWS, N_FEATURES = 103302, 397
 # The share of losses in the competition file, 9783 of 105471 rows.
@@ -16,7 +16,7 @@ N_RELEVANT = 27
 EFFECT = 0.11
 
 
-def loan_default_synthetic() -> TwoClassData:
+def loan_default_synthetic() -> TaskData:
     """Correlated features of which a few tell the class."""
     rng = np.random.default_rng(20260101)
     factors = rng.standard_normal((N_ROWS, N_FACTORS))
@@ -26,4 +26,4 @@ def loan_default_synthetic() -> TwoClassData:
     score = X[:, relevant] @ (EFFECT * rng.choice([-1.0, 1.0], N_RELEVANT))
     noisy = score + rng.logistic(size=N_ROWS)
     y = (noisy > np.quantile(noisy, 1 - POSITIVE_SHARE)).astype(np.int64)
-    return TwoClassData(X, y, tuple(f"s{j + 1}" for j in range(N_FEATURES)))
+    return TaskData(X, y, tuple(f"s{j + 1}" for j in range(N_FEATURES)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.two_class_data import TwoClassData
+from experiments.task_data import TaskData
 
 Floats = NDArray[np.float64]
 Generator = np.random.Generator
@@ -31,14 +31,14 @@ class Recipe:
     positive_share: float = 0.5
     seed: int = 0
 
-    def generate(self) -> TwoClassData:
+    def generate(self) -> TaskData:
         """Always the same rows; exactly the share of them is of class 1."""
         rng = np.random.default_rng(self.seed)
         X, log_odds = self.make(rng, self.n_rows, self.n_features)
         noisy = log_odds + rng.logistic(size=self.n_rows)
         y = np.zeros(self.n_rows, dtype=np.int64)
         y[np.argsort(noisy)[-round(self.positive_share * self.n_rows) :]] = 1
-        return TwoClassData(X, y, tuple(f"x{j + 1}" for j in range(self.n_features)))
+        return TaskData(X, y, tuple(f"x{j + 1}" for j in range(self.n_features)))
 
 
 def effects(rng: Generator, n_features: int, n_relevant: int, total: float) -> Floats:

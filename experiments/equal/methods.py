@@ -31,8 +31,8 @@ LASSO = Lasso(n_values=121)
 
 
 def is_measured(y: NDArray[Any]) -> bool:
-    """Whether the target is a quantity, and no label."""
-    return y.dtype.kind == "f"
+    """Whether the target is a quantity (also in whole numbers), and no label (0.0, 1.0)."""
+    return y.dtype.kind == "f" and len(np.unique(y)) > 2
 
 
 def _for_task(y: NDArray[Any], how: dict[str, Any]) -> dict[str, Any]:

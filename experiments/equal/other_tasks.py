@@ -20,7 +20,7 @@ from experiments.run import Experiment
 from experiments.store import Row
 from experiments.summary import Mean, group
 from experiments.table import MISSING, markdown_table
-from experiments.two_class_data import TwoClassData
+from experiments.task_data import TaskData
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class OtherSettings:
     max_train: int = 300
 
 
-def _load(load: str) -> TwoClassData:
+def _load(load: str) -> TaskData:
     import sklearn.datasets
 
     bunch = getattr(sklearn.datasets, load)()
-    return TwoClassData(bunch.data, bunch.target, tuple(map(str, bunch.feature_names)))
+    return TaskData(bunch.data, bunch.target, tuple(map(str, bunch.feature_names)))
 
 
-def _diabetes() -> TwoClassData:
+def _diabetes() -> TaskData:
     """With squares and products: 65 columns."""
     from sklearn.preprocessing import PolynomialFeatures
 
@@ -48,14 +48,14 @@ def _diabetes() -> TwoClassData:
     return replace(data, X=made.transform(data.X), feature_names=names)
 
 
-SETS: dict[str, tuple[str, Callable[[], TwoClassData]]] = {
+SETS: dict[str, tuple[str, Callable[[], TaskData]]] = {
     "wine": ("Wine, 3 classes", lambda: _load("load_wine")),
     "digits": ("Digits, 10 classes", lambda: _load("load_digits")),
     "diabetes": ("Diabetes with squares and products", _diabetes),
 }
 
 
-def load(name: str, data_dir: Path | None = None) -> TwoClassData:
+def load(name: str, data_dir: Path | None = None) -> TaskData:
     """A set by name; none is in a file."""
     del data_dir
     if name not in SETS:
@@ -74,7 +74,7 @@ def get_method(name: str) -> EqualMethod:
 
 
 def run_cell(
-    data: TwoClassData, method: EqualMethod, repeat: int, settings: OtherSettings
+    data: TaskData, method: EqualMethod, repeat: int, settings: OtherSettings
 ) -> dict[str, Any]:
     """One split of one data set by one method, on one core."""
     from sklearn.model_selection import train_test_split

@@ -17,7 +17,7 @@ from experiments.equal.methods import EqualMethod, get_method
 from experiments.models import SubsetModel, fit_models
 from experiments.protocol import DECIMALS, counted_warnings
 from experiments.run import Experiment
-from experiments.two_class_data import TwoClassData
+from experiments.task_data import TaskData
 
 # Of the models: none, as in the paper, and a mild one. The names are those in the rows.
 PENALTIES = {"inf": math.inf, "1": 1.0}
@@ -44,7 +44,7 @@ class Split:
     seed: int
 
 
-def make_split(data: TwoClassData, repeat: int, settings: EqualSettings) -> Split:
+def make_split(data: TaskData, repeat: int, settings: EqualSettings) -> Split:
     """Stratified; rows beyond the limits are in neither part."""
     from sklearn.model_selection import train_test_split
 
@@ -62,7 +62,7 @@ def make_split(data: TwoClassData, repeat: int, settings: EqualSettings) -> Spli
     return Split(train, test, seeds[1])
 
 
-def _numbers_of_rows(data: TwoClassData, settings: EqualSettings) -> tuple[int, int]:
+def _numbers_of_rows(data: TaskData, settings: EqualSettings) -> tuple[int, int]:
     """Training and test rows; made-up sets say themselves how many."""
     if data.name in RECIPES:
         return RECIPES[data.name].n_train, RECIPES[data.name].n_test
@@ -71,7 +71,7 @@ def _numbers_of_rows(data: TwoClassData, settings: EqualSettings) -> tuple[int, 
 
 
 def run_cell(
-    data: TwoClassData, method: EqualMethod, repeat: int, settings: EqualSettings
+    data: TaskData, method: EqualMethod, repeat: int, settings: EqualSettings
 ) -> dict[str, Any]:
     """One split of one data set by one method, on one core."""
     from sklearn.preprocessing import StandardScaler

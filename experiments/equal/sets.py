@@ -11,7 +11,7 @@ import numpy as np
 from experiments import datasets
 from experiments.equal.generated import RECIPES
 from experiments.errors import UnknownDataError
-from experiments.two_class_data import TwoClassData
+from experiments.task_data import TaskData
 
 # Cancer is scikit-learn's as well.
 PAPER_SETS = (
@@ -20,16 +20,16 @@ PAPER_SETS = (
 )
 
 
-def _one_against_the_rest(load: str, label: int) -> TwoClassData:
+def _one_against_the_rest(load: str, label: int) -> TaskData:
     """One of scikit-learn's sets of several classes."""
     import sklearn.datasets
 
     bunch = getattr(sklearn.datasets, load)()
     y = (bunch.target == label).astype(np.int64)
-    return TwoClassData(bunch.data, y, tuple(str(name) for name in bunch.feature_names))
+    return TaskData(bunch.data, y, tuple(str(name) for name in bunch.feature_names))
 
 
-OWN: dict[str, tuple[str, Callable[[], TwoClassData]]] = {
+OWN: dict[str, tuple[str, Callable[[], TaskData]]] = {
     "wine_1": ("Wine, class 1", lambda: _one_against_the_rest("load_wine", 1)),
     "digits_1": ("Digits, 1", lambda: _one_against_the_rest("load_digits", 1)),
     "digits_8": ("Digits, 8", lambda: _one_against_the_rest("load_digits", 8)),
@@ -42,7 +42,7 @@ TITLES: dict[str, str] = {
 }
 
 
-def load(name: str, data_dir: Path | None = None) -> TwoClassData:
+def load(name: str, data_dir: Path | None = None) -> TaskData:
     """A set by name."""
     if name not in TITLES:
         raise UnknownDataError(f"No data set is called {name!r}. There are: {', '.join(TITLES)}.")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.two_class_data import TwoClassData
+from experiments.task_data import TaskData
 
 
 @pytest.fixture(scope="session")
@@ -12,7 +12,7 @@ def toy():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(240, 8))
     y = (X[:, 2] - X[:, 5] + rng.logistic(size=240) > 0).astype(np.int64)
-    return TwoClassData(5.0 + 3.0 * X, y, tuple("abcdefgh"), "toy")
+    return TaskData(5.0 + 3.0 * X, y, tuple("abcdefgh"), "toy")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from experiments.datasets import DATASETS, data_folder, fetch, file_of, get_data
 from experiments.errors import DataError
 from experiments.parquet import parquet_bytes
 from experiments.sources import Archive, OpenML
-from experiments.two_class_data import TwoClassData
+from experiments.task_data import TaskData
 
 pa = pytest.importorskip("pyarrow")
 
@@ -312,6 +312,6 @@ def test_the_competition_file_is_loss_against_none(tmp_path):
 
 def test_the_checksum_is_of_the_values_alone():
     X, y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 1])
-    one = TwoClassData(X, y, ("u", "v"), "a")
-    assert one.sha256() == TwoClassData(np.asfortranarray(X), y, ("x", "y"), "b").sha256()
-    assert one.sha256() != TwoClassData(X + 1e-12, y, ("u", "v"), "a").sha256()
+    one = TaskData(X, y, ("u", "v"), "a")
+    assert one.sha256() == TaskData(np.asfortranarray(X), y, ("x", "y"), "b").sha256()
+    assert one.sha256() != TaskData(X + 1e-12, y, ("u", "v"), "a").sha256()

@@ -120,8 +120,7 @@ def test_a_plateau_behind_one_row_is_seen():
 def test_columns_that_differ_by_next_to_nothing_are_told(rng):
     binary, noise = np.repeat([0, 1], 250), rng.normal(size=500)
     columns = [binary, noise, binary + 1e-7 * noise, binary + 0.1 * noise, np.round(noise, 5)]
-    columns += [1e9 + noise, np.exp(2 * noise), rng.standard_cauchy(500)]
-    X = np.column_stack(columns)
+    X = np.column_stack([*columns, 1e9 + noise])
     fitter = LogisticFitter(X, binary, None, criterion_of(X, binary, 2))
-    wild = next(fitter._rows.portions(np.arange(8)[None])).columns.wild
+    wild = next(fitter._rows.portions(np.arange(6)[None])).columns.wild
     np.testing.assert_array_equal(wild[:6], [0, 0, 1, 0, 0, 0])

@@ -128,11 +128,13 @@ def test_the_forward_path_is_greedy():
     assert len(path) == 5
 
 
+# One of the two must be among the N_PARTNERED strongest alone: with seed 4, where they are the
+# 165th and the 253rd, the pair is missed.
 def test_what_only_two_columns_tell_is_in_the_first_working_set(monkeypatch):
     rng = np.random.default_rng(0)
     X, codes, shared = rng.normal(size=(200, 400)), np.arange(200) % 2, rng.normal(size=200)
     X[:, 31] = shared + 0.1 * rng.normal(size=200)
-    X[:, 32] = shared + 0.1 * rng.normal(size=200) + 0.3 * codes
+    X[:, 32] = shared + 0.1 * rng.normal(size=200) + 0.2 * codes
     X[:, :30] += 0.5 * codes[:, None]
     wide = WideCriterion.of_classes(X, codes, 2, None).with_ridge(1e-6, 1.0)
     monkeypatch.setattr("safdr._engine.wide.start.N_STRONGEST", 20)

@@ -6,6 +6,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from experiments.__main__ import main
+from experiments.equal.methods import is_measured
 from experiments.equal.other_tasks import METHODS, OtherSettings, load, run_cell, score, to_markdown
 from experiments.errors import UnknownDataError
 from experiments.store import RowStore
@@ -21,6 +22,11 @@ def test_products_are_features_of_their_own():
     np.testing.assert_allclose(square, data.X[:, data.feature_names.index("bmi")] ** 2)
     with pytest.raises(UnknownDataError, match="There are: wine, digits, diabetes"):
         load("iris")
+
+
+def test_labels_may_be_floats_and_quantities_whole_numbers():
+    assert not is_measured(np.array([0.0, 1.0, 1.0]))
+    assert is_measured(np.round(load("diabetes").y))
 
 
 @pytest.mark.parametrize("name", ["wine", "diabetes"])

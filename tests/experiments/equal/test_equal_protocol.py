@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from experiments.equal.generated import RECIPES
 from experiments.equal.methods import METHODS, EqualMethod
 from experiments.equal.protocol import PENALTIES, EqualSettings, log_loss, make_split, run_cell
-from experiments.two_class_data import TwoClassData
+from experiments.task_data import TaskData
 
 SETTINGS = EqualSettings(sizes=(1, 2, 5, 8, 20))
 
@@ -109,7 +109,7 @@ def test_the_test_part_does_not_leak(toy, name):
 
 
 def test_a_subset_of_columns_that_never_change_gives_the_constant_model():
-    data = TwoClassData(np.ones((40, 2)), np.arange(40) % 2, ("a", "b"), "flat")
+    data = TaskData(np.ones((40, 2)), np.arange(40) % 2, ("a", "b"), "flat")
     method = EqualMethod("first", "first", lambda X, y, sizes, seed: [np.array([0])])
     cell = run_cell(data, method, 0, EqualSettings(sizes=(1,)))
     for scores in cell["scores"].values():

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)
-class TwoClassData:
-    """Rows, labels (0 or 1) and names of the columns; the name of the set is given when loaded."""
+class TaskData:
+    """Rows, target (0 or 1 but in other tasks) and names of the columns; named when loaded."""
 
     X: NDArray[np.float64]
-    y: NDArray[np.int64]
+    y: NDArray[Any]
     feature_names: tuple[str, ...]
     name: str = ""
 
-    def complete(self) -> TwoClassData:
+    def complete(self) -> TaskData:
         """Only the rows without a missing value."""
         kept = ~np.isnan(self.X).any(axis=1)
         return replace(self, X=self.X[kept], y=self.y[kept])
 
-    def columns(self, kept: NDArray[np.intp]) -> TwoClassData:
+    def columns(self, kept: NDArray[np.intp]) -> TaskData:
         """Only some columns."""
         names = tuple(self.feature_names[j] for j in kept)
         return replace(self, X=np.ascontiguousarray(self.X[:, kept]), feature_names=names)
