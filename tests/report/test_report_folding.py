@@ -130,9 +130,9 @@ def test_what_was_replaced_by_what_is_said_of_both_sides():
     assert difference(([], []), labels, 400)[0] == "the chosen features"
 
 
-@pytest.mark.parametrize(("excess", "length"), [(0.001, 0.01), (0.05, 0.5), (0.1, 1.0), (0.4, 1.0)])
-def test_near_ties_have_short_bars(report, excess, length):
-    """A bar as wide as the scale is a tenth more loss at least."""
+@pytest.mark.parametrize(("excess", "last"), [(0.001, 0.01), (0.05, 0.04), (0.1, 0.1), (0.4, 0.4)])
+def test_near_ties_have_short_bars(report, excess, last):
+    """A bar as wide as the scale is a hundredth more loss at least; `last` is its last mark."""
     content = report.to_dict()
     for each in content["alternatives"][1:]:
         each["excess"] = excess
@@ -140,8 +140,7 @@ def test_near_ties_have_short_bars(report, excess, length):
     found = parsed(charts.draw_alternatives(content, labels, 720)).found
     widths = [float(a["width"]) for tag, a in found if a.get("class") == "worse"]
     grid = [float(a["x1"]) for tag, a in found if a.get("class") in ("axis", "grid")]
-    last = {0.001: 0.1, 0.05: 0.1, 0.1: 0.1, 0.4: 0.4}[excess]
-    assert widths[1] == pytest.approx(max(2.0, length * (max(grid) - min(grid))), abs=0.2)
+    assert widths[1] == pytest.approx(excess / last * (max(grid) - min(grid)), abs=0.2)
     assert f">{100 * last:.0f} %<" in charts.draw_alternatives(content, labels, 720)
 
 
