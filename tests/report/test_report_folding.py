@@ -130,9 +130,11 @@ def test_what_was_replaced_by_what_is_said_of_both_sides():
     assert difference(([], []), labels, 400)[0] == "the chosen features"
 
 
-@pytest.mark.parametrize(("excess", "last"), [(0.001, 0.01), (0.05, 0.04), (0.1, 0.1), (0.4, 0.4)])
-def test_near_ties_have_short_bars(report, excess, last):
-    """A bar as wide as the scale is a hundredth more loss at least; `last` is its last mark."""
+@pytest.mark.parametrize(
+    ("excess", "mark"), [(0.001, "1.0 %"), (0.05, "4 %"), (0.1, "10 %"), (0.4, "40 %")]
+)
+def test_near_ties_have_short_bars(report, excess, mark):
+    """A bar as wide as the scale is a hundredth more loss at least; `mark` is its last one."""
     content = report.to_dict()
     for each in content["alternatives"][1:]:
         each["excess"] = excess
@@ -140,8 +142,9 @@ def test_near_ties_have_short_bars(report, excess, last):
     found = parsed(charts.draw_alternatives(content, labels, 720)).found
     widths = [float(a["width"]) for tag, a in found if a.get("class") == "worse"]
     grid = [float(a["x1"]) for tag, a in found if a.get("class") in ("axis", "grid")]
+    last = float(mark.removesuffix(" %")) / 100
     assert widths[1] == pytest.approx(excess / last * (max(grid) - min(grid)), abs=0.2)
-    assert f">{100 * last:.0f} %<" in charts.draw_alternatives(content, labels, 720)
+    assert f">{mark}<" in charts.draw_alternatives(content, labels, 720)
 
 
 def score_of(search, subset, X, y, n):
