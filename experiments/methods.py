@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from experiments.baselines import RFE, Abess, Lasso
 from experiments.errors import MethodError
 from experiments.models import Method, SubsetModel, sizes_up_to
-from safdr import Annealing, AnnealingResult, AnnealingSelector, anneal_path
+from safdr import Annealing, AnnealingResult, AnnealingSelector, anneal_path, evaluate_subsets
 
 SA_FDR = "sa-fdr"
 AUTO = "auto"
@@ -84,9 +84,15 @@ class Auto:
         self, X: NDArray[np.float64], y: NDArray[np.int64], grid: Any, seed: int
     ) -> list[SubsetModel]:
         """One search for each size; values beyond those of the rows count as the nearest."""
-        models = map(_logistic_model, anneal_path(X, y, grid, random_state=seed, **AUTO_STYLE))
+        found = anneal_path(X, y, grid, random_state=seed, **AUTO_STYLE)
         low, high = X.min(axis=0), X.max(axis=0)
-        return [replace(each, low=low[each.subset], high=high[each.subset]) for each in models]
+        models = []
+        for subset in (result.subset for result in found):
+            # Whatever models chose it, its own has a penalty.
+            fits = evaluate_subsets(X, y, [subset], C=AUTO_STYLE["C"]).fits
+            model = fits.coefficients[0], float(fits.intercepts[0]), float(fits.losses[0])
+            models.append(SubsetModel(subset, *model, low[subset], high[subset]))
+        return models
 
 
 def _logistic_model(result: AnnealingResult) -> SubsetModel:
