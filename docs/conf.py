@@ -20,6 +20,7 @@ include_patterns = [
     "docs/site/**",
     "paper/*.md",
     "paper/*/*.md",
+    "paper/*/*/*.md",
     "benchmarks/README.md",
     "benchmarks/results/*.md",
     "CHANGELOG.md",
@@ -27,7 +28,7 @@ include_patterns = [
     "SECURITY.md",
     "CODE_OF_CONDUCT.md",
 ]
-exclude_patterns = ["build", ".venv", "paper/rows", "paper/*/rows", "docs/site/_templates"]
+exclude_patterns = ["build", ".venv", "paper/rows", "paper/**/rows", "docs/site/_templates"]
 extensions = [
     "myst_parser",
     "numpydoc",
