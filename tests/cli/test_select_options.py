@@ -417,7 +417,7 @@ def test_an_unexpected_error_is_one_line(select, table, monkeypatch):
 def test_rows_held_out_may_choose_what_to_search_by(select, table):
     asked = ("-t", "late", "--criterion", "auto", "--ridge", "auto", "--C", "auto")
     shown = " ".join(select(table, *asked).out.split())
-    assert "the best on rows held out" in shown
+    assert "compared on rows held out" in shown
     found = select(table, *asked, "--json").json["chosen_by"]
     assert found["held_out"]
     assert f"penalty C = {found['C']:g}" in shown

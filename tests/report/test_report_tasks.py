@@ -191,6 +191,16 @@ def test_models_within_pipelines_are_unscaled():
     assert content["chosen_by"]["model"] == "Pipeline"
 
 
+def test_a_path_is_not_told_as_a_search_by_replicas():
+    X, y = rows(5)
+    selector = AnnealingSelector(2, criterion="l1", **QUICK).fit(X, y)
+    words = words_of(SelectionReport.from_estimator(selector, X, y))
+    assert "one set of each size: there was no other" in words
+    assert "without a search" in words
+    assert "replicas climb" not in words
+    assert "are cooled" not in words
+
+
 def test_coefficients_of_pairs_of_classes_are_no_coefficients_of_classes():
     X, y = rows(5)
     codes = (X[:, 0] > 0).astype(int) + y

@@ -67,9 +67,9 @@ class RuleNote:
         if least == most == self.chosen:
             return ""
         if least == most:
-            return f"Without any one of the splits it would take {least}."
+            return f"Without any one of the splits {self.rule} would take {least}."
         splits = f"one of the {len(self.scores)} splits"
-        return f"Without {splits} it would take {least} to {most}, depending on which."
+        return f"Without {splits} {self.rule} would take {least} to {most}, depending on which."
 
     def _reservation(self) -> str:
         """Where it was not the spread over the folds that counted."""

@@ -129,7 +129,7 @@ feature_names_in_
     >>> print(search.rule_note_.replace("; ", ";\\n").replace(". ", ".\\n"))
     one_sd took 2 features: their mean ROC AUC is 0.0075 below the best (0.9928 at 6);
     one_se would take 6 (the best), tolerance 3 (0.0029 below).
-    Without one of the 5 splits it would take 2 to 3, depending on which.
+    Without one of the 5 splits one_sd would take 2 to 3, depending on which.
     >>> search.get_feature_names_out().tolist()
     ['worst radius', 'worst concave points']
     """

@@ -181,7 +181,7 @@ def _style(content: dict[str, Any]) -> Iterator[Text]:
     if (by := content["chosen_by"])["held_out"]:
         penalty = "no penalty" if by["C"] is None else f"penalty C = {by['C']:g}"
         what = f"{claims.searched_by(content)}, ridge {by['ridge']:.2g}, {penalty}"
-        yield Text.assemble(what, ("  the best on rows held out", DIM))
+        yield Text.assemble(what, ("  compared on rows held out", DIM))
 
 
 def _choice(size: dict[str, Any], tolerance: float) -> Iterator[Text]:
