@@ -502,16 +502,18 @@ def swap_gains(
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
     at: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
     P: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        NDArray[numpy.float64],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
     ],
     w: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        NDArray[numpy.float64],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
     ],
     loss: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
     D: Annotated[
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
@@ -527,7 +529,9 @@ def swap_gains(
     ]
     | None = None,
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
-    """Gain of swaps of members for columns, or the best of each column."""
+    """
+    Gain of swaps of members of subsets for columns, or the best of each column for each subset.
+    """
 
 def best_partners(
     rows: Annotated[

@@ -404,14 +404,18 @@ safdr::Outside as_outside(const Matrix<const double>& D, const Vector<const doub
           static_cast<std::int64_t>(D.shape(0))};
 }
 
-auto swap_gains(Matrix<const double> rows, Vector<const std::int64_t> at, Matrix<const double> P,
-                Matrix<const double> w, Vector<const double> loss, Matrix<const double> D,
-                Vector<const double> variance, double collinear_tol, bool best_only, Weights cost) {
-  NewArray<double, 2> gains({best_only ? 1 : at.shape(0), rows.shape(1)});
+auto swap_gains(Matrix<const double> rows, Matrix<const std::int64_t> at, Stack<const double> P, Stack<const double> w,
+                Matrix<const double> loss, Matrix<const double> D, Vector<const double> variance, double collinear_tol,
+                bool best_only, Weights cost) {
+  const std::size_t size = at.shape(1), n_each = best_only ? 1 : size;
+  NewArray<double, 2> gains({at.shape(0) * n_each, rows.shape(1)});
   nb::gil_scoped_release release;
-  const auto size = static_cast<std::int64_t>(at.shape(0));
-  safdr::swap_gains(rows.data(), {at.data(), P.data(), w.data(), loss.data(), size}, as_outside(D, variance, cost),
-                    collinear_tol, best_only, gains.data.data());
+  for (std::size_t i = 0; i < at.shape(0); ++i) {
+    const safdr::Inside inside{at.data() + i * size, P.data() + i * size * size, w.data() + i * size * D.shape(0),
+                               loss.data() + i * size, static_cast<std::int64_t>(size)};
+    safdr::swap_gains(rows.data(), inside, as_outside(D, variance, cost), collinear_tol, best_only,
+                      gains.data.data() + i * n_each * rows.shape(1));
+  }
   nb::gil_scoped_acquire hold;
   return gains.release();
 }
@@ -480,7 +484,8 @@ NB_MODULE(_core, m) {
         "Returns subsets above the threshold and their values (the best of each node, unsorted), in how many each\n"
         "feature is, how many there were, steps, the nodes left open, and their bounds.");
   m.def("swap_gains", &swap_gains, "rows"_a, "at"_a, "P"_a, "w"_a, "loss"_a, "D"_a, "variance"_a, nb::kw_only(),
-        "collinear_tol"_a, "best_only"_a, no_cost, "Gain of swaps of members for columns, or the best of each column.");
+        "collinear_tol"_a, "best_only"_a, no_cost,
+        "Gain of swaps of members of subsets for columns, or the best of each column for each subset.");
   m.def("best_partners", &best_partners, "rows"_a, "own_variance"_a, "own_D"_a, "left"_a, "own"_a, "D"_a, "variance"_a,
         nb::kw_only(), "collinear_tol"_a, "first"_a, "more"_a.noconvert(), "gain"_a.noconvert(), "place"_a.noconvert(),
         "Find the partner with whom each column has most more than alone, where it is better than the known one.");

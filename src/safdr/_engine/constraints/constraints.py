@@ -106,8 +106,7 @@ class AllowedSubsets:
     def group_of(self) -> IntArray:
         """The group of each column."""
         numbers = np.empty(self.n_features, dtype=np.int64)
-        for number, group in enumerate(self.groups):
-            numbers[group] = number
+        numbers[np.concatenate(self.groups)] = np.repeat(np.arange(self.n_groups), self._lengths)
         return numbers
 
     @property
@@ -286,18 +285,21 @@ class AllowedSubsets:
         unwanted[columns] = True
         whole = np.bincount(self.group_of[unwanted], minlength=self.n_groups) == self._lengths
         redundant = self.free[whole[self.free]]
-        return replace(self, exclude=np.union1d(self.exclude, redundant).astype(np.int64))
+        copy = replace(self, exclude=np.union1d(self.exclude, redundant).astype(np.int64))
+        # The groups are the same, and of very many they take a while to count.
+        vars(copy).update(group_of=self.group_of, _lengths=self._lengths)
+        return copy
 
     def among(self, columns: IntArray) -> AllowedSubsets:
         """The same for some of the columns, sorted, which hold whole groups."""
         taken = np.zeros(self.n_groups, dtype=bool)
         taken[self.group_of[columns]] = True
         groups = np.flatnonzero(taken)
-        members = np.concatenate([self.groups[group] for group in groups])
-        ends = np.cumsum([len(self.groups[group]) for group in groups])
+        members = np.searchsorted(columns, np.concatenate([self.groups[group] for group in groups]))
+        ends = np.cumsum(self._lengths[groups])
         return AllowedSubsets(
             len(columns),
-            tuple(np.split(np.searchsorted(columns, members), ends[:-1])),
+            tuple(members[start:end] for start, end in zip([0, *ends], ends, strict=False)),
             self.counts[groups],
             np.searchsorted(groups, self.include[taken[self.include]]),
             np.searchsorted(groups, self.exclude[taken[self.exclude]]),

@@ -72,8 +72,14 @@ class WorkingSetSearch:
         self.constraints.check_size(size)
         if self._is_large(size):
             return self._of_all.run(size, n_threads=n_threads, prove=prove)
-        explored = self._explore(size, n_threads)
-        rounds, best = self._settle(explored, size, n_threads)
+        # Kept for this size alone, so that no other decides what they round to.
+        swaps = [one.keeping_rows() for one in self._swaps]
+        first = self._first_working_set(size)
+        explored = [
+            explorer.run(by, first, size, n_threads)
+            for explorer, by in zip(self._explorers, swaps, strict=True)
+        ]
+        rounds, best = self._settle(swaps, explored, size, n_threads)
         proof = None
         if prove is not None:
             prover, value = self._prover(), self._swaps[0].value(best[0])
@@ -94,20 +100,15 @@ class WorkingSetSearch:
         """The search among all columns; too many for the memory are an error at once."""
         return self._among(np.arange(self.constraints.n_features))
 
-    def _explore(self, size: int, n_threads: int) -> list[Explored]:
-        """What each criterion finds, and the columns around it."""
-        first = self._first_working_set(size)
-        return [explorer.run(first, size, n_threads) for explorer in self._explorers]
-
     def _settle(
-        self, explored: list[Explored], size: int, n_threads: int
+        self, by: list[Swaps], explored: list[Explored], size: int, n_threads: int
     ) -> tuple[list[_Round], list[IntArray]]:
         """Rounds until no swap of all there are is better; and the best subset by each criterion.
 
         It ends: each round but the last has found a column that those before had not.
         """
         rounds: list[_Round] = []
-        found = zip(self._swaps, explored, strict=True)
+        found = zip(by, explored, strict=True)
         best = [swaps.climbed(one.subset) for swaps, one in found]
         working = self._whole(np.concatenate([*best, *(one.working for one in explored)]))
         while not rounds or len(working) > len(rounds[-1].working):
@@ -115,7 +116,7 @@ class WorkingSetSearch:
             ends = [one.best for one in rounds[-1].found]
             best = [
                 swaps.climbed(new) if swaps.value(new) > swaps.value(old) else old
-                for swaps, old, new in zip(self._swaps, best, ends, strict=True)
+                for swaps, old, new in zip(by, best, ends, strict=True)
             ]
             working = rounds[-1].with_columns(np.concatenate(best))
         return rounds, best
@@ -166,12 +167,15 @@ class WorkingSetSearch:
         ]
         theirs.append(padded([np.searchsorted(working, subset) for subset in best]))
         result = search.judge(round_.found[0].annealed, theirs, n_threads=n_threads)
-        columns = np.append(working, -1)
-        return replace(
-            result,
-            subsets=columns[result.subsets],
-            start_subsets=columns[result.start_subsets],
-        )
+        return of_all_columns(result, working)
+
+
+def of_all_columns(result: AnnealingResult, working: IntArray) -> AnnealingResult:
+    """A result in a working set, by the numbers that its columns have among all."""
+    columns = np.append(working, -1)
+    return replace(
+        result, subsets=columns[result.subsets], start_subsets=columns[result.start_subsets]
+    )
 
 
 AnySearch: TypeAlias = Search | WorkingSetSearch
