@@ -2,8 +2,17 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from safdr import Annealing, AnnealingSelector, Constraints, anneal_path
+from safdr import (
+    Annealing,
+    AnnealingRegressorSelector,
+    AnnealingSelector,
+    AnnealingSelectorCV,
+    Constraints,
+    anneal_path,
+)
+from safdr._engine import wide
 from searching import class_rows
 
 QUICK = Annealing(n_replicas=10, max_steps=20)
@@ -49,3 +58,71 @@ def test_the_path_keeps_to_constraints(rng):
         assert 7 not in chosen
         assert len({2, 3, 4} & set(chosen)) <= 1
         assert len({0, 1} & set(chosen)) in (0, 2)
+
+
+LIMITS = {
+    "none": {},
+    "forced": {"always_include": [9, 70], "never_include": [0, 1, 2]},
+    "rivals": {"at_most_one_of": [[0, 1, 2, 3], [12, 13]]},
+    "groups": {"groups": [[0, 30], [1, 31, 61]], "always_include": [5]},
+}
+
+
+@pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS)
+@pytest.mark.parametrize("form", ["dense", "single", "sparse"])
+def test_of_very_many_columns_the_same_are_chosen(monkeypatch, rng, form, limits):
+    y = np.arange(60) % 2
+    X = (rng.normal(size=(60, 90)) + np.outer(y, np.arange(90) % 3 == 0)).astype(np.float32)
+    X[:, 20] = 0.5
+    rows = {"dense": X.astype(np.float64), "single": X, "sparse": sparse.csr_array(X)}[form]
+    weight = rng.random(60) + 0.5
+    how = {"criterion": "l1", "constraints": Constraints(**limits), "random_state": 0}
+    found = []
+    for threshold in (90, 40):
+        monkeypatch.setattr(wide, "WIDE", threshold)
+        each = [AnnealingSelector(k, **how).fit(rows, y, sample_weight=weight) for k in (2, 4, 9)]
+        found.append(each)
+    for of_all, few in zip(*found, strict=True):
+        np.testing.assert_array_equal(few.subset_, of_all.subset_)
+        assert few.loss_ == pytest.approx(of_all.loss_, rel=1e-9)
+        assert few.criterion_value_ == pytest.approx(of_all.criterion_value_, rel=1e-9)
+
+
+def test_sizes_threads_and_one_output_on_very_many_columns(monkeypatch, rng):
+    X = rng.normal(size=(50, 300))
+    y = X[:, 7] - 2 * X[:, 250] + 0.1 * rng.normal(size=50)
+    how = {"criterion": "l1", "random_state": 0}
+    monkeypatch.setattr(wide, "WIDE", 300)
+    of_all = AnnealingRegressorSelector(2, **how).fit(X, y)
+    monkeypatch.setattr(wide, "WIDE", 100)
+    assert AnnealingRegressorSelector(2, **how).fit(X, y).subset_.tolist() == [7, 250]
+    assert of_all.subset_.tolist() == [7, 250]
+    labels = (y > 0).astype(int)
+    together = anneal_path(X, labels, [5, 2, 3], **how)
+    np.testing.assert_array_equal(together[1].subset, anneal_path(X, labels, [2], **how)[0].subset)
+    one, two = (
+        AnnealingSelectorCV(max_features=4, cv=3, n_jobs=n, **how).fit(X, labels) for n in (1, 2)
+    )
+    for name, values in one.cv_results_.items():
+        np.testing.assert_array_equal(values, two.cv_results_[name])
+    with pytest.raises(ValueError, match="must not be 'l1' with 3 classes"):
+        AnnealingSelector(2, **how).fit(X, np.arange(50) % 3)
+
+
+def test_the_path_needs_no_products_of_all_columns(monkeypatch, rng):
+    monkeypatch.setattr("safdr._memory.available_memory", lambda: 8_000_000)
+    y = np.arange(40) % 2
+    X = rng.normal(size=(40, 4000)) + 1.5 * np.outer(y, np.arange(4000) == 123)
+    assert 123 in AnnealingSelector(3, criterion="l1", random_state=0).fit(X, y).subset_
+
+
+def test_constraints_may_leave_too_little_of_the_path(monkeypatch, rng):
+    """Columns that tell nothing are never on it; one of each pair is all that is allowed."""
+    monkeypatch.setattr(wide, "WIDE", 100)
+    y = np.arange(30) % 2
+    X = np.ones((30, 200))
+    X[:, :3] = rng.normal(size=(30, 3)) + y[:, None]
+    limits = Constraints(at_most_one_of=[[0, 1, 2]])
+    selector = AnnealingSelector(4, criterion="l1", constraints=limits, random_state=0).fit(X, y)
+    assert len(selector.subset_) == 4
+    assert len({0, 1, 2} & set(selector.subset_.tolist())) <= 1

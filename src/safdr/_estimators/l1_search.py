@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,11 @@ from sklearn.linear_model import lars_path_gram
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.search import Search
+from safdr._engine.wide.explore import whole_groups
+from safdr._engine.wide.l1_path import L1Path
+from safdr._engine.wide.search import WorkingSetSearch, of_all_columns
 from safdr.errors import ParameterError
+from safdr.result import AnnealingResult
 
 # Features leave the path now and then: so many steps a feature are enough.
 STEPS_A_FEATURE = 8
@@ -87,3 +92,40 @@ class L1Search(Search):
         path = np.zeros((self.criterion.n_features, slopes.shape[1]))
         path[usable] = slopes
         return path
+
+
+class WideL1Search(WorkingSetSearch):
+    """The same among very many columns: those on the path so far have the path of all of them."""
+
+    def prepare(self, size: int) -> WideL1Search:
+        """Walk as far as this size asks for."""
+        self._working_set(size)
+        return self
+
+    def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
+        """The subset of a size, and its model; there is nothing to prove."""
+        self.constraints.check_size(size)
+        working = self._working_set(size)
+        return of_all_columns(self._among(working).run(size, n_threads=n_threads), working)
+
+    def _working_set(self, size: int) -> IntArray:
+        """Columns that the path has had when it has enough for this size."""
+        allowed = self._swaps[0].allowed
+        working = np.flatnonzero(np.isin(allowed.group_of, allowed.include))
+        for n_steps in range(1, STEPS_A_FEATURE * (size + 1) + 1):
+            on_path = self._path.columns_after(n_steps)
+            if on_path is None:
+                break
+            working = whole_groups(allowed, np.union1d(working, on_path))
+            if allowed.among(working).has_size(size):
+                return working
+        # Constraints leave too little of it: whatever is allowed comes in besides.
+        allowed = allowed if allowed.has_size(size) else self.constraints
+        some = allowed.random(size, 1, np.random.default_rng([self.seed, size]))[0]
+        return np.union1d(working, allowed.columns_of(some))
+
+    @cached_property
+    def _path(self) -> L1Path:
+        criterion, allowed = self._swaps[0].criterion, self._swaps[0].allowed
+        kept_out = np.isin(allowed.group_of, allowed.exclude)
+        return L1Path(criterion, np.flatnonzero((criterion.scale > 0) & ~kept_out))

@@ -28,7 +28,7 @@ from safdr._engine.wide.search import AnySearch, WorkingSetSearch
 from safdr._engine.wide.swaps import Swaps
 from safdr._estimators.clipping import clip_limits, clipped
 from safdr._estimators.feature_names import FeatureSpec
-from safdr._estimators.l1_search import L1Search, check_path
+from safdr._estimators.l1_search import L1Search, WideL1Search, check_path
 from safdr._estimators.on_device import check_device, device_search
 from safdr._estimators.parameters import (
     AUTO,
@@ -310,7 +310,7 @@ class SearchPlan:
             return self.full_search(data, allowed, cost, seed)
         # Before columns are taken: the log-loss near the model of some would be another.
         self.searched(data)
-        if all_count_the_same(allowed) and self.criterion != "l1":
+        if all_count_the_same(allowed):
             return self._wide_search(data, allowed, cost, seed)
         check_products(allowed.n_features)
         in_doubles = data.columns(np.arange(allowed.n_features))
@@ -338,9 +338,11 @@ class SearchPlan:
 
         kind = Swaps if allowed.swaps_alone else GroupSwaps
         swaps = [kind(each, allowed.without(each.redundant(rank)), cost) for each in criteria]
-        return WorkingSetSearch(
-            among, swaps, prover, constraints=allowed, settings=self.settings(), seed=seed
-        )
+        how: dict[str, Any] = {"constraints": allowed, "settings": self.settings(), "seed": seed}
+        if self.criterion == "l1":
+            data.check_l1(criteria[0])
+            return WideL1Search(among, swaps, prover, **how)
+        return WorkingSetSearch(among, swaps, prover, **how)
 
     def full_search(
         self, data: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None, seed: int
