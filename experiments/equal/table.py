@@ -39,6 +39,7 @@ def to_markdown(rows: Sequence[Row]) -> str:
     warning = mixed_engines(rows, "auto")
     parts += [warning] if warning else []
     parts += ["## What must hold", "\n".join(claims.to_lines(compared))]
+    parts += [claims.beside(compared)]
     parts += ["## Cells won and lost by `auto`", *_scores(compared)]
     for penalty, title in PENALTY_TITLES.items():
         for metric, name in METRIC_TITLES.items():

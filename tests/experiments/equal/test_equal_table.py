@@ -142,24 +142,36 @@ def test_differences_by_set(rows):
     )
 
 
+def requirements(page):
+    return [line for line in section(page, "What must hold").splitlines() if line[:2] == "- "]
+
+
 def test_what_must_hold_names_what_breaks_it(rows):
-    lines = section(to_markdown(rows), "What must hold").splitlines()
+    lines = requirements(to_markdown(rows))
     assert [line.rpartition(": yes")[1] == "" for line in lines] == [
         *(True, True, False),  # behind on Heart, twice; ahead on Spambase
         *(True, True, True),  # AUC: as many lost as won; all lost; no wide set
         *(False, False, True),  # log-loss: all won; all won; no wide set
         *(False, False),
     ]
-    assert lines[0].endswith("**no**: Heart -0.0850 ± 0.0044")
+    assert lines[0].endswith("both with C = 1: **no**: Heart -0.0950 ± 0.0044")
+    assert lines[1].endswith("both unpenalised: **no**: Heart -0.0950 ± 0.0044")
     assert "RFE 2 : 2 of 4" in lines[3]
+
+
+def test_where_models_differ_too_it_is_told_beside_what_must_hold(rows):
+    *_, beside = section(to_markdown(rows), "What must hold").splitlines()
+    same = "both with C = 1 -0.0950 ± 0.0044, both unpenalised -0.0950 ± 0.0044"
+    assert beside.endswith(f"standard error: Heart -0.0850 ± 0.0044 ({same}).")
+    ahead = to_markdown([row for row in rows if row["data"] == "spambase"])
+    assert section(ahead, "What must hold").endswith("standard error: nowhere.")
 
 
 def test_a_penalty_that_costs_too_much_is_named(rows):
     for row in rows:
         if row["data"] == "spambase" and row["method"] == "auto":
             row["scores"]["1"]["log_loss"] = [0.4, 0.41]
-    lines = section(to_markdown(rows), "What must hold").splitlines()
-    assert lines[-2].endswith("**no**: Spambase +0.0050 ± 0.0000")
+    assert requirements(to_markdown(rows))[-2].endswith("**no**: Spambase +0.0050 ± 0.0000")
 
 
 def test_log_losses_above_knowing_nothing_are_listed(rows):
@@ -171,7 +183,7 @@ def test_log_losses_above_knowing_nothing_are_listed(rows):
     assert "| Heart | auto, C = 1 | 5.0e+04 | 0.5000 | 2 |" in found
     assert "| Heart | RFE, unpenalised | 0.6000 | 0.5000 | 1, 2 |" in found
     assert "auto, unpenalised" not in found
-    assert "Heart 5e+04 > 0.5" in section(page, "What must hold").splitlines()[-1]
+    assert "Heart 5e+04 > 0.5" in requirements(page)[-1]
 
 
 def test_penalised_against_unpenalised(rows):
