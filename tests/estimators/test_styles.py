@@ -98,10 +98,32 @@ def test_what_is_clearly_better(gain, wins):
 def test_where_features_outnumber_rows_the_path_is_compared(short):
     X, y = short
     search = AnnealingSelectorCV(max_features=4, **OPEN).fit(X, y)
-    assert set(search.style_results_["criterion"]) == {"mixed", "l1"}
+    path = [("l1", 1.0), ("l1", 1e-6)]  # the first is the usual
+    assert compared(search) == [*path, ("mixed", "auto")]
     assert set(search.style_results_["pick"]) == {"auto"}
     measured = AnnealingRegressorSelectorCV(max_features=4, **OPEN).fit(X, y + X[:, 0])
-    assert set(measured.style_results_["criterion"]) == {"r2", "l1"}
+    assert compared(measured) == [*path, ("r2", "auto")]
+    # A ridge that is given is that of all styles.
+    given = AnnealingSelector(2, **{**OPEN, "C": 1.0, "ridge": 0.3}).fit(X, y)
+    assert compared(given) == [("l1", 0.3), ("mixed", 0.3)]
+
+
+def compared(search):
+    """Criteria and ridges, in order."""
+    results = search.style_results_
+    return [*dict.fromkeys(zip(results["criterion"], results["ridge"], strict=True))]
+
+
+def test_precise_outputs_want_the_path_without_a_ridge(rng):
+    """Features are alike in pairs, and one of each of three pairs is all that makes the output."""
+    X = np.repeat(rng.normal(size=(40, 30)), 2, axis=1) + 0.3 * rng.normal(size=(40, 60))
+    y = X[:, :6:2] @ [3.0, 2.0, 1.0]
+    search = AnnealingRegressorSelector(3, **{**OPEN, "C": np.inf}).fit(X, y)
+    assert search.style_["ridge"] == 1e-6
+    # What was chosen, given as parameters, leads to the same.
+    how = {**search.style_, "annealing": QUICK, "random_state": 0}
+    again = AnnealingRegressorSelector(3, **how).fit(X, y)
+    assert again.subset_.tolist() == search.subset_.tolist()
 
 
 def test_all_rows_say_what_is_compared_and_announced(rng):
