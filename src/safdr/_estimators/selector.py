@@ -161,12 +161,12 @@ default=None
         so `feature_cost`, signs and `prove` can't go with it. "auto" compares a few of them
         by the linear models on held-out rows: "fisher", "mixed" and "ranks", and with
         ``ridge="auto"`` also the search as published; where features, up to 2000, outnumber rows,
-        "l1" (unless one of those three is given) and "mixed". `style_` says what came out. With
-        more than two classes the criterion is "fisher". A callable ``f(X_subset, y)`` returns a
-        number to be maximised, and takes a keyword `sample_weight` if rows have weights. An
-        estimator is scored by cross-validation on the columns of each subset that is visited, as
-        `CrossValidatedScore` does. Either is computed once a subset, on all rows: there are no
-        batches.
+        "l1" (unless one of those three is given) with a ridge of 1 and with none, and "mixed".
+        `style_` says what came out. With more than two classes the criterion is "fisher". A
+        callable ``f(X_subset, y)`` returns a number to be maximised, and takes a keyword
+        `sample_weight` if rows have weights. An estimator is scored by cross-validation on the
+        columns of each subset that is visited, as `CrossValidatedScore` does. Either is computed
+        once a subset, on all rows: there are no batches.
 
     estimator : classifier, default=None
         The model that judges the candidates, and is then fitted to the chosen features for
@@ -392,8 +392,8 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
 
     criterion : {"r2", "l1", "auto"}, callable or estimator, default=None
         What the replicas maximise; None, "r2" and "auto" are R². "auto" also compares
-        ``ridge="auto"`` with none on held-out rows; where features outnumber rows, R² with "l1".
-        Else as in `AnnealingSelector`.
+        ``ridge="auto"`` with none on held-out rows; where features outnumber rows, R² with "l1" of
+        a ridge of 1 and of none. Else as in `AnnealingSelector`.
 
     estimator : regressor, default=None
         The model that judges the candidates by its own loss on held-out rows, and is then fitted to
