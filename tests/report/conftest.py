@@ -216,17 +216,17 @@ def browser():
 
 @pytest.fixture(scope="session")
 def open_page(browser, tmp_path_factory):
-    """Open a report in a window of its own; what goes wrong there is in `page.complaints`."""
-    folder, contexts = tmp_path_factory.mktemp("pages"), []
+    """Open a report in a page of its own; what goes wrong there is in `page.complaints`."""
+    folder = tmp_path_factory.mktemp("pages")
+    # One for all pages, since each costs a process; they keep nothing, so that none sees another.
+    context = browser.new_context(offline=True)
 
     def open_page(name, report, width=1280, scheme="light"):
         path = folder / f"{name}.html"
         report.to_html(path, force=True)
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
-        )
-        contexts.append(context)
         page = context.new_page()
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
         page.complaints = complaints = []
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -237,5 +237,4 @@ def open_page(browser, tmp_path_factory):
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    context.close()

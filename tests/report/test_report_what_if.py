@@ -237,7 +237,7 @@ def panel(open_page, report, searched):
     page = open_page("panel", report)
     yield page, ask
     assert page.complaints == []
-    page.context.close()
+    page.close()
 
 
 def shown(page):
