@@ -2,10 +2,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import get_scorer, roc_auc_score
+from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 
 from safdr._engine.taken_rows import take_rows
-from safdr._estimators.scoring import roc_auc, score_by_roc_auc
+from safdr._estimators.scoring import (
+    RocAucOfEachClass,
+    cross_entropy,
+    roc_auc,
+    score_by_roc_auc,
+)
 
 
 @pytest.mark.parametrize("n_values", [2, 5, 1000])
@@ -55,3 +60,30 @@ def test_a_score_does_not_depend_on_how_many_rows_are_looked_at_together(two_cla
     monkeypatch.setattr("safdr._engine.taken_rows.BLOCK_BYTES", 8 * 3 * 7)
     rows = take_rows(X, np.arange(len(X)))
     assert score_by_roc_auc(model, rows, y, columns) == whole
+
+
+@pytest.mark.parametrize("labels", [("a", "b", "c"), (3, 1, 2)])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_the_scorer_of_more_classes_is_that_of_scikit_learn(two_classes, labels, kind):
+    X = kind(two_classes[0])
+    y = np.array(labels)[np.arange(X.shape[0]) % 3]
+    model, theirs, ours = (
+        LogisticRegression().fit(X, y),
+        get_scorer("roc_auc_ovr"),
+        RocAucOfEachClass(),
+    )
+    assert ours(model, X, y) == pytest.approx(theirs(model, X, y))
+    assert repr(ours) == repr(theirs)
+    with pytest.raises(ValueError, match="Number of classes in y_true not equal"):
+        ours(model, X[y != labels[0]], y[y != labels[0]])
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_cross_entropy_is_the_log_loss_of_scikit_learn(rng, n_classes, weighted):
+    """To the last digit, also where a model is certain."""
+    probability = rng.dirichlet(np.full(n_classes, 0.05), size=50)
+    codes = rng.integers(n_classes, size=50)
+    weight = rng.random(50) if weighted else None
+    theirs = log_loss(codes, probability, labels=np.arange(n_classes), sample_weight=weight)
+    assert cross_entropy(probability, codes, weight) == theirs

@@ -26,7 +26,7 @@ from safdr._estimators.parameters import (
     check_values,
 )
 from safdr._estimators.plan import SearchPlan
-from safdr._estimators.scoring import score_by_roc_auc
+from safdr._estimators.scoring import RocAucOfEachClass, score_by_roc_auc
 from safdr._estimators.substitutes import substitutes
 from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.validation import SeenColumns, rows_like_those_seen, warn_separated
@@ -372,9 +372,9 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _fold_scorer(self) -> Callable[..., float]:
         """The scorer, in a form that is quick for the model that folds usually have."""
-        by_default = getattr(self, "scoring", None) is None and SearchPlan.of(self).model is None
-        if by_default and self._default_scoring() == "roc_auc":
-            return score_by_roc_auc
+        if getattr(self, "scoring", None) is None and SearchPlan.of(self).model is None:
+            quick = {"roc_auc": score_by_roc_auc, "roc_auc_ovr": RocAucOfEachClass()}
+            return quick.get(self._default_scoring()) or self._scorer()
         return self._scorer()
 
     def _route(

@@ -112,12 +112,11 @@ class MeasuredData(TrainingData):
         path = self.is_short and self._outputs.shape[1] == 1 and not self.is_wide
         return ("l1", "r2") if path else ("r2",)
 
-    def held_out_loss(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> float:
+    def held_out(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> tuple[float, float]:
         """Squared error, of each output in units of its variance."""
         errors = (np.asarray(model.predict(X)) - y).reshape(len(y), -1)
-        return float(
-            np.average(errors**2, axis=0, weights=weight) @ (1 / self._outputs.var(axis=0))
-        )
+        each = np.average(errors**2, axis=0, weights=weight)
+        return float(each @ (1 / self._outputs.var(axis=0))), np.nan
 
     def linear_model(
         self,

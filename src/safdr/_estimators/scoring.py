@@ -66,6 +66,16 @@ def roc_auc(scores: FloatArray, positive: NDArray[np.bool_]) -> float:
     return float(below + not_above) / (2.0 * n_pairs)
 
 
+def cross_entropy(probability: FloatArray, codes: IntArray, weight: FloatArray | None) -> float:
+    """What scikit-learn's `log_loss` gives for classes by number.
+
+    That one takes half a millisecond to look at its arguments, as `roc_auc_score` does.
+    """
+    least = np.finfo(probability.dtype).eps
+    told = np.take_along_axis(probability, codes[:, None], axis=1)[:, 0]
+    return float(np.average(-np.log(np.clip(told, least, 1 - least)), weights=weight))
+
+
 def score_by_roc_auc(model: Any, X: Any, y: NDArray[Any], columns: IntArray | None = None) -> float:
     """What scikit-learn's scorer "roc_auc" gives for a fitted linear model of two classes.
 
@@ -76,6 +86,21 @@ def score_by_roc_auc(model: Any, X: Any, y: NDArray[Any], columns: IntArray | No
     columns = np.arange(X.shape[1]) if columns is None else columns
     scores = np.concatenate([_scores(model, some) for some in in_blocks(X, columns)])
     return roc_auc(scores + model.intercept_[0], y == model.classes_[1])
+
+
+class RocAucOfEachClass:
+    """What scikit-learn's scorer "roc_auc_ovr" gives for a fitted model of several classes."""
+
+    def __repr__(self) -> str:
+        return repr(get_scorer("roc_auc_ovr"))
+
+    def __call__(self, model: Any, X: Any, y: NDArray[Any]) -> float:
+        """Mean area of the classes, each against the rest."""
+        each = [y == label for label in model.classes_]
+        if not all(own.any() for own in each):
+            return float(get_scorer("roc_auc_ovr")(model, X, y))  # which says what is wrong
+        probability = model.predict_proba(X)
+        return float(np.mean([roc_auc(p, own) for p, own in zip(probability.T, each, strict=True)]))
 
 
 def _scores(model: Any, X: Any) -> FloatArray:

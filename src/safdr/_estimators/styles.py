@@ -224,8 +224,4 @@ def _losses(
         X_test = fold.X_test[:, subset]
         models = (next(plan.linear_models(fold.train, search, [subset])) for plan in plans)
         rows = (X_test, fold.y_test, fold.weight_test)
-        train = fold.train
-        return [
-            (train.held_out_loss(model, *rows), train.held_out_disorder(model, *rows))
-            for model in models
-        ]
+        return [fold.train.held_out(model, *rows) for model in models]

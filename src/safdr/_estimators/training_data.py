@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import is_regressor
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -39,6 +39,7 @@ from safdr._estimators.class_weights import check_weights_of_classes, weighted_r
 from safdr._estimators.clipped_model import ClippedLogisticRegression
 from safdr._estimators.parameters import AUTO
 from safdr._estimators.ranks import mid_ranks
+from safdr._estimators.scoring import cross_entropy, roc_auc
 from safdr._estimators.validation import (
     check_classes,
     check_labels,
@@ -200,14 +201,9 @@ class TrainingData:
         """What criterion="auto" chooses from; the first unless another is clearly better."""
         raise NotImplementedError
 
-    def held_out_loss(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> float:
-        """Loss of a model on rows that it has not seen."""
+    def held_out(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> tuple[float, float]:
+        """Loss and 1 - AUC on rows that a model has not seen; not a number where there is none."""
         raise NotImplementedError
-
-    def held_out_disorder(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> float:
-        """1 - AUC on rows that it has not seen; not a number where there is none."""
-        del model, X, y, weight
-        return np.nan
 
     def check_l1(self, criterion: Any) -> None:
         """Refuse a path of several slopes a feature."""
@@ -420,17 +416,16 @@ class ClassData(TrainingData):
         no_ranks = issparse(self.X) or self.in_passes or self.is_wide
         return ("fisher", "mixed") if no_ranks else ("fisher", "mixed", "ranks")
 
-    def held_out_loss(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> float:
-        """Cross-entropy."""
-        how: dict[str, Any] = {"labels": self.classes, "sample_weight": weight}
-        return float(log_loss(y, model.predict_proba(X), **how))
-
-    def held_out_disorder(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> float:
-        """1 - AUC of two classes, if both are there."""
-        if len(self.classes) > 2 or len(np.unique(y)) < 2:
-            return np.nan
-        positive = model.predict_proba(X)[:, 1]
-        return 1.0 - float(roc_auc_score(y == self.classes[1], positive, sample_weight=weight))
+    def held_out(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> tuple[float, float]:
+        """Cross-entropy, and 1 - AUC of two classes, if both are there."""
+        probability = model.predict_proba(X)
+        loss = cross_entropy(probability, np.searchsorted(self.classes, y), weight)
+        positive = y == self.classes[-1]
+        if len(self.classes) > 2 or positive.all() or not positive.any():
+            return loss, np.nan
+        if weight is None:
+            return loss, 1.0 - roc_auc(probability[:, 1], positive)
+        return loss, 1.0 - float(roc_auc_score(positive, probability[:, 1], sample_weight=weight))
 
     def linear_model(
         self,
