@@ -373,8 +373,10 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def _fold_scorer(self) -> Callable[..., float]:
         """The scorer, in a form that is quick for the model that folds usually have."""
         if getattr(self, "scoring", None) is None and SearchPlan.of(self).model is None:
-            quick = {"roc_auc": score_by_roc_auc, "roc_auc_ovr": RocAucOfEachClass()}
-            return quick.get(self._default_scoring()) or self._scorer()
+            if self._default_scoring() == "roc_auc":
+                return score_by_roc_auc
+            if self._default_scoring() == "roc_auc_ovr":
+                return RocAucOfEachClass()
         return self._scorer()
 
     def _route(

@@ -91,6 +91,8 @@ def joined_mean(weights: FloatArray, means: FloatArray) -> tuple[FloatArray, Flo
 
     The products of the latter are what the blocks' own products lack (Chan's formula).
     """
+    if len(weights) == 1:
+        return means[0], np.zeros_like(means)
     share = weights / weights.sum()
     # Around the first block's mean, so that equal means stay equal to the last bit.
     offsets = means - means[0]
@@ -125,7 +127,8 @@ class ScatterSum:
             weights.append(block.weight)
             means.append(block.mean)
         mean, between = joined_mean(np.asarray(weights), np.asarray(means))
-        self.add(between)
+        if len(weights) > 1:
+            self.add(between)
         return weight, mean, self.close()
 
     def open(self, divisor: float) -> None:
