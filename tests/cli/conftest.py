@@ -1,6 +1,7 @@
 """The command line run in this process, and a small table to run it on."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,8 +25,22 @@ class Ran:
         return json.loads(self.out)
 
 
+@pytest.fixture(scope="session")
+def _groups_known():
+    """Cyclopts looks through all options anew, for their groups alone, before each command.
+
+    They are the same each time, and a thousand commands are run here.
+    """
+    from cyclopts.argument import _collection as collection
+
+    with pytest.MonkeyPatch.context() as patch:
+        if find := getattr(collection, "_resolve_groups_from_callable", None):
+            patch.setattr(collection, find.__name__, cache(find))
+        yield
+
+
 @pytest.fixture
-def ended():
+def ended(_groups_known):
     """Run ``safdr`` with arguments, and give the code that it ends with."""
     from safdr.cli import main
 
