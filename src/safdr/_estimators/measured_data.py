@@ -109,7 +109,7 @@ class MeasuredData(TrainingData):
     @property
     def compared(self) -> tuple[str, ...]:
         """Where features outnumber rows, also the path of an L1 penalty."""
-        path = self.is_short and self._outputs.shape[1] == 1 and not self.is_wide
+        path = self.is_short and self._outputs.shape[1] == 1
         return ("l1", "r2") if path else ("r2",)
 
     def held_out(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> tuple[float, float]:

@@ -411,7 +411,7 @@ class ClassData(TrainingData):
         """With more than two classes there is but one."""
         if len(self.classes) > 2:
             return ("fisher",)
-        if self.is_short and not self.is_wide:
+        if self.is_short:
             return ("l1", "mixed")
         no_ranks = issparse(self.X) or self.in_passes or self.is_wide
         return ("fisher", "mixed") if no_ranks else ("fisher", "mixed", "ranks")
