@@ -10,6 +10,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,15 +30,16 @@ FOLDS = 5
 N_PENALTIES, SPAN = 30, 100.0
 
 
-def ours(rows: Wide) -> NDArray[np.int64]:
+def ours(rows: Wide, **how: Any) -> NDArray[np.int64]:
     """This library, as it comes."""
-    search = AnnealingSelectorCV(max_features=SIZES[-1], cv=FOLDS, random_state=0)
+    search = AnnealingSelectorCV(max_features=SIZES[-1], cv=FOLDS, random_state=0, **how)
     return np.asarray(search.fit(rows.X, rows.y).subset_)
 
 
-def one_size(rows: Wide) -> NDArray[np.int64]:
+def one_size(rows: Wide, **how: Any) -> NDArray[np.int64]:
     """The same without folds: ten features."""
-    return np.asarray(AnnealingSelector(SIZES[-1], random_state=0).fit(rows.X, rows.y).subset_)
+    search = AnnealingSelector(SIZES[-1], random_state=0, **how)
+    return np.asarray(search.fit(rows.X, rows.y).subset_)
 
 
 def abess(rows: Wide, screening_size: int = -1) -> NDArray[np.int64]:
@@ -75,7 +77,10 @@ def l1(rows: Wide) -> NDArray[np.int64]:
 
 CONTESTANTS: dict[str, Callable[[Wide], NDArray[np.int64]]] = {
     "sa-fdr": ours,
+    "sa-fdr, l1": partial(ours, criterion="l1"),
+    "sa-fdr, auto": partial(ours, criterion="auto", ridge="auto"),
     "sa-fdr, ten features": one_size,
+    "sa-fdr, l1, ten features": partial(one_size, criterion="l1"),
     "abess": abess,
     "abess, screened": screened,
     "rfe": rfe,

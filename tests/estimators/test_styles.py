@@ -95,7 +95,10 @@ def test_what_is_clearly_better(gain, wins):
     assert Comparison(plans, [1, 2], losses, disorder).best.criterion == "mixed"
 
 
-def test_where_features_outnumber_rows_the_path_is_compared(short):
+@pytest.mark.parametrize("threshold", [2000, 50])
+def test_where_features_outnumber_rows_the_path_is_compared(monkeypatch, short, threshold):
+    """Also where they are so many that their products are never all made."""
+    monkeypatch.setattr("safdr._engine.wide.WIDE", threshold)
     X, y = short
     search = AnnealingSelectorCV(max_features=4, **OPEN).fit(X, y)
     path = [("l1", 1.0), ("l1", 1e-6)]  # the first is the usual

@@ -160,9 +160,9 @@ default=None
         for two classes: a good guide where features outnumber rows. It has one subset of each size,
         so `feature_cost`, signs and `prove` can't go with it. "auto" compares a few of them
         by the linear models on held-out rows: "fisher", "mixed" and "ranks", and with
-        ``ridge="auto"`` also the search as published; where features, up to 2000, outnumber rows,
-        "l1" (unless one of those three is given) with a ridge of 1 and with none, and "mixed".
-        `style_` says what came out. With more than two classes the criterion is "fisher". A
+        ``ridge="auto"`` also the search as published; where features outnumber rows, "l1" with a
+        ridge of 1 and with none (unless one of those three is given), and "mixed". `style_` says
+        what came out. With more than two classes the criterion is "fisher". A
         callable ``f(X_subset, y)`` returns a number to be maximised, and takes a keyword
         `sample_weight` if rows have weights. An estimator is scored by cross-validation on the
         columns of each subset that is visited, as `CrossValidatedScore` does. Either is computed
