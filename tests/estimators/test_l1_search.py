@@ -60,6 +60,15 @@ def test_the_path_keeps_to_constraints(rng):
         assert len({0, 1} & set(chosen)) in (0, 2)
 
 
+def test_what_is_never_included_with_groups_is_a_group_and_no_column(rng):
+    """The group of column 3 is the third, number 2; column 2 tells the classes."""
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 8)) + 2.0 * np.outer(y, np.arange(8) == 2)
+    limits = Constraints(groups=[[0, 1]], never_include=[3])
+    how = {"criterion": "l1", "constraints": limits, "random_state": 0}
+    assert AnnealingSelector(1, **how).fit(X, y).subset_.tolist() == [2]
+
+
 LIMITS = {
     "none": {},
     "forced": {"always_include": [9, 70], "never_include": [0, 1, 2]},

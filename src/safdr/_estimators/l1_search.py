@@ -82,7 +82,7 @@ class L1Search(Search):
 
     def _walk(self, n_steps: int) -> FloatArray:
         """The path on features that may be chosen."""
-        usable = np.setdiff1d(np.arange(self.criterion.n_features), self._lean.exclude)
+        usable = usable_columns(self._lean)
         how: dict[str, Any] = {"n_samples": 1, "max_iter": n_steps, "method": "lasso"}
         with warnings.catch_warnings():
             # Where features say the same it ends early, and what it has will do.
@@ -111,13 +111,15 @@ class WideL1Search(WorkingSetSearch):
     def _working_set(self, size: int) -> IntArray:
         """Columns that the path has had when it has enough for this size."""
         allowed = self._swaps[0].allowed
-        working = np.flatnonzero(np.isin(allowed.group_of, allowed.include))
+        working = fixed = np.flatnonzero(np.isin(allowed.group_of, allowed.include))
         for n_steps in range(1, STEPS_A_FEATURE * (size + 1) + 1):
             on_path = self._path.columns_after(n_steps)
             if on_path is None:
                 break
-            working = whole_groups(allowed, np.union1d(working, on_path))
-            if allowed.among(working).has_size(size):
+            now = whole_groups(allowed, np.union1d(fixed, on_path))
+            # Also those that have gone out again: without them others would have come in.
+            working = np.union1d(working, now)
+            if allowed.among(now).has_size(size):
                 return working
         # Constraints leave too little of it: whatever is allowed comes in besides.
         allowed = allowed if allowed.has_size(size) else self.constraints
@@ -126,6 +128,11 @@ class WideL1Search(WorkingSetSearch):
 
     @cached_property
     def _path(self) -> L1Path:
-        criterion, allowed = self._swaps[0].criterion, self._swaps[0].allowed
-        kept_out = np.isin(allowed.group_of, allowed.exclude)
-        return L1Path(criterion, np.flatnonzero((criterion.scale > 0) & ~kept_out))
+        usable = usable_columns(self._swaps[0].allowed)
+        criterion = self._swaps[0].criterion
+        return L1Path(criterion, usable[criterion.scale[usable] > 0])
+
+
+def usable_columns(allowed: AllowedSubsets) -> IntArray:
+    """Columns of groups that may be chosen."""
+    return np.flatnonzero(~np.isin(allowed.group_of, allowed.exclude))
