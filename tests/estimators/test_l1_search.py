@@ -125,6 +125,17 @@ def test_the_path_needs_no_products_of_all_columns(monkeypatch, rng):
     assert 123 in AnnealingSelector(3, criterion="l1", random_state=0).fit(X, y).subset_
 
 
+def test_most_of_the_columns_are_chosen_among_all(monkeypatch, rng):
+    y = np.arange(80) % 2
+    X = rng.normal(size=(80, 60)) + np.outer(y, np.arange(60) % 3 == 0)
+    found = []
+    for threshold in (60, 30):
+        monkeypatch.setattr(wide, "WIDE", threshold)
+        how = {"criterion": "l1", "annealing": QUICK, "random_state": 0}
+        found.append([result.subset.tolist() for result in anneal_path(X, y, [11, 13, 20], **how)])
+    assert found[0] == found[1]
+
+
 def test_constraints_may_leave_too_little_of_the_path(monkeypatch, rng):
     """Columns that tell nothing are never on it; one of each pair is all that is allowed."""
     monkeypatch.setattr(wide, "WIDE", 100)

@@ -99,12 +99,17 @@ class WideL1Search(WorkingSetSearch):
 
     def prepare(self, size: int) -> WideL1Search:
         """Walk as far as this size asks for."""
-        self._working_set(size)
+        if self.is_large(size):
+            super().prepare(size)
+        else:
+            self._working_set(size)
         return self
 
     def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
         """The subset of a size, and its model; there is nothing to prove."""
         self.constraints.check_size(size)
+        if self.is_large(size):
+            return super().run(size, n_threads=n_threads)
         working = self._working_set(size)
         return of_all_columns(self._among(working).run(size, n_threads=n_threads), working)
 

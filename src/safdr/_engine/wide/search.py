@@ -60,7 +60,7 @@ class WorkingSetSearch:
 
     def prepare(self, size: int) -> WorkingSetSearch:
         """Compute ahead what sizes up to this share."""
-        if self._is_large(size):
+        if self.is_large(size):
             self._of_all.prepare(size)
             return self
         for first in self._first:
@@ -70,7 +70,7 @@ class WorkingSetSearch:
     def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
         """Search for the best subset of `size` features, and prove it for so many seconds."""
         self.constraints.check_size(size)
-        if self._is_large(size):
+        if self.is_large(size):
             return self._of_all.run(size, n_threads=n_threads, prove=prove)
         # Kept for this size alone, so that no other decides what they round to.
         swaps = [one.keeping_rows() for one in self._swaps]
@@ -92,7 +92,8 @@ class WorkingSetSearch:
         result = self._judged(rounds[-1], best, n_threads)
         return replace(result, proof=proof, working_set=working)
 
-    def _is_large(self, size: int) -> bool:
+    def is_large(self, size: int) -> bool:
+        """Whether subsets of a size are searched among all columns at once."""
         return size > self.constraints.n_features * LARGEST_SHARE
 
     @cached_property
