@@ -59,7 +59,7 @@ class PlainChains:
     def candidate(self, place, rng):
         """A member's position, and what to put there."""
         outside = [j for j in range(N_FEATURES) if j not in place]
-        # Not by randrange, which takes three times as long; half a million are drawn.
+        # Not by randrange, which takes twice as long; a million are drawn.
         return int(rng.random() * SIZE), outside[int(rng.random() * len(outside))]
 
     def propose(self, r, beta):
