@@ -414,11 +414,13 @@ def test_an_unexpected_error_is_one_line(select, table, monkeypatch):
     assert "--debug" in error
 
 
-def test_rows_held_out_may_choose_what_to_search_by(select, table):
+def test_rows_held_out_may_choose_what_to_search_by(safdr, table):
     asked = ("-t", "late", "--criterion", "auto", "--ridge", "auto", "--C", "auto")
-    shown = " ".join(select(table, *asked).out.split())
+    # Of one size, since each is compared.
+    asked += ("--k-max", 1, "--n-replicas", 4, "--max-steps", 5)
+    shown = " ".join(safdr("select", table, *asked).out.split())
     assert "compared on rows held out" in shown
-    found = select(table, *asked, "--json").json["chosen_by"]
+    found = safdr("select", table, *asked, "--json").json["chosen_by"]
     assert found["held_out"]
     assert f"penalty C = {found['C']:g}" in shown
     assert ("(mixed)" in shown) == found["mixed"]

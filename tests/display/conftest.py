@@ -1,9 +1,12 @@
 """Searches that several test files draw; each is fitted once."""
 
+from copy import copy
+from functools import cache
+
 import matplotlib.pyplot as plt
 import pytest
 
-from display_cases import QUICK, rows
+from display_cases import QUICK, make, rows
 from safdr import AnnealingSelectorCV
 
 
@@ -26,6 +29,13 @@ def fits():
         search = AnnealingSelectorCV(min_features=smallest, max_features=largest, **QUICK)
         found[key] = search.fit(X, y), X, y
     return found
+
+
+@pytest.fixture(scope="session")
+def made(fits):
+    """Displays of these searches, whose numbers are found once; each test draws a copy."""
+    once = cache(lambda kind, n_features: make(kind, *fits[n_features]))
+    return lambda kind, n_features: copy(once(kind, n_features))
 
 
 @pytest.fixture

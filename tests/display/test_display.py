@@ -31,8 +31,8 @@ SIZES = {"default": (6.4, 4.8), "small": (3.4, 2.6)}
 
 @pytest.mark.parametrize("n_features", [1, 2, 60])
 @pytest.mark.parametrize("kind", DISPLAYS)
-def test_texts_neither_overlap_nor_leave_the_figure(fits, monkeypatch, kind, n_features):
-    display = make(kind, *fits[n_features])
+def test_texts_neither_overlap_nor_leave_the_figure(made, monkeypatch, kind, n_features):
+    display = made(kind, n_features)
     options = {"acceptance": True, "negative": True} if kind == "trace" else {}
     for figsize in ("default", "small"):
         with plt.rc_context({"figure.figsize": SIZES[figsize]}):
@@ -44,9 +44,9 @@ def test_texts_neither_overlap_nor_leave_the_figure(fits, monkeypatch, kind, n_f
 
 
 @pytest.mark.parametrize("kind", DISPLAYS)
-def test_draws_on_given_axes_and_makes_no_figure(fits, monkeypatch, kind):
+def test_draws_on_given_axes_and_makes_no_figure(made, monkeypatch, kind):
     figure, axes = plt.subplots(1, 2, figsize=(14, 6), layout="constrained")
-    display = make(kind, *fits[60])
+    display = made(kind, 60)
     assert display.plot(axes[1]) is display
     assert display.figure_ is figure
     assert plt.get_fignums() == [figure.number]
@@ -57,10 +57,10 @@ def test_draws_on_given_axes_and_makes_no_figure(fits, monkeypatch, kind):
 
 
 @pytest.mark.parametrize("kind", DISPLAYS)
-def test_draws_in_a_subfigure(fits, kind):
+def test_draws_in_a_subfigure(made, kind):
     figure = plt.figure(figsize=(12, 6), layout="constrained")
     left, right = figure.subfigures(1, 2)
-    make(kind, *fits[2]).plot(left.subplots())
+    made(kind, 2).plot(left.subplots())
     figure.canvas.draw()
     assert any(ax.has_data() for ax in left.axes)
     assert not right.axes
@@ -77,8 +77,8 @@ def test_numbers_without_matplotlib_and_a_clear_message(fits, monkeypatch, kind)
 
 
 @pytest.mark.parametrize("kind", DISPLAYS)
-def test_frames_of_all_kinds_hold_the_same(fits, kind):
-    display = make(kind, *fits[2])
+def test_frames_of_all_kinds_hold_the_same(made, kind):
+    display = made(kind, 2)
     frame = display.to_frame()
     assert isinstance(frame, pd.DataFrame)
     assert display.to_frame(backend="polars").equals(pl.from_pandas(frame, nan_to_null=False))
@@ -213,8 +213,8 @@ def test_path_has_no_threshold_where_the_rule_has_none(search):
 
 @pytest.mark.parametrize("kind", ["path", "selection"])
 @pytest.mark.parametrize("n_features", [1, 2, 60])
-def test_sizes_are_whole_numbers(fits, kind, n_features):
-    ax = make(kind, *fits[n_features]).plot().ax_
+def test_sizes_are_whole_numbers(made, kind, n_features):
+    ax = made(kind, n_features).plot().ax_
     ax.figure.canvas.draw()
     low, high = ax.get_xlim()
     ticks = [tick for tick in ax.get_xticks() if low <= tick <= high]

@@ -11,7 +11,7 @@ from matplotlib.cbook import is_math_text
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
-from display_cases import DISPLAYS, check_legible, make, selection
+from display_cases import DISPLAYS, check_legible, selection
 from safdr.display import (
     DiscriminantDisplay,
 )
@@ -66,10 +66,10 @@ def test_hostile_names_of_axes_and_classes(one, other, tmp_path):
 
 @pytest.mark.parametrize("kind", DISPLAYS)
 @pytest.mark.parametrize("own_figure", [True, False])
-def test_latex_never_sees_a_name(fits, kind, own_figure):
+def test_latex_never_sees_a_name(made, kind, own_figure):
     with plt.rc_context({"text.usetex": True}):
         ax = None if own_figure else plt.subplots()[1]
-        display = make(kind, *fits[2]).plot(ax)
+        display = made(kind, 2).plot(ax)
         legends = display.figure_.legends or [display.ax_]
         axes = getattr(display, "axes_", [display.ax_])
         texts = [text for artist in (*axes, *legends) for text in artist.findobj(Text)]

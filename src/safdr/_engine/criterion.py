@@ -195,7 +195,7 @@ def with_ridge(criterion: Any, ridge: Ridge, rows_a_weight: float) -> Any:
 def _add_ridge(A: FloatArray, ridge: Ridge, n_rows: Callable[[], float]) -> float:
     """Add to the diagonal in place; tell how much."""
     ridge = auto_ridge(A, n_rows()) if ridge == "auto" else float(ridge)
-    A[np.diag_indices_from(A)] += ridge
+    np.einsum("ii->i", A)[:] += ridge  # a view
     return ridge
 
 
@@ -235,6 +235,8 @@ def redundant_columns(
     variance: FloatArray, D: FloatArray, scale: FloatArray, rank: FloatArray | None
 ) -> IntArray:
     """Features that no subset needs."""
+    if variance.all() and scale.all():
+        return np.empty(0, dtype=np.int64)
     constant = scale == 0
     label_copies = np.flatnonzero((variance == 0) & ~constant)
     return np.union1d(np.flatnonzero(constant), _redundant(label_copies, D, rank))

@@ -81,6 +81,8 @@ def block_mean(rows: FloatArray, weight: FloatArray) -> FloatArray:
     """
     mean: FloatArray = weight @ rows / weight.sum()
     suspects = np.flatnonzero(np.abs(mean - rows[0]) <= 1e-13 * np.abs(rows[0]))
+    if len(suspects) == 0:
+        return mean
     constant = suspects[(rows[:, suspects] == rows[0, suspects]).all(axis=0)]
     mean[constant] = rows[0, constant]
     return mean
