@@ -76,6 +76,12 @@ def select(safdr):
     return lambda *arguments, code=0: safdr("select", *arguments, *QUICK, code=code)
 
 
+@pytest.fixture
+def select_two(safdr):
+    """Choose two features, for tests of what is read: the number is not searched for."""
+    return lambda *arguments, code=0: safdr("select", *arguments, "--k", 2, *QUICK[2:], code=code)
+
+
 def make_columns(n_rows=200):
     """Two numbers and a colour that tell the class, one number that does not."""
     rng = np.random.default_rng(5)

@@ -50,26 +50,26 @@ def file(request, dirty, tmp_path):
 OPTIONS = ("-t", "late", "--categorical", "school", "--na", "score=-999", "--missing", "median")
 
 
-def test_a_first_try_says_what_is_missing_and_how_to_go_on(select, file):
-    error = " ".join(select(file, "-t", "late", code=1).err.split())
+def test_a_first_try_says_what_is_missing_and_how_to_go_on(select_two, file):
+    error = " ".join(select_two(file, "-t", "late", code=1).err.split())
     assert "12 values are missing, in 1 of 5 columns" in error
     assert "99 % of pay are numbers, 'unknown' is read as missing" in error
     assert "--missing median" in error
 
 
-def test_notes_say_what_was_read_how_and_what_may_be_codes(select, file):
-    found = select(file, "-t", "late", "--missing", "median", "--json").json
+def test_notes_say_what_was_read_how_and_what_may_be_codes(select_two, file):
+    found = select_two(file, "-t", "late", "--missing", "median", "--json").json
     notes = " ".join(found["notes"])
     assert "Read as numbers: pay (" in notes
     assert "share (" in notes
     assert "fee ('€ " in notes
     assert "may be codes and not amounts, are in 'school'. Make codes categories with" in notes
     assert found["coding"] == []
-    found = select(file, *OPTIONS, "--json").json
+    found = select_two(file, *OPTIONS, "--json").json
     assert [coding["column"] for coding in found["coding"]] == ["school"]
     assert found["coding"][0]["reference"] == "1"
     assert found["settings"]["na"] == ["score=-999"]
-    text = select(file, *OPTIONS, "--text", "fee", "--json").json
+    text = select_two(file, *OPTIONS, "--text", "fee", "--json").json
     assert "fee" in [each["column"] for each in text["left_out"]]
 
 
@@ -141,8 +141,8 @@ def test_streams_read_them_alike(select, dirty, tmp_path):
         (["--na"], "requires an argument"),
     ],
 )
-def test_what_makes_no_sense_is_told(select, file, options, message):
-    error = " ".join(select(file, "-t", "late", *options, code=2).err.split())
+def test_what_makes_no_sense_is_told(select_two, file, options, message):
+    error = " ".join(select_two(file, "-t", "late", *options, code=2).err.split())
     assert message in error
 
 
@@ -197,18 +197,18 @@ def _onnx(path, columns):
     return session.run(["log_odds"], feeds)[0].ravel()
 
 
-def test_a_target_may_be_numbers_written_as_text(select, file, dirty, write):
+def test_a_target_may_be_numbers_written_as_text(select_two, file, dirty, write):
     values = [float(text.removesuffix("%")) for text in dirty.column("share").to_pylist()]
-    found = select(file, "-t", "share", "--missing", "median", "--test-size", 0, "--json").json
+    found = select_two(file, "-t", "share", "--missing", "median", "--test-size", 0, "--json").json
     assert found["task"] == "regression"
     assert found["target"]["mean"] == pytest.approx(np.mean(values))
     assert any("share ('" in note for note in found["notes"])
     # Words among them are no guess away from being missing: those rows are left out.
-    found = select(file, "-t", "pay", "--test-size", 0, "--json").json
+    found = select_two(file, "-t", "pay", "--test-size", 0, "--json").json
     assert found["notes"][0] == "12 rows without a value of the target are left out."
-    error = select(file, "-t", "share", "--task", "classification", code=1).err
+    error = select_two(file, "-t", "share", "--task", "classification", code=1).err
     assert "too many for classes: up to 50" in error
     options = ("-t", "share", "--number", "share", "--missing", "median")
     path = write(pa.concat_tables([dirty] * 3), "many.parquet")
-    error = select(path, *options, "--stream", "--sample-rows", 1000, code=1).err
+    error = select_two(path, *options, "--stream", "--sample-rows", 1000, code=1).err
     assert "can't be read as numbers where rows are read in passes" in error

@@ -79,37 +79,39 @@ def known():
 
 
 @pytest.fixture
-def answer(known, select, write, columns):
+def answer(known, select_two, write, columns):
     """What the table as Parquet gives."""
     if not known:
-        known |= select(write(columns, "reference.parquet"), "-t", "late", "--json").json
+        known |= select_two(write(columns, "reference.parquet"), "-t", "late", "--json").json
     return known
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_all_kinds_of_files_give_the_same_answer(select, tmp_path, columns, answer, name):
+def test_all_kinds_of_files_give_the_same_answer(select_two, tmp_path, columns, answer, name):
     path = tmp_path / name
     path.write_bytes(GOOD[name](columns))
-    found = select(path, "--target", "late", "--json").json
+    found = select_two(path, "--target", "late", "--json").json
     assert found["features"] == answer["features"]
     assert found["data_fingerprint"] == answer["data_fingerprint"]
     assert {f["name"] for f in found["features"]} <= FEATURES
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
-def test_standard_input_is_read(select, monkeypatch, columns, answer, kind):
+def test_standard_input_is_read(select_two, monkeypatch, columns, answer, kind):
     content = {
         "csv": csv_bytes(columns),
         "csv.gz": gzip.compress(csv_bytes(columns)),
         "parquet": arrow_bytes(columns, "parquet"),
     }[kind]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-    found = select("-", "--target", "late", "--json").json
+    found = select_two("-", "--target", "late", "--json").json
     assert found["features"] == answer["features"]
 
 
 @pytest.mark.parametrize("source", ["file", "pipe"])
-def test_threads_of_arrow_hold_nothing_of_python(select, tmp_path, columns, monkeypatch, source):
+def test_threads_of_arrow_hold_nothing_of_python(
+    select_two, tmp_path, columns, monkeypatch, source
+):
     """Or one that lets go of it when Python is ending aborts the program."""
     path, held, reader = tmp_path / "loans.csv", [], pa.BufferReader
     path.write_bytes(csv_bytes(columns))
@@ -117,14 +119,14 @@ def test_threads_of_arrow_hold_nothing_of_python(select, tmp_path, columns, monk
     if source == "pipe":
         content = io.BytesIO(arrow_bytes(columns, "parquet"))
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(content))
-    select(path if source == "file" else "-", "-t", "late")
+    select_two(path if source == "file" else "-", "-t", "late")
     # What Python lends can't be written to.
     assert held
     assert all(isinstance(data, pa.Buffer) and data.is_mutable for data in held)
 
 
-def test_without_a_file_the_built_in_data_are_used(select):
-    found = select("--json").json
+def test_without_a_file_the_built_in_data_are_used(select_two):
+    found = select_two("--json").json
     assert found["n_features"] == 30
     assert found["target"]["name"] == "diagnosis"
     assert found["target"]["classes"] == ["benign", "malignant"]
@@ -149,13 +151,13 @@ def test_a_character_that_only_python_takes_for_the_end_of_a_line_is_none(
     assert name in names
 
 
-def test_a_column_is_what_its_last_rows_say(select, tmp_path, columns):
+def test_a_column_is_what_its_last_rows_say(select_two, tmp_path, columns):
     # Whole numbers for longer than pyarrow's block, and then not.
     n = 60_000
     rows = "".join(f"{i % 7},{i % 2},{'x' * 20}{i % 3}\n" for i in range(n))
     path = tmp_path / "long.csv"
     path.write_text(f"a,late,text\n{rows}2.5,1,last\n")
-    names = [f["name"] for f in select(path, "-t", "late", "--json").json["features"]]
+    names = [f["name"] for f in select_two(path, "-t", "late", "--json").json["features"]]
     assert names
 
 
@@ -181,28 +183,30 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_file_is_named_and_its_trouble_told(select, tmp_path, name):
+def test_a_bad_file_is_named_and_its_trouble_told(select_two, tmp_path, name):
     content, message = BAD[name]
     path = tmp_path / name
     path.write_bytes(content)
-    error = select(path, "-t", "late", code=1).err
+    error = select_two(path, "-t", "late", code=1).err
     assert name in error
     assert message in error
 
 
 @pytest.mark.parametrize("kind", ["parquet", "feather"])
 @pytest.mark.parametrize("share", [0.3, 0.9])
-def test_a_truncated_file_is_an_error(select, tmp_path, columns, kind, share):
+def test_a_truncated_file_is_an_error(select_two, tmp_path, columns, kind, share):
     whole = arrow_bytes(columns, kind)
     path = tmp_path / f"cut.{kind}"
     path.write_bytes(whole[: int(share * len(whole))])
-    error = select(path, "-t", "late", code=1).err
+    error = select_two(path, "-t", "late", code=1).err
     assert "can't be read" in error
     assert "cut short or damaged" in error
 
 
 @pytest.mark.parametrize("kind", ["feather", "file", "stream"])
-def test_text_that_points_outside_of_a_damaged_file_is_an_error(select, tmp_path, columns, kind):
+def test_text_that_points_outside_of_a_damaged_file_is_an_error(
+    select_two, tmp_path, columns, kind
+):
     # A segmentation fault would end this process.
     whole = arrow_bytes(columns, kind)
     lengths = np.cumsum([0, *map(len, columns["colour"])]).astype("<i4")
@@ -210,38 +214,38 @@ def test_text_that_points_outside_of_a_damaged_file_is_an_error(select, tmp_path
     lengths[10:] += 2**28
     path = tmp_path / "damaged.arrow"
     path.write_bytes(whole[:start] + lengths.tobytes() + whole[start + lengths.nbytes :])
-    error = select(path, "-t", "late", code=1).err
+    error = select_two(path, "-t", "late", code=1).err
     assert "damaged.arrow can't be read" in error
     assert "cut short or damaged" in error
 
 
 @pytest.mark.parametrize("kind", ["feather", "parquet"])
-def test_text_that_is_no_text_is_an_error(select, tmp_path, columns, kind):
+def test_text_that_is_no_text_is_an_error(select_two, tmp_path, columns, kind):
     columns["colour"] = pa.array([b"\xff\xfe"] * len(columns["late"])).view(pa.string())
     path = tmp_path / f"bytes.{kind}"
     path.write_bytes(arrow_bytes(columns, kind))
-    error = select(path, "-t", "late", code=1).err
+    error = select_two(path, "-t", "late", code=1).err
     assert f"bytes.{kind} can't be read" in error
 
 
-def test_a_column_name_that_is_no_text_is_an_error(select, tmp_path, columns):
+def test_a_column_name_that_is_no_text_is_an_error(select_two, tmp_path, columns):
     path = tmp_path / "names.feather"
     path.write_bytes(arrow_bytes(columns, "feather").replace(b"noise", b"\xffoise"))
-    error = select(path, "-t", "late", code=1).err
+    error = select_two(path, "-t", "late", code=1).err
     assert "names.feather can't be read" in error
 
 
-def test_a_file_of_one_column_has_nothing_to_choose_from(select, tmp_path):
+def test_a_file_of_one_column_has_nothing_to_choose_from(select_two, tmp_path):
     path = tmp_path / "one.csv"
     path.write_text("late\n" + "0\n1\n" * 20)
-    assert "No column is left to choose from" in select(path, "-t", "late", code=1).err
+    assert "No column is left to choose from" in select_two(path, "-t", "late", code=1).err
 
 
 @pytest.mark.parametrize(("name", "message"), [("none.csv", "no file"), (".", "no Parquet file")])
-def test_what_is_not_a_file_is_an_error(select, tmp_path, name, message):
-    assert message in select(tmp_path / name, "-t", "late", code=1).err
+def test_what_is_not_a_file_is_an_error(select_two, tmp_path, name, message):
+    assert message in select_two(tmp_path / name, "-t", "late", code=1).err
 
 
-def test_empty_standard_input_is_an_error(select, monkeypatch):
+def test_empty_standard_input_is_an_error(select_two, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    assert "Standard input is empty" in select("-", "-t", "late", code=1).err
+    assert "Standard input is empty" in select_two("-", "-t", "late", code=1).err

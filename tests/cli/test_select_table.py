@@ -31,8 +31,8 @@ def test_coding_and_columns_left_out_are_shown(select, write, columns):
         assert line in shown
 
 
-def test_the_coding_is_in_the_result(select, write, columns):
-    found = select(write(columns), "-t", "late", "--json").json
+def test_the_coding_is_in_the_result(select_two, write, columns):
+    found = select_two(write(columns), "-t", "late", "--json").json
     (coding,) = found["coding"]
     assert coding["column"] == "colour"
     assert {coding["reference"], coding["names"][0].removeprefix("colour = ")} == {"red", "green"}
@@ -46,22 +46,22 @@ def test_coding_that_is_not_in_the_model_says_so(select, write, columns):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_codes_with_leading_zeros_may_come_first_in_a_line(select, tmp_path, columns, end):
+def test_codes_with_leading_zeros_may_come_first_in_a_line(select_two, tmp_path, columns, end):
     rows = zip(columns["height"], columns["late"], strict=True)
     lines = [f"{'01' if i % 3 else '02'},{h},{y}" for i, (h, y) in enumerate(rows)]
     path = tmp_path / "first.csv"
     path.write_bytes(end.join(["town,height,late", *lines]).encode())
-    (coding,) = select(path, "-t", "late", "--json").json["coding"]
+    (coding,) = select_two(path, "-t", "late", "--json").json["coding"]
     assert (coding["reference"], coding["names"]) == ("01", ["town = 02"])
 
 
-def test_codes_with_leading_zeros_are_text_and_named(select, tmp_path, columns):
+def test_codes_with_leading_zeros_are_text_and_named(select_two, tmp_path, columns):
     towns = ["02139", "10115", "00501", "94103"]
     rows = zip(columns["height"], columns["weight"], columns["late"], strict=True)
     lines = [f"{h},{w},{towns[i // 2 % 4]},{y}" for i, (h, w, y) in enumerate(rows)]
     path = tmp_path / "towns.csv"
     path.write_text("\n".join(["height,weight,town,late", *lines, ""]))
-    found = select(path, "-t", "late", "--json").json
+    found = select_two(path, "-t", "late", "--json").json
     (coding,) = found["coding"]
     assert {coding["reference"], *(n.removeprefix("town = ") for n in coding["names"])} == set(
         towns
@@ -90,8 +90,8 @@ def trap(columns):
     return columns
 
 
-def test_missing_values_stop_with_counts_and_ways_on(select, write, trap):
-    ran = select(write(trap), "-t", "late", code=1)
+def test_missing_values_stop_with_counts_and_ways_on(select_two, write, trap):
+    ran = select_two(write(trap), "-t", "late", code=1)
     assert ran.out == ""
     lines = ran.err.splitlines()
     assert lines[0] == "safdr select: 94 values are missing, in 2 of 5 columns."
@@ -108,13 +108,13 @@ def test_missing_values_stop_with_counts_and_ways_on(select, write, trap):
         assert way in words(ran.err)
 
 
-def test_one_gap_is_no_plural(select, write, columns):
+def test_one_gap_is_no_plural(select_two, write, columns):
     columns["height"][3] = None
-    error = words(select(write(columns), "-t", "late", code=1).err)
+    error = words(select_two(write(columns), "-t", "late", code=1).err)
     assert "1 value is missing, in 1 of 4 columns." in error
-    found = select(write(columns), "-t", "late", "--missing", "drop-rows", "--json").json
+    found = select_two(write(columns), "-t", "late", "--missing", "drop-rows", "--json").json
     assert "1 row with missing values is left out." in found["notes"]
-    found = select(write(columns), "-t", "late", "--missing", "median", "--json").json
+    found = select_two(write(columns), "-t", "late", "--missing", "median", "--json").json
     assert found["notes"][0].startswith("1 missing value in 1 column is filled:")
 
 
@@ -122,11 +122,11 @@ def words(text):
     return " ".join(text.split())
 
 
-def test_dropping_rows_that_takes_a_class_away_shows_the_ways_on_again(select, write, trap):
-    error = words(select(write(trap), "-t", "late", "--missing", "drop-rows", code=1).err)
+def test_dropping_rows_that_takes_a_class_away_shows_the_ways_on_again(select_two, write, trap):
+    error = words(select_two(write(trap), "-t", "late", "--missing", "drop-rows", code=1).err)
     assert "92 rows with missing values are left out" in error or "held out" in error
     trap["rate"] = [None if label == "yes" else 1.5 + i % 3 for i, label in enumerate(trap["late"])]
-    error = words(select(write(trap), "-t", "late", "--missing", "drop-rows", code=1).err)
+    error = words(select_two(write(trap), "-t", "late", "--missing", "drop-rows", code=1).err)
     assert "0 are of class 'yes'" in error
     assert "--drop rate --missing drop-rows leaves 196" in error
 
@@ -139,16 +139,16 @@ def test_dropping_rows_that_takes_a_class_away_shows_the_ways_on_again(select, w
         (["--missing", "drop-rows", "--drop", "rate"], 196, False),
     ],
 )
-def test_the_ways_on_lead_on(select, write, trap, options, rows, warned):
-    found = select(write(trap), "-t", "late", *options, "--json").json
+def test_the_ways_on_lead_on(select_two, write, trap, options, rows, warned):
+    found = select_two(write(trap), "-t", "late", *options, "--json").json
     assert sum(found["rows"].values()) == rows
     told = {each["kind"]: each for each in found["warnings"]}
     assert ("missing_depends_on_target" in told) == warned
     assert not warned or told["missing_depends_on_target"]["text"].startswith("rate (90 %")
 
 
-def test_a_warning_is_shown(select, write, trap):
-    shown = select(write(trap), "-t", "late", "--missing", "median").out
+def test_a_warning_is_shown(select_two, write, trap):
+    shown = select_two(write(trap), "-t", "late", "--missing", "median").out
     assert (
         "Careful Where values are missing depends on the target. rate (90 % of class yes, 0 % of"
         in words(shown)
@@ -158,19 +158,19 @@ def test_a_warning_is_shown(select, write, trap):
 # ---- Target -------------------------------------------------------------------------------------
 
 
-def test_without_a_target_those_that_could_be_are_named(select, write, columns):
-    error = select(write(columns), code=2).err
+def test_without_a_target_those_that_could_be_are_named(select_two, write, columns):
+    error = select_two(write(columns), code=2).err
     assert "NAME. Likely, by name or with two values, are 'late', 'colour'." in error
     columns["status"] = ["good", "fair", "bad", "lost"] * (len(columns["late"]) // 4)
-    error = select(write(columns), code=2).err
+    error = select_two(write(columns), code=2).err
     assert "are 'status', 'colour', 'late'." in error
     numbers = {name: columns[name] for name in ("height", "weight")}
-    assert "The columns are 'height', 'weight'." in select(write(numbers), code=2).err
+    assert "The columns are 'height', 'weight'." in select_two(write(numbers), code=2).err
 
 
-def test_one_of_several_values_can_be_set_against_the_rest(select, write, columns):
+def test_one_of_several_values_can_be_set_against_the_rest(select_two, write, columns):
     columns["fate"] = ["paid", "late", "lost", "late"] * 50
-    found = select(write(columns), "-t", "fate", "--positive", "late", "--json").json
+    found = select_two(write(columns), "-t", "fate", "--positive", "late", "--json").json
     assert found["target"] == {
         "name": "fate",
         "classes": ["not late", "late"],
@@ -178,7 +178,7 @@ def test_one_of_several_values_can_be_set_against_the_rest(select, write, column
     }
 
 
-def test_without_a_target_any_types_of_columns_are_looked_through(select, tmp_path, columns):
+def test_without_a_target_any_types_of_columns_are_looked_through(select_two, tmp_path, columns):
     n = len(columns["late"])
     columns |= {
         "colour": pa.array(columns["colour"]).dictionary_encode(),
@@ -189,13 +189,13 @@ def test_without_a_target_any_types_of_columns_are_looked_through(select, tmp_pa
     }
     path = tmp_path / "loans.feather"
     feather.write_feather(pa.table(columns), path)
-    error = select(path, code=2).err
+    error = select_two(path, code=2).err
     assert "with two values, are 'view', 'colour', 'late'." in error
 
 
-def test_a_target_of_lists_is_named_with_its_type(select, write, columns):
+def test_a_target_of_lists_is_named_with_its_type(select_two, write, columns):
     columns["list"] = [[1], [2]] * (len(columns["late"]) // 2)
-    error = select(write(columns), "-t", "list", code=1).err
+    error = select_two(write(columns), "-t", "list", code=1).err
     assert "The target 'list' can't be read: neither numbers nor text (list)." in error
 
 
@@ -217,27 +217,27 @@ def test_the_positive_class_turns_the_signs(select, write, columns):
         ("lat", 2, "no column 'lat'. Did you mean 'late'?"),
     ],
 )
-def test_a_target_that_can_not_be_one(select, write, columns, target, code, message):
+def test_a_target_that_can_not_be_one(select_two, write, columns, target, code, message):
     columns["same"] = [1] * len(columns["late"])
-    assert message in select(write(columns), "-t", target, code=code).err
+    assert message in select_two(write(columns), "-t", target, code=code).err
 
 
-def test_a_class_that_separates_is_told_and_no_error(select, write, columns):
+def test_a_class_that_separates_is_told_and_no_error(select_two, write, columns):
     columns["height"] = [
         float(label == "yes") * 10 + h
         for h, label in zip(columns["height"], columns["late"], strict=True)
     ]
-    found = select(write(columns), "-t", "late", "--C", "inf", "--json").json
+    found = select_two(write(columns), "-t", "late", "--C", "inf", "--json").json
     kinds = [each["kind"] for each in found["warnings"]]
     assert kinds[0] == "gives_the_target_away"
     assert "separated" in kinds
-    penalised = select(write(columns), "-t", "late", "--json").json
+    penalised = select_two(write(columns), "-t", "late", "--json").json
     assert "separated" not in [each["kind"] for each in penalised["warnings"]]
 
 
-def test_a_label_with_a_space_at_its_end_is_quoted(select, write, columns):
+def test_a_label_with_a_space_at_its_end_is_quoted(select_two, write, columns):
     columns["late"] = [{"no": "No ", "yes": "Yes"}[label] for label in columns["late"]]
-    assert 'late = Yes from "No " with' in words(select(write(columns), "-t", "late").out)
+    assert 'late = Yes from "No " with' in words(select_two(write(columns), "-t", "late").out)
 
 
 # ---- Names --------------------------------------------------------------------------------------
@@ -298,29 +298,29 @@ def nasty_tables(columns, where):
         *("two values", "left over"),
     ],
 )
-def test_errors_do_no_harm_on_a_terminal(select, write, columns, where):
+def test_errors_do_no_harm_on_a_terminal(select_two, write, columns, where):
     options, code = nasty_tables(columns, where)
-    error = select(write(columns), *options, code=code).err
+    error = select_two(write(columns), *options, code=code).err
     assert is_harmless(error)
     assert r"a\x1b[31m" in error
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 and no more", b"a,late\n1,2,3\n", b"a\n1\n"])
-def test_names_of_files_do_no_harm_on_a_terminal(select, tmp_path, content):
+def test_names_of_files_do_no_harm_on_a_terminal(select_two, tmp_path, content):
     path = tmp_path / f"{NASTY}.csv"
     path.write_bytes(content)
-    error = select(path, "-t", "late", "--out", path, code=2).err
+    error = select_two(path, "-t", "late", "--out", path, code=2).err
     assert is_harmless(error)
     if content != b"a\n1\n":
-        error = select(path, "-t", "late", code=1).err
+        error = select_two(path, "-t", "late", code=1).err
         assert f"{SHOWN}.csv" in error
         assert is_harmless(error)
 
 
-def test_cells_of_a_row_that_is_too_long_do_no_harm_on_a_terminal(select, tmp_path):
+def test_cells_of_a_row_that_is_too_long_do_no_harm_on_a_terminal(select_two, tmp_path):
     path = tmp_path / "long.csv"
     path.write_bytes(b"a,late\n1,\x1b[31m,\xc2\x9b1m,\xe2\x80\xae\n")
-    error = select(path, "-t", "late", code=1).err
+    error = select_two(path, "-t", "late", code=1).err
     assert r"\x1b[31m" in error
     assert is_harmless(error)
 
@@ -333,9 +333,11 @@ def test_results_keep_the_real_text(select, write, columns):
     assert NASTY in ran.json["target"]["classes"]
 
 
-def test_columns_of_the_same_name_are_told(select, write, columns):
+def test_columns_of_the_same_name_are_told(select_two, write, columns):
     table = pa.table(columns).append_column("noise", pa.array(columns["height"]))
-    error = select(write(table), "-t", "late", code=1).err
+    error = select_two(write(table), "-t", "late", code=1).err
     assert "several columns of the same name: 'noise'" in error
     assert "--drop NAME" in error
-    assert select(write(table), "-t", "late", "--drop", "noise", "--json").json["n_features"] == 3
+    assert (
+        select_two(write(table), "-t", "late", "--drop", "noise", "--json").json["n_features"] == 3
+    )
