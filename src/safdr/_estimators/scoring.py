@@ -69,7 +69,7 @@ def roc_auc(scores: FloatArray, positive: NDArray[np.bool_]) -> float:
 def cross_entropy(probability: FloatArray, codes: IntArray, weight: FloatArray | None) -> float:
     """What scikit-learn's `log_loss` gives for classes by number.
 
-    That one takes half a millisecond to look at its arguments, as `roc_auc_score` does.
+    That one takes more than a millisecond to look at its arguments, as `roc_auc_score` does.
     """
     least = np.finfo(probability.dtype).eps
     told = np.take_along_axis(probability, codes[:, None], axis=1)[:, 0]
