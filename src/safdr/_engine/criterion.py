@@ -86,6 +86,18 @@ class Criterion:
         D = self.D[index]
         return float(np.sum(D * np.linalg.solve(self.A[np.ix_(index, index)], D)))
 
+    def block(self, members: IntArray) -> FloatArray:
+        """A of some features."""
+        return self.A[np.ix_(members, members)]
+
+    def products(self, feature: int, members: IntArray) -> FloatArray:
+        """A of one feature with others."""
+        return self.A[feature, members]
+
+    def times(self, members: IntArray, slopes: FloatArray) -> FloatArray:
+        """A·b of all features, where some have slopes."""
+        return slopes @ self.A[members]
+
 
 def collinear_tol(ridge: float) -> float:
     """Variance that a candidate must have of its own, unless all that it has is."""

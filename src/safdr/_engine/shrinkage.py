@@ -26,13 +26,13 @@ def auto_ridge(correlation: FloatArray, n_rows: float) -> float:
     """
     # Columns that never change have nothing on their diagonal.
     n_live = int(np.count_nonzero(np.diag(correlation)))
-    if n_live < 2:
-        return SMALLEST_AUTO
     return ridge_of_squares(float(np.einsum("ij,ij->", correlation, correlation)), n_live, n_rows)
 
 
 def ridge_of_squares(sum_of_squares: float, n_live: int, n_rows: float) -> float:
     """The same from the sum of the squares of all entries."""
+    if n_live < 2:
+        return SMALLEST_AUTO
     squares = sum_of_squares / n_live**2
     # The mean square of all entries is 1 / n_live for the unit matrix, and more for any other.
     excess = max(squares - 1.0 / n_live, 0.0)

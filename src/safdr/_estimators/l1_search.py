@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import lars_path_gram
 
-from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.arrays import IntArray
 from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.l1_path import L1Path
 from safdr._engine.search import Search
 from safdr._engine.wide.explore import whole_groups
-from safdr._engine.wide.l1_path import L1Path
 from safdr._engine.wide.search import WorkingSetSearch, of_all_columns
 from safdr.errors import ParameterError
 from safdr.result import AnnealingResult
@@ -51,93 +49,68 @@ class L1Search(Search):
     replicas climb on elsewhere. Where no constraint says otherwise, that leaves one subset a size.
     """
 
-    # The longest path so far, and how many steps it was to have: a shorter one is its beginning.
-    _longest: tuple[int, FloatArray] | None = None
+    @cached_property
+    def _path(self) -> L1Path:
+        return L1Path(self.criterion, usable_columns(self._lean))
 
     def _constraints_for(self, size: int) -> AllowedSubsets:
         """Those that keep out what is not on the path."""
         allowed = super()._constraints_for(size)
-        path = self._path(size)
-        for slopes in path[:, (path != 0).sum(axis=0) > 0].T:
-            first = np.argsort(-np.abs(slopes), kind="stable")[: np.count_nonzero(slopes)]
-            if not self._only(allowed, first).has_size(size):
-                continue
-            # The fewest of them that will do.
-            enough = (self._only(allowed, first[:n]) for n in range(len(first) + 1))
-            return next(some for some in enough if some.has_size(size))
-        return allowed
-
-    def _only(self, allowed: AllowedSubsets, columns: IntArray) -> AllowedSubsets:
-        return allowed.without(np.setdiff1d(np.arange(allowed.n_features), columns))
-
-    def _path(self, size: int) -> FloatArray:
-        """Slopes of all features, step by step, as far as this size asks for."""
-        n_steps = STEPS_A_FEATURE * (size + 1)
-        # Threads may come here at the same time, and find the same.
-        known = self._longest
-        if known is None or known[0] < n_steps:
-            known = self._longest = (n_steps, self._walk(n_steps))
-        # The first column is before any step. Other sizes must not decide where it ends.
-        return known[1][:, : n_steps + 1]
-
-    def _walk(self, n_steps: int) -> FloatArray:
-        """The path on features that may be chosen."""
-        usable = usable_columns(self._lean)
-        how: dict[str, Any] = {"n_samples": 1, "max_iter": n_steps, "method": "lasso"}
-        with warnings.catch_warnings():
-            # Where features say the same it ends early, and what it has will do.
-            warnings.simplefilter("ignore")
-            gram = self.criterion.A[np.ix_(usable, usable)]
-            slopes = lars_path_gram(self.criterion.D[usable, 0], gram, **how)[2]
-        path = np.zeros((self.criterion.n_features, slopes.shape[1]))
-        path[usable] = slopes
-        return path
+        on_path = enough_columns(self._path, allowed, size)
+        if on_path is None:
+            return allowed
+        return allowed.without(np.setdiff1d(np.arange(allowed.n_features), on_path))
 
 
 class WideL1Search(WorkingSetSearch):
-    """The same among very many columns: those on the path so far have the path of all of them."""
+    """The same among very many columns, in a search among those that the path has at a size."""
+
+    @cached_property
+    def _path(self) -> L1Path:
+        usable = usable_columns(self._swaps[0].allowed)
+        return L1Path(self.criterion, usable[self.criterion.scale[usable] > 0])
 
     def prepare(self, size: int) -> WideL1Search:
         """Walk as far as this size asks for."""
-        if self.is_large(size):
-            super().prepare(size)
-        else:
-            self._working_set(size)
+        self._on_path(size)
         return self
 
     def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
         """The subset of a size, and its model; there is nothing to prove."""
         self.constraints.check_size(size)
-        if self.is_large(size):
+        on_path = self._on_path(size)
+        if on_path is None:
             return super().run(size, n_threads=n_threads)
-        working = self._working_set(size)
-        return of_all_columns(self._among(working).run(size, n_threads=n_threads), working)
+        return of_all_columns(self._among(on_path).run(size, n_threads=n_threads), on_path)
 
-    def _working_set(self, size: int) -> IntArray:
-        """Columns that the path has had when it has enough for this size."""
+    def _on_path(self, size: int) -> IntArray | None:
         allowed = self._swaps[0].allowed
-        working = fixed = np.flatnonzero(np.isin(allowed.group_of, allowed.include))
-        for n_steps in range(1, STEPS_A_FEATURE * (size + 1) + 1):
-            on_path = self._path.columns_after(n_steps)
-            if on_path is None:
-                break
-            now = whole_groups(allowed, np.union1d(fixed, on_path))
-            # Also those that have gone out again: without them others would have come in.
-            working = np.union1d(working, now)
-            if allowed.among(now).has_size(size):
-                return working
-        # Constraints leave too little of it: whatever is allowed comes in besides.
-        allowed = allowed if allowed.has_size(size) else self.constraints
-        some = allowed.random(size, 1, np.random.default_rng([self.seed, size]))[0]
-        return np.union1d(working, allowed.columns_of(some))
-
-    @cached_property
-    def _path(self) -> L1Path:
-        usable = usable_columns(self._swaps[0].allowed)
-        criterion = self._swaps[0].criterion
-        return L1Path(criterion, usable[criterion.scale[usable] > 0])
+        return enough_columns(self._path, allowed, size) if allowed.has_size(size) else None
 
 
 def usable_columns(allowed: AllowedSubsets) -> IntArray:
     """Columns of groups that may be chosen."""
     return np.flatnonzero(~np.isin(allowed.group_of, allowed.exclude))
+
+
+def enough_columns(path: L1Path, allowed: AllowedSubsets, size: int) -> IntArray | None:
+    """The columns with slopes when these first suffice for a size: the fewest of largest slopes.
+
+    With those that must be in, and whole groups. None where constraints leave too little.
+    """
+    fixed = np.flatnonzero(np.isin(allowed.group_of, allowed.include))
+
+    def with_fixed(columns: IntArray) -> IntArray:
+        return whole_groups(allowed, np.concatenate([fixed, columns]))
+
+    def suffice(columns: IntArray) -> bool:
+        return allowed.among(columns).has_size(size)
+
+    for n_steps in range(1, STEPS_A_FEATURE * (size + 1) + 1):
+        on_path = path.after(n_steps)
+        if on_path is None:
+            return None
+        if len(with_fixed(on_path)) and suffice(with_fixed(on_path)):
+            some = (with_fixed(on_path[:n]) for n in range(len(on_path) + 1))
+            return next(columns for columns in some if len(columns) and suffice(columns))
+    return None

@@ -331,7 +331,8 @@ class SearchPlan:
             if len(columns) == allowed.n_features:
                 check_products(allowed.n_features)
             of_some = None if cost is None else cost[columns]
-            return plan.full_search(data.columns(columns), allowed.among(columns), of_some, seed)
+            some = (data.columns(columns), allowed.among(columns), of_some, seed)
+            return plan.full_search(*some, on_path=True)
 
         def prover() -> Prover:
             return Prover(plan._criterion(rows, allowed, cost)[0], allowed, cost)
@@ -345,9 +346,15 @@ class SearchPlan:
         return WorkingSetSearch(among, swaps, prover, **how)
 
     def full_search(
-        self, data: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None, seed: int
+        self,
+        data: TrainingData,
+        allowed: AllowedSubsets,
+        cost: FloatArray | None,
+        seed: int,
+        *,
+        on_path: bool = False,
     ) -> Search:
-        """The search of all columns at once."""
+        """The search of all columns at once; by "l1" they may all be on the path already."""
         how: dict[str, Any] = {"seed": seed, "constraints": allowed, "cost": cost}
         settings = self.settings()
         rows = self.searched(data)
@@ -355,7 +362,8 @@ class SearchPlan:
             criterion = rows.criterion(self.ridge, self.rank(allowed, cost))
             data.check_l1(criterion)
             fitter = self.fitter(data, criterion, seed)
-            return L1Search(criterion, settings=settings, fitter=fitter, **how)
+            kind = Search if on_path else L1Search
+            return kind(criterion, settings=settings, fitter=fitter, **how)
         if self.criterion not in MIXTURES:
             criterion, noise = self._criterion(rows, allowed, cost)
             fitter = self.fitter(data, self._of_rows(criterion), seed)

@@ -48,3 +48,12 @@ def test_random_directions_tell_an_automatic_ridge_of_very_many_rows(monkeypatch
     _, wide = make_pair("classes", "auto", weighted=False)
     assert wide.ridge != full.ridge
     assert wide.ridge == pytest.approx(full.ridge, rel=0.3)
+
+
+def test_an_automatic_ridge_of_one_live_column_is_the_least():
+    """As `Criterion` has it: nothing is to be shrunk."""
+    X = np.full((20, 9), 0.25)
+    for n_live in (0, 1):
+        X[:, :n_live] = np.arange(20.0)[:, None]
+        criterion = WideCriterion.of_classes(X, np.arange(20) % 2, 2, None)
+        assert criterion.with_ridge("auto", 1.0).ridge == 1e-6

@@ -110,6 +110,17 @@ class WideCriterion:
         np.fill_diagonal(A, self.diagonal[members] + self.ridge)
         return A
 
+    def products(self, column: int, members: IntArray) -> FloatArray:
+        """A of one column with others."""
+        return self.columns(members).T @ self.columns(np.array([column]))[:, 0]
+
+    def times(self, members: IntArray, slopes: FloatArray) -> FloatArray:
+        """A·b of all columns, where some have slopes."""
+        factor = self.columns(members) @ slopes[:, None]
+        product = np.concatenate([part[0] for _, part in self._products(factor)])
+        product[members] += self.ridge * slopes
+        return product
+
     def among(self, columns: IntArray) -> Criterion:
         """The same of some columns alone, with A."""
         return Criterion(self.block(columns), self.D[columns], self.scale[columns], self.ridge)

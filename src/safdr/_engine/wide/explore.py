@@ -51,7 +51,7 @@ class Explorer:
         self._settings = settings
         self._seed = seed
 
-    def run(self, swaps: Swaps, working: IntArray, size: int, n_threads: int) -> Explored:
+    def run(self, working: IntArray, size: int, n_threads: int) -> Explored:
         """From a first working set to one of the columns that the best places call for."""
         # Without columns that no subset needs, unless there are too few others.
         enough = self._swaps.allowed.has_size(size)
@@ -67,7 +67,7 @@ class Explorer:
             if np.array_equal(ends.subsets, before.subsets):
                 break
             new = [subset for subset in ends.subsets if subset.tobytes() not in called]
-            columns = swaps.called_for(np.array(new), N_CALLED) if new else []
+            columns = self._swaps.called_for(np.array(new), N_CALLED) if new else []
             called |= {subset.tobytes(): some for subset, some in zip(new, columns, strict=True)}
             near = [called[subset.tobytes()] for subset in ends.subsets]
             members = ends.subsets[ends.subsets >= 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -17,6 +18,10 @@ COLUMNS_AT_ONCE = 2048
 
 class GroupSwaps(Swaps):
     """Swaps of whole groups, which all count the same; columns by themselves are groups of one."""
+
+    def keeping_rows(self) -> Self:
+        """Itself: what takes long here are products within groups, which it keeps."""
+        return self
 
     def called_for(self, subsets: IntArray, most: int) -> list[IntArray]:
         """For each subset the columns of the groups whose swaps into it gain most."""

@@ -38,8 +38,9 @@ class ProductRows:
             made = np.empty((len(missing), self._criterion.n_features))
             for some, block in self._criterion.against_all(np.array(missing)):
                 made[:, some] = block
-            known |= dict(zip(missing, made, strict=True))
-        self._kept |= known
-        while len(self._kept) > self._most:
+            # Copies, since a row of what was made together would keep all of it.
+            known |= {member: row.copy() for member, row in zip(missing, made, strict=True)}
+        while len(self._kept) + len(known) > self._most:
             del self._kept[next(iter(self._kept))]
+        self._kept |= known
         return [known[member] for member in members]

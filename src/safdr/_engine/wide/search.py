@@ -48,7 +48,7 @@ class WorkingSetSearch:
         # One for each criterion that the search is by; they bring in no column that none needs.
         self._swaps = swaps
         self._first = [FirstColumns(one.criterion, one.allowed, one.cost) for one in swaps]
-        self._explorers = [Explorer(one, constraints, settings, seed) for one in swaps]
+        self._settings = settings
         self._prover = prover
         self.constraints = constraints
         self.seed = seed
@@ -60,7 +60,7 @@ class WorkingSetSearch:
 
     def prepare(self, size: int) -> WorkingSetSearch:
         """Compute ahead what sizes up to this share."""
-        if self.is_large(size):
+        if self._is_large(size):
             self._of_all.prepare(size)
             return self
         for first in self._first:
@@ -70,15 +70,13 @@ class WorkingSetSearch:
     def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
         """Search for the best subset of `size` features, and prove it for so many seconds."""
         self.constraints.check_size(size)
-        if self.is_large(size):
+        if self._is_large(size):
             return self._of_all.run(size, n_threads=n_threads, prove=prove)
         # Kept for this size alone, so that no other decides what they round to.
         swaps = [one.keeping_rows() for one in self._swaps]
         first = self._first_working_set(size)
-        explored = [
-            explorer.run(by, first, size, n_threads)
-            for explorer, by in zip(self._explorers, swaps, strict=True)
-        ]
+        how = (self.constraints, self._settings, self.seed)
+        explored = [Explorer(one, *how).run(first, size, n_threads) for one in swaps]
         rounds, best = self._settle(swaps, explored, size, n_threads)
         proof = None
         if prove is not None:
@@ -92,8 +90,7 @@ class WorkingSetSearch:
         result = self._judged(rounds[-1], best, n_threads)
         return replace(result, proof=proof, working_set=working)
 
-    def is_large(self, size: int) -> bool:
-        """Whether subsets of a size are searched among all columns at once."""
+    def _is_large(self, size: int) -> bool:
         return size > self.constraints.n_features * LARGEST_SHARE
 
     @cached_property

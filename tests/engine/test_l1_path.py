@@ -1,4 +1,4 @@
-"""The path of an L1 penalty over columns whose products are never made is that of the products."""
+"""The path of an L1 penalty: scikit-learn's, and what an optimum must be where that one fails."""
 
 import pickle
 import warnings
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import lars_path_gram
 
+from safdr._engine.l1_path import L1Path
 from safdr._engine.wide.criterion import WideCriterion
-from safdr._engine.wide.l1_path import L1Path
 
 
 def make_rows(seed, *, n_rows=40, n_columns=90):
@@ -46,27 +46,63 @@ def test_the_path_is_that_of_all_products(task, seed, ridge):
     sizes = [len(some) for some in expected]
     assert any(np.diff(sizes) < 0) == (ridge < 1.0)  # some go out, unless much is shrunk
     for n_steps, some in enumerate(expected, start=1):
-        np.testing.assert_array_equal(path.columns_after(n_steps), some)
+        np.testing.assert_array_equal(np.sort(path.after(n_steps)), some)
+
+
+def kinds(name, rng):
+    """Rows on which features tie, follow from each other, or say the same."""
+    y = np.arange(24) % 2
+    if name == "binary":
+        return (rng.random((24, 60)) < 0.15 + 0.1 * np.outer(y, np.arange(60) < 5)) * 1.0, y
+    if name == "one-hot":
+        return np.concatenate([np.eye(6)[rng.integers(0, 6, 24)] for _ in range(10)], axis=1), y
+    columns = rng.normal(size=(24, 20)) + np.outer(y, np.arange(20) < 3)
+    return np.concatenate([columns, columns, -columns], axis=1), y
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("ridge", [1e-6, 1.0])
+@pytest.mark.parametrize("name", ["binary", "one-hot", "copies"])
+@pytest.mark.parametrize("seed", range(3))
+def test_slopes_are_the_optimum_at_every_step(name, seed, ridge, wide):
+    """Members have as much left as the penalty, by the sign of their slopes; no other has more."""
+    X, y = kinds(name, np.random.default_rng(seed))
+    many = WideCriterion.of_classes(X, y, 2, None).with_ridge(ridge, 1.0)
+    usable = np.flatnonzero(many.scale)
+    full = many.among(np.arange(60))
+    path = L1Path(many if wide else full, usable)
+    n_steps = 0
+    while path.after(n_steps + 1) is not None and n_steps < 80:
+        n_steps += 1
+        slopes = np.zeros(60)
+        # One that has just come in has none yet.
+        slopes[path._members] = path._slopes
+        left = full.D[:, 0] - full.A @ slopes
+        penalty = np.abs(left[usable]).max()
+        told = slopes != 0
+        np.testing.assert_allclose(left[told], penalty * np.sign(slopes[told]), atol=1e-8)
+        assert set(np.flatnonzero(told)) == set(path.after(n_steps).tolist())
+    assert n_steps > 8
 
 
 def test_shorter_paths_are_its_beginning_also_of_a_copy():
     criterion = WideCriterion.of_classes(*make_rows(0), 2, None).with_ridge(1e-3, 1.0)
     path = L1Path(criterion, np.arange(90))
-    third = path.columns_after(3)
+    third = path.after(3)
     copy = pickle.loads(pickle.dumps(path))
-    np.testing.assert_array_equal(copy.columns_after(20), path.columns_after(20))
-    np.testing.assert_array_equal(path.columns_after(3), third)
+    np.testing.assert_array_equal(copy.after(20), path.after(20))
+    np.testing.assert_array_equal(path.after(3), third)
 
 
 def test_where_the_penalty_is_gone_the_path_ends():
     X, y = make_rows(0)
     criterion = WideCriterion.of_classes(X, y, 2, None).with_ridge(1e-3, 1.0)
     path = L1Path(criterion, np.arange(6))
-    n_steps = next(n for n in range(1, 50) if path.columns_after(n + 1) is None)
-    assert path.columns_after(n_steps).tolist() == list(range(6))
+    n_steps = next(n for n in range(1, 50) if path.after(n + 1) is None)
+    assert sorted(path.after(n_steps).tolist()) == list(range(6))
     # What is left of d once there is no penalty is nothing.
     assert np.abs(path._left[:6]).max() < 1e-12
     for usable in (np.empty(0, dtype=np.int64), np.array([3])):
         same = np.zeros((40, 90)) if len(usable) else X
         nothing = WideCriterion.of_classes(same, y, 2, None).with_ridge(1e-3, 1.0)
-        assert L1Path(nothing, usable).columns_after(1) is None
+        assert L1Path(nothing, usable).after(1) is None

@@ -1,0 +1,145 @@
+"""Features in the order in which an L1 penalty on the criterion lets them in."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import cho_solve, solve_triangular
+
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.interrupt import look_up
+
+# A feature of whose variance the members leave no more than this share never comes in.
+NOTHING_LEFT = 1e-13
+
+
+class PathCriterion(Protocol):
+    """What a path is walked on: d, and as much of A as it asks for."""
+
+    @property
+    def D(self) -> FloatArray:
+        """What is to be explained: one column."""
+
+    def block(self, members: IntArray) -> FloatArray:
+        """A of some features."""
+
+    def products(self, feature: int, members: IntArray) -> FloatArray:
+        """A of one feature with others."""
+
+    def times(self, members: IntArray, slopes: FloatArray) -> FloatArray:
+        """A·b of all features, where some have slopes."""
+
+
+class L1Path:
+    """The path of min b'·A·b / 2 - d'·b + t·|b|₁ as t falls, as far as it is asked for.
+
+    With c = d - A·b, all members have |c| = t, and no other feature has more. So the slopes go on
+    in the direction w = A_SS⁻¹·sign(c_S), along which c falls by A·w, until another feature has as
+    much left as the members, or a slope is back at zero. A step takes one product of A with a
+    vector.
+    """
+
+    def __init__(self, criterion: PathCriterion, usable: IntArray) -> None:
+        self._criterion = criterion
+        self._left: FloatArray = criterion.D[:, 0].copy()
+        self._outside = np.zeros(len(self._left), dtype=bool)
+        self._outside[usable] = True
+        self._members: list[int] = []
+        self._slopes: FloatArray = np.empty(0)
+        # The root L of A_SS = L·L'.
+        self._root: FloatArray = np.empty((0, 0))
+        # After each step, the features with slopes, the largest first.
+        self._steps: list[IntArray] = []
+        self._is_done = False
+        self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=Lock())
+
+    def after(self, n_steps: int) -> IntArray | None:
+        """The features with slopes after so many steps, the largest first; None past the end."""
+        # Searches of other sizes may ask at the same time.
+        with self._lock:
+            if not self._members and not self._is_done:
+                self._begin()
+            while len(self._steps) < n_steps and not self._is_done:
+                look_up()
+                self._step()
+        return self._steps[n_steps - 1] if n_steps <= len(self._steps) else None
+
+    def _begin(self) -> None:
+        first = int(np.argmax(np.where(self._outside, np.abs(self._left), -1.0)))
+        self._is_done = not (self._outside[first] and self._left[first])
+        if not self._is_done:
+            self._take_in(first)
+
+    def _step(self) -> None:
+        """Go on until a feature comes in or goes out."""
+        members = np.array(self._members)
+        signs = np.sign(self._left[members])
+        penalty = float(np.abs(self._left[members]).mean())
+        direction = cho_solve((self._root, True), signs)
+        falls = self._criterion.times(members, direction)
+        falls[members] = signs
+        entering, way_in = self._next_in(penalty, falls)
+        leaving, way_out = self._next_out(direction)
+        length = min(way_in, way_out, penalty)
+        self._slopes = self._slopes + length * direction
+        self._left -= length * falls
+        if length == way_out:
+            self._put_out(leaving)
+        # Where features tie, a step has no length, and the last that came in no slope yet.
+        by_slope = np.argsort(-np.abs(self._slopes), kind="stable")
+        with_slope = by_slope[: np.count_nonzero(self._slopes)]
+        self._steps.append(np.array(self._members, dtype=np.int64)[with_slope])
+        if length == way_in < way_out:
+            self._take_in(entering)
+        self._is_done = length == penalty or not self._members
+
+    def _next_in(self, penalty: float, falls: FloatArray) -> tuple[int, float]:
+        """The feature that has as much left as the members first, and how far that is."""
+        outside = np.flatnonzero(self._outside)
+        if not outside.size:
+            return -1, np.inf
+        left, falls = self._left[outside], falls[outside]
+        ways = np.full(len(outside), np.inf)
+        for sign in (1.0, -1.0):
+            slower = 1.0 - sign * falls
+            gap = np.maximum(penalty - sign * left, 0.0)
+            far = np.divide(gap, slower, out=np.full(len(gap), np.inf), where=slower > 0)
+            np.minimum(ways, far, out=ways)
+        first = int(np.argmin(ways))
+        return int(outside[first]), float(ways[first])
+
+    def _next_out(self, direction: FloatArray) -> tuple[int, float]:
+        """The member whose slope is back at zero first, and how far that is."""
+        ways = np.full(len(direction), np.inf)
+        towards = self._slopes * direction < 0
+        ways[towards] = -self._slopes[towards] / direction[towards]
+        first = int(np.argmin(ways))
+        return first, float(ways[first])
+
+    def _take_in(self, feature: int) -> None:
+        self._outside[feature] = False
+        members, root = np.array(self._members, dtype=np.int64), self._root
+        variance = float(self._criterion.block(np.array([feature]))[0, 0])
+        row = self._criterion.products(feature, members)
+        if len(members):
+            row = solve_triangular(root, row, lower=True)
+        own = variance - row @ row
+        if own <= NOTHING_LEFT * variance:
+            return
+        self._root = np.block([[root, np.zeros((len(root), 1))], [row, np.sqrt(own)]])
+        self._members.append(feature)
+        self._slopes = np.append(self._slopes, 0.0)
+
+    def _put_out(self, member: int) -> None:
+        self._outside[self._members.pop(member)] = True
+        self._slopes = np.delete(self._slopes, member)
+        block = self._criterion.block(np.array(self._members, dtype=np.int64))
+        self._root = np.asarray(np.linalg.cholesky(block), dtype=np.float64)
