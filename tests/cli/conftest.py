@@ -1,6 +1,7 @@
 """The command line run in this process, and a small table to run it on."""
 
 import json
+import sys
 from functools import cache
 
 import numpy as np
@@ -31,11 +32,13 @@ def _groups_known():
 
     They are the same each time, and a thousand commands are run here.
     """
-    from cyclopts.argument import _collection as collection
+    import safdr.cli  # noqa: F401 - which loads Cyclopts
 
+    # A private name: another version may do without it, and is as slow as it is.
+    module = sys.modules.get("cyclopts.argument._collection")
     with pytest.MonkeyPatch.context() as patch:
-        if find := getattr(collection, "_resolve_groups_from_callable", None):
-            patch.setattr(collection, find.__name__, cache(find))
+        if find := getattr(module, "_resolve_groups_from_callable", None):
+            patch.setattr(module, find.__name__, cache(find))
         yield
 
 
