@@ -106,7 +106,7 @@ def test_where_features_outnumber_rows_the_path_is_compared(monkeypatch, short, 
     assert compared(search) == [*path, ("mixed", "auto")]
     assert set(search.style_results_["pick"]) == {"auto"}
     measured = AnnealingRegressorSelectorCV(max_features=4, **OPEN).fit(X, y + X[:, 0])
-    assert compared(measured) == [*path, ("r2", "auto")]
+    assert compared(measured) == [*path, ("r2", "auto"), ("r2", 1e-6)]
     # A ridge that is given is that of all styles.
     given = AnnealingSelector(2, **{**OPEN, "C": 1.0, "ridge": 0.3}).fit(X, y)
     assert compared(given) == [("l1", 0.3), ("mixed", 0.3)]
@@ -128,6 +128,15 @@ def test_precise_outputs_want_the_path_without_a_ridge(rng):
     how = {**search.style_, "annealing": QUICK, "random_state": 0}
     again = AnnealingRegressorSelector(3, **how).fit(X, y)
     assert again.subset_.tolist() == search.subset_.tolist()
+
+
+def test_few_features_that_make_a_precise_output_are_found_by_r2(rng):
+    """The path has them too, with others before them."""
+    X = rng.normal(size=(80, 300))
+    y = X[:, :5] @ [3.0, -2.5, 2.0, -1.5, 1.5] + 0.5 * rng.normal(size=80)
+    search = AnnealingRegressorSelector(5, **{**OPEN, "C": np.inf}).fit(X, y)
+    assert (search.style_["criterion"], search.style_["ridge"]) == ("r2", 1e-6)
+    assert search.subset_.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_all_rows_say_what_is_compared_and_announced(rng):
@@ -474,13 +483,15 @@ OFF_PATH = {
 @pytest.mark.parametrize("parameter", OFF_PATH)
 def test_the_path_refuses_what_it_can_not_heed_and_auto_does_without_it(parameter, short):
     X, y = short
-    for kind, other in ((AnnealingSelector, "mixed"), (AnnealingRegressorSelector, "r2")):
+    measured = [("r2", "auto"), ("r2", 1e-6)]
+    for kind, others in ((AnnealingSelector, []), (AnnealingRegressorSelector, measured)):
         with pytest.raises(ParameterError, match="must be left out with criterion='l1'") as caught:
             kind(2, criterion="l1", **OFF_PATH[parameter]).fit(X, y)
         assert caught.value.parameter == parameter
         fitted = kind(2, **OPEN | {"C": 1.0} | OFF_PATH[parameter]).fit(X, y)
-        assert fitted.style_["criterion"] == other
-        assert not hasattr(fitted, "style_results_")
+        assert fitted.style_["criterion"] == ("r2" if others else "mixed")
+        # Where one is left, there is nothing to compare.
+        assert (compared(fitted) if hasattr(fitted, "style_results_") else []) == others
 
 
 def test_what_has_no_ranks_or_no_path_says_so(skewed, rng):

@@ -392,8 +392,8 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
 
     criterion : {"r2", "l1", "auto"}, callable or estimator, default=None
         What the replicas maximise; None, "r2" and "auto" are R². "auto" also compares
-        ``ridge="auto"`` with none on held-out rows; where features outnumber rows, R² with "l1" of
-        a ridge of 1 and of none. Else as in `AnnealingSelector`.
+        ``ridge="auto"`` with none on held-out rows; where features outnumber rows, both with "l1"
+        of a ridge of 1 and of none. Else as in `AnnealingSelector`.
 
     estimator : regressor, default=None
         The model that judges the candidates by its own loss on held-out rows, and is then fitted to

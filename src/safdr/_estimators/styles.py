@@ -192,10 +192,12 @@ def _styles(plan: SearchPlan, data: TrainingData) -> list[SearchPlan]:
         for ridge in (PATH_RIDGES if name == "l1" and plan.ridge == AUTO else (plan.ridge,))
     ]
     # Where differences of features that are much alike tell the classes, shrinkage hides them.
-    # Of few rows it seldom does: there the shrunken one stays the first, and beside the path it has
-    # no other.
+    # Of few rows it seldom does: there the shrunken one stays the first. Beside the path it has no
+    # other, but for measured outputs: precise ones are best told by R² as it is.
     if plan.ridge == AUTO and (not data.is_short or len(data.compared) == 1):
         styles.insert(int(data.is_short), _published(replace(styles[0], ridge=SMALLEST_AUTO), data))
+    elif plan.ridge == AUTO and styles[-1].criterion == "r2":
+        styles.append(replace(styles[-1], ridge=SMALLEST_AUTO))
     return styles
 
 

@@ -210,9 +210,10 @@ class TrainingData:
         if criterion.D.shape[1] > 1:
             raise ParameterError(
                 "criterion",
-                "must not be 'l1' with {n} classes or outputs: its path is for two classes or one "
-                "output. {other!r} is for any number.",
+                "must not be 'l1' with {n} {what}: its path is for two classes or one output. "
+                "{other!r} is for any number.",
                 n=len(getattr(self, "classes", criterion.D.T)),
+                what="classes" if hasattr(self, "classes") else "outputs",
                 other=self.criteria[0],
             )
 
