@@ -13,9 +13,18 @@ from safdr import (
     anneal_path,
 )
 from safdr._engine import wide
+from safdr._engine.l1_path import L1Path
 from searching import class_rows
 
 QUICK = Annealing(n_replicas=10, max_steps=20)
+AUTO = {"criterion": "auto", "ridge": "auto", "annealing": QUICK, "random_state": 0}
+
+
+@pytest.fixture
+def short(rng):
+    """More features than rows."""
+    y = np.arange(40) % 2
+    return rng.normal(size=(40, 60)) + np.outer(y, np.arange(60) < 3), y
 
 
 def coordinate_descent(A, d, t, slopes):
@@ -148,3 +157,45 @@ def test_constraints_may_leave_too_little_of_the_path(monkeypatch, rng):
     selector = AnnealingSelector(4, criterion="l1", constraints=limits, random_state=0).fit(X, y)
     assert len(selector.subset_) == 4
     assert len({0, 1, 2} & set(selector.subset_.tolist())) <= 1
+
+
+def test_one_path_serves_all_sizes(short, monkeypatch):
+    walked = []
+
+    def walk(*args):
+        walked.append(args)
+        return L1Path(*args)
+
+    monkeypatch.setattr("safdr._estimators.l1_search.L1Path", walk)
+    # All but one come late, beyond the steps that smaller sizes ask for.
+    early = np.setdiff1d(np.arange(60), [16, 22, 26, 33, 55, 58])
+    limits = Constraints(at_most_one_of=[early])
+    how = {"criterion": "l1", "constraints": limits, "annealing": QUICK, "random_state": 0}
+    together = anneal_path(*short, range(2, 7), **how)
+    assert len(walked) == 1
+    apart = [anneal_path(*short, [size], **how)[0] for size in range(2, 7)]
+    assert [each.subset.tolist() for each in together] == [each.subset.tolist() for each in apart]
+
+
+# ---- Where rows held out choose it, or not ----------------------------------------------------
+
+
+def test_precise_outputs_want_the_path_without_a_ridge(rng):
+    """Features are alike in pairs, and one of each of three pairs is all that makes the output."""
+    X = np.repeat(rng.normal(size=(40, 30)), 2, axis=1) + 0.3 * rng.normal(size=(40, 60))
+    y = X[:, :6:2] @ [3.0, 2.0, 1.0]
+    search = AnnealingRegressorSelector(3, **AUTO).fit(X, y)
+    assert search.style_["ridge"] == 1e-6
+    # What was chosen, given as parameters, leads to the same.
+    how = {**search.style_, "annealing": QUICK, "random_state": 0}
+    again = AnnealingRegressorSelector(3, **how).fit(X, y)
+    assert again.subset_.tolist() == search.subset_.tolist()
+
+
+def test_few_features_that_make_a_precise_output_are_found_by_r2(rng):
+    """The path has them too, with others before them."""
+    X = rng.normal(size=(80, 300))
+    y = X[:, :5] @ [3.0, -2.5, 2.0, -1.5, 1.5] + 0.5 * rng.normal(size=80)
+    search = AnnealingRegressorSelector(5, **AUTO).fit(X, y)
+    assert (search.style_["criterion"], search.style_["ridge"]) == ("r2", 1e-6)
+    assert search.subset_.tolist() == [0, 1, 2, 3, 4]

@@ -24,7 +24,6 @@ from safdr import (
     stability,
 )
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.l1_path import L1Path
 from safdr._estimators.plan import STYLE, SearchPlan
 from safdr._estimators.styles import Comparison, n_comparisons
 from searching import class_rows
@@ -116,27 +115,6 @@ def compared(search):
     """Criteria and ridges, in order."""
     results = search.style_results_
     return [*dict.fromkeys(zip(results["criterion"], results["ridge"], strict=True))]
-
-
-def test_precise_outputs_want_the_path_without_a_ridge(rng):
-    """Features are alike in pairs, and one of each of three pairs is all that makes the output."""
-    X = np.repeat(rng.normal(size=(40, 30)), 2, axis=1) + 0.3 * rng.normal(size=(40, 60))
-    y = X[:, :6:2] @ [3.0, 2.0, 1.0]
-    search = AnnealingRegressorSelector(3, **{**OPEN, "C": np.inf}).fit(X, y)
-    assert search.style_["ridge"] == 1e-6
-    # What was chosen, given as parameters, leads to the same.
-    how = {**search.style_, "annealing": QUICK, "random_state": 0}
-    again = AnnealingRegressorSelector(3, **how).fit(X, y)
-    assert again.subset_.tolist() == search.subset_.tolist()
-
-
-def test_few_features_that_make_a_precise_output_are_found_by_r2(rng):
-    """The path has them too, with others before them."""
-    X = rng.normal(size=(80, 300))
-    y = X[:, :5] @ [3.0, -2.5, 2.0, -1.5, 1.5] + 0.5 * rng.normal(size=80)
-    search = AnnealingRegressorSelector(5, **{**OPEN, "C": np.inf}).fit(X, y)
-    assert (search.style_["criterion"], search.style_["ridge"]) == ("r2", 1e-6)
-    assert search.subset_.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_all_rows_say_what_is_compared_and_announced(rng):
@@ -433,24 +411,6 @@ def test_one_replica_serves_both(skewed):
 
 
 # ---- The path of an L1 penalty, and the published pick ------------------------------------------
-
-
-def test_one_path_serves_all_sizes(short, monkeypatch):
-    walked = []
-
-    def walk(*args):
-        walked.append(args)
-        return L1Path(*args)
-
-    monkeypatch.setattr("safdr._estimators.l1_search.L1Path", walk)
-    # All but one come late, beyond the steps that smaller sizes ask for.
-    early = np.setdiff1d(np.arange(60), [16, 22, 26, 33, 55, 58])
-    limits = Constraints(at_most_one_of=[early])
-    how = {"criterion": "l1", "constraints": limits, "annealing": QUICK, "random_state": 0}
-    together = anneal_path(*short, range(2, 7), **how)
-    assert len(walked) == 1
-    apart = [anneal_path(*short, [size], **how)[0] for size in range(2, 7)]
-    assert [each.subset.tolist() for each in together] == [each.subset.tolist() for each in apart]
 
 
 def test_the_published_pick_has_a_penalised_model_in_the_end(skewed):
