@@ -50,19 +50,31 @@ def test_the_path_is_that_of_all_products(task, seed, ridge):
 
 
 def kinds(name, rng):
-    """Rows on which features tie, follow from each other, or say the same."""
+    """Rows on which features tie, follow from each other or say the same, and wild ones."""
     y = np.arange(24) % 2
     if name == "binary":
         return (rng.random((24, 60)) < 0.15 + 0.1 * np.outer(y, np.arange(60) < 5)) * 1.0, y
     if name == "one-hot":
         return np.concatenate([np.eye(6)[rng.integers(0, 6, 24)] for _ in range(10)], axis=1), y
+    noise = {
+        "heavy tails": rng.standard_t(1.2, size=(24, 60)),
+        "huge offsets": rng.normal(size=(24, 60)) + 1e7,
+        "all scales": rng.normal(size=(24, 60)) * 10.0 ** rng.integers(-8, 9, 60),
+        "rare class": rng.normal(size=(24, 60)),
+    }
+    if name in noise:
+        y = (np.arange(24) < 3) * 1 if name == "rare class" else y
+        return noise[name] + noise[name].std(axis=0) * np.outer(y, np.arange(60) < 5), y
     columns = rng.normal(size=(24, 20)) + np.outer(y, np.arange(20) < 3)
     return np.concatenate([columns, columns, -columns], axis=1), y
 
 
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("ridge", [1e-6, 1.0])
-@pytest.mark.parametrize("name", ["binary", "one-hot", "copies"])
+@pytest.mark.parametrize(
+    "name",
+    ["binary", "one-hot", "copies", "heavy tails", "huge offsets", "all scales", "rare class"],
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_slopes_are_the_optimum_at_every_step(name, seed, ridge, wide):
     """Members have as much left as the penalty, by the sign of their slopes; no other has more."""

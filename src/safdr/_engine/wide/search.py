@@ -99,14 +99,14 @@ class WorkingSetSearch:
         return self._among(np.arange(self.constraints.n_features))
 
     def _settle(
-        self, by: list[Swaps], explored: list[Explored], size: int, n_threads: int
+        self, each_swaps: list[Swaps], explored: list[Explored], size: int, n_threads: int
     ) -> tuple[list[_Round], list[IntArray]]:
         """Rounds until no swap of all there are is better; and the best subset by each criterion.
 
         It ends: each round but the last has found a column that those before had not.
         """
         rounds: list[_Round] = []
-        found = zip(by, explored, strict=True)
+        found = zip(each_swaps, explored, strict=True)
         best = [swaps.climbed(one.subset) for swaps, one in found]
         working = self._whole(np.concatenate([*best, *(one.working for one in explored)]))
         while not rounds or len(working) > len(rounds[-1].working):
@@ -114,7 +114,7 @@ class WorkingSetSearch:
             ends = [one.best for one in rounds[-1].found]
             best = [
                 swaps.climbed(new) if swaps.value(new) > swaps.value(old) else old
-                for swaps, old, new in zip(by, best, ends, strict=True)
+                for swaps, old, new in zip(each_swaps, best, ends, strict=True)
             ]
             working = rounds[-1].with_columns(np.concatenate(best))
         return rounds, best
