@@ -73,9 +73,9 @@ sanitize: $(VENV)/dev
 fuzz: $(VENV)/dev
 	$(PY) -m fuzz --seconds $(SECONDS) --seed $(SEED)
 
-# Each case fits some fifteen models; of sparse counts five; and two searches among some ninety.
+# Each case fits some fifteen models; of sparse counts five; and two searches among some ninety, or one among thirty.
 hunt: $(VENV)/dev
-	$(PY) -m fuzz fits fits_sparse shortlists --cases 1400 --seconds 14400 --seed $(SEED)
+	$(PY) -m fuzz fits fits_sparse shortlists penalised_shortlists --cases 1400 --seconds 14400 --seed $(SEED)
 
 bench: $(VENV)/dev
 	$(PY) -m benchmarks

@@ -19,6 +19,7 @@ NAMES = (
     "fits",
     "fits_sparse",
     "shortlists",
+    "penalised_shortlists",
     "penalised",
     "streams",
     "estimators",

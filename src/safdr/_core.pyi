@@ -83,6 +83,22 @@ def climb(
     Move replicas uphill, in place, until no swap gains. Returns their criterion values.
     """
 
+def may_rise(
+    A: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    D: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    order: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
+    *,
+    size: int,
+    n_fixed: int,
+) -> Annotated[NDArray[numpy.bool_], dict(shape=(None, None))]:
+    """
+    Tell which features a climb would look at from where replicas are: all that may come in, and some more.
+    """
+
 def count_redundant(
     A: Annotated[
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
@@ -416,6 +432,7 @@ def fit_multinomial(
     tol: float,
     penalty: float,
     exact: bool,
+    incumbent: float,
     best_only: bool,
     n_threads: int,
 ) -> tuple[

@@ -1,14 +1,9 @@
 // The boundary between NumPy and the core: shapes are checked by the Python callers, the GIL is released here.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <array>
-#include <functional>
-#include <limits>
-#include <numeric>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -20,12 +15,14 @@
 #include "fits/logistic.hpp"
 #include "fits/multinomial.hpp"
 #include "interrupt.hpp"
+#include "numpy_arrays.hpp"
 #include "parallel.hpp"
 #include "proof/explore.hpp"
 #include "wide/outside.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using safdr::Matrix, safdr::NewArray, safdr::Stack, safdr::Vector;
 
 namespace {
 
@@ -35,42 +32,6 @@ void ask_python() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
   nb::module_::import_("safdr._engine.interrupt").attr("look_up")();
 }
-
-template <class T, class... Shape>
-using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, Shape...>;
-template <class T>
-using Vector = Array<T, nb::ndim<1>>;
-template <class T>
-using Matrix = Array<T, nb::ndim<2>>;
-template <class T>
-using Stack = Array<T, nb::ndim<3>>;
-
-template <class T, int N>
-using Result = nb::ndarray<nb::numpy, T, nb::ndim<N>>;
-
-// A new NumPy array that owns its memory, on a cache-line boundary.
-template <class T, int N>
-struct NewArray {
-  std::array<std::size_t, N> shape;
-  safdr::AlignedBuffer<T> data;
-
-  explicit NewArray(const std::array<std::size_t, N>& shape) : shape(shape), data(length()) {
-#if defined(SAFDR_SANITIZED)
-    // What nobody writes shall be seen: not a number, the smallest integer, true.
-    using Limits = std::numeric_limits<T>;
-    const T odd = Limits::has_quiet_NaN ? Limits::quiet_NaN() : Limits::is_signed ? Limits::lowest() : Limits::max();
-    std::fill_n(data.data(), length(), odd);
-#endif
-  }
-  std::int64_t length() const {
-    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-  }
-  Result<T, N> release() {
-    T* raw = data.release();
-    nb::capsule owner(raw, [](void* p) noexcept { safdr::AlignedBuffer<T>::free(static_cast<T*>(p)); });
-    return Result<T, N>(raw, N, shape.data(), owner);
-  }
-};
 
 safdr::CriterionStack as_stack(const Stack<const double>& A, const Stack<const double>& D) {
   return {A.data(), D.data(), static_cast<std::int64_t>(A.shape(0)), static_cast<std::int64_t>(A.shape(1)),
@@ -123,6 +84,18 @@ auto climb(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> 
     safdr::climb(as_criterion(A, D), replicas, downhill, collinear_tol, n_threads, values.data.data());
   }
   return values.release();
+}
+
+auto may_rise(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> order, std::int64_t size,
+              std::int64_t n_fixed) {
+  const safdr::Criterion criterion = as_criterion(A, D);
+  NewArray<bool, 2> may({order.shape(0), order.shape(1)});
+  const safdr::Replicas replicas = as_replicas(order, nullptr, size, n_fixed, criterion.n_features, {}, {});
+  {
+    nb::gil_scoped_release release;
+    safdr::may_rise(criterion, replicas, may.data.data());
+  }
+  return may.release();
 }
 
 using Redundant = std::optional<Vector<const std::int64_t>>;
@@ -309,7 +282,7 @@ auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const
 
 auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vector<const std::int32_t> codes,
                      Weights weight, Matrix<const std::int32_t> subsets, Stack<const double> start,
-                     std::int64_t max_iter, double tol, double penalty, bool exact, bool best_only,
+                     std::int64_t max_iter, double tol, double penalty, bool exact, double incumbent, bool best_only,
                      std::int64_t n_threads) {
   check_design(Z);
   const std::size_t n = subsets.shape(0);
@@ -325,7 +298,8 @@ auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vec
     nb::gil_scoped_release release;
     std::copy_n(start.data(), start.size(), coefficients.data.data());
     safdr::fit_multinomial(design, subsets.data(), static_cast<std::int64_t>(n),
-                           static_cast<std::int64_t>(subsets.shape(1)), {max_iter, tol, exact, best_only, n_threads},
+                           static_cast<std::int64_t>(subsets.shape(1)),
+                           {max_iter, tol, exact, incumbent, best_only, n_threads},
                            {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
                             converged.data.data(), left.data.data(), n_iter.data.data()});
   }
@@ -444,6 +418,8 @@ NB_MODULE(_core, m) {
   m.def("climb", &climb, "A"_a, "D"_a, "order"_a.noconvert(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a,
         "downhill"_a, "collinear_tol"_a, "n_threads"_a, no_conflicts, no_cost,
         "Move replicas uphill, in place, until no swap gains. Returns their criterion values.");
+  m.def("may_rise", &may_rise, "A"_a, "D"_a, "order"_a.noconvert(), nb::kw_only(), "size"_a, "n_fixed"_a,
+        "Tell which features a climb would look at from where replicas are: all that may come in, and some more.");
   m.def("count_redundant", &count_redundant, "A"_a, "D"_a, "starts"_a, "features"_a, nb::kw_only(), "collinear_tol"_a,
         "Count the features of each group that are linear combinations of its others.");
   m.def("sweep_groups", &sweep_groups, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "starts"_a, "features"_a,
@@ -474,7 +450,7 @@ NB_MODULE(_core, m) {
         "Fit a logistic model to each subset.\n\n"
         "Returns coefficients, cross-entropies, whether separated, whether converged, what is left, steps.");
   m.def("fit_multinomial", &fit_multinomial, "Z"_a, "wild"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,
-        nb::kw_only(), "max_iter"_a, "tol"_a, "penalty"_a, "exact"_a, "best_only"_a, "n_threads"_a,
+        nb::kw_only(), "max_iter"_a, "tol"_a, "penalty"_a, "exact"_a, "incumbent"_a, "best_only"_a, "n_threads"_a,
         "Fit a softmax model to each subset. Returns the same as fit_logistic.");
   m.def("explore_subsets", &explore_subsets, "A"_a, "D"_a, "included"_a, "free"_a, "inverse"_a, "coefficients"_a,
         "schur"_a, "rest"_a, "delta"_a, "cost"_a, "conflicts"_a.none(), "nodes"_a, "bounds"_a, nb::kw_only(), "all"_a,

@@ -200,83 +200,6 @@ SAFDR_CLONES void sweep_often(const CriterionStack& criteria, const Criterion& a
   }
 }
 
-// What `sign` times J loses when a member goes, and the inverse of its place on the diagonal of P.
-SAFDR_INLINE void price_members(const SubsetPack& state, double sign, Doubles* lost, Doubles* inverse_p) {
-  for (std::int64_t a = 0; a < state.k; ++a) {
-    inverse_p[a] = state.inverse_diagonal(a);
-    lost[a] = sign * state.loss(a) * inverse_p[a];
-  }
-}
-
-// One round over all candidates: each comes in for the member whose place it fills best, if that raises `sign`
-// times J. False when nothing moved. scratch: two numbers a member.
-SAFDR_INLINE bool climb_round(SubsetPack& state, const Replicas& replicas, ReplicaBlock& block, double sign,
-                              const Flags& active, double tol, Doubles* scratch) {
-  bool moved = false;
-  Doubles *lost = scratch, *inverse_p = scratch + state.k;
-  price_members(state, sign, lost, inverse_p);
-  for (std::int64_t place = replicas.size; place < replicas.n_usable; ++place) {
-    if (stopped_at(place)) return false;
-    std::int64_t b[kPackSize], j[kPackSize];
-    for (int n = 0; n < kPackSize; ++n) {
-      b[n] = place;
-      j[n] = block.order[n][place];
-    }
-    Flags position = broadcast(kAnywhere);
-    if (replicas.conflicts != nullptr) position = places_for(replicas, block, state.n_features, j, active);
-    const Doubles left = state.look(j, true);
-    Doubles most = kSmallestRise * absolute(state.value);
-    Flags best = broadcast<std::int64_t>(-1), possible;
-    for (std::int64_t a = replicas.n_fixed; a < replicas.size; ++a) {
-      Doubles cost = constant(0.0);
-      if (replicas.cost != nullptr) cost = swap_cost(replicas.cost, block, a, j);
-      const Doubles gained = replicas.cost == nullptr ? most + lost[a] : most + cost + lost[a];
-      Flags better = active & state.gains_more(a, left, inverse_p[a], sign, gained, tol);
-      if (replicas.conflicts != nullptr) better = better & fits(position, a);
-      if (!any(better)) continue;
-      Doubles rise = sign * state.gain(a, left, state.g[a], tol, possible);
-      if (replicas.cost != nullptr) rise -= cost;
-      most = choose(better, rise, most);
-      best = choose(better, broadcast(a), best);
-    }
-    if (!any(best >= std::int64_t{0})) continue;
-    moved = true;
-    for (std::int64_t a = replicas.n_fixed; a < replicas.size; ++a) {
-      const Flags accept = best == a;
-      if (!any(accept)) continue;
-      // A swap of another replica leaves this one as it was, but not what gain() has noted.
-      state.look(j, true);
-      const Doubles gain = state.gain(a, left, state.g[a], tol, possible);
-      state.swap(a, gain, accept);
-      block.swap(a, b, accept);
-      state.confirm_stale(a);
-    }
-    if (any(state.stale)) state.build();
-    price_members(state, sign, lost, inverse_p);
-  }
-  return moved;
-}
-
-SAFDR_CLONES void climb_block(const Criterion& criterion, const Replicas& replicas, ReplicaBlock& block, double sign,
-                              double tol, Doubles* memory, double* values) {
-  SubsetPack state(replicas.size, criterion, block.members.data(), memory);
-  state.build();
-  // A replica goes on as long as a round has raised its value, computed from scratch: so all come to an end.
-  Flags active = block.range.alive;
-  const auto value_now = [&] {
-    return replicas.cost == nullptr ? state.value : state.value - members_cost(replicas.cost, block, replicas.size);
-  };
-  Doubles value = value_now();
-  Doubles* scratch = memory + SubsetPack::size(replicas.size, criterion.n_columns);
-  while (climb_round(state, replicas, block, sign, active, tol, scratch)) {
-    state.build();
-    const Doubles before = value;
-    value = value_now();
-    active = active & (sign * value > sign * before);
-  }
-  for (int n = 0; n < block.range.n_alive; ++n) values[block.range.first + n] = value[n];
-}
-
 // All four walk the same way; the first one tells.
 SAFDR_CLONES double walk_pack(SubsetPack& state, std::int32_t* members, const std::int64_t* positions,
                               const std::int64_t* candidates, std::int64_t n_swaps, double tol, double* gains) {
@@ -316,18 +239,6 @@ void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Repl
         team.emplace_back(criteria, replicas, which == nullptr, block, its_memory);
       }
       sweep_often(criteria, all_rows, replicas, team, beta, which, n_sweeps, options, report);
-    }
-  });
-}
-
-void climb(const Criterion& criterion, const Replicas& replicas, bool downhill, double collinear_tol,
-           std::int64_t n_threads, double* values) {
-  const double sign = downhill ? -1.0 : 1.0;
-  run_tasks(blocks_of(replicas.n_replicas), n_threads, [&](auto next) {
-    AlignedBuffer<Doubles> memory(SubsetPack::size(replicas.size, criterion.n_columns) + 2 * replicas.size);
-    for (std::int64_t i = next(); i >= 0; i = next()) {
-      ReplicaBlock block(replicas, criterion.n_features, i);
-      climb_block(criterion, replicas, block, sign, collinear_tol, memory.data(), values);
     }
   });
 }

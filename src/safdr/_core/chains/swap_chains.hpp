@@ -60,6 +60,10 @@ void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Repl
 void climb(const Criterion& criterion, const Replicas& replicas, bool downhill, double collinear_tol,
            std::int64_t n_threads, double* values);
 
+// Which features a climb would look at from where the replicas are, n_replicas x n_features: of all that raise J for some
+// member, which costs nothing, none is left out.
+void may_rise(const Criterion& criterion, const Replicas& replicas, bool* may);
+
 // The criterion value of each subset, from scratch; and, where left is not null (n_subsets x size), the
 // variance that the members before it leave to each member.
 void subset_values(const Criterion& criterion, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,

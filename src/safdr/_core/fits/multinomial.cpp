@@ -12,6 +12,7 @@
 #include "fits/plain_fit.hpp"
 #include "fits/shortlist.hpp"
 #include "fits/softmax.hpp"
+#include "fits/softmax_bound.hpp"
 #include "parallel.hpp"
 #include "simd/clones.hpp"
 
@@ -20,7 +21,8 @@ namespace {
 
 // Newton's equations are solved by conjugate gradients until the residual is this small against the gradient: on
 // the way steps that leave some tenth of what there is to gain will do, for a third of the products. Fits that are
-// to be exact take better ones, and the last one, which tells how far each row would still move, is better still.
+// to be exact take better ones, and the last one, which tells how far each row would still move, is better still. With a
+// penalty every direction bends, so that it takes as many products as it takes.
 constexpr double kRoughForcing = 0.3, kExactForcing = 0.01, kRoughLast = 1e-3, kExactLast = 1e-8;
 constexpr int kRoughProducts = 50, kExactProducts = 500;
 
@@ -46,6 +48,12 @@ constexpr double kNothingLeft = 1e-9;
 // Share of its squares that no other column makes up, where a column counts as one of its own.
 constexpr double kWellConditioned = 1e-9;
 
+// A bound takes as long as two products. It is worth a try where the incumbent is farther below what the step leads to
+// than so many times what the residual of the equations may take from it. (Once or twenty times took longer.)
+constexpr double kWorthTrying = 4.0;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 // The plain path factorises a matrix of all unknowns: of more than these it takes too long.
 constexpr std::int64_t kMostUnknowns = 500;
 
@@ -65,6 +73,11 @@ SAFDR_CLONES SoftmaxLoss::StepSpread spread(SoftmaxLoss& f, const double* step, 
 
 SAFDR_CLONES void curvature(SoftmaxLoss& f, const double* v, const double* probability, double* out) {
   f.curvature(v, probability, out);
+}
+
+SAFDR_CLONES double find_bound(SoftmaxBound& bound, const double* theta, const double* probability, double loss,
+                               const double* step, double* dual) {
+  return bound.find(theta, probability, loss, step, dual);
 }
 
 SAFDR_CLONES void factorise_block(SoftmaxLoss& f, std::int64_t c, const double* probability, double* L) {
@@ -96,6 +109,7 @@ class Fit {
   // From the given coefficients: the fast way, and where anything about it is odd, the plain one.
   void run(const std::int32_t* subset, const double* start) {
     f_.take_columns(subset);
+    subset_ = subset;
     for (std::int64_t c = 0; c < f_.n_classes; ++c) {
       std::copy_n(start + c * f_.q, f_.q, theta_.data() + c * f_.stride);
     }
@@ -105,7 +119,8 @@ class Fit {
     const Verdict verdict = hurry();
     if (verdict == Verdict::kDone) return;
     if (penalised()) {
-      take_fresh_path();
+      // One that need not be exact is left to one that is.
+      if (options_.exact) take_fresh_path();
     } else {
       take_plain_path(subset, verdict == Verdict::kPlainFromHere);
     }
@@ -119,13 +134,16 @@ class Fit {
     fits.cross_entropy[index] = now_.separated ? 0.0 : now_.loss;
     fits.separated[index] = now_.separated || drifting_;
     fits.converged[index] = converged_ && final_ && !now_.separated && !drifting_;
-    fits.left[index] = now_.separated ? 0.0 : left_;
+    fits.left[index] = now_.separated ? 0.0 : bounded() ? now_.loss - least_ : left_;
     fits.n_iter[index] = n_iter_;
   }
 
  private:
   // The optimum is then finite, whatever the rows: none is on its way to infinity.
   bool penalised() const { return design_.penalty > kLeastPenalty; }
+
+  // Whether what is left is told by a bound of the loss: then it is no estimate.
+  bool bounded() const { return penalised() && options_.best_only && !options_.exact; }
 
   // Truncated Newton steps.
   Verdict hurry() {
@@ -145,14 +163,16 @@ class Fit {
         if (drifting_ || ++n_untold_ > kMaxUntold) return Verdict::kPlainFromHere;
         converged_ = false;
       }
-      // 4. The step is followed, also the last one. Where none leads down, something is wrong with this place.
+      // 4. The step tells what the loss can't fall below.
+      if (bound_may_tell()) raise_bound();
+      // 5. It is followed, also the last one. Where none leads down, something is wrong with this place.
       full_step_ = descend();
       if (converged_ && !drifting_ && options_.exact && may_be_separated()) return Verdict::kPlainFromHere;
-      if (converged_ || drifting_) return Verdict::kDone;
+      if (converged_ || drifting_ || beaten(now_.loss, least_, options_.incumbent)) return Verdict::kDone;
       if (fraction_ == 0.0 && stale) return Verdict::kPlainFromNothing;
       stale = !full_step_ || n_products > kFewProducts;
     }
-    return now_.separated ? Verdict::kDone : Verdict::kPlainFromNothing;
+    return now_.separated || options_.max_iter == 0 ? Verdict::kDone : Verdict::kPlainFromNothing;
   }
 
   void move_here() {
@@ -162,7 +182,8 @@ class Fit {
       f_.take_null(theta_.data());
       now_ = evaluate(f_, theta_.data(), gradient_.data(), probability_.data());
     }
-    left_ = std::numeric_limits<double>::infinity();
+    left_ = kInfinity;
+    least_ = -kInfinity;
     converged_ = drifting_ = false;
     full_step_ = true;
     slow_steps_ = n_untold_ = 0;
@@ -189,6 +210,28 @@ class Fit {
     // The pace alone tells rows on their way to infinity: little left to gain is no proof.
     if (wild_ || (options_.exact && !drifting_)) return false;
     return found.excess <= (options_.exact ? kExcess : kRoughExcess);
+  }
+
+  // Whether a bound from the step may show that the incumbent is better: by the quadratic model it lies below the optimum
+  // of that by the squared residual of the slopes over twice the penalty. At the end it tells what is left.
+  bool bound_may_tell() const {
+    if (!bounded() || converged_) return bounded();
+    if (!(options_.incumbent < kInfinity)) return false;
+    double squares = 0.0;
+    for (std::int64_t c = 0; c < f_.n_classes; ++c) {
+      const double* slopes = residual_.data() + c * f_.stride;
+      squares += dot(slopes, slopes, f_.q - 1);
+    }
+    return now_.loss - left_ - kWorthTrying * 0.5 * squares / design_.penalty > options_.incumbent;
+  }
+
+  void raise_bound() {
+    if (!bound_) bound_.emplace(design_, f_.q);
+    bound_->take_columns(subset_);
+    // The room for the next probabilities is free.
+    const double found =
+        find_bound(*bound_, theta_.data(), probability_.data(), now_.loss, step_.data(), trial_probability_.data());
+    least_ = std::max(least_, found);
   }
 
   // Columns that make up one another leave their slopes to rounding, which then fits the rows; rows that are gone tell
@@ -253,7 +296,7 @@ class Fit {
     converged_ = plain_->converged;
     final_ = true;
     // Where rounding stopped it, nobody knows what is left: it may still be the best.
-    left_ = converged_ || drifting_ ? 0.0 : std::numeric_limits<double>::infinity();
+    left_ = converged_ || drifting_ ? 0.0 : kInfinity;
     n_iter_ += plain_->n_iter;
   }
 
@@ -280,7 +323,7 @@ class Fit {
     std::copy_n(gradient_.data(), n_, residual_.data());
     double rest = scale_residual(), decrement = 0.0;
     const double enough = forcing * forcing * rest;
-    const int most = options_.exact ? kExactProducts : kRoughProducts;
+    const int most = options_.exact || penalised() ? kExactProducts : kRoughProducts;
     std::copy_n(scaled_.data(), n_, direction_.data());
     int n_products = 0;
     while (n_products < most && rest > enough && !stopped()) {
@@ -323,12 +366,15 @@ class Fit {
   const ClassOptions& options_;
   const ClassDesign& design_;
   SoftmaxLoss f_;
-  std::optional<PlainFit> plain_;  // made when it is needed
+  std::optional<SoftmaxBound> bound_;  // both made when they are needed
+  std::optional<PlainFit> plain_;
   const std::int64_t n_;
+  const std::int32_t* subset_ = nullptr;
   AlignedBuffer<double> theta_, gradient_, trial_, trial_gradient_, step_, residual_, direction_, scaled_, product_,
       probability_, trial_probability_, L_;
   ClassEvaluation now_{};
   double left_ = 0.0, decrement_ = 0.0, fraction_ = 0.0;
+  double least_ = -kInfinity;  // what the loss can't fall below
   bool full_step_ = false, converged_ = false, drifting_ = false;
   bool solved_ = false;            // whether the step is as good as was asked for
   bool wild_ = false;              // whether a column is

@@ -13,9 +13,10 @@ struct ClassEvaluation {
 };
 
 struct ClassOptions {
-  std::int64_t max_iter;  // Newton steps
+  std::int64_t max_iter;  // Newton steps; of 0 the loss is that of the start
   double tol;             // on half the squared Newton decrement, relative to the loss without features
   bool exact;             // whether partial separation is to be told from an optimum
+  double incumbent;       // with a penalty, fits that can't have a loss as small as this are given up; or infinite
   bool best_only;         // whether entries after the first subset that separates the classes completely mean nothing
   std::int64_t n_threads;
 };
@@ -27,7 +28,8 @@ struct ClassFits {
   double* cross_entropy;  // mean over the weight, and the penalty; zero under complete separation
   bool* separated;        // in part, or completely
   bool* converged;        // false under separation, where rounding stopped it, or where more can be done
-  double* left;           // what the cross-entropy had to lose before the last step, by estimate
+  double* left;           // what the cross-entropy had to lose before the last step, by estimate; with a penalty, where
+                          // only the best counts and this is not to be exact, what it has to lose at most
   std::int64_t* n_iter;
 };
 

@@ -153,10 +153,12 @@ bool PlainFit::turn_back(Descent& way) {
 }
 
 // Rows that were on their way out would have gone on, if a direction is known that takes them there and no other back.
+// One that the rows themselves show holds even where the last steps, made of rounding, don't tell who is on its way.
 void PlainFit::end_by_rounding(const Descent& way) {
-  separated = way.going && (directions_separate(rows_, now_, newton_.flat) ||
-                            step_separates(rows_, now_, newton_.step) || rows_separate(rows_, now_));
-  converged = way.told && !way.going;
+  separated =
+      rows_separate(rows_, now_) ||
+      (way.going && (directions_separate(rows_, now_, newton_.flat) || step_separates(rows_, now_, newton_.step)));
+  converged = way.told && !way.going && !separated;
 }
 
 // Whether the fit is at its optimum (one step more can't harm), or separated. Returns whether rows are on their way out

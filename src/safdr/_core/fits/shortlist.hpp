@@ -1,6 +1,6 @@
 // Who need not be fitted to the end, where only the best subset is wanted. Python keeps the shortlist
-// (_engine/fits/fits.py): the first candidate, the incumbent, is fitted roughly, then the others, then to the end
-// those that may still be the best. Two rules can only be followed within the fits, and stand here: a candidate that
+// (_engine/fits/fits.py): one candidate, the incumbent, is fitted roughly, then the others, then to the end those that
+// may still be the best. Two rules can only be followed within the fits, and stand here: a candidate that
 // can't reach the incumbent is given up, and those after the first that separates the classes are not fitted.
 #pragma once
 
@@ -30,6 +30,14 @@ struct Progress {
 inline bool hopeless(const Progress& now, double incumbent) {
   const bool told = now.left <= kLittleLeft * now.null_loss && now.shrink < kQuickShrink && now.gain < kPromisedGain;
   return told && now.loss - kHopeless * now.left > incumbent;
+}
+
+// Of a fit whose optimum is known to be no smaller than `least`: it can't be the best, nor is its loss off by more than
+// a tenth of its distance. Who has more left is fitted to the end (CONTENDER in Python).
+constexpr double kContender = 10.0;
+
+inline bool beaten(double loss, double least, double incumbent) {
+  return loss - kContender * (loss - least) > incumbent;
 }
 
 // Of subsets that are taken in order by several threads, the first one that separates the classes completely.

@@ -125,7 +125,7 @@ def forget_after_separation(fits: Fits) -> None:
 
 # ---- Who is fitted to the end, where only the best subset is wanted ----------------------------
 #
-# 1. The candidate that is preferred, the incumbent, is fitted roughly.
+# 1. One candidate, the incumbent, is fitted roughly: the preferred one, or the most promising.
 # 2. So are the others; the core gives up those that can't reach it (_core/fits/shortlist.hpp).
 # 3. Those that may still be the best are fitted to the end, until the best is one that was.
 #
@@ -140,23 +140,26 @@ Finish: TypeAlias = Callable[[IntArray, FloatArray], Fits]
 
 def fit_shortlist(
     n_subsets: int,
-    rough: Callable[[slice, Fits | None], Fits],
+    rough: Callable[[IntArray, Fits | None], Fits],
     finish: Finish,
     rounding: float = 0.0,
+    first: int = 0,
 ) -> Fits:
     """Fit subsets, in order of preference, as far as it takes to know the best.
 
     `rough` gets the numbers of some subsets, and the incumbent's fit once it is there. Losses of
-    rough fits may be off by `rounding`, apart from what is left.
+    rough fits may be off by `rounding`, apart from what is left. The incumbent is the `first` to be
+    fitted: another than the preferred one only where no subset can separate the classes.
     """
+    order = np.r_[first, :first, first + 1 : n_subsets]
 
     def parts() -> Iterator[Fits]:
-        incumbent = rough(slice(0, 1), None)
+        incumbent = rough(order[:1], None)
         yield incumbent
         if n_subsets > 1:
-            yield rough(slice(1, None), incumbent)
+            yield rough(order[1:], incumbent)
 
-    fits = in_turn(parts(), n_subsets, best_only=True)
+    fits = in_turn(parts(), n_subsets, best_only=True).take(np.argsort(order))
     fit_contenders(fits, finish, rounding)
     return fits
 

@@ -124,7 +124,7 @@ class LogisticFitter:
         fit = partial(self._fit, portion, best_only=True, n_threads=n_threads)
         together, model = portion.together(), None
 
-        def rough(some: slice, incumbent: Fits | None) -> Fits:
+        def rough(some: IntArray, incumbent: Fits | None) -> Fits:
             nonlocal model
             if incumbent is None:
                 return fit(some, exact=False)
