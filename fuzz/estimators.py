@@ -86,9 +86,15 @@ def values(case: Case, subsets: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def tolerance(case: Case) -> float:
     """Digits that solving with the ridge leaves, far from zero: 1e8 spreads off, they are few."""
-    varying = case.X[:, np.ptp(case.X, axis=0) > 0]
-    lost = 1e-15 * np.max(np.abs(varying).max(axis=0) / varying.std(axis=0))
-    return 1e-7 + 100.0 * lost / case.parameters["ridge"] + 1e-12 / case.parameters["ridge"]
+    ridge = case.parameters["ridge"]
+    close = 1e-7 + 100.0 * _lost_digits(case.X) / ridge + 1e-12 / ridge
+    return close if case.classes else close + 100.0 * _lost_digits(case.y.reshape(len(case.y), -1))
+
+
+def _lost_digits(columns: np.ndarray) -> float:
+    """What rounding of the values takes from their spread."""
+    varying = columns[:, np.ptp(columns, axis=0) > 0]
+    return float(1e-15 * np.max(np.abs(varying).max(axis=0) / varying.std(axis=0)))
 
 
 def check_criterion(fitted: Any, case: Case) -> None:

@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from safdr import Annealing, AnnealingRegressorSelector, AnnealingSelector, AnnealingSelectorCV
 from safdr._estimators.measured_data import MeasuredData
@@ -165,3 +165,15 @@ def test_weights_reach_fits_and_losses():
     assert heavy.loss_ != plain.loss_
     expected = LinearRegression().fit(X[:, heavy.subset_], y, sample_weight=weight)
     np.testing.assert_allclose(heavy.estimator_.coef_, expected.coef_)
+
+
+def test_one_output_may_come_as_a_column(rng):
+    """A tree predicts a column without its second dimension."""
+    X = rng.normal(size=(60, 6))
+    y = X[:, 2] + 0.1 * rng.normal(size=60)
+    model = DecisionTreeRegressor(max_depth=3, random_state=0)
+    how = {"estimator": model, "annealing": Annealing(n_replicas=5), "random_state": 0}
+    column = AnnealingRegressorSelector(2, **how).fit(X, y[:, None])
+    plain = AnnealingRegressorSelector(2, **how).fit(X, y)
+    np.testing.assert_array_equal(column.subset_, plain.subset_)
+    assert column.loss_ == plain.loss_

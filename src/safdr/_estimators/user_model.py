@@ -138,8 +138,8 @@ def _of_predictions(
     predicted = model.predict(X)
     if y.ndim == 1:
         return float(loss(y, predicted, sample_weight=weight))
-    # Not every loss takes several outputs at once.
-    pairs = zip(y.T, predicted.T, strict=True)
+    # Not every loss takes several outputs at once, and not every model gives one as a column.
+    pairs = zip(y.T, np.reshape(predicted, y.shape).T, strict=True)
     return float(np.mean([loss(one, its, sample_weight=weight) for one, its in pairs]))
 
 

@@ -59,5 +59,20 @@ def test_scores_that_many_rows_share_have_no_error():
     assert area == pytest.approx(wanted, abs=1e-12)
 
 
+@pytest.mark.parametrize("n_features", [2, 3, 7])
+def test_a_row_has_the_same_score_wherever_it_passes_by(n_features):
+    """To the last bit: alone, at the end of a chunk, or in columns that are laid out otherwise."""
+    rng = np.random.default_rng(4)
+    row = rng.normal(size=n_features) * 10.0 ** rng.integers(-3, 4, n_features)
+    model = ScoredModel(
+        np.arange(n_features), rng.normal(size=n_features), 0.1, None, np.array([0])
+    )
+    alone = model.scores(row[:, None])[0]
+    for n_rows in (*range(2, 40), 1001):
+        columns = np.repeat(row[:, None], n_rows, axis=1)
+        for laid_out in (columns, np.asfortranarray(columns)):
+            np.testing.assert_array_equal(model.scores(laid_out), alone)
+
+
 def test_one_class_has_no_area():
     assert np.isnan(area_and_error(np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 0.0]]))[0])

@@ -5,6 +5,7 @@ import pytest
 
 from safdr import AnnealingSelector, Constraints
 from safdr._engine import wide as wide_module
+from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import fisher_criterion
 from safdr._engine.moments import within_moments
@@ -59,6 +60,47 @@ def test_groups_called_for_are_those_whose_swaps_gain(monkeypatch, limits, n_cla
     assert max(gain for gain, _, _ in swaps_by_hand(full, allowed, cost, end)) < 1e-9
     best = max(by_hand, key=lambda each: each[0])
     np.testing.assert_array_equal(swaps._best_swap(subset, 0.0), best[2])
+
+
+def dependent_columns(rng):
+    """Groups with columns that never change, that cover a category, or that others hold already."""
+    X = rng.normal(size=(60, N_COLUMNS))
+    X[:, 5] = 0.5
+    X[:, 15:18] = np.eye(3)[rng.integers(0, 3, 60)]
+    X[:, 1] = X[:, 2] + 1e-9 * rng.normal(size=60)
+    X[:, 12] = X[:, 17]
+    X[:, 6] = X[:, 7]
+    return X
+
+
+@pytest.mark.parametrize("ridge", [1e-6, 0.1])
+@pytest.mark.parametrize("subset", [[2, 3, 9, 15, 16, 17], [7, 15, 16, 17]])
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_that_follow_from_others_do_no_harm_to_their_group(seed, subset, ridge):
+    """Swaps are those that a search of all columns would make, by the definition."""
+    rng = np.random.default_rng(seed)
+    X, y = dependent_columns(rng), np.arange(60) % 2
+    X[:, [4, 20]] += y[:, None]
+    full = fisher_criterion(within_moments(X, y, 2), ridge=ridge)
+    wide = WideCriterion.of_classes(X, y, 2, None).with_ridge(ridge, 1.0)
+    # A category stays, so that column 12 of a group is always one that the others hold.
+    allowed = AllowedSubsets.make(N_COLUMNS, groups=GROUPS, always_include=[15])
+    values = QuadraticFunction(full, constraints=allowed)
+    swaps, subset = GroupSwaps(wide, allowed), np.array(subset)
+    value_of = {}
+    for _, group, columns in swaps_by_hand(full, allowed, None, subset):
+        out = np.setdiff1d(allowed.group_of[subset], allowed.group_of[columns])[0]
+        value_of[int(out), group] = float(values(columns[None], np.array([-1]))[0])
+    possible = {pair: value for pair, value in value_of.items() if np.isfinite(value)}
+    found = swaps._best_swap(subset, -np.inf)
+    assert full.value(found) == pytest.approx(max(possible.values()), rel=1e-9)
+    near = set(allowed.group_of[swaps.closest(subset, 1)].tolist())
+    outs = {out for out, _ in possible}
+    of_each = {
+        out: max((value, group) for (one, group), value in possible.items() if one == out)
+        for out in outs
+    }
+    assert near == {group for _, group in of_each.values()}
 
 
 def test_a_search_with_groups_finds_what_that_of_all_columns_finds(monkeypatch):

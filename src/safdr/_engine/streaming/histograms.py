@@ -31,7 +31,11 @@ class ScoredModel:
         if self.clip is not None:
             low, high = self.clip
             columns = np.clip(columns, low[:, None], high[:, None])
-        scores: FloatArray = self.slopes @ columns + self.intercept
+        # Term by term: a product of matrices may round a row by its place among the others, and
+        # rows that are alike must have the same score, wherever they pass by.
+        scores = np.full(columns.shape[1], self.intercept)
+        for slope, column in zip(self.slopes, columns, strict=True):
+            scores += slope * column
         return scores
 
     def with_edges_of(self, columns: FloatArray) -> ScoredModel:

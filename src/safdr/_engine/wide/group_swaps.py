@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 from typing import Self
 
 import numpy as np
 
+from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.annealing.swap_chains import is_collinear
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.interrupt import look_up
@@ -34,10 +37,13 @@ class GroupSwaps(Swaps):
 
     def closest(self, subset: IntArray, most: int) -> IntArray:
         """The columns of the groups that are best in the place of each member."""
-        _, gains, _ = self._all_gains(subset)
-        best = np.argsort(-gains, axis=1, kind="stable")[:, :most]
-        possible = np.take_along_axis(gains, best, axis=1) > -np.inf
-        return self._columns_of(best[possible])
+        drops, gains, _ = self._all_gains(subset)
+        best = [
+            group
+            for drop, of_one in zip(drops, gains, strict=False)
+            for group in islice(self._possible(subset, int(drop), of_one), most)
+        ]
+        return self._columns_of(np.array(best, dtype=np.int64))
 
     def value(self, subset: IntArray) -> float:
         """Of one subset, less its cost."""
@@ -47,10 +53,30 @@ class GroupSwaps(Swaps):
         """The subset after the swap that gains most; None where that is no more than the least."""
         subset = subset[subset >= 0]
         drops, gains, _ = self._all_gains(subset)
-        drop, group = divmod(int(np.argmax(gains)), gains.shape[1])
-        if not gains[drop, group] > least:
-            return None
-        stays = subset[self.allowed.group_of[subset] != drops[drop]]
+        best, found = least, None
+        for drop, of_one in zip(drops, gains, strict=False):
+            # Whether it is possible is asked of what would be the best so far alone.
+            better = np.where(of_one > best, of_one, -np.inf)
+            group = next(self._possible(subset, int(drop), better), None)
+            if group is not None:
+                best, found = float(of_one[group]), self._swapped(subset, int(drop), group)
+        return found
+
+    def _possible(self, subset: IntArray, drop: int, gains: FloatArray) -> Iterator[int]:
+        """Groups that may come for one, the best first: none then follows from the others."""
+        for group in np.argsort(-gains, kind="stable").tolist():
+            if gains[group] == -np.inf:
+                return
+            columns = self._swapped(subset, drop, group)
+            value = QuadraticFunction(
+                self.criterion.among(columns), constraints=self.allowed.among(columns)
+            )
+            if np.isfinite(value(np.arange(len(columns))[None], np.array([-1]))[0]):
+                yield group
+
+    def _swapped(self, subset: IntArray, drop: int, group: int) -> IntArray:
+        """The subset with one group in the place of another."""
+        stays = subset[self.allowed.group_of[subset] != drop]
         return np.sort(np.append(stays, self.allowed.groups[group]))
 
     def _all_gains(self, subset: IntArray) -> tuple[IntArray, FloatArray, float]:
@@ -77,20 +103,31 @@ class GroupSwaps(Swaps):
         slopes = inverse @ rows
         residual = criterion.D - rows.T @ weights
         values = np.empty(self.allowed.n_groups)
-        for length, (groups, columns, own) in self._by_length.items():
+        for groups, columns, own in self._by_length.values():
             left = own - np.einsum("sgi,sgj->gij", rows[:, columns], slopes[:, columns])
-            pivots = np.einsum("gii->gi", left)
-            variance = np.einsum("gii->gi", own)
-            refused = is_collinear(pivots, variance, criterion.collinear_tol) | (pivots <= 0)
-            left[refused.any(axis=1)] = np.eye(length)
-            solved = np.linalg.solve(left, residual[columns])
-            gained = np.sum(solved * residual[columns], axis=(1, 2))
-            values[groups] = np.where(refused.any(axis=1), -np.inf, gained)
+            values[groups] = self._explained(left, own, residual[columns])
         values += np.sum(weights * criterion.D[members])
         if self.cost is not None:
             of_groups = np.bincount(self.allowed.group_of, self.cost, self.allowed.n_groups)
             values -= of_groups + self.cost[members].sum()
         return values
+
+    def _explained(self, left: FloatArray, own: FloatArray, residual: FloatArray) -> FloatArray:
+        """What each of several groups adds, column by column; nothing to be had is -infinity.
+
+        That some columns follow from others is no harm; of a group at least one must not.
+        """
+        left, residual = left.copy(), residual.copy()
+        added, adds = np.zeros(len(left)), np.zeros(len(left), dtype=bool)
+        for i in range(left.shape[1]):
+            pivot = left[:, i, i]
+            adds |= ~is_collinear(pivot, own[:, i, i], self.criterion.collinear_tol) & (pivot > 0)
+            inverse = np.divide(1.0, pivot, out=np.zeros(len(pivot)), where=pivot > 0)
+            slopes = left[:, i] * inverse[:, None]
+            added += np.sum(residual[:, i] ** 2, axis=1) * inverse
+            residual -= slopes[:, :, None] * residual[:, i, None]
+            left -= slopes[:, :, None] * left[:, i, None]
+        return np.where(adds, added, -np.inf)
 
     def _forbid_groups(self, gains: FloatArray, members: IntArray, drop: int) -> None:
         """Leave out what is in, and what constraints or sense keep out."""
