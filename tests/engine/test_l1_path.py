@@ -46,7 +46,7 @@ def test_the_path_is_that_of_all_products(task, seed, ridge):
     sizes = [len(some) for some in expected]
     assert any(np.diff(sizes) < 0) == (ridge < 1.0)  # some go out, unless much is shrunk
     for n_steps, some in enumerate(expected, start=1):
-        np.testing.assert_array_equal(np.sort(path.after(n_steps)), some)
+        np.testing.assert_array_equal(np.sort(path.after(n_steps).features), some)
 
 
 def kinds(name, rng):
@@ -93,17 +93,19 @@ def test_slopes_are_the_optimum_at_every_step(name, seed, ridge, wide):
         penalty = np.abs(left[usable]).max()
         told = slopes != 0
         np.testing.assert_allclose(left[told], penalty * np.sign(slopes[told]), atol=1e-8)
-        assert set(np.flatnonzero(told)) == set(path.after(n_steps).tolist())
+        step = path.after(n_steps)
+        assert set(np.flatnonzero(told)) == set(step.features.tolist())
+        np.testing.assert_array_equal(slopes[step.features], step.slopes)
     assert n_steps > 8
 
 
 def test_shorter_paths_are_its_beginning_also_of_a_copy():
     criterion = WideCriterion.of_classes(*make_rows(0), 2, None).with_ridge(1e-3, 1.0)
     path = L1Path(criterion, np.arange(90))
-    third = path.after(3)
+    third = path.after(3).features
     copy = pickle.loads(pickle.dumps(path))
-    np.testing.assert_array_equal(copy.after(20), path.after(20))
-    np.testing.assert_array_equal(path.after(3), third)
+    np.testing.assert_array_equal(copy.after(20).features, path.after(20).features)
+    np.testing.assert_array_equal(path.after(3).features, third)
 
 
 def test_where_the_penalty_is_gone_the_path_ends():
@@ -111,7 +113,7 @@ def test_where_the_penalty_is_gone_the_path_ends():
     criterion = WideCriterion.of_classes(X, y, 2, None).with_ridge(1e-3, 1.0)
     path = L1Path(criterion, np.arange(6))
     n_steps = next(n for n in range(1, 50) if path.after(n + 1) is None)
-    assert sorted(path.after(n_steps).tolist()) == list(range(6))
+    assert sorted(path.after(n_steps).features.tolist()) == list(range(6))
     # What is left of d once there is no penalty is nothing.
     assert np.abs(path._left[:6]).max() < 1e-12
     for usable in (np.empty(0, dtype=np.int64), np.array([3])):

@@ -89,6 +89,9 @@ def test_what_is_clearly_better(gain, wins):
     losses = np.stack([usual, usual - gain + np.array([[0.2], [-0.2], [0.0]])])
     for disorder in (np.zeros((2, 3, 2)), np.full((2, 3, 2), np.nan)):
         assert Comparison(plans, [1, 2], losses, disorder).best.criterion == wins
+    # Half the badness is clear, wherever it comes from.
+    one_split = np.array([[[9.0], [1.0], [1.0]], [[1.0], [1.0], [1.0]]])
+    assert Comparison(plans, [1], one_split, disorder[:, :, :1]).best.criterion == "mixed"
     # Of one fold nobody knows how much it says, and a style without a subset can't be the usual.
     assert Comparison(plans, [1, 2], losses[:, 1:2], disorder[:, 1:2]).best.criterion == "mixed"
     losses[0, 0, 0] = np.nan
@@ -101,14 +104,14 @@ def test_where_features_outnumber_rows_the_path_is_compared(monkeypatch, short, 
     monkeypatch.setattr("safdr._engine.wide.WIDE", threshold)
     X, y = short
     search = AnnealingSelectorCV(max_features=4, **OPEN).fit(X, y)
-    path = [("l1", 1.0), ("l1", 1e-6)]  # the first is the usual
-    assert compared(search) == [*path, ("mixed", "auto")]
-    assert set(search.style_results_["pick"]) == {"auto"}
+    path = ("reference", "auto")  # the usual
+    assert compared(search) == [path, ("fisher", 1e-6)]
+    assert set(search.style_results_["pick"]) == {"auto", "unpenalised"}
     measured = AnnealingRegressorSelectorCV(max_features=4, **OPEN).fit(X, y + X[:, 0])
-    assert compared(measured) == [*path, ("r2", "auto"), ("r2", 1e-6)]
+    assert compared(measured) == [path, ("r2", 1e-6)]
     # A ridge that is given is that of all styles.
     given = AnnealingSelector(2, **{**OPEN, "C": 1.0, "ridge": 0.3}).fit(X, y)
-    assert compared(given) == [("l1", 0.3), ("mixed", 0.3)]
+    assert compared(given) == [("reference", 0.3), ("fisher", 0.3)]
 
 
 def compared(search):
@@ -128,7 +131,7 @@ def test_all_rows_say_what_is_compared_and_announced(rng):
     assert announced == 5 * len(results["C"])
     # Rows of weight zero count as none.
     few = AnnealingSelectorCV(max_features=1, **how).fit(X, y, np.arange(60) < 40)
-    assert set(few.style_results_["criterion"]) == {"l1", "mixed"}
+    assert set(few.style_results_["criterion"]) == {"reference", "fisher"}
 
 
 def test_of_few_rows_of_three_classes_shrinkage_is_compared(rng):
@@ -443,15 +446,16 @@ OFF_PATH = {
 @pytest.mark.parametrize("parameter", OFF_PATH)
 def test_the_path_refuses_what_it_can_not_heed_and_auto_does_without_it(parameter, short):
     X, y = short
-    measured = [("r2", "auto"), ("r2", 1e-6)]
-    for kind, others in ((AnnealingSelector, []), (AnnealingRegressorSelector, measured)):
+    for kind, name in ((AnnealingSelector, "fisher"), (AnnealingRegressorSelector, "r2")):
         with pytest.raises(ParameterError, match="must be left out with criterion='l1'") as caught:
             kind(2, criterion="l1", **OFF_PATH[parameter]).fit(X, y)
         assert caught.value.parameter == parameter
         fitted = kind(2, **OPEN | {"C": 1.0} | OFF_PATH[parameter]).fit(X, y)
-        assert fitted.style_["criterion"] == ("r2" if others else "mixed")
+        assert compared(fitted) == [(name, "auto"), (name, 1e-6)]
         # Where one is left, there is nothing to compare.
-        assert (compared(fitted) if hasattr(fitted, "style_results_") else []) == others
+        given = kind(2, **OPEN | {"C": 1.0, "ridge": 0.1} | OFF_PATH[parameter]).fit(X, y)
+        assert given.style_["criterion"] == name
+        assert not hasattr(given, "style_results_")
 
 
 def test_what_has_no_ranks_or_no_path_says_so(skewed, rng):

@@ -199,6 +199,10 @@ def test_a_path_is_not_told_as_a_search_by_replicas():
     assert "without a search" in words
     assert "replicas climb" not in words
     assert "are cooled" not in words
+    assert "model of all features" not in words
+    selector.set_params(criterion="reference").fit(X, y)
+    words = words_of(SelectionReport.from_estimator(selector, X, y))
+    assert "lets in on the way to what a model of all features predicts, without a search" in words
 
 
 def test_coefficients_of_pairs_of_classes_are_no_coefficients_of_classes():

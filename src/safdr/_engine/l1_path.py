@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
@@ -32,6 +32,13 @@ class PathCriterion(Protocol):
         """A·b of all features, where some have slopes."""
 
 
+class Step(NamedTuple):
+    """Where a path is after a step: the features with slopes, the largest first."""
+
+    features: IntArray
+    slopes: FloatArray
+
+
 class L1Path:
     """The path of min b'·A·b / 2 - d'·b + t·|b|₁ as t falls, as far as it is asked for.
 
@@ -50,8 +57,7 @@ class L1Path:
         self._slopes: FloatArray = np.empty(0)
         # The root L of A_SS = L·L'.
         self._root: FloatArray = np.empty((0, 0))
-        # After each step, the features with slopes, the largest first.
-        self._steps: list[IntArray] = []
+        self._steps: list[Step] = []
         self._is_done = False
         self._lock = Lock()
 
@@ -61,8 +67,8 @@ class L1Path:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=Lock())
 
-    def after(self, n_steps: int) -> IntArray | None:
-        """The features with slopes after so many steps, the largest first; None past the end."""
+    def after(self, n_steps: int) -> Step | None:
+        """Where the path is after so many steps; None past its end."""
         # Searches of other sizes may ask at the same time.
         with self._lock:
             if not self._members and not self._is_done:
@@ -96,7 +102,8 @@ class L1Path:
         # Where features tie, a step has no length, and the last that came in no slope yet.
         by_slope = np.argsort(-np.abs(self._slopes), kind="stable")
         with_slope = by_slope[: np.count_nonzero(self._slopes)]
-        self._steps.append(np.array(self._members, dtype=np.int64)[with_slope])
+        features = np.array(self._members, dtype=np.int64)[with_slope]
+        self._steps.append(Step(features, self._slopes[with_slope]))
         if length == way_in < way_out:
             self._take_in(entering)
         self._is_done = length == penalty or not self._members

@@ -39,6 +39,7 @@ from safdr._estimators.parameters import (
     seed_from,
 )
 from safdr._estimators.plan import SearchPlan
+from safdr._estimators.plan_checks import check_proof
 from safdr._estimators.progress import CallbackSupportMixin, with_callbacks
 from safdr._estimators.rule_note import RuleNote
 from safdr._estimators.rules import (
@@ -105,7 +106,7 @@ class CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         usable, self.clip_limits_ = plan.usable(data)
         allowed, cost = plan.allowed(self), plan.cost(self)
         if plan.prove is not None:
-            plan.check_proof(allowed)
+            check_proof(plan, allowed)
         sizes = sizes_to_try(plan, allowed, int(self.min_features), int(self.max_features))
         plan = only_choice(plan, usable)
         folds: Any

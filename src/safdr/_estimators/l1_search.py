@@ -1,23 +1,31 @@
-"""A search among the features that an L1 penalty on the criterion lets in first."""
+"""A search among the features that an L1 penalty lets in first."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from safdr._engine.arrays import IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.l1_path import L1Path
+from safdr._engine.criterion import Criterion
+from safdr._engine.l1_path import L1Path, PathCriterion
 from safdr._engine.search import Search
 from safdr._engine.wide.explore import whole_groups
 from safdr._engine.wide.search import WorkingSetSearch, of_all_columns
 from safdr.errors import ParameterError
 from safdr.result import AnnealingResult
 
+# On the criterion itself, or towards what a model of all features predicts.
+PATHS = ("l1", "reference")
+
 # Features leave the path now and then: so many steps a feature are enough.
 STEPS_A_FEATURE = 8
+
+# Makes what the path is walked on, when it is asked for; None is the criterion itself.
+MakePathCriterion: TypeAlias = Callable[[], PathCriterion] | None
 
 
 def off_path(plan: Any) -> dict[str, str]:
@@ -36,8 +44,9 @@ def check_path(plan: Any) -> None:
     for name, what in off_path(plan).items():
         raise ParameterError(
             name,
-            "must be left out with {criterion}='l1', whose path has one subset of each size, "
+            "must be left out with {criterion}={path!r}, whose path has one subset of each size, "
             "whatever {what}. Or take another {criterion}.",
+            path=plan.criterion,
             what=what,
         )
 
@@ -45,13 +54,18 @@ def check_path(plan: Any) -> None:
 class L1Search(Search):
     """A search in which each size has the features that the path has at that size.
 
-    The path is that of min b'·A·b / 2 - d'·b + t·|b|₁ as t falls, on the same A and d that the
-    replicas climb on elsewhere. Where no constraint says otherwise, that leaves one subset a size.
+    The path is that of min b'·A·b / 2 - d'·b + t·|b|₁ as t falls. Where no constraint says
+    otherwise, that leaves one subset a size.
     """
+
+    def __init__(self, criterion: Criterion, *, path_on: MakePathCriterion, **how: Any) -> None:
+        super().__init__(criterion, **how)
+        self._path_on = path_on
 
     @cached_property
     def _path(self) -> L1Path:
-        return L1Path(self.criterion, usable_columns(self._lean))
+        criterion = self._path_on() if self._path_on else self.criterion
+        return L1Path(criterion, usable_columns(self._lean))
 
     def _constraints_for(self, size: int) -> AllowedSubsets:
         """Those that keep out what is not on the path."""
@@ -65,10 +79,15 @@ class L1Search(Search):
 class WideL1Search(WorkingSetSearch):
     """The same among very many columns, in a search among those that the path has at a size."""
 
+    def __init__(self, *given: Any, path_on: MakePathCriterion, **how: Any) -> None:
+        super().__init__(*given, **how)
+        self._path_on = path_on
+
     @cached_property
     def _path(self) -> L1Path:
         usable = usable_columns(self._swaps[0].allowed)
-        return L1Path(self.criterion, usable[self.criterion.scale[usable] > 0])
+        criterion = self._path_on() if self._path_on else self.criterion
+        return L1Path(criterion, usable[self.criterion.scale[usable] > 0])
 
     def prepare(self, size: int) -> WideL1Search:
         """Walk as far as this size asks for."""
@@ -104,13 +123,15 @@ def enough_columns(path: L1Path, allowed: AllowedSubsets, size: int) -> IntArray
         return whole_groups(allowed, np.concatenate([fixed, columns]))
 
     def suffice(columns: IntArray) -> bool:
-        return allowed.among(columns).has_size(size)
+        # Nothing that counts has less than a column.
+        return len(columns) >= size and allowed.among(columns).has_size(size)
 
     for n_steps in range(1, STEPS_A_FEATURE * (size + 1) + 1):
-        on_path = path.after(n_steps)
-        if on_path is None:
+        step = path.after(n_steps)
+        if step is None:
             return None
-        if len(with_fixed(on_path)) and suffice(with_fixed(on_path)):
+        on_path = step.features
+        if suffice(with_fixed(on_path)):
             some = (with_fixed(on_path[:n]) for n in range(len(on_path) + 1))
-            return next(columns for columns in some if len(columns) and suffice(columns))
+            return next(columns for columns in some if suffice(columns))
     return None

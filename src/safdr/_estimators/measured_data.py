@@ -39,7 +39,7 @@ class MeasuredData(TrainingData):
 
     model_word, wrong_model_word = "regressor", "classifier"
     target_word = "measured outputs"
-    criteria = ("r2", "l1", AUTO)
+    criteria = ("r2", "l1", "reference", AUTO)
     default_C = np.inf
     fold_hint = "Use a cv with fewer splits, or one that shuffles the rows."
     is_wrong_model = staticmethod(is_classifier)
@@ -110,7 +110,7 @@ class MeasuredData(TrainingData):
     def compared(self) -> tuple[str, ...]:
         """Where features outnumber rows, also the path of an L1 penalty."""
         path = self.is_short and self._outputs.shape[1] == 1
-        return ("l1", "r2") if path else ("r2",)
+        return ("reference", "r2") if path else ("r2",)
 
     def held_out(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> tuple[float, float]:
         """Squared error, of each output in units of its variance."""
@@ -132,6 +132,11 @@ class MeasuredData(TrainingData):
         model.intercept_ = float(intercepts[0]) if self.y.ndim == 1 else intercepts
         model.n_features_in_ = coefficients.shape[-1]
         return model
+
+    @property
+    def _output(self) -> FloatArray:
+        """The only one."""
+        return self._outputs[:, 0]
 
     @property
     def _outputs(self) -> FloatArray:

@@ -16,7 +16,7 @@ from safdr._estimators.training_data import ClassData
 from safdr.errors import ParameterError
 
 # What only the compiled search climbs on.
-NOT_THERE = ("mixed", "ranks", "l1", AUTO)
+NOT_THERE = ("mixed", "ranks", "l1", "reference", AUTO)
 
 
 def check_device(plan: Any) -> None:

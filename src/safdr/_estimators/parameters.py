@@ -361,7 +361,7 @@ SELECTOR_CONSTRAINTS: dict[str, Any] = {
     "constraints": [None, Constraints],
     "criterion": [
         None,
-        StrOptions({"fisher", "logistic", "mixed", "ranks", "l1", AUTO}),
+        StrOptions({"fisher", "logistic", "mixed", "ranks", "l1", "reference", AUTO}),
         HasMethods(["fit"]),
         callable,
     ],
@@ -382,7 +382,7 @@ SELECTOR_CONSTRAINTS: dict[str, Any] = {
 # Of those whose target has no classes.
 REGRESSOR_CONSTRAINTS = {
     **{k: v for k, v in SELECTOR_CONSTRAINTS.items() if k != "class_weight"},
-    "criterion": [None, StrOptions({"r2", "l1", AUTO}), HasMethods(["fit"]), callable],
+    "criterion": [None, StrOptions({"r2", "l1", "reference", AUTO}), HasMethods(["fit"]), callable],
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from numbers import Integral
 from os import PathLike
 from typing import Any, Self
@@ -21,14 +22,21 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Noise
 from safdr._engine.fits.fits import Fitter
-from safdr._engine.proof.prover import Prover, check_provable
+from safdr._engine.proof.prover import Prover
 from safdr._engine.search import Search, fit_padded, padded
 from safdr._engine.wide.group_swaps import GroupSwaps
 from safdr._engine.wide.search import AnySearch, WorkingSetSearch
 from safdr._engine.wide.swaps import Swaps
 from safdr._estimators.clipping import clip_limits, clipped
 from safdr._estimators.feature_names import FeatureSpec
-from safdr._estimators.l1_search import L1Search, WideL1Search, check_path
+from safdr._estimators.l1_search import (
+    PATHS,
+    L1Search,
+    MakePathCriterion,
+    WideL1Search,
+    check_path,
+    usable_columns,
+)
 from safdr._estimators.on_device import check_device, device_search
 from safdr._estimators.parameters import (
     AUTO,
@@ -39,7 +47,8 @@ from safdr._estimators.parameters import (
     PopulationAnnealing,
     as_float,
 )
-from safdr._estimators.training_data import ClassData, TrainingData
+from safdr._estimators.plan_checks import check_signs
+from safdr._estimators.training_data import TrainingData
 from safdr._estimators.user_criterion import (
     CrossValidatedScore,
     RowsObjective,
@@ -225,7 +234,7 @@ class SearchPlan:
                 )
         if self.device is not None:
             check_device(self)
-        if self.criterion == "l1":
+        if self.criterion in PATHS:
             check_path(self)
         if self.C == AUTO and not self._uses_penalty:
             raise ParameterError(
@@ -242,44 +251,6 @@ class SearchPlan:
         is_source = isinstance(X, str | PathLike) or callable(X)
         return is_source or isinstance(y, str) or hasattr(X, "dask") or hasattr(X, "sample_rows")
 
-    def check_proof(self, allowed: AllowedSubsets) -> None:
-        """Refuse a proof where there are no bounds, before any search."""
-        if self.own_criterion is not None:
-            raise ParameterError(
-                "prove",
-                "must be None with a {criterion} of your own: a proof needs bounds on the values "
-                "of all subsets, which only the built-in criterion has. Leave {prove} or "
-                "{criterion} out.",
-            )
-        check_provable(allowed)
-        if allowed.n_features > wide.WIDE:
-            check_products(allowed.n_features)
-
-    def check_signs(self, data: TrainingData) -> None:
-        """Refuse signs where the model has more than one coefficient for a feature, or none."""
-        labels = isinstance(data, ClassData)
-        n = len(data.classes) if isinstance(data, ClassData) else data.y.size // len(data.y)
-        if n > 1 + labels:
-            raise ParameterError(
-                "signs",
-                "can be asked for with two classes or one output, where a feature has one "
-                "coefficient; got {n} {what}. Leave {signs} out.",
-                n=n,
-                what="classes" if labels else "outputs",
-            )
-        for name, given in {
-            "criterion": self.own_criterion,
-            "estimator": self.estimator,
-            "pick": self.pick if self.pick in ("criterion", "unpenalised") else None,
-        }.items():
-            if given is not None:
-                raise ParameterError(
-                    "signs",
-                    "can be asked of the coefficients of the built-in linear model, which must "
-                    f"then choose the winner; got {{{name}}}={{given!r}}. Leave one of them out.",
-                    given=given,
-                )
-
     # ---- The search -------------------------------------------------------------------------
 
     def search(
@@ -292,7 +263,7 @@ class SearchPlan:
     ) -> AnySearch:
         """The search on usable training data."""
         if allowed.signs is not None:
-            self.check_signs(data)
+            check_signs(self, data)
         function = self._function(data, seed, n_jobs)
         if function is not None:
             return Search(
@@ -340,9 +311,9 @@ class SearchPlan:
         kind = Swaps if allowed.swaps_alone else GroupSwaps
         swaps = [kind(each, allowed.without(each.redundant(rank)), cost) for each in criteria]
         how: dict[str, Any] = {"constraints": allowed, "settings": self.settings(), "seed": seed}
-        if self.criterion == "l1":
-            data.check_l1(criteria[0])
-            return WideL1Search(among, swaps, prover, **how)
+        if self.criterion in PATHS:
+            data.check_path(criteria[0], self.criterion)
+            return WideL1Search(among, swaps, prover, path_on=self._path_on(data, allowed), **how)
         return WorkingSetSearch(among, swaps, prover, **how)
 
     def full_search(
@@ -354,16 +325,17 @@ class SearchPlan:
         *,
         on_path: bool = False,
     ) -> Search:
-        """The search of all columns at once; by "l1" they may all be on the path already."""
+        """The search of all columns at once, which may all be on a path already."""
         how: dict[str, Any] = {"seed": seed, "constraints": allowed, "cost": cost}
         settings = self.settings()
         rows = self.searched(data)
-        if self.criterion == "l1":
+        if self.criterion in PATHS:
             criterion = rows.criterion(self.ridge, self.rank(allowed, cost))
-            data.check_l1(criterion)
-            fitter = self.fitter(data, criterion, seed)
-            kind = Search if on_path else L1Search
-            return kind(criterion, settings=settings, fitter=fitter, **how)
+            data.check_path(criterion, self.criterion)
+            how |= {"settings": settings, "fitter": self.fitter(data, criterion, seed)}
+            if on_path:
+                return Search(criterion, **how)
+            return L1Search(criterion, path_on=self._path_on(data, allowed), **how)
         if self.criterion not in MIXTURES:
             criterion, noise = self._criterion(rows, allowed, cost)
             fitter = self.fitter(data, self._of_rows(criterion), seed)
@@ -377,6 +349,13 @@ class SearchPlan:
         fitter = self.fitter(data, self._of_rows(criterion), seed)
         how["also"] = [logistic, *forward]
         return Search(criterion, settings=first, fitter=fitter, noise=noise, **how)
+
+    def _path_on(self, data: TrainingData, allowed: AllowedSubsets) -> MakePathCriterion:
+        """What the path of an L1 penalty is walked on, where that is not the criterion."""
+        if self.criterion == "l1":
+            return None
+        # What must stay out has no say in the model either.
+        return partial(data.towards_reference, usable_columns(allowed))
 
     def _criterion(
         self, rows: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None

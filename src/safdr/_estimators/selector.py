@@ -28,6 +28,7 @@ from safdr._estimators.parameters import (
     seed_from,
 )
 from safdr._estimators.plan import SearchPlan
+from safdr._estimators.plan_checks import check_proof
 from safdr._estimators.styles import compare_on_default_splits, only_choice
 
 SIZE_CONSTRAINT = {
@@ -75,7 +76,7 @@ class _FixedSizeSelector(AnnealingSelectorBase):
             plan = only_choice(plan, data)
         allowed = plan.allowed(self)
         if plan.prove is not None:
-            plan.check_proof(allowed)
+            check_proof(plan, allowed)
         size = plan.size(allowed, self.n_features_to_select)
         self.__dict__.pop("style_results_", None)  # of an earlier fit
         if plan.is_open:
@@ -147,8 +148,8 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     constraints : Constraints, default=None
         Which subsets are allowed, such as ``Constraints(always_include="age")``; None allows all.
 
-    criterion : {"fisher", "logistic", "mixed", "ranks", "l1", "auto"}, callable or estimator, \
-default=None
+    criterion : {"fisher", "logistic", "mixed", "ranks", "l1", "reference", "auto"}, callable or \
+estimator, default=None
         What the replicas maximise. None and "fisher" are the Fisher ratio. "logistic", for two
         classes, is the log-loss made quadratic near the model of all features (fitted with C = 1):
         the share of it that a subset explains. It takes one more pass over the rows, and is the
@@ -157,11 +158,13 @@ default=None
         choose among all of them; `criterion_value_` is then the Fisher ratio. "ranks" does the same
         on the rank of each value in its column, which far values can't lead; the models are those
         of the values. "l1" takes the features that an L1 penalty on the criterion lets in first,
-        for two classes: a good guide where features outnumber rows. It has one subset of each size,
-        so `feature_cost`, signs and `prove` can't go with it. "auto" compares a few of them
-        by the linear models on held-out rows: "fisher", "mixed" and "ranks", and with
-        ``ridge="auto"`` also the search as published; where features outnumber rows, "l1" with a
-        ridge of 1 and with none (unless one of those three is given), and "mixed". `style_` says
+        for two classes: a good guide where features outnumber rows. "reference" walks the same path
+        towards what a model of all features predicts, which has less noise than the labels: a
+        Lasso, or a stack of it and a ridge regression, as rows left out say. A path has one subset
+        of each size, so `feature_cost`, signs and `prove` can't go with it. "auto" compares a few
+        of them by the linear models on held-out rows: "fisher", "mixed" and "ranks", and with
+        ``ridge="auto"`` also the search as published; where features outnumber rows, "reference"
+        (unless one of those three is given) and "fisher", as published. `style_` says
         what came out. With more than two classes the criterion is "fisher". A
         callable ``f(X_subset, y)`` returns a number to be maximised, and takes a keyword
         `sample_weight` if rows have weights. An estimator is scored by cross-validation on the
@@ -225,7 +228,7 @@ default=None
         proof ends with one, joins the candidates; the loss chooses among them as ever. Out of time
         nothing joins: the answer is that of ``prove=None``, with a bound. So the time limit decides
         whether there is a proof, and nothing else can make two answers differ. Groups of several
-        columns, a `criterion` of your own, and "l1" can't be proven.
+        columns, a `criterion` of your own, "l1" and "reference" can't be proven.
 
     device : str or torch.device, default=None
         Where to search, such as "cuda", for thousands of features; needs ``safdr[gpu]``.
@@ -390,10 +393,10 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         Number of features to choose: an int is that number, a float between 0 and 1 the share of
         all features, None half of them.
 
-    criterion : {"r2", "l1", "auto"}, callable or estimator, default=None
+    criterion : {"r2", "l1", "reference", "auto"}, callable or estimator, default=None
         What the replicas maximise; None, "r2" and "auto" are R². "auto" also compares
-        ``ridge="auto"`` with none on held-out rows; where features outnumber rows, both with "l1"
-        of a ridge of 1 and of none. Else as in `AnnealingSelector`.
+        ``ridge="auto"`` with none on held-out rows; where features outnumber rows, "reference" with
+        R² without a ridge. Else as in `AnnealingSelector`.
 
     estimator : regressor, default=None
         The model that judges the candidates by its own loss on held-out rows, and is then fitted to

@@ -23,7 +23,7 @@ from safdr._estimators.folds import (
     searched,
     splits_of_data,
 )
-from safdr._estimators.l1_search import off_path
+from safdr._estimators.l1_search import PATHS, off_path
 from safdr._estimators.parameters import AUTO
 from safdr._estimators.plan import STYLE, SearchPlan
 from safdr._estimators.rules import deviation
@@ -35,14 +35,12 @@ from safdr.errors import NoSubsetError
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 # The one that candidates are compared with until it is known: seldom far from the best.
 MIDDLE = 1.0
-# Of the path of an L1 penalty, the usual one first. With a ridge, features that are alike come in
-# together: probabilities gain more than the order of rows loses. Held-out rows see where it is
-# clearly the other way round, as with precise outputs; a finer choice they can't make.
-PATH_RIDGES = (1.0, SMALLEST_AUTO)
 # So many sizes tell which style is better: the choice is one for all.
 N_SIZES = 3
-# The first style is left where another is better by more standard errors than this.
+# The first style is left where another is better by more standard errors than this, or has no more
+# than this share of its badness: of precise outputs one split may have all the error.
 N_ERRORS = 1.0
+FAR_LESS = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +57,7 @@ class Comparison:
 
     @property
     def best(self) -> SearchPlan:
-        """The plan of the least badness; the first style unless another is clearly better."""
+        """The plan of the least badness, where it is clearly better; else of the first style."""
         badness = self._badness()
         means = np.nan_to_num(badness.mean(axis=1), nan=np.inf)
         best = int(means.argmin())
@@ -68,7 +66,8 @@ class Comparison:
             return self.plans[best]
         gained = badness[usual] - badness[best]
         error = gained.std(ddof=1) / np.sqrt(len(gained))
-        return self.plans[best if gained.mean() > N_ERRORS * error else usual]
+        is_clear = gained.mean() > N_ERRORS * error or means[best] <= FAR_LESS * means[usual]
+        return self.plans[best if is_clear else usual]
 
     def _badness(self) -> FloatArray:
         """By plan and fold: the loss, and what is out of order, each in units of its mean."""
@@ -186,19 +185,17 @@ def _styles(plan: SearchPlan, data: TrainingData) -> list[SearchPlan]:
     if plan.criterion != AUTO:
         return [plan]
     styles = [
-        replace(plan, criterion=name, ridge=ridge)
+        replace(plan, criterion=name)
         for name in data.compared
-        if name != "l1" or not off_path(plan)
-        for ridge in (PATH_RIDGES if name == "l1" and plan.ridge == AUTO else (plan.ridge,))
+        if name not in PATHS or not off_path(plan)
     ]
+    if plan.ridge != AUTO:
+        return styles
     # Where differences of features that are much alike tell the classes, shrinkage hides them.
-    # Of few rows it seldom does: there the shrunken one stays the first. Beside the path it has no
-    # other, but for measured outputs: precise ones are best told by R² as it is.
-    if plan.ridge == AUTO and (not data.is_short or len(data.compared) == 1):
-        styles.insert(int(data.is_short), _published(replace(styles[0], ridge=SMALLEST_AUTO), data))
-    elif plan.ridge == AUTO and styles[-1].criterion == "r2":
-        styles.append(replace(styles[-1], ridge=SMALLEST_AUTO))
-    return styles
+    # With few rows it seldom does, so there the search without is the other one.
+    plain = next(style for style in styles if style.criterion == data.criteria[0])
+    bare = _published(replace(plain, ridge=SMALLEST_AUTO), data)
+    return [styles[0], bare] if data.is_short else [bare, *styles]
 
 
 def _published(plan: SearchPlan, data: TrainingData) -> SearchPlan:

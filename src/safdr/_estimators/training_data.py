@@ -39,6 +39,7 @@ from safdr._estimators.class_weights import check_weights_of_classes, weighted_r
 from safdr._estimators.clipped_model import ClippedLogisticRegression
 from safdr._estimators.parameters import AUTO
 from safdr._estimators.ranks import mid_ranks
+from safdr._estimators.reference import towards_reference
 from safdr._estimators.scoring import cross_entropy, roc_auc
 from safdr._estimators.validation import (
     check_classes,
@@ -205,13 +206,37 @@ class TrainingData:
         """Loss and 1 - AUC on rows that a model has not seen; not a number where there is none."""
         raise NotImplementedError
 
-    def check_l1(self, criterion: Any) -> None:
+    def towards_reference(self, usable: IntArray) -> WideCriterion:
+        """R² of what a model of usable columns predicts; made once."""
+        key = usable.tobytes()
+        if key not in self._references:
+            self._references[key] = towards_reference(
+                self.X,
+                self._output,
+                self._relative_weight,
+                usable,
+                rows_a_weight=self._rows_a_weight,
+                with_ranks=not (self.is_wide or issparse(self.X)),
+            )
+        return self._references[key]
+
+    @cached_property
+    def _references(self) -> dict[bytes, WideCriterion]:
+        return {}
+
+    @property
+    def _output(self) -> FloatArray:
+        """The target of one number a row."""
+        raise NotImplementedError
+
+    def check_path(self, criterion: Any, name: str) -> None:
         """Refuse a path of several slopes a feature."""
         if criterion.D.shape[1] > 1:
             raise ParameterError(
                 "criterion",
-                "must not be 'l1' with {n} {what}: its path is for two classes or one output. "
+                "must not be {name!r} with {n} {what}: its path is for two classes or one output. "
                 "{other!r} is for any number.",
+                name=name,
                 n=len(getattr(self, "classes", criterion.D.T)),
                 what="classes" if hasattr(self, "classes") else "outputs",
                 other=self.criteria[0],
@@ -266,7 +291,7 @@ class ClassData(TrainingData):
 
     model_word, wrong_model_word = "classifier", "regressor"
     target_word = "labels"
-    criteria = ("fisher", "logistic", "mixed", "ranks", "l1", AUTO)
+    criteria = ("fisher", "logistic", "mixed", "ranks", "l1", "reference", AUTO)
     default_C = 1.0
     fold_hint = (
         "Use a cv that keeps all classes in every fold, such as StratifiedKFold, or fewer splits."
@@ -342,6 +367,11 @@ class ClassData(TrainingData):
         rows = (self.X, self.codes, len(self.classes), self._relative_weight)
         return WideCriterion.of_classes(*rows)
 
+    @property
+    def _output(self) -> FloatArray:
+        """One for the second of two classes."""
+        return (self.codes == 1).astype(np.float64)
+
     def noise(self, criterion: FisherCriterion) -> Noise:
         """Stratified batches."""
         return ClassNoise(self.X, self.codes, self._relative_weight, criterion, self._shared)
@@ -413,7 +443,7 @@ class ClassData(TrainingData):
         if len(self.classes) > 2:
             return ("fisher",)
         if self.is_short:
-            return ("l1", "mixed")
+            return ("reference", "fisher")
         no_ranks = issparse(self.X) or self.in_passes or self.is_wide
         return ("fisher", "mixed") if no_ranks else ("fisher", "mixed", "ranks")
 

@@ -416,12 +416,13 @@ class AnnealingOptions:
         str | None, Parameter(help='Draw a part for each "step" or for each "proposal".')
     ] = None
     criterion: Annotated[
-        Literal["fisher", "logistic", "mixed", "ranks", "l1", "auto"] | None,
+        Literal["fisher", "logistic", "mixed", "ranks", "l1", "reference", "auto"] | None,
         Parameter(
             help="What a set is searched by: Fisher's ratio (fisher, the default); for two "
             "classes also the log-loss made quadratic (logistic), both (mixed), both of ranks "
-            "(ranks), the path of an L1 penalty (l1), or the best on held-out rows (auto). A "
-            "quantity: R², or l1. Not l1 with --cost, --sign or --prove."
+            "(ranks), the path of an L1 penalty (l1), the same towards what a model of all "
+            "features predicts (reference), or the best on held-out rows (auto). A quantity: R², "
+            "l1 or reference. These two not with --cost, --sign or --prove."
         ),
     ] = None
     ridge: Annotated[

@@ -187,7 +187,9 @@ def searched_by(content: Mapping[str, Any]) -> str:
     """What candidates come from."""
     mixed = " and the log-loss (mixed)" if content["chosen_by"]["mixed"] else ""
     path = " on the path of an L1 penalty" if content["chosen_by"]["path"] else ""
-    return criterion(content) + mixed + path
+    # Results that were kept before there was such a model say nothing about it.
+    model = " towards a model of all features" if content["chosen_by"].get("reference") else ""
+    return criterion(content) + mixed + path + model
 
 
 def _sets(content: Mapping[str, Any]) -> str:

@@ -33,6 +33,10 @@ from safdr.result import FeatureGroups, NearTies, Stability
 
 SCHEMA_VERSION = 1
 
+# Criteria under which the value that is told is the task's own; and those that are no search.
+PATHS = ("l1", "reference")
+TASKS_OWN = ("fisher", "r2", "mixed", *PATHS)
+
 
 def describe(
     estimator: Any,
@@ -153,13 +157,14 @@ def _describe_groups(groups: FeatureGroups, names: list[str]) -> list[dict[str, 
 def _describe_choice(estimator: Any) -> dict[str, Any]:
     """What the replicas climb on, and whose cross-entropy chooses among them."""
     by = estimator.criterion_ if isinstance(estimator.criterion_, str) else None
-    by_default = estimator.style_["criterion"] is None or by in ("fisher", "r2", "mixed", "l1")
+    by_default = estimator.style_["criterion"] is None or by in TASKS_OWN
     own_model = estimator.estimator is not None and estimator.pick == "auto"
     return {
         # That of the task; of a mixture too it is Fisher's ratio that is told.
         "criterion": None if by_default else _name_of(estimator.criterion_),
         "mixed": by in ("mixed", "ranks"),
-        "path": by == "l1",
+        "path": by in PATHS,
+        "reference": by == "reference",
         "held_out": hasattr(estimator, "style_results_"),
         "ridge": estimator.ridge_,
         "C": None if math.isinf(estimator.C_) else estimator.C_,

@@ -43,7 +43,7 @@ def test_names_and_titles_say_how_many_rows_a_split_trains_on(name):
 def test_the_kinds_that_are_hard_to_come_by_are_there():
     wide = [n for n, r in RECIPES.items() if r.n_features > r.n_train]
     assert wide == [n for n in RECIPES if n.startswith("wide")]
-    assert len(wide) == 3
+    assert len(wide) == 6
     kurtosis = [np.mean(z**4) for z in map(standardised, ("tails_log_normal", "tails_cauchy"))]
     assert min(kurtosis) > 10  # 3 for a normal column
     assert RECIPES["rare_2_percent"].positive_share == 0.02

@@ -78,6 +78,11 @@ class WideCriterion:
             ridge = ridge_of_squares(self._sum_of_squares, n_live, n_rows)
         return replace(self, ridge=float(ridge))
 
+    def towards(self, target: FloatArray, ridge: float) -> WideCriterion:
+        """The same columns and another output, less its mean, times the root of each row."""
+        cross = np.concatenate([part[0] for _, part in self._products(target[:, None])])
+        return replace(self, D=(cross / np.linalg.norm(target))[:, None], ridge=ridge)
+
     @property
     def n_features(self) -> int:
         """Number of columns."""
@@ -170,23 +175,36 @@ class WideCriterion:
         """The scale, and one where that is zero."""
         return np.where(self.scale == 0, 1.0, self.scale)
 
+    def row_products(self, which: IntArray) -> FloatArray:
+        """Products of the rows with each other, of some columns."""
+        total = np.zeros((self.rows.shape[0],) * 2)
+        for some in self._some_at_a_time(len(which)):
+            block = self.columns(which[some])
+            total += block @ block.T
+        return total
+
     @cached_property
     def _sum_of_squares(self) -> float:
         """Of all entries of A, without the ridge: the same as of the rows' products."""
         n_rows, n_columns = self.rows.shape
-        exact = n_rows <= MOST_ROWS_EXACT
+        every = np.arange(n_columns)
+        if n_rows <= MOST_ROWS_EXACT:
+            products = self.row_products(every)
+            return float(np.einsum("ij,ij->", products, products))
         rng = np.random.default_rng(0)
-        total: Any = np.zeros((n_rows, n_rows if exact else N_DIRECTIONS))
-        step = max(1, 2**20 // n_rows)
-        for start in range(0, n_columns, step):
-            look_up()
-            which = np.arange(start, min(start + step, n_columns))
-            block = self.columns(which)
-            total += block @ (block.T if exact else _signs(rng, len(which)))
-        if exact:
-            return float(np.einsum("ij,ij->", total, total))
+        total: Any = np.zeros((n_rows, N_DIRECTIONS))
+        for some in self._some_at_a_time(n_columns):
+            which = every[some]
+            total += self.columns(which) @ _signs(rng, len(which))
         images = (part for _, part in self._products(total))
         return sum(float(np.einsum("ij,ij->", part, part)) for part in images) / N_DIRECTIONS
+
+    def _some_at_a_time(self, n_columns: int) -> Iterator[slice]:
+        """Places of columns whose numbers take some megabytes together."""
+        step = max(1, 2**20 // self.rows.shape[0])
+        for start in range(0, n_columns, step):
+            look_up()
+            yield slice(start, start + step)
 
 
 @dataclass(eq=False)

@@ -47,7 +47,8 @@ class CentredRows:
         self._n_classes = n_classes
         self._weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
         self._total: FloatArray = np.bincount(codes, self._weight, n_classes).astype(np.float64)
-        self._root = np.sqrt(self._weight / self._total[codes])
+        # Of the share that each row has of the weight of its class.
+        self.root = np.sqrt(self._weight / self._total[codes])
         self.shape: tuple[int, int] = X.shape
 
     @cached_property
@@ -85,12 +86,12 @@ class CentredRows:
     def columns(self, which: IntArray | slice) -> FloatArray:
         """Some of the columns."""
         centred = self._dense(which) - self.moments.mean[:, which][self._codes]
-        return centred * self._root[:, None]
+        return centred * self.root[:, None]
 
     def products(self, some: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Products of some centred columns with all, a block of these at a time."""
         # One factor that is centred is enough.
-        weighted = np.ascontiguousarray(some * self._root[:, None])
+        weighted = np.ascontiguousarray(some * self.root[:, None])
         factor = np.ascontiguousarray(weighted.T)
         for part in self.blocks():
             look_up()

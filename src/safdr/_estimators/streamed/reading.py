@@ -78,8 +78,8 @@ def _check_plan(plan: SearchPlan) -> None:
             "read in passes. Leave it out, or clip the columns beforehand.",
             given=plan.clip,
         )
-    for name, value in {"criterion": "ranks", "pick": "unpenalised"}.items():
-        if isinstance(given := getattr(plan, name), str) and given == value:
+    for name, values in {"criterion": ("ranks", "reference"), "pick": ("unpenalised",)}.items():
+        if isinstance(given := getattr(plan, name), str) and given in values:
             raise ParameterError(
                 name,
                 "must not be {given!r} with rows that are read in passes: that needs all of them "
