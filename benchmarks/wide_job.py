@@ -78,9 +78,11 @@ def l1(rows: Wide) -> NDArray[np.int64]:
 CONTESTANTS: dict[str, Callable[[Wide], NDArray[np.int64]]] = {
     "sa-fdr": ours,
     "sa-fdr, l1": partial(ours, criterion="l1"),
+    "sa-fdr, reference": partial(ours, criterion="reference"),
     "sa-fdr, auto": partial(ours, criterion="auto", ridge="auto"),
     "sa-fdr, ten features": one_size,
     "sa-fdr, l1, ten features": partial(one_size, criterion="l1"),
+    "sa-fdr, reference, ten features": partial(one_size, criterion="reference"),
     "abess": abess,
     "abess, screened": screened,
     "rfe": rfe,
