@@ -259,7 +259,8 @@ def random_subsets(
     if first.size:
         drawn = np.hstack([np.broadcast_to(first, (n_subsets, len(first))), drawn])
     subsets = drawn[:, :size].copy()
-    for i in _with_collinear(criterion, subsets):
+    # Where there is but one subset, it is what it is.
+    for i in _with_collinear(criterion, subsets) if drawn.shape[1] > size else ():
         subsets[i] = _first_independent(criterion, drawn[i], size)
     subsets.sort(axis=1)
     return subsets

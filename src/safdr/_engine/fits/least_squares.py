@@ -8,7 +8,7 @@ import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import R2Criterion
-from safdr._engine.fits.fits import Fits
+from safdr._engine.fits.fits import Fits, distinct_rows
 from safdr._engine.interrupt import look_up
 
 # Directions in which standardised features have less variance than this (for each of them) are left
@@ -42,19 +42,21 @@ class LeastSquaresFitter:
         Of collinear features, the smallest (standardised) slopes that fit best. Losses are right to
         some 1e-15 of the variance of the outputs.
         """
+        distinct, inverse = distinct_rows(subsets)
         parts = []
-        for some in _portions(subsets):
+        for some in _portions(distinct):
             look_up()
             parts.append(self._fit(some))
         slopes, explained = map(np.concatenate, zip(*parts, strict=True))
         intercepts = self._moments.output_mean - np.einsum(
-            "nsm,ns->nm", slopes, self._moments.mean[subsets]
+            "nsm,ns->nm", slopes, self._moments.mean[distinct]
         )
         # Rounding must not make an error negative.
         left = np.maximum(self._moments.output_variance - explained, 0.0)
-        return Fits.of_losses(left.mean(axis=1))._replace(
+        fits = Fits.of_losses(left.mean(axis=1))._replace(
             coefficients=slopes.transpose(0, 2, 1), intercepts=intercepts
         )
+        return fits.take(inverse)
 
     def _fit(self, subsets: IntArray) -> tuple[FloatArray, FloatArray]:
         """Slopes, and the variance of each output that they explain."""
