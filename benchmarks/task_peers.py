@@ -9,6 +9,7 @@ converging (saga). Forward selection takes thousands of fits a size.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,10 @@ from safdr import anneal_path, evaluate_subsets
 Losses = dict[int, float]
 
 
-def ours(fold: TaskFold) -> Losses:
+def ours(fold: TaskFold, criterion: str | None = None) -> Losses:
     """This library, with unpenalised models: its losses are those of the others' subsets too."""
     how: dict[str, Any] = {"task": fold.task, "C": np.inf, "random_state": SEED}
-    results = anneal_path(fold.X, fold.y, fold.sizes, **how)
+    results = anneal_path(fold.X, fold.y, fold.sizes, criterion=criterion, **how)
     return {result.size: result.loss for result in results}
 
 
@@ -64,5 +65,6 @@ def contestants(fold: TaskFold) -> dict[str, Callable[[TaskFold], Losses]]:
     """Those that serve the task."""
     peers: dict[str, Callable[[TaskFold], Losses]] = {"sa-fdr": ours, "rfe": rfe}
     # Of several classes some subsets separate all, and an unpenalised model of them has no optimum.
-    more = {"lasso": lasso} if fold.task == "regression" else {"sa-fdr, C = 1": as_it_comes}
-    return {**peers, **more}
+    if fold.task == "classification":
+        return {**peers, "sa-fdr, C = 1": as_it_comes}
+    return {**peers, "sa-fdr, l1": partial(ours, criterion="l1"), "lasso": lasso}

@@ -180,9 +180,14 @@ def check_published_pick(fitted: Any, case: Case, optimum: PenalisedOptimum) -> 
     model, subset = fitted.estimator_, fitted.subset_
     optimum.check_coefficients(subset, optimum.loss(tuple(subset)), model.coef_, model.intercept_)
     if "feature_cost" not in case.rules:
-        how = {"sample_weight": case.row_weights(), "C": np.inf}
+        how = {"task": task_of(case), "sample_weight": case.row_weights(), "C": np.inf}
         fits = evaluate_subsets(case.table(), case.y, [*candidates(fitted)], **how).fits
         assert fitted.loss_ <= fits.losses.min() + CLOSE
+
+
+def task_of(case: Case) -> str:
+    """As evaluate_subsets takes it."""
+    return "classification" if case.classes else "regression"
 
 
 def check_given_subsets(fitted, case, optimum, rng) -> None:
@@ -190,7 +195,7 @@ def check_given_subsets(fitted, case, optimum, rng) -> None:
     size = len(fitted.subset_)
     some = [rng.permutation(case.n_features)[:size].tolist() for _ in range(4)]
     how = {
-        "task": "classification" if case.classes else "regression",
+        "task": task_of(case),
         "sample_weight": case.row_weights(),
         "C": fitted.C_,
     }

@@ -81,5 +81,7 @@ def random_rows(rng: np.random.Generator):
         X[:, copy] = X[:, original] + rng.choice([0.0, 1e-9, 1e-4]) * rng.normal(size=n_rows)
     weight = None
     if rng.random() < 0.4:
-        weight = rng.choice([rng.uniform(0.01, 5, n_rows), rng.lognormal(0, 2, n_rows)])
+        spread = rng.uniform(0.01, 5, n_rows), rng.lognormal(0, 2, n_rows)
+        weight = rng.choice([*spread, 10.0 ** rng.uniform(-9, 0, n_rows)])
+        weight[: 2 * n_classes] += 0.01  # each class has some
     return X, codes, weight

@@ -45,7 +45,9 @@ def to_markdown(rows: Sequence[Row]) -> str:
         for metric, name in METRIC_TITLES.items():
             parts += [f"## {name}, {title}: `auto` − the other, mean over k"]
             parts += [_differences(compared, metric, penalty)]
-    parts += ["## AUC, C = 1: cells won and lost by `auto`, by data set", _scores_by_set(compared)]
+    for metric, name in METRIC_TITLES.items():
+        parts += [f"## {name}, C = 1: cells won and lost by `auto`, by data set"]
+        parts += [_scores_by_set(compared, metric)]
     parts += ["## Log-loss with and without penalty, mean over k", _penalties(compared)]
     parts += ["## Mean log-loss above the constant model's", _above_constant(compared)]
     parts += ["## Seconds to choose the subsets of all sizes, median", _seconds(compared)]
@@ -78,10 +80,11 @@ def _differences(rows: Comparison, metric: str, penalty: str) -> str:
     return markdown_table(["Data", "rows", *others], body)
 
 
-def _scores_by_set(rows: Comparison) -> str:
+def _scores_by_set(rows: Comparison, metric: str) -> str:
+    others = [Model(name, AUTO.penalty) for name in OTHERS]
     body = []
     for data in rows.data:
-        found = [rows.contrast(data, AUTO, Model(name, AUTO.penalty), "auc") for name in OTHERS]
+        found = [rows.contrast(data, AUTO, other, metric) for other in others]
         body.append([TITLES[data], *(str(each.score) if each else MISSING for each in found)])
     return markdown_table(["Data", *(METHODS[name].title for name in OTHERS)], body)
 

@@ -273,7 +273,10 @@ class Proof:
                 f"training rows than {self.value:.6g}, that of {best}."
             )
         if not np.isfinite(self.upper_bound):
-            return f"Not proven, and no bound is known for subsets of {size} features."
+            return (
+                f"Not proven, and no bound is known for subsets of {size} features: they are too "
+                "collinear to compute one, as where they outnumber the rows."
+            )
         if not np.isfinite(self.gap):
             return (
                 f"Not proven: no subset of {size} features has a criterion value on the training "

@@ -302,6 +302,27 @@ def test_what_can_not_be_is_refused_in_words(select, write, target, options, cod
     assert message in " ".join(re.sub("[│╭╮╰╯─]", " ", error).split())
 
 
+@pytest.mark.parametrize(
+    ("criterion", "words"),
+    [
+        ("l1", "on the path of an L1 penalty"),
+        ("reference", "on the path of an L1 penalty towards a model of all features"),
+    ],
+)
+@pytest.mark.parametrize("target", ["price", "big"])
+def test_a_path_is_for_a_quantity_too_and_is_said(safdr, write, target, criterion, words):
+    table = make_table()
+    big = np.array(table["price"]) > np.median(table["price"])
+    table = table.select(["weight", "noise", "price"]).append_column("big", pa.array(big))
+    table = table if target == "big" else table.drop_columns("big")
+    asked = (write(table), "-t", target, "-k", 1, "--criterion", criterion)
+    shown = " ".join(safdr("select", *asked).out.split())
+    assert f"{words} " in shown
+    found = safdr("select", *asked, "--json").json["chosen_by"]
+    assert found["path"]
+    assert found["reference"] == (criterion == "reference")
+
+
 def test_more_classes_than_are_guessed_can_be_asked_for(select, write):
     table = make_table()
     table = table.append_column("town", pa.array([f"town {i % 26:02d}" for i in range(N)]))

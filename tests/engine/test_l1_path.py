@@ -77,12 +77,18 @@ def kinds(name, rng):
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_slopes_are_the_optimum_at_every_step(name, seed, ridge, wide):
-    """Members have as much left as the penalty, by the sign of their slopes; no other has more."""
+    """Members have as much left as the penalty, by the sign of their slopes; no other has more.
+
+    But for copies of members, which are passed by.
+    """
     X, y = kinds(name, np.random.default_rng(seed))
     many = WideCriterion.of_classes(X, y, 2, None).with_ridge(ridge, 1.0)
     usable = np.flatnonzero(many.scale)
     full = many.among(np.arange(60))
     path = L1Path(many if wide else full, usable)
+    alike = full.A[np.ix_(usable, usable)] - ridge * np.eye(len(usable))
+    size = np.sqrt(np.diagonal(alike))
+    copies = set(usable[np.sum(np.abs(alike) > (1 - 1e-9) * np.outer(size, size), axis=0) > 1])
     n_steps = 0
     while path.after(n_steps + 1) is not None and n_steps < 80:
         n_steps += 1
@@ -90,7 +96,9 @@ def test_slopes_are_the_optimum_at_every_step(name, seed, ridge, wide):
         # One that has just come in has none yet.
         slopes[path._members] = path._slopes
         left = full.D[:, 0] - full.A @ slopes
-        penalty = np.abs(left[usable]).max()
+        passed_by = usable[~path._outside[usable] & ~np.isin(usable, path._members)]
+        assert set(passed_by) <= copies
+        penalty = np.abs(np.delete(left[usable], np.searchsorted(usable, passed_by))).max()
         told = slopes != 0
         np.testing.assert_allclose(left[told], penalty * np.sign(slopes[told]), atol=1e-8)
         step = path.after(n_steps)
@@ -120,3 +128,20 @@ def test_where_the_penalty_is_gone_the_path_ends():
         same = np.zeros((40, 90)) if len(usable) else X
         nothing = WideCriterion.of_classes(same, y, 2, None).with_ridge(1e-3, 1.0)
         assert L1Path(nothing, usable).after(1) is None
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-6, 1.0, 100.0])
+@pytest.mark.parametrize("n_copies", [2, 25])
+def test_copies_are_passed_by_and_are_no_steps(ridge, n_copies):
+    """In other units, signs and in single precision; with a ridge each has something of its own."""
+    X, y = make_rows(4, n_columns=18)
+    others = [X * unit for unit in np.random.default_rng(0).choice([-2.5, 0.3, 1.0], n_copies)]
+    copied = np.hstack([X, *others]).astype(np.float32).astype(np.float64)
+    alone, among = (
+        L1Path(WideCriterion.of_classes(rows, y, 2, None).with_ridge(ridge, 1.0), every)
+        for rows, every in [(X, np.arange(18)), (copied, np.arange(copied.shape[1]))]
+    )
+    for n_steps in range(1, 16):
+        step, expected = among.after(n_steps), alone.after(n_steps)
+        np.testing.assert_array_equal(np.sort(step.features % 18), np.sort(expected.features))
+        np.testing.assert_allclose(np.abs(step.slopes), np.abs(expected.slopes), rtol=1e-4)

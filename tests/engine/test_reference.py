@@ -198,3 +198,4 @@ def test_a_clear_gain_is_one_that_a_further_number_is_worth():
     assert not gains_clearly(0.9, 1.0, 100.0)
     assert gains_clearly(1.0, 0.0, 100.0)
     assert not gains_clearly(0.0, 0.0, 100.0)
+    assert not gains_clearly(0.0, 0.1, 100.0)

@@ -118,8 +118,28 @@ def test_what_has_no_path_says_so(kind, sparse_signal):
     with pytest.raises(ParameterError, match="left out with criterion='reference'") as caught:
         kind(2, criterion="reference", feature_cost=[0.1] * 120).fit(X, y)
     assert caught.value.parameter == "feature_cost"
-    with pytest.raises(ParameterError, match="'reference' with rows that are read in passes"):
-        kind(2, criterion="reference").fit(lambda: iter([X]), "y")
+
+
+@pytest.mark.parametrize("n_copies", [3, 25, 80])
+@pytest.mark.parametrize("criterion", ["l1", "reference"])
+@pytest.mark.parametrize("n_hidden", [0, 4])
+def test_copies_of_features_change_nothing(criterion, n_hidden, n_copies, rng):
+    """Whether few features tell the class, or all are views of a few factors."""
+    X, hidden = rng.normal(size=(60, 30)), rng.normal(size=(60, n_hidden))
+    y = (np.hstack([X[:, :3], hidden]).sum(axis=1) + rng.normal(size=60) > 0).astype(int)
+    X += 2.0 * hidden @ rng.normal(size=(n_hidden, 30))
+    how = {"criterion": criterion, "random_state": 0}
+    alone = AnnealingSelector(8, **how).fit(X, y)
+    among = AnnealingSelector(8, **how).fit(np.hstack([X] * n_copies), y)
+    assert sorted(among.subset_ % 30) == alone.subset_.tolist()
+    assert among.result_.working_set is None  # no search
+
+
+def test_a_feature_that_predicts_exactly_is_no_cause_for_a_warning(rng):
+    output = np.tile([0.0, 1.0], 5)
+    X = np.column_stack([output, rng.normal(size=(10, 20))])
+    fitted = AnnealingRegressorSelector(2, criterion="reference", random_state=0).fit(X, output)
+    assert 0 in fitted.subset_
 
 
 # ---- Where rows held out choose it, or not ----------------------------------------------------

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import r2_score, roc_auc_score
 
@@ -288,6 +289,31 @@ def test_any_scoring_that_fits_the_task(rows, scoring):
     if scoring == "roc_auc":
         with pytest.raises(ValueError, match="multi_class must be in"):
             AnnealingSelectorCV(scoring=scoring, **how).fit(stream(X, labels(rows, "three")), "y")
+
+
+# ---- What needs all rows ----------------------------------------------------------------------
+
+
+IN_MEMORY = [
+    {"criterion": "ranks"},
+    {"criterion": "reference"},
+    {"pick": "unpenalised"},
+    {"clip": 0.01},
+    {"estimator": LogisticRegression()},
+]
+
+
+@pytest.mark.parametrize("how", IN_MEMORY, ids=str)
+def test_what_needs_all_rows_has_them_where_they_are_few(rows, how):
+    X, y = rows[0][:400], labels(rows, "two")[:400]
+    selector = AnnealingSelector(2, random_state=0, **how)
+    expected = clone(selector).fit(X, y)
+    found = clone(selector).fit(stream(X, y, sample_rows=400), "y")
+    np.testing.assert_array_equal(found.subset_, expected.subset_)
+    assert found.loss_ == expected.loss_
+    with pytest.raises(ParameterError, match="read in passes") as caught:
+        selector.fit(stream(X, y, sample_rows=399), "y")
+    assert caught.value.parameter == next(iter(how))
 
 
 # ---- What is wrong -----------------------------------------------------------------------------

@@ -81,6 +81,22 @@ def test_each_is_found_when_it_is_there_alone(sound, path, value, kind):
     assert text.index(found["title"]) < text.index("The chosen features")
 
 
+@pytest.mark.parametrize(
+    ("by_rule", "named"),
+    [
+        ({"one_sd": 2, "one_se": 1, "tolerance": 4, "best": 6}, "the rule tolerance or best."),
+        ({"one_sd": 2, "one_se": 3, "tolerance": 4, "best": 6}, "one_se, tolerance or best."),
+        ({"one_sd": 2, "one_se": 2, "tolerance": 2, "best": 6}, "the rule best."),
+        ({"one_sd": 2, "one_se": 2, "tolerance": 1, "best": 1}, "the rule best."),
+    ],
+)
+def test_where_the_size_has_its_price_rules_that_take_more_are_named(sound, by_rule, named):
+    sound["size"] |= {"by_rule": by_rule, "chosen": 2}
+    sound["path"][0]["mean"] = 1.0
+    (found,) = (each for each in describe_warnings(sound) if each["kind"] == "small_size_costs")
+    assert found["advice"].endswith(named)
+
+
 def test_classes_of_a_handful_are_named(classes_report):
     content = classes_report.to_dict()
     labels = list(content["target"]["counts"])

@@ -17,8 +17,9 @@ from safdr._engine.wide.criterion import WideCriterion
 # Penalties of the ridge regression, in units of the mean variance of the features times their
 # number: from next to none to one that leaves the order of the features alone.
 RIDGES = np.geomspace(0.01, 100.0, 13)
-# With more rows than this their products with each other are not worth it: the Lasso is enough.
-MOST_ROWS = 2000
+# With more rows than this their products with each other take longer than all the rest, and labels
+# are not so noisy any more: the Lasso is enough.
+MOST_ROWS = 1000
 # The Lasso takes in half as many features as there are rows, and at most these.
 MOST_MEMBERS = 100
 # A row that leaves a fit no more freedom than this says nothing about what others would predict.
@@ -80,7 +81,9 @@ def reference_model(
 
 def gains_clearly(before: float, after: float, n_rows: float) -> bool:
     """Whether a squared error is smaller than another by more than one number more explains."""
-    return after <= 0 < before or (after > 0 and n_rows * np.log(before / after) > CLEARLY)
+    if before <= 0:
+        return False
+    return after <= 0 or n_rows * np.log(before / after) > CLEARLY
 
 
 def _stacked(models: list[_Model], measured: FloatArray) -> tuple[FloatArray, float]:

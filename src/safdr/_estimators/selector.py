@@ -164,7 +164,8 @@ estimator, default=None
         of each size, so `feature_cost`, signs and `prove` can't go with it. "auto" compares a few
         of them by the linear models on held-out rows: "fisher", "mixed" and "ranks", and with
         ``ridge="auto"`` also the search as published; where features outnumber rows, "reference"
-        (unless one of those three is given) and "fisher", as published. `style_` says
+        (unless one of those three is given) and "fisher" (with ``ridge="auto"``: as published).
+        `style_` says
         what came out. With more than two classes the criterion is "fisher". A
         callable ``f(X_subset, y)`` returns a number to be maximised, and takes a keyword
         `sample_weight` if rows have weights. An estimator is scored by cross-validation on the
@@ -205,7 +206,8 @@ estimator, default=None
         copy of a member, of whose variance that leaves less than 1e-5, is never swapped in. "auto"
         takes as much as the number of rows asks for, by a formula: next to nothing where they are
         many; `ridge_` says how much. It keeps the criterion from rewarding chance where a few
-        hundred rows or fewer are to tell many features apart.
+        hundred rows or fewer are to tell many features apart. The path of ``criterion="reference"``
+        has a ridge of its own; there this one is in the criterion value alone.
 
     C : float or "auto", default=1.0
         Inverse strength of the penalty on the squared slopes of the linear model, in units of

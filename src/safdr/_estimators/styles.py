@@ -195,7 +195,13 @@ def _styles(plan: SearchPlan, data: TrainingData) -> list[SearchPlan]:
     # With few rows it seldom does, so there the search without is the other one.
     plain = next(style for style in styles if style.criterion == data.criteria[0])
     bare = _published(replace(plain, ridge=SMALLEST_AUTO), data)
-    return [styles[0], bare] if data.is_short else [bare, *styles]
+    if not data.is_short:
+        return [bare, *styles]
+    usual = styles[0]
+    if usual.criterion == "reference":
+        # Its path has a ridge of its own: another would only shrink the values that are told.
+        usual = replace(usual, ridge=SMALLEST_AUTO)
+    return [usual, bare]
 
 
 def _published(plan: SearchPlan, data: TrainingData) -> SearchPlan:

@@ -177,11 +177,16 @@ def _sizes(content: dict[str, Any]) -> Iterator[Text]:
 
 
 def _style(content: dict[str, Any]) -> Iterator[Text]:
-    """What rows held out have chosen to search by."""
-    if (by := content["chosen_by"])["held_out"]:
+    """What was searched by, where that is a path or rows held out have chosen it."""
+    by = content["chosen_by"]
+    if by["held_out"]:
+        # A path towards a model has a ridge of its own.
+        ridge = "" if by.get("reference") else f", ridge {by['ridge']:.2g}"
         penalty = "no penalty" if by["C"] is None else f"penalty C = {by['C']:g}"
-        what = f"{claims.searched_by(content)}, ridge {by['ridge']:.2g}, {penalty}"
+        what = f"{claims.searched_by(content)}{ridge}, {penalty}"
         yield Text.assemble(what, ("  compared on rows held out", DIM))
+    elif by["path"]:
+        yield Text(claims.searched_by(content))
 
 
 def _choice(size: dict[str, Any], tolerance: float) -> Iterator[Text]:

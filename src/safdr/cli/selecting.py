@@ -183,10 +183,11 @@ def _estimator(
         )
     target = rows.prepared.target.kind
     by_class = target.task == "classification"
-    if not by_class and annealing.criterion not in (None, "auto"):
+    if not by_class and annealing.criterion not in (None, "l1", "reference", "auto"):
         raise UsageError(
             f"--criterion {annealing.criterion} is for classes, and {target.name!r} is a quantity, "
-            "which is searched by R². Leave it out, or say --task classification."
+            "which is searched by R²: leave it out, or take l1, reference or auto. If its values "
+            "are classes, say --task classification."
         )
     shared: dict[str, Any] = {
         "n_jobs": search.jobs,

@@ -302,8 +302,15 @@ def _gave_up(content: Content) -> Iterator[dict[str, Any]]:
             f"{decimals(best['mean'])}. That is {percent(lost / all_of_it)} of what these predict "
             "beyond guessing.",
             "Where the score counts for more than the number of features, choose by the rule "
-            "one_se or best.",
+            f"{_rules_of_more(size)}.",
         )
+
+
+def _rules_of_more(size: dict[str, Any]) -> str:
+    """Rules that take more features than were chosen."""
+    more = [rule for rule, taken in size["by_rule"].items() if taken > size["chosen"]]
+    more = more or ["best"]
+    return " or ".join([", ".join(more[:-1]), more[-1]] if len(more) > 1 else more)
 
 
 def _not_settled(content: Content) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "aligned.hpp"
 #include "fits/cholesky.hpp"
@@ -264,8 +265,11 @@ class Fit {
     return false;
   }
 
-  // Newton's method from the model without features, with exact steps. With a penalty it arrives.
+  // Newton's method from the model without features, with exact steps. With a penalty it arrives, but for rounding:
+  // then the better end counts.
   void take_fresh_path() {
+    const std::vector<double> first(theta_.data(), theta_.data() + n_);
+    const double first_loss = now_.loss;
     f_.take_null(theta_.data());
     move_here();
     final_ = true;
@@ -279,6 +283,9 @@ class Fit {
     }
     // Where rounding stopped it, next to nothing may be left.
     converged_ = converged_ || left_ <= kNothingLeft * f_.null_loss;
+    if (converged_ || now_.loss <= first_loss) return;
+    std::copy_n(first.data(), n_, theta_.data());
+    now_ = evaluate(f_, theta_.data(), gradient_.data(), probability_.data());
   }
 
   void take_plain_path(const std::int32_t* subset, bool from_here) {

@@ -18,6 +18,9 @@ from safdr._engine.wide.swaps import Swaps, inverted
 # Columns of groups whose products with each other are made together.
 COLUMNS_AT_ONCE = 2048
 
+# Below this a pivot is rounding error, not variance (kSmallestPivot in the core).
+SMALLEST_PIVOT = 1e-13
+
 
 class GroupSwaps(Swaps):
     """Swaps of whole groups, which all count the same; columns by themselves are groups of one."""
@@ -121,8 +124,9 @@ class GroupSwaps(Swaps):
         added, adds = np.zeros(len(left)), np.zeros(len(left), dtype=bool)
         for i in range(left.shape[1]):
             pivot = left[:, i, i]
-            adds |= ~is_collinear(pivot, own[:, i, i], self.criterion.collinear_tol) & (pivot > 0)
-            inverse = np.divide(1.0, pivot, out=np.zeros(len(pivot)), where=pivot > 0)
+            sound = pivot > SMALLEST_PIVOT
+            adds |= ~is_collinear(pivot, own[:, i, i], self.criterion.collinear_tol) & sound
+            inverse = np.divide(1.0, pivot, out=np.zeros(len(pivot)), where=sound)
             slopes = left[:, i] * inverse[:, None]
             added += np.sum(residual[:, i] ** 2, axis=1) * inverse
             residual -= slopes[:, :, None] * residual[:, i, None]

@@ -48,13 +48,14 @@ def read(
         from safdr.sources.dask import as_frame
 
         given, y = as_frame(given, y)
-    _check_plan(plan)
     n_buckets = n_buckets_for(getattr(selector, "cv", None))
     source = open_source(given)
     measured = issubclass(task, MeasuredData)
     layout = Layout(source.name, check_columns(source, y, weight, measured=measured), y, weight)
     found = look_at_target(source, layout, measured=measured, seed=seed)
     few = fits_in_memory(found)
+    if not few:
+        _check_plan(plan)
     how: dict[str, Any] = {"seed": seed, "n_buckets": 0 if few else n_buckets}
     rows = read_rows(source, layout, found, measured=measured, **how)
     names = np.array(layout.features, dtype=object)
@@ -83,7 +84,7 @@ def _check_plan(plan: SearchPlan) -> None:
             raise ParameterError(
                 name,
                 "must not be {given!r} with rows that are read in passes: that needs all of them "
-                "in memory. Leave it out.",
+                "in memory. Leave it out, or read the rows into memory first.",
                 given=given,
             )
     for name in ("criterion", "estimator"):
