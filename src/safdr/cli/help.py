@@ -7,7 +7,7 @@ from cyclopts.help import DefaultFormatter
 COMMON = {
     *("--target", "--positive", "--drop", "--categorical", "--missing"),
     *("--test-size", "--split-by", "--weight"),
-    *("--k", "--k-max", "--rule", "--criterion", "--seed", "--jobs", "--prove", "--stability"),
+    *("--k", "--k-max", "--rule", "--seed", "--jobs", "--prove", "--stability"),
     *("--always-include", "--never-include", "--sign"),
     *("--report", "--out", "--export", "--force", "--help-all"),
 }
