@@ -148,9 +148,8 @@ class _Span:
 
 def _best(fits: Iterator[tuple[FloatArray, FloatArray]], measured: FloatArray) -> _Model:
     """The fit with the smallest error on rows left out, given predictions and leverages of each."""
-    models = [
+    models = (
         _Model(fitted, measured - (measured - fitted) / np.maximum(1.0 - leverage, LEAST_FREE))
         for fitted, leverage in fits
-    ]
-    errors = [np.sum((measured - each.left_out) ** 2) for each in models]
-    return models[int(np.argmin(errors))]
+    )
+    return min(models, key=lambda each: float(np.sum((measured - each.left_out) ** 2)))

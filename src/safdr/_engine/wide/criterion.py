@@ -117,11 +117,17 @@ class WideCriterion:
 
     def products(self, column: int, members: IntArray) -> FloatArray:
         """A of one column with others."""
-        return self.columns(members).T @ self.columns(np.array([column]))[:, 0]
+        own = self.columns(np.array([column]))[:, 0]
+        if self._all_columns is None:
+            return self.rows.products_with(members, own) / self.divisor[members]
+        return self.columns(members).T @ own
 
     def times(self, members: IntArray, slopes: FloatArray) -> FloatArray:
         """A·b of all columns, where some have slopes."""
-        factor = self.columns(members) @ slopes[:, None]
+        if self._all_columns is None:
+            factor = self.rows.combined(members, slopes / self.divisor[members])[:, None]
+        else:
+            factor = self.columns(members) @ slopes[:, None]
         product = np.concatenate([part[0] for _, part in self._products(factor)])
         product[members] += self.ridge * slopes
         return product

@@ -88,17 +88,34 @@ class CentredRows:
         centred = self._dense(which) - self.moments.mean[:, which][self._codes]
         return centred * self.root[:, None]
 
+    def combined(self, which: IntArray, slopes: FloatArray) -> FloatArray:
+        """The sum of some columns, each times its slope."""
+        if not issparse(self._X) or self._shift[which].any():
+            return self.columns(which) @ slopes
+        # Rows that are mostly zero are centred as a whole.
+        centre = (self.moments.mean[:, which] @ slopes)[self._codes]
+        return np.asarray((self._X[:, which] @ slopes - centre) * self.root)
+
+    def products_with(self, which: IntArray, some: FloatArray) -> FloatArray:
+        """Products of some of the columns with one that is centred, which is enough."""
+        if not issparse(self._X) or self._shift[which].any():
+            return self.columns(which).T @ some
+        return np.asarray(self._X[:, which].T @ (some * self.root))
+
     def products(self, some: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Products of some centred columns with all, a block of these at a time."""
         # One factor that is centred is enough.
         weighted = np.ascontiguousarray(some * self.root[:, None])
         factor = np.ascontiguousarray(weighted.T)
+        # Of one with all, a block would take longer to cut out than to multiply.
+        of_one = self._X.T @ weighted if issparse(self._X) and len(factor) == 1 else None
         for part in self.blocks():
             look_up()
             shift = self._shift[part]
             far = np.flatnonzero(shift)
             if issparse(self._X):
-                products = np.ascontiguousarray((self._X[:, part].T @ weighted).T)
+                found = self._X[:, part].T @ weighted if of_one is None else of_one[part]
+                products = np.ascontiguousarray(found.T)
                 if far.size:
                     products[:, far] = factor @ (self._dense(part.start + far) - shift[far])
                 yield part, products
