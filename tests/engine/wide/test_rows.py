@@ -30,6 +30,17 @@ def as_kept(X, how):
     return X.astype(np.float32) if how == "single" else X
 
 
+def check_of_one(rows, within, *, atol):
+    """One column, or one mixture of some, is multiplied with all or with some."""
+    slopes = np.array([1.0, -2.0, 0.5, 3.0])
+    mixture = rows.combined(SOME, slopes)
+    np.testing.assert_allclose(mixture, rows.columns(SOME) @ slopes, atol=atol)
+    of_all = np.hstack([part[0] for _, part in rows.products(mixture[:, None])])
+    np.testing.assert_allclose(of_all, slopes @ within[SOME], atol=10 * atol)
+    own = rows.columns(np.array([20]))[:, 0]
+    np.testing.assert_allclose(rows.products_with(SOME, own), within[20, SOME], atol=atol)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("how", ["dense", "sparse", "taken", "single"])
 def test_products_are_those_of_the_moments(monkeypatch, how, weighted):
@@ -42,6 +53,7 @@ def test_products_are_those_of_the_moments(monkeypatch, how, weighted):
     rows = CentredRows(as_kept(X, how), codes, 3, weight)
     products = np.hstack([part for _, part in rows.products(rows.columns(SOME))])
     np.testing.assert_allclose(products, expected.within[SOME], atol=1e-12)
+    check_of_one(rows, expected.within, atol=1e-12)
     np.testing.assert_allclose(rows.moments.mean, expected.mean, atol=1e-13)
     np.testing.assert_allclose(rows.moments.squares, expected.squares, rtol=1e-11)
     np.testing.assert_allclose(rows.variance, np.diag(expected.within), rtol=1e-11)
@@ -58,6 +70,7 @@ def test_a_column_far_from_zero_keeps_its_digits(how):
     rows = CentredRows(as_kept(far, how), codes, 3, None)
     products = np.hstack([part for _, part in rows.products(rows.columns(SOME))])
     np.testing.assert_allclose(products, expected[SOME], atol=1e-7)
+    check_of_one(rows, expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("how", ["dense", "sparse"])
