@@ -9,7 +9,7 @@ ROOT = HERE.parent
 sys.path[:0] = [str(ROOT), str(HERE)]
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
-import safdr  # noqa: E402
+import safdr  # noqa: E402  (once BLAS knows how many threads)
 
 project, author = "safdr", "The safdr developers"
 copyright = "2026, The safdr developers"

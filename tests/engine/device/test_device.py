@@ -26,9 +26,9 @@ from safdr.testing import all_subsets, check_chains
 torch = pytest.importorskip("torch")
 
 from safdr._engine.device import rows as device_rows  # noqa: E402  (once torch is there)
-from safdr._engine.device.chains import DeviceChains  # noqa: E402
-from safdr._engine.device.criterion import RowsOnDevice  # noqa: E402
-from safdr._engine.device.fits import DONE, DeviceFitter  # noqa: E402
+from safdr._engine.device.chains import DeviceChains  # noqa: E402  (likewise)
+from safdr._engine.device.criterion import RowsOnDevice  # noqa: E402  (likewise)
+from safdr._engine.device.fits import DONE, DeviceFitter  # noqa: E402  (likewise)
 
 # Where only the way is tested, and not what is found.
 FEW = Annealing(n_replicas=10, max_steps=10)
