@@ -1,0 +1,5 @@
+Duplicates = None
+
+
+def find_duplicates():
+    raise NotImplementedError

@@ -1,0 +1,2 @@
+def group_path(problem):
+    raise NotImplementedError

@@ -1,0 +1,151 @@
+"""The penalised problem whose path orders the features, and the root of A of its active features."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.criterion import Criterion
+
+BoolArray = NDArray[np.bool_]
+
+# Share of its variance, ridge included, that a feature must keep given the active ones.
+MIN_SHARE = 1e-10
+
+
+class Root:
+    """The lower Cholesky factor L of A of the active features."""
+
+    def __init__(self) -> None:
+        self._L: FloatArray = np.empty((0, 0))
+
+    def append(self, row: FloatArray, variance: float) -> bool:
+        """Add a feature by its row of A; return False if it depends on the others."""
+        L, n = self._L, len(row)
+        below = solve_triangular(L, row, lower=True) if n else row
+        rest = variance - float(below @ below)
+        if rest <= MIN_SHARE * variance:
+            return False
+        self._L = np.zeros((n + 1, n + 1), order="F")
+        self._L[:n, :n], self._L[n, :n], self._L[n, n] = L, below, np.sqrt(rest)
+        return True
+
+    def remove(self, i: int) -> None:
+        """Remove a feature: a rank-one update of the rows below it."""
+        L = self._L
+        column = L[i + 1 :, i].copy()
+        L = np.asfortranarray(np.delete(np.delete(L, i, axis=0), i, axis=1))
+        for j, k in enumerate(range(i, len(L))):
+            length = np.hypot(L[k, k], column[j])
+            cosine, sine = L[k, k] / length, column[j] / length
+            below = L[k:, k].copy()
+            L[k:, k] = cosine * below + sine * column[j:]
+            column[j:] = cosine * column[j:] - sine * below
+        self._L = L
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """A⁻¹ times some columns."""
+        if not len(self._L):
+            return right
+        half = solve_triangular(self._L, right, lower=True)
+        return np.asarray(solve_triangular(self._L, half, lower=True, trans="T"))
+
+
+class Problem:
+    """min ½ tr(B'·A·B) - tr(D'·B) + t·Σ‖B_j‖ over the usable features; forced ones have no penalty.
+
+    Without a penalty the forced features are partialled out of A and D: the others see their Schur
+    complement, which is never formed.
+    """
+
+    def __init__(
+        self,
+        criterion: Any,
+        usable: BoolArray,
+        *,
+        forced: IntArray,
+        signs: FloatArray | None = None,
+        ridge: float | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.D: FloatArray = criterion.D
+        self.usable = usable
+        # The side on which the coefficient of each feature may be; 0 allows both.
+        self.signs = signs
+        # What the path adds to the diagonal of the criterion.
+        self.extra = 0.0 if ridge is None else ridge - criterion.ridge
+        diagonal = np.diag(criterion.A) if self.is_dense else criterion.diagonal + criterion.ridge
+        self.variance: FloatArray = diagonal + self.extra
+        self._forced = forced
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether A is in memory."""
+        return isinstance(self.criterion, Criterion)
+
+    @cached_property
+    def forced(self) -> list[int]:
+        """The forced features, without those that depend on others of them."""
+        root, forced = Root(), []
+        for feature in self._forced.tolist():
+            if root.append(
+                self.row(feature, np.array(forced, dtype=np.int64)), self.variance[feature]
+            ):
+                forced.append(feature)
+        return forced
+
+    @cached_property
+    def start(self) -> tuple[FloatArray, FloatArray]:
+        """Slopes of the forced features alone, and D - A·B of all features."""
+        forced = np.array(self.forced, dtype=np.int64)
+        root = self.root_of(forced)
+        slopes = root.solve(self.D[forced])
+        return slopes, self.D - self.products(forced, slopes)
+
+    def root_of(self, features: IntArray) -> Root:
+        """The root of A of independent features."""
+        root = Root()
+        for i, feature in enumerate(features):
+            root.append(self.row(int(feature), features[:i]), self.variance[feature])
+        return root
+
+    def row(self, feature: int, others: IntArray) -> FloatArray:
+        """A of one feature with others."""
+        if not len(others):
+            return np.empty(0)
+        return np.asarray(self.criterion.products(feature, others))
+
+    def products(self, features: IntArray, slopes: FloatArray) -> FloatArray:
+        """A·B of all features, where some have slopes: (n_features, n_outputs)."""
+        criterion = self.criterion
+        if not len(features):
+            return np.zeros_like(self.D)
+        if self.is_dense and 4 * len(features) > len(self.D):
+            B = np.zeros_like(self.D)
+            B[features] = slopes
+            product = criterion.A @ B
+        elif self.is_dense:
+            product = (slopes.T @ criterion.A[features]).T
+        elif slopes.shape[1] == 1:
+            product = criterion.times(features, slopes[:, 0])[:, None]
+        else:
+            fit = criterion.columns(features) @ slopes
+            blocks = [block.T for _, block in criterion.rows.products(fit)]
+            product = np.concatenate(blocks) / criterion.divisor[:, None]
+            product[features] += criterion.ridge * slopes
+        product[features] += self.extra * slopes
+        return np.asarray(product)
+
+    def sizes(self, left: FloatArray, features: IntArray | slice = slice(None)) -> FloatArray:
+        """How large a penalty keeps each of some features out, given D - A·B."""
+        if left.shape[1] > 1:
+            return np.asarray(np.sqrt(np.einsum("ij,ij->i", left, left)))
+        if self.signs is None:
+            return np.abs(left[:, 0])
+        signs = self.signs[features]
+        return np.where(signs == 0, np.abs(left[:, 0]), signs * left[:, 0])

@@ -1,0 +1,191 @@
+"""Which features a search of one size looks at: the first ones on the path of an L1 penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+from threading import Lock
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from safdr._engine.arrays import IntArray
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.screen.group_path import group_path
+from safdr._engine.screen.path import lasso_path
+from safdr._engine.screen.problem import Problem
+
+# "auto", a number of features, or None for all.
+Width: TypeAlias = int | str | None
+
+# What "auto" keeps besides the size: a few, and one for each of so many rows.
+N_EXTRA = 3
+ROWS_PER_EXTRA = 20
+
+
+def screen_width(width: Width, size: int, n_rows: float) -> float:
+    """Return how many features a search of one size keeps."""
+    if width is None:
+        return inf
+    if width == "auto":
+        # Weights are fractions whose sum is an integer but for rounding.
+        return size + N_EXTRA + int((n_rows + 1e-6) // ROWS_PER_EXTRA)
+    return max(int(width), size)
+
+
+class Screen:
+    """Features in the order in which they first enter the path, as far as a size needs them.
+
+    A feature group enters with its first member. Features that exclude each other count as one.
+    """
+
+    def __init__(
+        self,
+        criterion: Any,
+        *,
+        n_rows: float,
+        constraints: AllowedSubsets | None = None,
+        redundant: Any = (),
+        ridge: float | None = None,
+        width: Width = "auto",
+    ) -> None:
+        n_features = len(criterion.D)
+        # Without constraints, each feature is a group of its own.
+        self._constraints = constraints
+        self._n_rows = n_rows
+        self._width = width
+        skipped = criterion.scale == 0
+        skipped[np.asarray(redundant, dtype=np.int64)] = True
+        free = np.arange(n_features) if constraints is None else constraints.free
+        forced, signs = np.empty(0, dtype=np.int64), None
+        usable = ~skipped
+        if constraints is not None:
+            is_free = np.zeros(constraints.n_groups, dtype=bool)
+            is_free[free] = True
+            usable &= is_free[constraints.group_of]
+            forced, signs = self._columns_of(constraints.include), constraints.signs
+        self._useful = np.unique(self._groups_of(np.flatnonzero(usable)))
+        self._spare = np.setdiff1d(free, self._useful)
+        forced = forced[criterion.scale[forced] != 0]
+        self._problem = Problem(criterion, usable, forced=forced, signs=signs, ridge=ridge)
+        self._restart()
+
+    def _restart(self) -> None:
+        self._groups: list[int] = []
+        self._order: list[int] = []
+        self._walk = self._walk_groups()
+        self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        left_out = ("_groups", "_order", "_walk", "_lock")
+        return {name: value for name, value in vars(self).items() if name not in left_out}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._restart()
+
+    @property
+    def order(self) -> list[int]:
+        """Features in the order of their first entry, as far as known."""
+        return list(self._order)
+
+    def columns(self, size: int) -> IntArray:
+        """Return the sorted features that a search for a subset of one size looks at."""
+        with self._lock:
+            n_groups = self._n_for_width(screen_width(self._width, size, self._n_rows))
+            n_groups = self._n_for_subset(size, n_groups)
+            groups = self._first(n_groups)
+        if self._constraints is not None:
+            groups = np.concatenate([self._constraints.include, groups])
+        return np.sort(self._columns_of(groups))
+
+    # ---- How many groups ------------------------------------------------------------------------
+
+    def _n_for_width(self, width: float) -> int:
+        """Length of the shortest start of the order with so many places, or of all useful groups."""
+        constraints = self._constraints
+        places, counts, conflicts = 0, None, None
+        if constraints is not None:
+            places, conflicts = constraints.smallest, constraints.conflicts
+            counts = constraints.counts
+        most = len(self._useful) if counts is None else int(counts[self._useful].sum())
+        if places + most <= width:
+            return len(self._useful)
+        holders: list[int] = []
+        for n in range(len(self._useful)):
+            if places >= width:
+                return n
+            group = self._first(n + 1)[n]
+            # Of features that exclude each other, the first holds the place of all.
+            if conflicts is None or not conflicts[group, holders].any():
+                holders.append(group)
+                places += 1 if counts is None else int(counts[group])
+        return len(self._useful)
+
+    def _n_for_subset(self, size: int, n_groups: int) -> int:
+        """Length of the shortest start of the order, from some length on, that has a subset."""
+        n_all = len(self._useful) + len(self._spare)
+        if self._has_subset(size, n_groups) or not self._has_subset(size, n_all):
+            return n_groups
+        low, step = n_groups, 1
+        while not self._has_subset(size, min(low + step, n_all)):
+            low, step = low + step, 2 * step
+        high = min(low + step, n_all)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._has_subset(size, middle) else (middle, high)
+        return high
+
+    def _has_subset(self, size: int, n_groups: int) -> bool:
+        """Whether some subset of a size holds only the forced groups and the first free ones."""
+        constraints = self._constraints
+        if constraints is None:
+            return n_groups >= size
+        groups = np.concatenate([constraints.include, self._first(n_groups)])
+        if not len(groups):
+            return False
+        return constraints.among(np.sort(self._columns_of(groups))).has_size(size)
+
+    # ---- The order ------------------------------------------------------------------------------
+
+    def _first(self, n_groups: int) -> IntArray:
+        """The first groups of the order; of the useful ones all are known without a path."""
+        n_spare = n_groups - len(self._useful)
+        if n_spare >= 0:
+            return np.concatenate([self._useful, self._spare[:n_spare]])
+        while len(self._groups) < n_groups:
+            self._groups.append(next(self._walk))
+        return np.array(self._groups[:n_groups], dtype=np.int64)
+
+    def _walk_groups(self) -> Iterator[int]:
+        """Yield useful groups: by first entry, then by the correlation of their best feature."""
+        seen: set[int] = set()
+        for feature in self._walk_features():
+            group = int(self._groups_of(feature))
+            if group not in seen:
+                seen.add(group)
+                yield group
+
+    def _walk_features(self) -> Iterator[int]:
+        problem, entered = self._problem, np.zeros(len(self._problem.usable), dtype=bool)
+        if problem.D.shape[1] == 1:
+            entries = (event.entered for event in lasso_path(problem) if event.entered >= 0)
+        else:
+            entries = group_path(problem)
+        for feature in entries:
+            if not entered[feature]:
+                entered[feature] = True
+                self._order.append(feature)
+                yield feature
+        rest = np.flatnonzero(problem.usable & ~entered)
+        sizes = np.linalg.norm(problem.start[1][rest], axis=1)
+        yield from rest[np.argsort(-sizes, kind="stable")].tolist()
+
+    def _groups_of(self, features: Any) -> Any:
+        return features if self._constraints is None else self._constraints.group_of[features]
+
+    def _columns_of(self, groups: IntArray) -> IntArray:
+        constraints = self._constraints
+        if constraints is None or constraints.swaps_alone or not len(groups):
+            return np.asarray(groups, dtype=np.int64)
+        return np.concatenate([constraints.groups[group] for group in groups])
