@@ -1,5 +1,149 @@
-Duplicates = None
+"""Duplicates: features that correlate perfectly over all rows, found without all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from safdr._engine.arrays import FloatArray, IntArray, RowArray
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.interrupt import look_up
+from safdr._engine.wide.rows import CentredRows
+
+BoolArray = NDArray[np.bool_]
+
+# Duplicates correlate by more than one less this, with either sign.
+MAX_DIFFERENCE = 1e-9
+
+# Random directions on which all columns are compared first.
+N_DIRECTIONS = 4
+
+# Columns that are compared exactly at a time, in double precision.
+COMPARED_BYTES = 2**23
 
 
-def find_duplicates():
-    raise NotImplementedError
+class Duplicates(NamedTuple):
+    """Pairs (kept, dropped) of features, and which features are dropped."""
+
+    pairs: list[tuple[int, int]]
+    redundant: BoolArray
+
+
+def find_duplicates(
+    X: RowArray,
+    sample_weight: FloatArray | None = None,
+    *,
+    constraints: AllowedSubsets | None = None,
+    cost: FloatArray | None = None,
+) -> Duplicates:
+    """Find features whose weighted correlation over all rows is 1 or -1, but for rounding.
+
+    Forced features stay, excluded ones go first, then the more expensive, then the later. A feature
+    is dropped only if the one that stays can take its place in every allowed subset.
+    """
+    rows = CentredRows(X, np.zeros(X.shape[0], dtype=np.int64), 1, sample_weight)
+    points, live = _project(rows)
+    n_features = X.shape[1]
+    redundant = np.zeros(n_features, dtype=bool)
+    rank, is_forced = _ranks(n_features, constraints, cost)
+    pairs: list[tuple[int, int]] = []
+    for kept, others in _candidates(points, live, rank, redundant):
+        others = others[~redundant[others] & ~is_forced[others] & (rank[others] > rank[kept])]
+        others, signs = _equal(rows, kept, others)
+        if constraints is not None and len(others):
+            others = others[_replaceable(kept, others, signs, constraints)]
+        redundant[others] = True
+        pairs += [(kept, int(other)) for other in others]
+    return Duplicates(sorted(pairs, key=lambda pair: pair[1]), redundant)
+
+
+def _project(rows: CentredRows) -> tuple[FloatArray, IntArray]:
+    """Standardised columns in a few random directions, and which columns are not constant.
+
+    Directions have at most length one together, so that distances do not grow.
+    """
+    n_rows, n_features = rows.shape
+    directions = np.random.default_rng(0).normal(size=(n_rows, N_DIRECTIONS))
+    directions -= rows.root[:, None] * (rows.root @ directions)
+    directions /= max(np.linalg.norm(directions, 2), np.finfo(float).tiny)
+    points = np.empty((n_features, N_DIRECTIONS))
+    for some, block in rows.products(directions):
+        points[some] = block.T
+    deviation = np.sqrt(rows.variance)
+    live = np.flatnonzero(deviation > 1e-13 * np.abs(rows.moments.mean[0]))
+    return points[live] / deviation[live, None], live
+
+
+def _ranks(
+    n_features: int, constraints: AllowedSubsets | None, cost: FloatArray | None
+) -> tuple[IntArray, BoolArray]:
+    """Which feature stays rather than another: the lower rank; and which are forced."""
+    price = np.zeros(n_features) if cost is None else cost
+    forced, excluded = np.zeros((2, n_features), dtype=bool)
+    if constraints is not None:
+        forced = np.isin(constraints.group_of, constraints.include)
+        excluded = np.isin(constraints.group_of, constraints.exclude)
+    rank = np.empty(n_features, dtype=np.int64)
+    rank[np.lexsort((price, excluded, ~forced))] = np.arange(n_features)
+    return rank, forced
+
+
+def _candidates(
+    points: FloatArray, live: IntArray, rank: IntArray, redundant: BoolArray
+) -> Iterator[tuple[int, IntArray]]:
+    """Yield features that are not dropped yet, by rank, with those that may be duplicates."""
+    if len(live) < 2:
+        return
+    # |z - z'|² = 2·(1 - correlation), and a little for rounding.
+    radius = np.sqrt(2.0 * MAX_DIFFERENCE) * (1.0 + 1e-3)
+    tree = cKDTree(points)
+    near = tree.query(points, k=2, distance_upper_bound=radius)[0][:, 1] <= radius
+    near |= tree.query(-points, k=1, distance_upper_bound=radius)[0] <= radius
+    suspects = np.flatnonzero(near)
+    for i in suspects[np.argsort(rank[live[suspects]])]:
+        look_up()
+        if not redundant[live[i]]:
+            found = tree.query_ball_point(np.array([points[i], -points[i]]), radius)
+            yield int(live[i]), live[np.unique(np.concatenate(list(found)).astype(np.int64))]
+
+
+def _equal(rows: CentredRows, kept: int, others: IntArray) -> tuple[IntArray, FloatArray]:
+    """The others that are duplicates of a column, and the signs of their correlations."""
+    signs = np.zeros(len(others))
+    column = _unit_columns(rows, np.array([kept]))[:, 0] if len(others) else None
+    length = max(1, COMPARED_BYTES // (8 * rows.shape[0]))
+    for start in range(0, len(others), length):
+        some = slice(start, start + length)
+        correlation = _unit_columns(rows, others[some]).T @ column
+        signs[some] = np.where(np.abs(correlation) > 1.0 - MAX_DIFFERENCE, correlation, 0.0)
+    return others[signs != 0], np.sign(signs[signs != 0])
+
+
+def _unit_columns(rows: CentredRows, which: IntArray) -> FloatArray:
+    columns = rows.columns(which)
+    return np.asarray(columns / np.linalg.norm(columns, axis=0))
+
+
+def _replaceable(
+    kept: int, others: IntArray, signs: FloatArray, constraints: AllowedSubsets
+) -> BoolArray:
+    """Whether one feature may stand for each of the others."""
+    group, theirs = constraints.group_of[kept], constraints.group_of[others]
+    lengths = np.array([len(constraints.groups[other]) for other in theirs])
+    if len(constraints.groups[group]) > 1:
+        allowed = theirs == group
+    else:
+        allowed = lengths == 1
+    if constraints.conflicts is not None:
+        # What the one excludes, the other must exclude too.
+        excludes = constraints.conflicts[group] & ~constraints.conflicts[theirs]
+        excludes[np.arange(len(others)), theirs] = False
+        allowed &= (theirs == group) | ~excludes.any(axis=1)
+    if constraints.signs is not None:
+        asked = constraints.signs[kept]
+        allowed &= (asked == 0) | (asked == signs * constraints.signs[others])
+    return np.asarray(allowed)

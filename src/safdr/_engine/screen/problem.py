@@ -1,4 +1,4 @@
-"""The penalised problem whose path orders the features, and the root of A of its active features."""
+"""The penalised problem whose path orders the features, and the root of A of active features."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class Screen:
     # ---- How many groups ------------------------------------------------------------------------
 
     def _n_for_width(self, width: float) -> int:
-        """Length of the shortest start of the order with so many places, or of all useful groups."""
+        """Length of the shortest start of the order with n places, or of all useful groups."""
         constraints = self._constraints
         places, counts, conflicts = 0, None, None
         if constraints is not None:
