@@ -134,10 +134,8 @@ def _replaceable(
     """Whether one feature may stand for each of the others."""
     group, theirs = constraints.group_of[kept], constraints.group_of[others]
     lengths = np.array([len(constraints.groups[other]) for other in theirs])
-    if len(constraints.groups[group]) > 1:
-        allowed = theirs == group
-    else:
-        allowed = lengths == 1
+    is_alone = len(constraints.groups[group]) == 1
+    allowed = lengths == 1 if is_alone else theirs == group
     if constraints.conflicts is not None:
         # What the one excludes, the other must exclude too.
         excludes = constraints.conflicts[group] & ~constraints.conflicts[theirs]

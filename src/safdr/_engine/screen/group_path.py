@@ -61,8 +61,7 @@ class _ActiveSet:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._forced = np.array(problem.forced, dtype=np.int64)
-        self._root = problem.root_of(self._forced)
+        self._forced, self._root = problem.forced, problem.root()
         n_outputs = problem.D.shape[1]
         self.features: IntArray = np.empty(0, dtype=np.int64)
         self.inside: FloatArray = np.empty((0, n_outputs))  # slopes of the features

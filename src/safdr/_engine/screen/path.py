@@ -37,7 +37,7 @@ def lasso_path(problem: Problem) -> Iterator[Event]:
     as the members, or a slope is back at zero. Forced members have the side 0.
     """
     window = Window(problem)
-    members, root = list(problem.forced), problem.root_of(np.array(problem.forced, dtype=np.int64))
+    members, root = problem.forced.tolist(), problem.root()
     sides = np.zeros(len(members))
     outside = problem.usable.copy()
     outside[members] = False

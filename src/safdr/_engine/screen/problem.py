@@ -89,29 +89,25 @@ class Problem:
         return isinstance(self.criterion, Criterion)
 
     @cached_property
-    def forced(self) -> list[int]:
+    def forced(self) -> IntArray:
         """The forced features, without those that depend on others of them."""
-        root, forced = Root(), []
+        root, forced = Root(), np.empty(0, dtype=np.int64)
         for feature in self._forced.tolist():
-            if root.append(
-                self.row(feature, np.array(forced, dtype=np.int64)), self.variance[feature]
-            ):
-                forced.append(feature)
+            if root.append(self.row(feature, forced), self.variance[feature]):
+                forced = np.append(forced, feature)
         return forced
 
     @cached_property
     def start(self) -> tuple[FloatArray, FloatArray]:
         """Slopes of the forced features alone, and D - A·B of all features."""
-        forced = np.array(self.forced, dtype=np.int64)
-        root = self.root_of(forced)
-        slopes = root.solve(self.D[forced])
-        return slopes, self.D - self.products(forced, slopes)
+        slopes = self.root().solve(self.D[self.forced])
+        return slopes, self.D - self.products(self.forced, slopes)
 
-    def root_of(self, features: IntArray) -> Root:
-        """The root of A of independent features."""
+    def root(self) -> Root:
+        """The root of A of the forced features."""
         root = Root()
-        for i, feature in enumerate(features):
-            root.append(self.row(int(feature), features[:i]), self.variance[feature])
+        for i, feature in enumerate(self.forced.tolist()):
+            root.append(self.row(feature, self.forced[:i]), self.variance[feature])
         return root
 
     def row(self, feature: int, others: IntArray) -> FloatArray:

@@ -56,16 +56,17 @@ class Screen:
         self._width = width
         skipped = criterion.scale == 0
         skipped[np.asarray(redundant, dtype=np.int64)] = True
-        free = np.arange(n_features) if constraints is None else constraints.free
+        is_free = np.ones(n_features, dtype=bool)
         forced, signs = np.empty(0, dtype=np.int64), None
         usable = ~skipped
         if constraints is not None:
             is_free = np.zeros(constraints.n_groups, dtype=bool)
-            is_free[free] = True
+            is_free[constraints.free] = True
             usable &= is_free[constraints.group_of]
             forced, signs = self._columns_of(constraints.include), constraints.signs
-        self._useful = np.unique(self._groups_of(np.flatnonzero(usable)))
-        self._spare = np.setdiff1d(free, self._useful)
+        is_useful = np.zeros(len(is_free), dtype=bool)
+        is_useful[self._groups_of(np.flatnonzero(usable))] = True
+        self._useful, self._spare = np.flatnonzero(is_useful), np.flatnonzero(is_free & ~is_useful)
         forced = forced[criterion.scale[forced] != 0]
         self._problem = Problem(criterion, usable, forced=forced, signs=signs, ridge=ridge)
         self._restart()

@@ -29,7 +29,7 @@ class Window:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         slopes, left = problem.start
-        self.anchor(np.array(problem.forced, dtype=np.int64), slopes, left)
+        self.anchor(problem.forced, slopes, left)
 
     def anchor(self, members: IntArray, slopes: FloatArray, left: FloatArray | None = None) -> None:
         """Compute D - A·B of all features, and keep those that can enter next."""
