@@ -114,7 +114,9 @@ def _candidates(
 def _equal(rows: CentredRows, kept: int, others: IntArray) -> tuple[IntArray, FloatArray]:
     """The others that are duplicates of a column, and the signs of their correlations."""
     signs = np.zeros(len(others))
-    column = _unit_columns(rows, np.array([kept]))[:, 0] if len(others) else None
+    if not len(others):
+        return others, signs
+    column = _unit_columns(rows, np.array([kept]))[:, 0]
     length = max(1, COMPARED_BYTES // (8 * rows.shape[0]))
     for start in range(0, len(others), length):
         some = slice(start, start + length)

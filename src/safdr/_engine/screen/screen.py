@@ -169,6 +169,7 @@ class Screen:
 
     def _walk_features(self) -> Iterator[int]:
         problem, entered = self._problem, np.zeros(len(self._problem.usable), dtype=bool)
+        entries: Iterator[int]
         if problem.D.shape[1] == 1:
             entries = (event.entered for event in lasso_path(problem) if event.entered >= 0)
         else:

@@ -25,6 +25,7 @@ class Window:
 
     features: IntArray
     left: FloatArray  # D - A·B of these at the anchor
+    _fit: FloatArray | float
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -47,7 +48,7 @@ class Window:
             self._choose(members)
         self.left = left[self.features]
         self._farthest = 0.0
-        self._fit = None if self._columns is None else self._fit_of(members, slopes)
+        self._fit = 0.0 if self._columns is None else self._fit_of(members, slopes)
 
     def widen(self) -> None:
         """Hold all features, until the next anchor."""
