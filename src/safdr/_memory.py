@@ -25,14 +25,19 @@ def check_memory(
         )
 
 
+def fits_products(n_columns: int) -> bool:
+    """Return True if the products of all columns with each other fit into memory."""
+    available = available_memory()
+    return available is None or 8.0 * n_columns**2 * N_MATRICES <= available
+
+
 def check_products(n_columns: int) -> None:
     """The same for the products of very many columns with each other."""
     check_memory(
         8.0 * n_columns**2 * N_MATRICES,
         f"The products of {n_columns:,} columns with each other",
-        "Subsets of more than a fifth of the columns, groups of which columns count, proofs and "
-        "near-ties need them; a search without these does not. "
-        "Leave columns out, for example those that tell least alone.",
+        "A search among all features (screen=None), proofs and near-optimal subsets need them. "
+        "Screen the features: annealing=Annealing(screen=2000).",
     )
 
 

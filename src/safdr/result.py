@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr.errors import Columns
-from safdr.trace import Trace, WorkingSet
+from safdr.trace import Trace
 
 # Columns in the name of a group that was given none.
 MOST_NAMED = 3
@@ -67,11 +67,12 @@ def _joined(names: list[str]) -> str:
 class AnnealingResult:
     """What annealing at one size found, all of it measured on the whole training data.
 
-    The candidates are the subsets at which the replicas ended, then the best that going uphill from
-    them reaches: no swap of one feature raises its criterion value (not where the criterion is a
-    function of yours). Where there are no more subsets than replicas, all of them follow instead.
-    Where a proof ended with a subset that is better than all of these, it is the last. Where
-    coefficients must have signs, the best that have them by the criterion follow too.
+    The candidates are the subsets of the replicas, then the best that a local search from them
+    reaches. No swap of one screened feature raises its criterion value, unless the criterion is a
+    custom one; a swap for a feature outside the screen may raise it. If there are no more subsets
+    than replicas, all of them follow instead. Then come the candidates of the replicas on the
+    log-loss, and that of forward selection. If coefficients must have signs, the best that have
+    them by the criterion follow too.
 
     Attributes
     ----------
@@ -111,23 +112,25 @@ class AnnealingResult:
     penalties : ndarray of shape (n_candidates,)
         What the cost of the features adds to the loss when the winner is chosen; zero without cost.
         Infinite where a coefficient has another sign than `Constraints(signs=…)` asks for.
-    start_subsets : ndarray of shape (n_replicas, size)
-        The random subsets that the replicas started from.
+    start_subsets : ndarray of shape (n_starts, size)
+        Random subsets from which the replicas on the criterion started: by default, half of all
+        replicas; the others are on the log-loss.
     trace : Trace
-        How the annealing went.
+        How the annealing of these replicas went.
     drift : float
         Largest relative difference between the criterion as updated swap by swap and as computed
         from scratch.
     proof : Proof or None
         Whether any subset of this size has a larger criterion value than the candidates; None where
         no proof was asked for.
-    working_set : WorkingSet or None
-        Of many features, those that replicas chose from; None where they chose from all, or from
-        those on the path of an L1 penalty.
+    ridge : float
+        Ridge of the criterion, as a share of each feature's variance; NaN for a criterion of yours.
+    n_screened : int
+        Number of features that the screen kept for this size; all of them without a screen.
     feature_names : tuple of str or None
         Of all features, for people; None where they have no names.
     n_replicas, size : int
-        Number of replicas, and of features in the winner.
+        Number of all replicas, and of features in the winner.
     best : int
         The winner: smallest loss (and penalty), then largest criterion value.
     subset, subset_names, criterion_value, loss
@@ -149,8 +152,10 @@ class AnnealingResult:
     start_subsets: IntArray
     trace: Trace
     drift: float
+    ridge: float
+    n_screened: int
+    n_replicas: int
     proof: Proof | None = None
-    working_set: WorkingSet | None = None
     feature_names: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
@@ -168,11 +173,6 @@ class AnnealingResult:
         told = tuple(map(str, names))
         proof = None if self.proof is None else replace(self.proof, feature_names=told)
         return replace(self, feature_names=told, proof=proof)
-
-    @property
-    def n_replicas(self) -> int:
-        """Number of replicas."""
-        return len(self.start_subsets)
 
     @property
     def size(self) -> int:

@@ -44,37 +44,3 @@ class Trace:
     def __len__(self) -> int:
         """Number of temperature steps, the start not counted."""
         return len(self.beta) - 1
-
-
-@dataclass(frozen=True, eq=False)
-class WorkingSet:
-    """The features that a search among very many was done in.
-
-    The best criterion value of the candidates can't be raised by swapping one feature for any
-    other of all `n_features`.
-
-    Attributes
-    ----------
-    columns : ndarray of int
-        Columns that the replicas chose from in the last round.
-    n_rounds : int
-        How often replicas were annealed, each time in another working set.
-    n_features : int
-        Number of columns whose swaps were looked at: all of them.
-    """
-
-    columns: IntArray
-    n_rounds: int
-    n_features: int
-
-    def __repr__(self) -> str:
-        return (
-            f"WorkingSet({len(self.columns)} of {self.n_features} features, "
-            f"n_rounds={self.n_rounds})"
-        )
-
-    def __str__(self) -> str:
-        return (
-            f"No swap of one feature for any other, of all {self.n_features}, raises the best "
-            f"criterion value that was found, in a working set of {len(self.columns)}."
-        )

@@ -18,7 +18,6 @@
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
 #include "proof/explore.hpp"
-#include "wide/outside.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -373,37 +372,6 @@ auto explore_subsets(Matrix<const double> A, Matrix<const double> D, Vector<cons
   return as_arrays(reports, static_cast<std::size_t>(size), A.shape(0), free.shape(0));
 }
 
-safdr::Outside as_outside(const Matrix<const double>& D, const Vector<const double>& variance, const Weights& cost) {
-  return {D.data(), variance.data(), data_of(cost), static_cast<std::int64_t>(D.shape(1)),
-          static_cast<std::int64_t>(D.shape(0))};
-}
-
-auto swap_gains(Matrix<const double> rows, Matrix<const std::int64_t> at, Stack<const double> P, Stack<const double> w,
-                Matrix<const double> loss, Matrix<const double> D, Vector<const double> variance, double collinear_tol,
-                bool best_only, Weights cost) {
-  const std::size_t size = at.shape(1), n_each = best_only ? 1 : size;
-  NewArray<double, 2> gains({at.shape(0) * n_each, rows.shape(1)});
-  nb::gil_scoped_release release;
-  for (std::size_t i = 0; i < at.shape(0); ++i) {
-    const safdr::Inside inside{at.data() + i * size, P.data() + i * size * size, w.data() + i * size * D.shape(0),
-                               loss.data() + i * size, static_cast<std::int64_t>(size)};
-    safdr::swap_gains(rows.data(), inside, as_outside(D, variance, cost), collinear_tol, best_only,
-                      gains.data.data() + i * n_each * rows.shape(1));
-  }
-  nb::gil_scoped_acquire hold;
-  return gains.release();
-}
-
-void best_partners(Matrix<const double> rows, Vector<const double> own_variance, Matrix<const double> own_D,
-                   Vector<const double> left, Vector<const double> own, Matrix<const double> D,
-                   Vector<const double> variance, double collinear_tol, std::int64_t first, Vector<double> more,
-                   Vector<double> gain, Vector<std::int64_t> place) {
-  nb::gil_scoped_release release;
-  safdr::best_partners(rows.data(), own_variance.data(), own_D.data(), static_cast<std::int64_t>(rows.shape(0)),
-                       left.data(), own.data(), as_outside(D, variance, {}), collinear_tol, first,
-                       {more.data(), gain.data(), place.data()});
-}
-
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -459,10 +427,4 @@ NB_MODULE(_core, m) {
         "Branch and bound from each of some nodes: a row of 1 (in), -1 (out), 0 (free) over the free features.\n\n"
         "Returns subsets above the threshold and their values (the best of each node, unsorted), in how many each\n"
         "feature is, how many there were, steps, the nodes left open, and their bounds.");
-  m.def("swap_gains", &swap_gains, "rows"_a, "at"_a, "P"_a, "w"_a, "loss"_a, "D"_a, "variance"_a, nb::kw_only(),
-        "collinear_tol"_a, "best_only"_a, no_cost,
-        "Gain of swaps of members of subsets for columns, or the best of each column for each subset.");
-  m.def("best_partners", &best_partners, "rows"_a, "own_variance"_a, "own_D"_a, "left"_a, "own"_a, "D"_a, "variance"_a,
-        nb::kw_only(), "collinear_tol"_a, "first"_a, "more"_a.noconvert(), "gain"_a.noconvert(), "place"_a.noconvert(),
-        "Find the partner with whom each column has most more than alone, where it is better than the known one.");
 }

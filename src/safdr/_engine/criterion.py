@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,24 @@ class Criterion:
         blocks -= self.ridge * np.eye(subsets.shape[1])
         return blocks * scale[:, :, None] * scale[:, None, :]
 
+    def among(self, columns: IntArray) -> Self:
+        """Return the criterion of some of the columns."""
+        place = np.full(self.n_features, -1)
+        place[columns] = np.arange(len(columns))
+        redundant = place[self.redundant]
+        how: dict[str, Any] = {}
+        if hasattr(self, "marginals"):
+            how["marginals"] = self.marginals.among(columns)
+        return replace(
+            self,
+            A=self.block(columns),
+            D=self.D[columns],
+            scale=self.scale[columns],
+            redundant=redundant[redundant >= 0],
+            diagonal=None if self.diagonal is None else self.diagonal[columns],
+            **how,
+        )
+
     def value(self, subset: Sequence[int] | IntArray) -> float:
         """J of one subset."""
         index = np.asarray(subset, dtype=np.intp)
@@ -100,9 +118,8 @@ class Criterion:
 
 
 def collinear_tol(ridge: float) -> float:
-    """Variance that a candidate must have of its own, unless all that it has is."""
-    # With a ridge r, an exact copy of a member keeps 1 + r - 1 / (1 + r) as its own.
-    return ridge * (2.0 + ridge) / (1.0 + ridge) + MIN_COLLINEAR_TOL
+    """Return the residual variance, ridge included, that a candidate must exceed."""
+    return ridge + MIN_COLLINEAR_TOL
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,17 @@
-"""What the columns outside a subset are worth to it: beside its members, and in their places."""
+"""Gains of the columns outside a subset: added to it, or in the place of a member."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from safdr._engine.annealing.swap_chains import is_collinear
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.wide.criterion import WideCriterion
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +27,18 @@ class Products:
     diagonal: FloatArray
     D: FloatArray
     collinear_tol: float
+
+    @classmethod
+    def of(cls, criterion: Any, subset: IntArray) -> Self:
+        """Return those of a criterion, of which A may not exist."""
+        if isinstance(criterion, WideCriterion):
+            inside = criterion.block(subset)
+            across = np.hstack([part for _, part in criterion.against_all(subset)])
+            diagonal = criterion.diagonal + criterion.ridge
+        else:
+            inside, across = criterion.block(subset), criterion.A[subset]
+            diagonal = np.diag(criterion.A)
+        return cls(subset, inside, across, diagonal, criterion.D, criterion.collinear_tol)
 
     def gains(self, parts: Sequence[IntArray]) -> FloatArray:
         """What each column adds to the subset, and to it without each part: (1 + n_parts, n).
@@ -50,3 +65,28 @@ class Products:
         worth: FloatArray = np.sum(rest**2, axis=1) / np.where(refused, 1.0, own)
         worth[refused] = -np.inf
         return worth
+
+
+def best_replacements(
+    products: Products, allowed: AllowedSubsets, cost: FloatArray | None, n_best: int
+) -> IntArray:
+    """Return the sorted columns of a subset and of the best replacements of each member."""
+    chosen = allowed.selection_of(products.subset)
+    of_columns = allowed.group_of[products.subset]
+    members = np.flatnonzero(chosen)
+    gains = products.gains([np.flatnonzero(of_columns == i) for i in members])[1:]
+    kept = chosen.copy()
+    for member, of_member in zip(members, gains, strict=True):
+        # A group is worth at least what its best column is.
+        worth = np.full(allowed.n_groups, -np.inf)
+        np.maximum.at(worth, allowed.group_of, of_member)
+        if cost is not None:
+            worth -= np.bincount(allowed.group_of, cost, minlength=allowed.n_groups)
+        worth[allowed.exclude] = -np.inf
+        worth[allowed.counts != allowed.counts[member]] = -np.inf
+        if allowed.conflicts is not None:
+            rest = np.setdiff1d(members, member)
+            worth[allowed.conflicts[rest].any(axis=0)] = -np.inf
+        best = np.argsort(-worth, kind="stable")[:n_best]
+        kept[best[worth[best] > -np.inf]] = True
+    return allowed.columns_of(kept)

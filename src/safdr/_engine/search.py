@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,9 @@ class Search:
     A search is a function of the data, the settings, the seed and the size alone: sizes can be
     searched in any order, together or apart, on any number of threads.
     """
+
+    # Of a search among all columns, which knows none.
+    duplicates: ClassVar[list[tuple[int, int]]] = []
 
     def __init__(
         self,
@@ -159,8 +162,17 @@ class Search:
             start_subsets=annealed.start,
             trace=annealed.trace,
             drift=annealed.chains.drift,
+            ridge=np.nan if self.criterion is None else float(self.criterion.ridge),
+            n_screened=self.constraints.n_features,
+            n_replicas=self.n_replicas,
             proof=proof,
         )
+
+    @property
+    def n_replicas(self) -> int:
+        """Number of replicas, those of other criteria included."""
+        others = [other.n_replicas for other in self.also if isinstance(other, Search)]
+        return self.settings.n_replicas + sum(others)
 
     def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
         """Where the replicas end, and the best that they climb to."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from safdr._engine.arrays import IntArray
 from safdr._engine.criterion import DrawnBatches, Ridge, with_ridge
 
 
@@ -21,9 +22,14 @@ class LastCriterion(NamedTuple):
         """The same with another ridge; None where the rank is another."""
         if not np.array_equal(rank, self.rank):
             return None
-        if ridge == self.ridge:
+        if ridge in (self.ridge, self.criterion.ridge):
             return self.criterion
         return with_ridge(self.criterion, ridge, rows_a_weight)
+
+    def among(self, columns: IntArray) -> LastCriterion:
+        """Return the same for some of the columns."""
+        rank = None if self.rank is None else self.rank[columns]
+        return LastCriterion(self.ridge, rank, self.criterion.among(columns))
 
 
 @dataclass(eq=False)

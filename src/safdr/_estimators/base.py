@@ -7,7 +7,13 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    RegressorMixin,
+    clone,
+)
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
@@ -20,6 +26,7 @@ from safdr._estimators.feature_groups import feature_groups, measure_subsets, ra
 from safdr._estimators.measured_data import MeasuredData
 from safdr._estimators.parameters import (
     PARAMETER_OBJECTS,
+    Annealing,
     AnyAnnealing,
     Constraints,
     as_float,
@@ -31,9 +38,6 @@ from safdr._estimators.substitutes import substitutes
 from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.validation import SeenColumns, rows_like_those_seen, warn_separated
 from safdr.result import FeatureGroups
-
-# The method of the paper, as parameters.
-AS_PUBLISHED = {"criterion": None, "ridge": 1e-6, "C": np.inf, "rule": "as_published"}
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -88,15 +92,16 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     @classmethod
     def as_published(cls, *args: Any, **params: Any) -> Self:
-        """Make a selector with the criterion, the models and the rule of the paper.
+        """Make a selector that uses the method of the paper.
 
-        Fisher's ratio (in regression R²), no shrinkage to speak of, unpenalised models, and the
-        smallest size within one standard deviation of the best score.
+        No screen, no shrinkage, Fisher's ratio (R² for regression), models without a penalty or a
+        calibration slope, and the smallest size within one standard deviation of the best score.
 
         Parameters
         ----------
         *args, **params
-            Parameters of the selector; those of the paper are set where they are not given.
+            Parameters of the selector. They override those of the paper, except that the screen of
+            `annealing` is always switched off.
 
         Returns
         -------
@@ -107,10 +112,15 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         --------
         >>> from safdr import AnnealingSelectorCV
         >>> AnnealingSelectorCV.as_published(max_features=10).rule
-        'as_published'
+        'one_sd'
         """
-        known = cls._parameter_constraints
-        return cls(*args, **{k: v for k, v in AS_PUBLISHED.items() if k in known} | params)
+        published = {"criterion": cls._task.criteria[1], "ridge": 1e-6, "C": np.inf}
+        if "rule" in cls._parameter_constraints:
+            published["rule"] = "one_sd"
+        given = params.get("annealing")
+        annealing = Annealing() if given is None else clone(given)
+        annealing.set_params(screen=None)
+        return cls(*args, **published | params | {"annealing": annealing})
 
     def check_params(self) -> Self:
         """Refuse values of parameters that no rows would allow, as `fit` does before all else.
@@ -153,7 +163,6 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         n_jobs: int,
     ) -> None:
         """Search usable rows at the chosen size, and fit the final model to what was found."""
-        self.style_ = plan.style
         self.__dict__.pop("streamed_", None)  # of an earlier fit
         search = plan.search(data, allowed, plan.cost(self), seed, n_jobs)
         seconds = None if plan.prove is None else as_float(plan.prove)
@@ -163,12 +172,14 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
             result, self.streamed_ = settled(plan, data, result, allowed), data.told
         self.n_features_ = size
-        self.criterion_ = data.criteria[0] if plan.criterion is None else plan.criterion
+        own = plan.own_criterion is not None
+        self.criterion_ = plan.criterion if own else data.criteria[1]
         self.C_ = as_float(plan.C)
         names = getattr(self, "feature_names_in_", None)
         self.result_ = result = result.with_names(names)
         self.proof_ = result.proof
-        self.ridge_ = None if search.criterion is None else search.criterion.ridge
+        self.duplicates_ = search.duplicates
+        self.ridge_ = None if own else result.ridge
         self.subset_: IntArray = result.subset
         self.support_ = np.zeros(data.X.shape[1], dtype=bool)
         self.support_[self.subset_] = True
@@ -177,7 +188,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.__dict__.pop("cross_entropy_", None)  # of an earlier fit
         if result.loss_name == "cross_entropy":
             self.cross_entropy_ = result.loss
-        self.estimator_, separated = plan.final_model(data, search, result)
+        self.estimator_, separated = plan.final_model(data, result, seed)
         if separated and plan.model is None:
             warn_separated(len(self.subset_))
 
@@ -344,7 +355,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         >>> for row in frame[["chosen", "replacement", "score_difference"]].values[::2]:
         ...     print("{} by {}: {:.4f}".format(*row))
         worst radius by mean radius: -0.0021
-        worst texture by worst area: -0.0015
+        worst texture by mean texture: 0.0025
         worst concave points by worst concavity: -0.0019
         """
         check_is_fitted(self)

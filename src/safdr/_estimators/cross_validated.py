@@ -18,7 +18,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from safdr._engine.wide.search import AnySearch
+from safdr._engine.screened_search import AnySearch
 from safdr._estimators.base import (
     AnnealingSelectorBase,
     typed,
@@ -30,6 +30,7 @@ from safdr._estimators.folds import (
     make_folds,
     score_folds,
     sizes_to_try,
+    slope_of_folds,
     splits_of_data,
     tell_lost,
 )
@@ -50,7 +51,6 @@ from safdr._estimators.rules import (
     threshold,
 )
 from safdr._estimators.scoring import scorer_name
-from safdr._estimators.styles import compare_styles, n_comparisons, only_choice
 from safdr._estimators.training_data import TrainingData
 
 
@@ -108,7 +108,6 @@ class CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         if plan.prove is not None:
             check_proof(plan, allowed)
         sizes = sizes_to_try(plan, allowed, int(self.min_features), int(self.max_features))
-        plan = only_choice(plan, usable)
         folds: Any
         if data.in_passes:
             from safdr._estimators.streamed.folds import streamed_folds
@@ -117,11 +116,11 @@ class CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         else:
             splits = splits_of_data(self.cv, data, seed, splitter_params)
             folds = make_folds(data, splits, plan, scorer_params)
-        n_tasks = n_comparisons(plan, usable, len(folds), sizes) + len(folds) * len(sizes) + 1
+        n_tasks = len(folds) * len(sizes) + 1
         progress = self._init_callback_context(max_subtasks=n_tasks)
         progress.call_on_fit_task_begin(estimator=self)
 
-        def search_of(plan: SearchPlan, train: TrainingData) -> AnySearch:
+        def search_of(train: TrainingData) -> AnySearch:
             return plan.search(train, allowed, cost, seed).prepare(sizes[-1])
 
         def tell(task: str) -> None:
@@ -130,18 +129,13 @@ class CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             step.call_on_fit_task_begin(estimator=self)
             step.call_on_fit_task_end(estimator=self)
 
-        self.__dict__.pop("style_results_", None)  # of an earlier fit
         how: dict[str, Any] = {"n_jobs": self.n_jobs, "tell": tell}
-        if plan.is_open:
-            comparison = compare_styles(plan, usable, folds, sizes, search_of, **how)
-            self.style_results_, plan = comparison.results(), comparison.best
         scoring = self.scoring or self._default_scoring()
         if data.in_passes:
             scores, scored_on = folds.score(plan, search_of, sizes, self._scorer(), scoring, **how)
             n_test_rows = folds.n_test_rows
         else:
-            search = partial(search_of, plan)
-            scores = score_folds(plan, folds, search, sizes, self._fold_scorer(), **how)
+            scores = score_folds(plan, folds, search_of, sizes, self._fold_scorer(), **how)
             n_test_rows = [len(test) for _, test in splits]
         self.n_splits_, self.scorer_name_ = len(folds), scorer_name(scoring)
         limits = Limits(as_float(self.tolerance), ceiling_of(scoring, n_test_rows))
@@ -153,6 +147,8 @@ class CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         final = partial(self._search, plan, usable, allowed, **again)
         found: list[int] = self.cv_results_["n_features"].tolist()
         at_largest([size for size in found if size <= self.n_features_], final, warn=True)
+        if plan.calibrates:
+            self._calibrate(usable, folds, [fold[sizes.index(self.n_features_)] for fold in scores])
         if data.in_passes:
             self.streamed_["scored_on"] = scored_on
         step.call_on_fit_task_end(estimator=self)
@@ -218,6 +214,12 @@ class CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         routed = process_routing(self, "fit", **params)
         return routed.splitter.split, routed.scorer.score
 
+    def _calibrate(self, data: TrainingData, folds: Any, scores: list[Any]) -> None:
+        """Multiply the slopes of the final model by the calibration slope."""
+        self.calibration_slope_ = slope = slope_of_folds(data, folds, scores)
+        target = data.target_of(data.y)
+        self.estimator_.with_slope(slope, data.X[:, self.subset_], target, data.sample_weight)
+
     def _choose(
         self, tried: list[int], found: list[list[Any]], scoring: Any, limits: Limits
     ) -> None:
@@ -229,7 +231,7 @@ class CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         test_scores = np.array([[score.test_score for score in fold] for fold in scores])
         results, rule = self.cv_results_, self.rule
         sizes = results["n_features"]
-        by_rule = sizes_by_rule(rule, sizes, test_scores, limits)
+        by_rule = sizes_by_rule(sizes, test_scores, limits)
         self.n_features_ = by_rule[rule] if isinstance(rule, str) else own_size(rule, results)
         self.n_features_by_rule_ = by_rule
         self.threshold_ = threshold(rule, test_scores, limits)

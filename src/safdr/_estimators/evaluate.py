@@ -116,7 +116,7 @@ def evaluate_subsets(
     *,
     task: str = "classification",
     sample_weight: ArrayLike | None = None,
-    ridge: float | str = 1e-6,
+    ridge: float | str = "auto",
     C: float | None = None,
     n_jobs: int | None = None,
 ) -> SubsetEvaluation:
@@ -142,12 +142,11 @@ def evaluate_subsets(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
 
-    ridge : float or "auto", default=1e-6
+    ridge : float or "auto", default="auto"
         As in `AnnealingSelector`.
 
     C : float, default=None
-        As in the selectors, but for "auto"; None is their default: 1 for labels, inf for measured
-        outputs.
+        As in the selectors; None is their default: 1 for labels, inf for measured outputs.
 
     n_jobs : int, default=None
         Number of threads over subsets.
@@ -187,23 +186,20 @@ def evaluate(
     ridge: Ridge,
     C: float,
     n_jobs: int | None,
-    searched: TrainingData | None = None,
 ) -> SubsetEvaluation:
-    """The same on training data, for rows of `check_subsets`."""
+    """Return the same for training data and rows of `check_subsets`."""
     if data.is_wide:
-        climbed = data if searched is None else searched
         columns = np.unique(subsets[subsets >= 0])
         evaluation = evaluate(
             data.columns(columns),
             np.where(subsets >= 0, np.searchsorted(columns, subsets), -1),
-            climbed.wide_criterion(ridge).ridge,
+            data.wide_criterion(ridge).ridge,
             C,
             n_jobs,
-            None if climbed is data else climbed.columns(columns),
         )
         return replace(evaluation, subsets=subsets)
-    criterion = (data if searched is None else searched).criterion(ridge)
-    fitter = data.linear_fitter(ridge, C, criterion if searched in (None, data) else None)
+    criterion = data.criterion(ridge)
+    fitter = data.linear_fitter(C, criterion)
     return SubsetEvaluation(
         subsets=subsets,
         criterion_values=values_padded(criterion, subsets),

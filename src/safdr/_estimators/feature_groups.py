@@ -49,7 +49,7 @@ def measure_subsets(
 ) -> tuple[FloatArray, FloatArray]:
     """Criterion values, less the cost, and losses of subsets that may differ in length."""
     wanted = check_subsets(subsets, plan.features(seen))
-    measured = evaluate(data, wanted, plan.ridge, float(plan.C), n_jobs, plan.searched(data))
+    measured = evaluate(data, wanted, plan.ridge, float(plan.C), n_jobs)
     values, losses = measured.criterion_values, measured.losses
     cost = plan.cost(seen)
     if cost is not None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any, Protocol
@@ -20,7 +19,8 @@ from sklearn.utils.validation import _check_method_params
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.wide.search import AnySearch
+from safdr._engine.screened_search import AnySearch
+from safdr._estimators.calibration import calibration_slope
 from safdr._estimators.clipping import clipped
 from safdr._estimators.parameters import as_int
 from safdr._estimators.plan import SearchPlan
@@ -70,6 +70,8 @@ class FoldScore:
     loss_name: str
     separated: bool
     subset: IntArray
+    # On the features found, for the calibration slope.
+    model: Any
 
 
 def sizes_to_try(plan: SearchPlan, allowed: AllowedSubsets, least: int, most: int) -> list[int]:
@@ -176,10 +178,6 @@ class RowFolds:
     splits: list[tuple[IntArray, IntArray]]
     plan: SearchPlan
     scorer_params: dict[str, Any]
-    # Of each fold, kept: styles are compared before the best of them is scored.
-    forward_paths: defaultdict[int, dict[Any, list[int]]] = field(
-        default_factory=lambda: defaultdict(dict)
-    )
 
     def __len__(self) -> int:
         return len(self.splits)
@@ -194,7 +192,6 @@ class RowFolds:
             raise ValueError(
                 f"The training rows of fold {number} can't be searched: {error} {data.fold_hint}"
             ) from None
-        vars(usable)["forward_paths"] = self.forward_paths[number]
         score_params = {
             "test": _check_method_params(data.X, self.scorer_params, indices=test),
             "train": _check_method_params(data.X, self.scorer_params, indices=train),
@@ -296,7 +293,7 @@ def score_size(
             result = search.run(size)
         except NoSubsetError:
             return None
-        model, separated = plan.final_model(fold.train, search, result)
+        model, separated = plan.final_model(fold.train, result, search.seed)
 
         def score(X: Any, y: NDArray[Any], which: str) -> float:
             if scorer is score_by_roc_auc:
@@ -325,7 +322,29 @@ def score_size(
             loss_name=result.loss_name,
             separated=separated,
             subset=result.subset,
+            model=model,
         )
+
+
+def slope_of_folds(data: TrainingData, folds: Folds, scores: list[FoldScore]) -> float:
+    """Return the calibration slope of the out-of-fold predictions of one size."""
+    predictions, targets, weights, n_train = [], [], [], 0.0
+    for number, score in enumerate(scores):
+        fold = folds[number]
+        X, subset = fold.X_test, score.subset
+        rows = X[:, subset] if issparse(X) else X.take(subset, axis=1)
+        predictions.append(score.model.linear_predictor(rows))
+        targets.append(data.target_of(fold.y_test))
+        ones = np.ones(len(fold.y_test))
+        weights.append(ones if fold.weight_test is None else fold.weight_test)
+        n_train += fold.train.n_rows / len(scores)
+    return calibration_slope(
+        np.concatenate(predictions),
+        np.concatenate(targets),
+        np.concatenate(weights),
+        regression=not isinstance(data, ClassData),
+        train_share=n_train / data.n_rows,
+    )
 
 
 def as_they_come(tasks: Iterator[Any], n_jobs: Any, *, threads: bool) -> Iterator[Any]:

@@ -7,10 +7,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
-from sklearn.linear_model import LinearRegression
-from sklearn.linear_model import Ridge as RidgeRegression
 from sklearn.model_selection import ShuffleSplit
 
 from safdr._engine.arrays import FloatArray, IntArray
@@ -18,7 +15,9 @@ from safdr._engine.criterion import Noise, OutputNoise, R2Criterion, Ridge, r2_c
 from safdr._engine.fits.fits import Fitter
 from safdr._engine.fits.least_squares import LeastSquaresFitter
 from safdr._engine.moments import joint_moments
+from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._engine.wide.criterion import WideCriterion
+from safdr._estimators.models import LinearModel
 from safdr._estimators.parameters import AUTO
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.validation import (
@@ -39,7 +38,7 @@ class MeasuredData(TrainingData):
 
     model_word, wrong_model_word = "regressor", "classifier"
     target_word = "measured outputs"
-    criteria = ("r2", "l1", "reference", AUTO)
+    criteria = (AUTO, "r2")
     default_C = np.inf
     fold_hint = "Use a cv with fewer splits, or one that shuffles the rows."
     is_wrong_model = staticmethod(is_classifier)
@@ -106,18 +105,6 @@ class MeasuredData(TrainingData):
         """Least-squares models."""
         return LeastSquaresFitter(criterion, self._penalty(C))
 
-    @property
-    def compared(self) -> tuple[str, ...]:
-        """Where features outnumber rows, also the path of an L1 penalty."""
-        path = self.is_short and self._outputs.shape[1] == 1
-        return ("reference", "r2") if path else ("r2",)
-
-    def held_out(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> tuple[float, float]:
-        """Squared error, of each output in units of its variance."""
-        errors = (np.asarray(model.predict(X)) - y).reshape(len(y), -1)
-        each = np.average(errors**2, axis=0, weights=weight)
-        return float(each @ (1 / self._outputs.var(axis=0))), np.nan
-
     def linear_model(
         self,
         subset: IntArray,
@@ -125,18 +112,27 @@ class MeasuredData(TrainingData):
         intercepts: FloatArray,
         n_iter: int,
         C: float,
-    ) -> LinearRegression | RidgeRegression:
-        """A linear regression, or a ridge regression."""
-        model = RidgeRegression(alpha=1.0 / C) if np.isfinite(C) else LinearRegression()
+    ) -> LinearModel:
+        """Return the fit as a model of scikit-learn's kind."""
+        model = LinearModel(C=C)
         model.coef_ = coefficients[0] if self.y.ndim == 1 else coefficients
         model.intercept_ = float(intercepts[0]) if self.y.ndim == 1 else intercepts
         model.n_features_in_ = coefficients.shape[-1]
         return model
 
-    @property
-    def _output(self) -> FloatArray:
-        """The only one."""
-        return self._outputs[:, 0]
+    def path_ridge(self, ridge: float) -> float:
+        """Return the least ridge: the path is followed on A as it is."""
+        return SMALLEST_AUTO
+
+    def unexplained_share(self) -> float:
+        """Return the share of variance that least squares on all columns leaves, adjusted."""
+        criterion = self.criterion(SMALLEST_AUTO)
+        every = np.setdiff1d(np.arange(criterion.n_features), criterion.redundant)
+        free = self.n_rows - 1.0 - len(every)
+        if free <= 0:
+            return 1.0
+        left = 1.0 - criterion.value(every)
+        return float(np.clip(left * (self.n_rows - 1.0) / free, 0.0, 1.0))
 
     @property
     def _outputs(self) -> FloatArray:

@@ -11,26 +11,18 @@ from safdr._engine.arrays import FloatArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import r2_columns
 from safdr._engine.search import Search
-from safdr._estimators.parameters import AUTO
 from safdr._estimators.training_data import ClassData
 from safdr.errors import ParameterError
-
-# What only the compiled search climbs on.
-NOT_THERE = ("mixed", "ranks", "l1", "reference", AUTO)
 
 
 def check_device(plan: Any) -> None:
     """Refuse what only the compiled search can do, and devices that are not there."""
     _open(plan.device)
-    if not isinstance(plan.criterion, str | None) or plan.criterion in NOT_THERE:
+    if plan.own_criterion is not None:
         raise ParameterError(
             "criterion",
-            "must be left out, or be 'fisher', 'logistic' or 'r2', with {device}; got {given!r}.",
+            "must be left out with {device}, which has the built-in criterion; got {given!r}.",
             given=plan.criterion,
-        )
-    if plan.pick == "unpenalised":
-        raise ParameterError(
-            "pick", "must not be 'unpenalised' with {device}: leave it out, or take {C}=inf."
         )
     if plan.prove is not None:
         raise ParameterError(
@@ -78,11 +70,9 @@ def device_search(
     from safdr._engine.device.fits import DeviceFitter
     from safdr._engine.device.search import DeviceSearch
 
-    fitter, searched = plan.fitter(data, None, seed), plan.searched(data)
-    rows = rows_on_device(searched, plan.device)
+    fitter, rows = plan.fitter(data, None, seed), rows_on_device(data, plan.device)
     if fitter is not None and plan.estimator is None and isinstance(data, ClassData):
-        labelled = rows if searched is data else rows_on_device(data, plan.device, rows.X)
-        fitter = DeviceFitter(fitter, labelled, data._penalty(float(plan.C)))
+        fitter = DeviceFitter(fitter, rows, data._penalty(float(plan.C)))
     return DeviceSearch(
         rows.criterion(plan.ridge, plan.rank(allowed, cost)),
         noise=rows,
@@ -115,17 +105,16 @@ def _check_limits(allowed: AllowedSubsets) -> None:
         )
 
 
-def rows_on_device(data: Any, device: Any, X: Any = None) -> Any:
-    """Training data on a device; X are the same rows, where they are there already."""
+def rows_on_device(data: Any, device: Any) -> Any:
+    """Return training data on a device."""
     from safdr._engine.device.criterion import RowsOnDevice
-    from safdr._engine.device.rows import DeviceRows
 
     if issparse(data.X):
         raise ParameterError("device", "needs dense rows; got sparse ones. Leave {device} out.")
     classes = isinstance(data, ClassData)
     outputs = None if classes else in_units_of_r2(data._outputs, data._relative_weight)
     return RowsOnDevice(
-        data.X if X is None else DeviceRows(X),
+        data.X,
         data.codes if classes else np.zeros(len(data.y), dtype=np.int64),
         outputs,
         data._relative_weight,

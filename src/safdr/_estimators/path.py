@@ -10,7 +10,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.wide.search import AnySearch
+from safdr._engine.screened_search import AnySearch
 from safdr._estimators.parameters import (
     AnyAnnealing,
     Constraints,
@@ -20,7 +20,6 @@ from safdr._estimators.parameters import (
     seed_from,
 )
 from safdr._estimators.plan import SearchPlan
-from safdr._estimators.styles import compare_on_default_splits, only_choice
 from safdr._estimators.tasks import check_task
 from safdr._estimators.validation import SeenColumns
 from safdr._estimators.workers import Cancellation
@@ -37,14 +36,13 @@ def anneal_path(
     sample_weight: ArrayLike | None = None,
     annealing: AnyAnnealing | None = None,
     constraints: Constraints | None = None,
-    criterion: Any = None,
+    criterion: Any = "auto",
     estimator: Any = None,
-    pick: str = "auto",
     feature_cost: Any = None,
     cost_strength: float = 1.0,
     class_weight: Any = None,
-    ridge: float | str = 1e-6,
-    C: float | str | None = None,
+    ridge: float | str = "auto",
+    C: float | None = None,
     device: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -52,8 +50,7 @@ def anneal_path(
     """Search for the best subset of each of several sizes.
 
     The moments of the rows are computed once. Each result is the one that
-    ``AnnealingSelector(size, random_state=random_state)`` finds alone. What is "auto" is chosen
-    once, for all sizes together, where a selector of one size may choose something else.
+    ``AnnealingSelector(size, random_state=random_state)`` finds alone.
 
     Parameters
     ----------
@@ -78,10 +75,10 @@ def anneal_path(
     constraints : Constraints, default=None
         Which subsets are allowed; None allows all.
 
-    criterion, estimator, pick, feature_cost, cost_strength, class_weight, ridge, device
+    criterion, estimator, feature_cost, cost_strength, class_weight, ridge, device
         As in `AnnealingSelector`; regression has no class weights.
 
-    C : float or "auto", default=None
+    C : float, default=None
         As in the selectors; None is their default: 1 for labels, inf for measured outputs.
 
     n_jobs : int, default=None
@@ -115,7 +112,6 @@ def anneal_path(
         constraints=constraints,
         criterion=criterion,
         estimator=estimator,
-        pick=pick,
         feature_cost=feature_cost,
         cost_strength=cost_strength,
         class_weight=class_weight,
@@ -132,12 +128,6 @@ def anneal_path(
     if not wanted:
         return []
     cost, seed = plan.cost(seen), seed_from(random_state)
-    plan = only_choice(plan, data)
-    if plan.is_open:
-        comparison = compare_on_default_splits(
-            plan, data, allowed, cost, sorted(set(wanted)), seed, n_jobs
-        )
-        plan = comparison.best
     search = plan.search(data, allowed, cost, seed)
     # Else threads that start together would each compute what all of them share.
     search.prepare(max(wanted))

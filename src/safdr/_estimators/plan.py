@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from numbers import Integral
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 
-from safdr._engine import wide
 from safdr._engine.annealing.cached_function import CachedFunction
 from safdr._engine.annealing.chains import Dynamics
 from safdr._engine.annealing.function_chains import Evaluate
-from safdr._engine.annealing.group_chains import all_count_the_same
 from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.annealing.population import PopulationSettings
 from safdr._engine.arrays import FloatArray, IntArray
@@ -23,20 +20,10 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Noise
 from safdr._engine.fits.fits import Fitter
 from safdr._engine.proof.prover import Prover
-from safdr._engine.search import Search, fit_padded, padded
-from safdr._engine.wide.group_swaps import GroupSwaps
-from safdr._engine.wide.search import AnySearch, WorkingSetSearch
-from safdr._engine.wide.swaps import Swaps
+from safdr._engine.screened_search import AnySearch, ScreenedSearch
+from safdr._engine.search import CandidateSource, Search, fit_padded, padded
 from safdr._estimators.clipping import clip_limits, clipped
 from safdr._estimators.feature_names import FeatureSpec
-from safdr._estimators.l1_search import (
-    PATHS,
-    L1Search,
-    MakePathCriterion,
-    WideL1Search,
-    check_path,
-    usable_columns,
-)
 from safdr._estimators.on_device import check_device, device_search
 from safdr._estimators.parameters import (
     AUTO,
@@ -48,6 +35,7 @@ from safdr._estimators.parameters import (
     as_float,
 )
 from safdr._estimators.plan_checks import check_signs
+from safdr._estimators.screening import Screening
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.user_criterion import (
     CrossValidatedScore,
@@ -72,12 +60,6 @@ DYNAMICS: dict[type, Any] = {
     PopulationAnnealing: PopulationSettings,
 }
 
-# Half of the replicas climb on Fisher's ratio, half on the log-loss, of the rows or of their ranks.
-MIXTURES = ("mixed", "ranks")
-
-# Parameters that held-out rows may choose.
-STYLE = ("criterion", "ridge", "C", "pick")
-
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPlan:
@@ -85,14 +67,13 @@ class SearchPlan:
 
     annealing: AnyAnnealing | None = None
     constraints: Constraints | None = None
-    criterion: Any = None
+    criterion: Any = AUTO
     estimator: Any = None
-    pick: str = "auto"
     feature_cost: Any = None
     cost_strength: float = 1.0
     class_weight: Any = None
-    ridge: float | str = 1e-6
-    C: float | str = np.inf
+    ridge: float | str = AUTO
+    C: float = np.inf
     clip: float | None = None
     prove: float | None = None
     device: Any = None
@@ -105,23 +86,24 @@ class SearchPlan:
 
     @classmethod
     def of_fitted(cls, selector: Any) -> Self:
-        """That of a fitted selector, which has chosen what it left open."""
-        return replace(cls.of(selector), **selector.style_)
-
-    @property
-    def style(self) -> dict[str, Any]:
-        """What held-out rows may choose, as parameters."""
-        return {name: getattr(self, name) for name in STYLE}
-
-    @property
-    def is_open(self) -> bool:
-        """Whether something is left to be chosen by held-out rows before the search."""
-        return AUTO in (self.C, self.criterion if isinstance(self.criterion, str) else None)
+        """Return the plan of a fitted selector, with its ridge, to evaluate given subsets."""
+        plan = cls.of(selector)
+        return plan if selector.ridge_ is None else replace(plan, ridge=selector.ridge_)
 
     @property
     def own_criterion(self) -> Any:
         """The user's criterion; None where it is one of ours."""
         return None if isinstance(self.criterion, str) else self.criterion
+
+    @property
+    def is_recipe(self) -> bool:
+        """Return True unless the user gave a criterion."""
+        return isinstance(self.criterion, str) and self.criterion == AUTO
+
+    @property
+    def screen(self) -> int | str | None:
+        """Return how many features are annealed."""
+        return AUTO if self.annealing is None else self.annealing.screen
 
     @property
     def only_ours(self) -> bool:
@@ -234,16 +216,6 @@ class SearchPlan:
                 )
         if self.device is not None:
             check_device(self)
-        if self.criterion in PATHS:
-            check_path(self)
-        if self.C == AUTO and not self._uses_penalty:
-            raise ParameterError(
-                "C",
-                'must be a number where {name} is the model: "auto" chooses the penalty of the '
-                "linear model, which nothing would use. Leave {C} out; or let the linear model "
-                "choose the winner, with {pick}='linear'.",
-                name="criterion" if self.estimator is None else "estimator",
-            )
 
     @staticmethod
     def reads(X: Any, y: Any) -> bool:
@@ -261,107 +233,83 @@ class SearchPlan:
         seed: int,
         n_jobs: int = 1,
     ) -> AnySearch:
-        """The search on usable training data."""
+        """The search on usable training data, among the columns that a screen keeps."""
         if allowed.signs is not None:
             check_signs(self, data)
-        function = self._function(data, seed, n_jobs)
-        if function is not None:
-            return Search(
-                None,
-                settings=self.settings(),
-                fitter=self.fitter(data, None, seed),
-                function=function,
-                seed=seed,
-                constraints=allowed,
-                cost=cost,
-            )
         if self.device is not None or hasattr(data.X, "tensor"):
             return device_search(self, data, allowed, cost, seed)
-        if allowed.n_features <= wide.WIDE or not data.is_wide:
-            return self.full_search(data, allowed, cost, seed)
-        # Before columns are taken: the log-loss near the model of some would be another.
-        self.searched(data)
-        if all_count_the_same(allowed):
-            return self._wide_search(data, allowed, cost, seed)
-        check_products(allowed.n_features)
-        in_doubles = data.columns(np.arange(allowed.n_features))
-        return self.full_search(in_doubles, allowed, cost, seed)
-
-    def _wide_search(
-        self, data: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None, seed: int
-    ) -> WorkingSetSearch:
-        """The search where there are so many columns that it works on some of them at a time."""
-        rows = self.searched(data)
-        # Of the working set alone an automatic ridge would be another.
-        plan = replace(self, ridge=rows.wide_criterion(self.ridge).ridge)
-        by = [rows, *([rows.linearised()] if self.criterion in MIXTURES else [])]
-        criteria = [each.wide_criterion(plan.ridge) for each in by]
-        rank = self.rank(allowed, cost)
+        screening = Screening.make(self, data, allowed, cost)
+        if screening is None:
+            return self.search_all(data, allowed, cost, seed, n_jobs)
 
         def among(columns: IntArray) -> Search:
-            if len(columns) == allowed.n_features:
+            everything = len(columns) == allowed.n_features
+            if everything and data.is_wide:
                 check_products(allowed.n_features)
-            of_some = None if cost is None else cost[columns]
-            some = (data.columns(columns), allowed.among(columns), of_some, seed)
-            return plan.full_search(*some, on_path=True)
+            some = data if everything and not data.is_wide else data.columns(columns)
+            ridge = screening.ridge_for(some)
+            plan = self if ridge is None else replace(self, ridge=ridge)
+            how: dict[str, Any] = {"also": screening.forward(columns)}
+            if everything:
+                how["redundant"] = screening.redundant
+                return plan.search_all(some, allowed, cost, seed, n_jobs, **how)
+            its_cost = None if cost is None else cost[columns]
+            duplicates = np.intersect1d(columns, screening.redundant)
+            how["redundant"] = np.searchsorted(columns, duplicates)
+            return plan.search_all(some, allowed.among(columns), its_cost, seed, n_jobs, **how)
 
-        def prover() -> Prover:
-            return Prover(plan._criterion(rows, allowed, cost)[0], allowed, cost)
+        def prover(ridge: float) -> Prover:
+            plan = replace(self, ridge=ridge)
+            criterion, _ = plan._criterion(data, allowed, cost, screening.redundant)
+            return Prover(criterion, allowed, cost)
 
-        kind = Swaps if allowed.swaps_alone else GroupSwaps
-        swaps = [kind(each, allowed.without(each.redundant(rank)), cost) for each in criteria]
-        how: dict[str, Any] = {"constraints": allowed, "settings": self.settings(), "seed": seed}
-        if self.criterion in PATHS:
-            data.check_path(criteria[0], self.criterion)
-            return WideL1Search(among, swaps, prover, path_on=self._path_on(data, allowed), **how)
-        return WorkingSetSearch(among, swaps, prover, **how)
+        return ScreenedSearch(screening, among, prover, allowed, seed)
 
-    def full_search(
+    def search_all(
         self,
         data: TrainingData,
         allowed: AllowedSubsets,
         cost: FloatArray | None,
         seed: int,
+        n_jobs: int = 1,
         *,
-        on_path: bool = False,
+        redundant: IntArray | None = None,
+        also: Sequence[CandidateSource] = (),
     ) -> Search:
-        """The search of all columns at once, which may all be on a path already."""
+        """Return the search among all columns of the data; `redundant` ones are duplicates."""
         how: dict[str, Any] = {"seed": seed, "constraints": allowed, "cost": cost}
-        settings = self.settings()
-        rows = self.searched(data)
-        if self.criterion in PATHS:
-            criterion = rows.criterion(self.ridge, self.rank(allowed, cost))
-            data.check_path(criterion, self.criterion)
-            how |= {"settings": settings, "fitter": self.fitter(data, criterion, seed)}
-            if on_path:
-                return Search(criterion, **how)
-            return L1Search(criterion, path_on=self._path_on(data, allowed), **how)
-        if self.criterion not in MIXTURES:
-            criterion, noise = self._criterion(rows, allowed, cost)
-            fitter = self.fitter(data, self._of_rows(criterion), seed)
-            return Search(criterion, settings=settings, fitter=fitter, noise=noise, **how)
+        settings, function = self.settings(), self._function(data, seed, n_jobs)
+        if function is not None:
+            fitter = self.fitter(data, None, seed)
+            return Search(None, settings=settings, fitter=fitter, function=function, **how)
+        criterion, noise = self._criterion(data, allowed, cost, redundant)
+        fitter = self.fitter(data, criterion, seed)
+        if not (self.is_recipe and data.has_log_loss):
+            return Search(criterion, settings=settings, noise=noise, fitter=fitter, **how)
         # Half of the replicas for each criterion, so that it takes no longer.
         first, second = settings.halves()
-        criterion, noise = self._criterion(rows.linearised(), allowed, cost)
-        logistic = Search(criterion, settings=second, noise=noise, **how)
-        criterion, noise = self._criterion(rows, allowed, cost)
-        forward = rows.forward(self.ridge, float(self.C), allowed, criterion)
-        fitter = self.fitter(data, self._of_rows(criterion), seed)
-        how["also"] = [logistic, *forward]
-        return Search(criterion, settings=first, fitter=fitter, noise=noise, **how)
+        plan = replace(self, ridge=criterion.ridge)
+        log_loss, its_noise = plan._criterion(data.linearised(), allowed, cost, redundant)
+        other = Search(log_loss, settings=second, noise=its_noise, **how)
+        how |= {"fitter": fitter, "also": [other, *also]}
+        return Search(criterion, settings=first, noise=noise, **how)
 
-    def _path_on(self, data: TrainingData, allowed: AllowedSubsets) -> MakePathCriterion:
-        """What the path of an L1 penalty is walked on, where that is not the criterion."""
-        if self.criterion == "l1":
-            return None
-        # What must stay out has no say in the model either.
-        return partial(data.towards_reference, usable_columns(allowed))
+    def plain(self, data: TrainingData) -> Self:
+        """Return the plan that evaluates subsets by the criterion alone, with the same models."""
+        return replace(self, criterion=data.criteria[1]) if self.is_recipe else self
 
     def _criterion(
-        self, rows: TrainingData, allowed: AllowedSubsets, cost: FloatArray | None
+        self,
+        rows: TrainingData,
+        allowed: AllowedSubsets,
+        cost: FloatArray | None,
+        redundant: IntArray | None = None,
     ) -> tuple[Any, Noise]:
-        """What is maximised on some rows, and batches of them."""
+        """Return the criterion of some rows, and its batches."""
         criterion = rows.criterion(self.ridge, self.rank(allowed, cost))
+        if redundant is not None and len(redundant):
+            redundant = np.union1d(criterion.redundant, redundant)
+            criterion = replace(criterion, redundant=redundant)
         return criterion, rows.noise(criterion)
 
     def rank(self, allowed: AllowedSubsets, cost: FloatArray | None) -> FloatArray | None:
@@ -376,17 +324,6 @@ class SearchPlan:
         kinds = {field.name: PLAIN[str(field.type)] for field in fields(settings)}
         return settings(**{name: kind(given[name]) for name, kind in kinds.items()})
 
-    def searched(self, data: TrainingData) -> TrainingData:
-        """The rows that replicas climb on: as they are, ranked, or with the loss made quadratic."""
-        if self.criterion == "logistic":
-            return data.linearised()
-        return data.ranked() if self.criterion == "ranks" else data
-
-    def _of_rows(self, criterion: Any) -> Any:
-        """The criterion, where it is one of the rows as they are: models can start from it."""
-        other = self.criterion in ("logistic", "ranks") or self.device is not None
-        return None if other else criterion
-
     def _function(self, data: TrainingData, seed: int, n_jobs: int) -> Evaluate | None:
         if self.own_criterion is None:
             return None
@@ -395,14 +332,11 @@ class SearchPlan:
 
     def fitter(self, data: TrainingData, criterion: Any, seed: int) -> Fitter | None:
         """The models that choose the winner; None where the criterion does."""
-        if self.pick == "criterion":
-            return None
-        if self.pick == "auto" and self.estimator is not None:
+        if self.estimator is not None:
             return ModelPick(self.estimator, data, seed)
-        if self.pick == "auto" and self.own_criterion is not None:
+        if self.own_criterion is not None:
             return None
-        C = np.inf if self.pick == "unpenalised" else float(self.C)
-        return data.linear_fitter(self.ridge, C, criterion)
+        return data.linear_fitter(float(self.C), criterion)
 
     # ---- The model on what was found --------------------------------------------------------
 
@@ -416,24 +350,22 @@ class SearchPlan:
         return self._inner_model if self.estimator is None else self.estimator
 
     @property
-    def _uses_penalty(self) -> bool:
-        """Whether a linear model is fitted: at the end, to candidates, or by forward selection."""
-        forward = isinstance(self.criterion, str) and self.criterion in (AUTO, *MIXTURES)
-        return self.model is None or self.pick == "linear" or forward
+    def calibrates(self) -> bool:
+        """Return True if the slopes of the final model are multiplied by a calibration slope."""
+        return self.is_recipe and self.model is None
 
     def final_model(
-        self, data: TrainingData, search: AnySearch, result: AnnealingResult
+        self, data: TrainingData, result: AnnealingResult, seed: int
     ) -> tuple[Any, bool]:
         """The winning fit, or a fitted clone of the model; and whether the classes separate."""
         if self.model is not None:
-            X, model = data.X[:, result.subset], seeded(self.model, search.seed)
+            X, model = data.X[:, result.subset], seeded(self.model, seed)
             fitted = fit_weighted(model, X, data.y, data.sample_weight)
             return fitted, bool(result.separated[result.best])
         best: int = result.best
         fits: Any = result
-        if result.coefficients is None or self.pick == "unpenalised":
-            fitter = data.linear_fitter(self.ridge, float(self.C), self._of_rows(search.criterion))
-            best, fits = 0, fitter.fit(result.subset[None])
+        if result.coefficients is None:
+            best, fits = 0, data.linear_fitter(float(self.C)).fit(result.subset[None])
         return self._linear_model(data, result.subset, fits, best)
 
     def linear_winner(self, data: TrainingData, result: AnnealingResult) -> tuple[Any, bool]:
@@ -456,22 +388,14 @@ class SearchPlan:
             warn_unfinished(size)
         return linear, separated
 
-    def models(
-        self, data: TrainingData, search: AnySearch, subsets: list[IntArray]
-    ) -> Iterator[Any]:
+    def models(self, data: TrainingData, subsets: list[IntArray], seed: int) -> Iterator[Any]:
         """The model on each of several subsets, fitted to the same rows."""
         if self.model is not None:
             for subset in subsets:
-                model = seeded(self.model, search.seed)
+                model = seeded(self.model, seed)
                 yield fit_weighted(model, data.X[:, subset], data.y, data.sample_weight)
             return
-        yield from self.linear_models(data, search, subsets)
-
-    def linear_models(
-        self, data: TrainingData, search: AnySearch, subsets: list[IntArray]
-    ) -> Iterator[Any]:
-        """The linear model on each of several subsets, whatever the final model is."""
-        fitter = data.linear_fitter(self.ridge, float(self.C), self._of_rows(search.criterion))
+        fitter = data.linear_fitter(float(self.C))
         fits = fit_padded(fitter, padded(subsets), best_only=False, n_threads=1)
         for i, subset in enumerate(subsets):
             slopes, intercepts = fits.coefficients[i, ..., : len(subset)], fits.intercepts[i]

@@ -44,7 +44,6 @@ def check_signs(plan: SearchPlan, data: TrainingData) -> None:
     for name, given in {
         "criterion": plan.own_criterion,
         "estimator": plan.estimator,
-        "pick": plan.pick if plan.pick in ("criterion", "unpenalised") else None,
     }.items():
         if given is not None:
             raise ParameterError(

@@ -73,14 +73,14 @@ class RuleNote:
 
     def _reservation(self) -> str:
         """Where it was not the spread over the folds that counted."""
-        if self.rule == "one_sd":
-            asked = threshold("as_published", self.scores, self.limits)
-            if asked is not None and self.limits.ceiling < asked:
+        if self.rule == "one_se":
+            plain = threshold("one_se", self.scores, Limits())
+            if plain is not None and self.limits.ceiling < plain:
                 return (
                     f"Means from {_number(self.limits.ceiling, 4)} on count as equal here: they "
                     "are within half a test row a split of perfect."
                 )
-        if len(self.scores) == 1 and self.rule in ("one_sd", "one_se", "as_published"):
+        if len(self.scores) == 1 and self.rule in ("one_sd", "one_se"):
             return "A single split has no spread: nothing below its best passes."
         return ""
 

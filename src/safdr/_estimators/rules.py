@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._estimators.parameters import Number, WholeNumber, is_int
 from safdr._estimators.scoring import counts_rows
 from safdr.errors import ParameterError
-
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 # A score that is as far below as it may be passes, however the last digit was rounded.
 SLACK = 1.0 + 1e-12
@@ -58,42 +56,33 @@ def _best(scores: FloatArray, limits: Limits) -> float:
     return float(scores.mean(axis=0).max())
 
 
-def _as_published(scores: FloatArray, limits: Limits) -> float:
-    """The best mean less its standard deviation over folds."""
+def _one_sd(scores: FloatArray, limits: Limits) -> float:
+    """Return the best mean less the standard deviation of the best size over the splits."""
     best = scores.mean(axis=0).argmax()
     return float(scores[:, best].mean() - deviation(scores[:, best]))
 
 
-def _one_sd(scores: FloatArray, limits: Limits) -> float:
-    return min(_as_published(scores, limits), limits.ceiling)
+def _one_se(scores: FloatArray, limits: Limits) -> float:
+    """Return the best mean less its standard error, but no more than a perfect score."""
+    if len(scores) < 2:
+        return _best(scores, limits)
+    best = scores.mean(axis=0).argmax()
+    error = deviation(scores[:, best], ddof=1) / np.sqrt(len(scores))
+    return min(float(scores[:, best].mean() - error), limits.ceiling)
 
 
 def _tolerance(scores: FloatArray, limits: Limits) -> float:
     return _best(scores, limits) - SLACK * limits.tolerance
 
 
-def _one_se(scores: FloatArray) -> BoolArray:
-    """Compare each size with the best one on the same folds.
-
-    A fold that is hard for one size is hard for the next, so the differences scatter much less
-    than the scores; their standard error is the one that matters.
-    """
-    behind = scores[:, [scores.mean(axis=0).argmax()]] - scores
-    if len(scores) < 2:
-        return np.asarray(behind.mean(axis=0) <= 0)
-    return np.asarray(behind.mean(axis=0) <= deviation(behind, ddof=1) / np.sqrt(len(scores)))
-
-
-# Rules that ask for a mean score, and which. The paper's own words are "as_published".
+# The mean score that each rule requires.
 THRESHOLDS: Mapping[str, Callable[[FloatArray, Limits], float]] = {
+    "one_se": _one_se,
     "one_sd": _one_sd,
     "tolerance": _tolerance,
     "best": _best,
-    "as_published": _as_published,
 }
-# What people are told of; "as_published" is "one_sd" but where scores are nearly perfect.
-RULES = ("one_sd", "one_se", "tolerance", "best")
-ALL_RULES = (*RULES, "as_published")
+RULES = tuple(THRESHOLDS)
 
 # Of those that choose the number of features.
 CV_CONSTRAINTS: dict[str, Any] = {
@@ -101,38 +90,28 @@ CV_CONSTRAINTS: dict[str, Any] = {
     "max_features": [WholeNumber(1)],
     "cv": ["cv_object"],
     "scoring": [None, str, callable],
-    "rule": [StrOptions(set(ALL_RULES)), callable],
+    "rule": [StrOptions(set(RULES)), callable],
     "tolerance": [Number(0, None, closed="left")],
 }
 
 
 def threshold(rule: Any, scores: ArrayLike, limits: Limits) -> float | None:
-    """The mean score that a rule asks for; None if it asks no other than the best, or no number."""
-    if not isinstance(rule, str) or rule in ("one_se", "best"):
+    """Return the mean score that a rule requires; None for a callable."""
+    if not isinstance(rule, str):
         return None
     return THRESHOLDS[rule](np.asarray(scores, dtype=np.float64), limits)
 
 
-def as_good(rule: str, scores: ArrayLike, limits: Limits) -> BoolArray:
-    """Whether each size is as good as the best, by a rule."""
-    table = np.asarray(scores, dtype=np.float64)
-    if rule == "one_se":
-        return _one_se(table)
-    return np.asarray(table.mean(axis=0) >= THRESHOLDS[rule](table, limits))
-
-
 def choose_size(rule: str, n_features: ArrayLike, scores: ArrayLike, limits: Limits) -> int:
     """Index of the smallest size that is as good as the best, by a rule."""
-    found = np.flatnonzero(as_good(rule, scores, limits))
+    table = np.asarray(scores, dtype=np.float64)
+    found = np.flatnonzero(table.mean(axis=0) >= THRESHOLDS[rule](table, limits))
     return int(found[np.asarray(n_features)[found].argmin()])
 
 
-def sizes_by_rule(
-    rule: Any, n_features: IntArray, scores: FloatArray, limits: Limits
-) -> dict[str, int]:
-    """What each rule that people are told of would choose, and the one that was given."""
-    rules = ALL_RULES if rule == "as_published" else RULES
-    return {r: int(n_features[choose_size(r, n_features, scores, limits)]) for r in rules}
+def sizes_by_rule(n_features: IntArray, scores: FloatArray, limits: Limits) -> dict[str, int]:
+    """Return the size that each rule selects."""
+    return {r: int(n_features[choose_size(r, n_features, scores, limits)]) for r in RULES}
 
 
 def own_size(rule: Callable[[Any], Any], results: Mapping[str, Any]) -> int:

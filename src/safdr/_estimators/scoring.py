@@ -11,7 +11,6 @@ from sklearn.metrics import get_scorer
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.taken_rows import in_blocks
-from safdr._estimators.clipped_model import ClippedLogisticRegression
 
 # What people call the scorers that stand for None.
 SCORER_NAMES = {
@@ -105,8 +104,6 @@ class RocAucOfEachClass:
 
 def _scores(model: Any, X: Any) -> FloatArray:
     """Weighted sums of the columns."""
-    slopes = model.coef_[0]
-    if isinstance(model, ClippedLogisticRegression):
-        X = model.clipped(X)
+    slopes, X = model.coef_[0], model.clipped(X)
     # Not by BLAS: its threads would spin beside those that search.
     return X @ slopes if issparse(X) else np.einsum("ij,j->i", X, slopes)

@@ -29,7 +29,6 @@ from safdr._estimators.parameters import (
 )
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.plan_checks import check_proof
-from safdr._estimators.styles import compare_on_default_splits, only_choice
 
 SIZE_CONSTRAINT = {
     "n_features_to_select": [None, Number(0, 1, closed="right"), WholeNumber(1)],
@@ -72,18 +71,10 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         seed, n_jobs = seed_from(self.random_state), n_workers(self.n_jobs)
         plan = SearchPlan.of(self)
         data, self.clip_limits_ = plan.usable(self._given(plan, X, y, sample_weight, seed))
-        if plan.is_open:
-            plan = only_choice(plan, data)
         allowed = plan.allowed(self)
         if plan.prove is not None:
             check_proof(plan, allowed)
         size = plan.size(allowed, self.n_features_to_select)
-        self.__dict__.pop("style_results_", None)  # of an earlier fit
-        if plan.is_open:
-            comparison = compare_on_default_splits(
-                plan, data, allowed, plan.cost(self), [size], seed, self.n_jobs
-            )
-            plan, self.style_results_ = comparison.best, comparison.results()
         self._search(plan, data, allowed, size, seed, n_jobs)
         return self
 
@@ -124,66 +115,45 @@ class _FixedSizeSelector(AnnealingSelectorBase):
 
 
 class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
-    """Choose a given number of features by simulated annealing (SA-FDR).
+    """Select a given number of features by simulated annealing (SA-FDR).
 
-    Many replicas, each a random subset of `n_features_to_select` features, are cooled together: a
-    swap of one feature for another is accepted by the Metropolis rule on the Fisher discriminant
-    ratio d'·S_W⁻¹·d, for more than two classes trace(S_W⁻¹·S_B). Then a logistic model is fitted to
-    the subset of each replica, and to the best subset that going uphill from them reaches (to all
-    subsets, where there are no more of them than replicas), and the one with the smallest
+    The features that enter an L1 path of the criterion first are kept (the screen of `annealing`).
+    Replicas, each a random subset of `n_features_to_select` of them, are annealed with swap moves
+    and the Metropolis rule. Half of them maximise the Fisher discriminant ratio d'·S_W⁻¹·d, half
+    the second-order approximation of the log-loss. Forward selection on the log-loss adds one
+    candidate. A logistic model is fitted to each candidate, and the smallest penalised
     cross-entropy wins.
 
-    Features need no scaling: neither the ratio nor the logistic model depends on it.
+    Features need no scaling.
 
     Parameters
     ----------
     n_features_to_select : int or float, default=None
-        Number of features to choose: an int is that number, a float between 0 and 1 the share of
+        Number of features to select. An int is that number, a float between 0 and 1 the share of
         all features, None half of them.
 
     annealing : Annealing or PopulationAnnealing, default=None
-        How to anneal, such as ``Annealing(n_replicas=100)``; None is ``Annealing()``. A search over
-        parameters can name those of it: ``annealing__n_replicas``.
+        How to screen and anneal, such as ``Annealing(n_replicas=100)``; None is ``Annealing()``. A
+        grid search can set ``annealing__n_replicas``.
 
     constraints : Constraints, default=None
         Which subsets are allowed, such as ``Constraints(always_include="age")``; None allows all.
 
-    criterion : {"fisher", "logistic", "mixed", "ranks", "l1", "reference", "auto"}, callable or \
-estimator, default=None
-        What the replicas maximise. None and "fisher" are the Fisher ratio. "logistic", for two
-        classes, is the log-loss made quadratic near the model of all features (fitted with C = 1):
-        the share of it that a subset explains. It takes one more pass over the rows, and is the
-        better guide where the classes are far from normal. "mixed" lets half of the replicas climb
-        on each, adds what forward selection on the log-loss finds, and lets the loss of the models
-        choose among all of them; `criterion_value_` is then the Fisher ratio. "ranks" does the same
-        on the rank of each value in its column, which far values can't lead; the models are those
-        of the values. "l1" takes the features that an L1 penalty on the criterion lets in first,
-        for two classes: a good guide where features outnumber rows. "reference" walks the same path
-        towards what a model of all features predicts, which has less noise than the labels: a
-        Lasso, or a stack of it and a ridge regression, as rows left out say. A path has one subset
-        of each size, so `feature_cost`, signs and `prove` can't go with it. "auto" compares a few
-        of them by the linear models on held-out rows: "fisher", "mixed" and "ranks", and with
-        ``ridge="auto"`` also the search as published; where features outnumber rows, "reference"
-        (unless one of those three is given) and "fisher" (with ``ridge="auto"``: as published).
-        `style_` says
-        what came out. With more than two classes the criterion is "fisher". A
-        callable ``f(X_subset, y)`` returns a number to be maximised, and takes a keyword
-        `sample_weight` if rows have weights. An estimator is scored by cross-validation on the
-        columns of each subset that is visited, as `CrossValidatedScore` does. Either is computed
-        once a subset, on all rows: there are no batches.
+    criterion : {"auto", "fisher"}, callable or estimator, default="auto"
+        What the replicas maximise.
+
+        - "auto": as described above. For more than two classes, the Fisher ratio alone, which is
+          then trace(S_W⁻¹·S_B).
+        - "fisher": the Fisher ratio alone, as in the paper.
+        - A callable ``f(X_subset, y)`` returns a number. It takes a keyword `sample_weight` if rows
+          have weights.
+        - An estimator is scored by cross-validation on each subset, as `CrossValidatedScore` does.
 
     estimator : classifier, default=None
-        The model that judges the candidates, and is then fitted to the chosen features for
-        `predict` and its like. The candidate with the smallest loss of this model on held-out rows
-        (three folds) wins: the cross-entropy, or its `score` if it gives no probabilities. None is
-        the estimator in `criterion`, if it is one; else the logistic model with the penalty `C`, as
-        a `sklearn.linear_model.LogisticRegression`.
-
-    pick : {"auto", "linear", "unpenalised", "criterion"}, default="auto"
-        What chooses the winner among the candidates: the loss of the linear model
-        ("linear"), the same without its penalty, as published ("unpenalised", which leaves that of
-        the final model), or the criterion itself ("criterion"). "auto" is the loss of `estimator`,
-        if it is given; else the criterion, if it is yours; else "linear".
+        Model that evaluates the candidates and is then fitted to the selected features. The
+        candidate with the smallest loss on held-out rows (three folds) wins: the cross-entropy, or
+        `score` for a model without probabilities. None is the logistic model with the penalty `C`,
+        or the estimator in `criterion`.
 
     feature_cost : array-like of shape (n_features,) or dict, default=None
         Cost of each feature; a dict gives those that cost something, a pandas Series goes by its
@@ -200,24 +170,16 @@ estimator, default=None
         Weights of the classes, which multiply those of the rows. "balanced" gives each class the
         same weight in all. Of more than two classes, each needs at least 1e-8 of all weight.
 
-    ridge : float or "auto", default=1e-6
-        Added to the variance of each feature within the classes, as a share of it. This keeps the
-        criterion defined where features are collinear or outnumber the rows. A feature that is a
-        copy of a member, of whose variance that leaves less than 1e-5, is never swapped in. "auto"
-        takes as much as the number of rows asks for, by a formula: next to nothing where they are
-        many; `ridge_` says how much. It keeps the criterion from rewarding chance where a few
-        hundred rows or fewer are to tell many features apart. The path of ``criterion="reference"``
-        has a ridge of its own; there this one is in the criterion value alone.
+    ridge : float or "auto", default="auto"
+        Ridge on the within-class correlation matrix: each feature's variance within the classes is
+        increased by this share. "auto" is computed from the data: three times the OAS intensity,
+        which is close to 0 with many rows. 1e-6 is no shrinkage, as in the paper.
 
-    C : float or "auto", default=1.0
-        Inverse strength of the penalty on the squared slopes of the linear model, in units of
-        standardised features: as in `sklearn.linear_model.LogisticRegression` after a
-        `StandardScaler`. It serves the choice among the candidates, whose loss includes it, and the
-        final model. 1 is mild, means less the more rows there are, and keeps slopes finite where
-        features separate the classes. inf is no penalty, the method as published. To a model with a
-        penalty a value beyond all that it was fitted to counts as the nearest of them, so that no
-        single row gets an absurd probability. "auto" chooses C among 0.1, 1, 10 and 100 by the loss
-        on held-out rows: five splits, the features chosen anew in each; `C_` says which.
+    C : float, default=1.0
+        Inverse strength of the penalty on the squared slopes of the standardised columns, as in
+        `sklearn.linear_model.LogisticRegression`. The losses of the candidates include the penalty.
+        With a penalty, the final model clips values to the training range of their column. inf is
+        no penalty, as in the paper.
 
     clip : float, default=None
         Share of the rows at either end of each column, such as 0.01, whose values count as the
@@ -225,12 +187,9 @@ estimator, default=None
         ends are those of the training rows of each fold. None takes all values as they are.
 
     prove : float, default=None
-        Seconds in which to prove, after annealing, that no subset of this size has a larger
-        criterion value; what came of it is `proof_`. None does without. A better subset, where the
-        proof ends with one, joins the candidates; the loss chooses among them as ever. Out of time
-        nothing joins: the answer is that of ``prove=None``, with a bound. So the time limit decides
-        whether there is a proof, and nothing else can make two answers differ. Groups of several
-        columns, a `criterion` of your own, "l1" and "reference" can't be proven.
+        Time limit in seconds to search all features for the largest criterion value at this size,
+        after annealing. The selection does not change; `proof_` holds the result. None makes no
+        proof. Groups of several columns and a custom `criterion` cannot be proven.
 
     device : str or torch.device, default=None
         Where to search, such as "cuda", for thousands of features; needs ``safdr[gpu]``.
@@ -279,28 +238,22 @@ estimator, default=None
         rows, and not a number for the rest.
 
     criterion_ : str, callable or estimator
-        The criterion that was maximised.
-
-    C_ : float
-        The penalty that was used.
-
-    style_ : dict
-        `criterion`, `ridge`, `C` and `pick`, where held-out rows chose as they came out:
-        parameters that lead to the same answer.
-
-    style_results_ : dict of ndarray
-        What was compared, where `criterion` or `C` is "auto": `criterion`, `ridge`, `C`,
-        `pick`, `n_features`, and `mean_test_loss`, `std_test_loss`, `split{i}_test_loss` on
-        held-out rows; the same for `disorder`, 1 - AUC of two classes. The first style won, unless
-        the sum of both, each in units of its mean, was clearly less for another.
+        Criterion of `criterion_value_`: "fisher", or the custom one.
 
     ridge_ : float or None
-        The ridge, where `ridge` is "auto" as it came out; None for a `criterion` of your own.
+        Ridge of the criterion; None for a custom `criterion`.
+
+    C_ : float
+        Penalty of the linear model.
+
+    duplicates_ : list of tuple of int
+        Pairs of features that correlate perfectly, with either sign: the one that may be selected,
+        and the one that is left out.
 
     proof_ : Proof or None
-        Whether any subset of this size has a larger criterion value on the training rows than the
-        candidates, of which `subset_` has the smallest loss: its own value may be smaller. None
-        unless `prove` is given.
+        Best subset by the criterion over all features, and whether that is proven. `subset_` has
+        the smallest loss of the candidates; its criterion value may be smaller. None unless `prove`
+        is given.
 
     feature_groups_ : FeatureGroups
         What counts as one feature: groups of columns, and columns of their own.
@@ -350,14 +303,13 @@ estimator, default=None
         *,
         annealing: AnyAnnealing | None = None,
         constraints: Constraints | None = None,
-        criterion: Any = None,
+        criterion: Any = "auto",
         estimator: Any = None,
-        pick: str = "auto",
         feature_cost: Any = None,
         cost_strength: float = 1.0,
         class_weight: Any = None,
-        ridge: float | str = 1e-6,
-        C: float | str = 1.0,
+        ridge: float | str = "auto",
+        C: float = 1.0,
         clip: float | None = None,
         prove: float | None = None,
         device: Any = None,
@@ -369,7 +321,6 @@ estimator, default=None
         self.constraints = constraints
         self.criterion = criterion
         self.estimator = estimator
-        self.pick = pick
         self.feature_cost = feature_cost
         self.cost_strength = cost_strength
         self.class_weight = class_weight
@@ -383,11 +334,10 @@ estimator, default=None
 
 
 class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
-    """Choose a given number of features for regression by simulated annealing.
+    """Select a given number of features for regression by simulated annealing.
 
-    As `AnnealingSelector`, with R² as the criterion, the squared error of the least-squares model
-    as the loss that chooses the winner, and batches of random rows. With several outputs R² is the
-    mean over them.
+    As `AnnealingSelector`, with R² as the criterion and the squared error of the least-squares
+    model as the loss. With several outputs, R² is the mean over them.
 
     Parameters
     ----------
@@ -395,10 +345,10 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         Number of features to choose: an int is that number, a float between 0 and 1 the share of
         all features, None half of them.
 
-    criterion : {"r2", "l1", "reference", "auto"}, callable or estimator, default=None
-        What the replicas maximise; None, "r2" and "auto" are R². "auto" also compares
-        ``ridge="auto"`` with none on held-out rows; where features outnumber rows, "reference" with
-        R² without a ridge. Else as in `AnnealingSelector`.
+    criterion : {"auto", "r2"}, callable or estimator, default="auto"
+        What the replicas maximise. "auto" and "r2" are both R²; with "auto",
+        `AnnealingRegressorSelectorCV` also fits a calibration slope. Otherwise as in
+        `AnnealingSelector`.
 
     estimator : regressor, default=None
         The model that judges the candidates by its own loss on held-out rows, and is then fitted to
@@ -407,14 +357,16 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         None is the estimator in `criterion`, if it is one; else the least-squares model, as a
         `sklearn.linear_model.LinearRegression`.
 
-    annealing, constraints, pick, feature_cost, cost_strength, ridge, clip, prove, device
+    annealing, constraints, feature_cost, cost_strength, clip, prove, device
         As in `AnnealingSelector`.
 
-    C : float or "auto", default=inf
-        As in `AnnealingSelector`, but with no penalty unless it is given: one lowers the error
-        where outputs are noisy and rows few, and raises it where outputs are measured precisely.
-        With a penalty the model is a `sklearn.linear_model.Ridge`; values beyond those of the
-        training rows count as they are.
+    ridge : float or "auto", default="auto"
+        As in `AnnealingSelector`. "auto" is multiplied by the share of the variance that a linear
+        model of the screened features leaves unexplained.
+
+    C : float, default=inf
+        As in `AnnealingSelector`, but without a penalty by default. A penalty lowers the error if
+        outputs are noisy and rows few, and raises it if outputs are precise.
 
     n_jobs, random_state
         As in `AnnealingSelector`.
@@ -431,8 +383,8 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
     estimator_ : regressor
         The model on the chosen features, in the order of `subset_`.
 
-    support_, subset_, n_features_, result_, criterion_, C_, ridge_, style_, style_results_, \
-proof_, n_features_in_, feature_names_in_
+    support_, subset_, n_features_, result_, criterion_, C_, ridge_, duplicates_, proof_, \
+n_features_in_, feature_names_in_
         As in `AnnealingSelector`.
 
     See Also
@@ -449,7 +401,7 @@ proof_, n_features_in_, feature_names_in_
     >>> selector.get_feature_names_out().tolist()
     ['bmi', 'bp', 's5']
     >>> round(selector.criterion_value_, 3)
-    0.48
+    0.471
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {**SIZE_CONSTRAINT, **REGRESSOR_CONSTRAINTS}
@@ -461,13 +413,12 @@ proof_, n_features_in_, feature_names_in_
         *,
         annealing: AnyAnnealing | None = None,
         constraints: Constraints | None = None,
-        criterion: Any = None,
+        criterion: Any = "auto",
         estimator: Any = None,
-        pick: str = "auto",
         feature_cost: Any = None,
         cost_strength: float = 1.0,
-        ridge: float | str = 1e-6,
-        C: float | str = np.inf,
+        ridge: float | str = "auto",
+        C: float = np.inf,
         clip: float | None = None,
         prove: float | None = None,
         device: Any = None,
@@ -479,7 +430,6 @@ proof_, n_features_in_, feature_names_in_
         self.constraints = constraints
         self.criterion = criterion
         self.estimator = estimator
-        self.pick = pick
         self.feature_cost = feature_cost
         self.cost_strength = cost_strength
         self.ridge = ridge

@@ -41,30 +41,28 @@ class AnnealingSelectorCV(CrossValidatedSelector, ClassSelectorBase):
         What to score the models by; None is the area under the ROC curve, for more than two classes
         the mean of those of each class against the rest ("roc_auc_ovr").
 
-    rule : {"one_sd", "one_se", "tolerance", "best", "as_published"} or callable, default="one_sd"
-        Which size to choose; all but "best" take the smallest that is as good as the best:
+    rule : {"one_se", "one_sd", "tolerance", "best"} or callable, default="one_se"
+        Which size to select. All but "best" take the smallest size whose mean score is at most this
+        far below the best mean score:
 
-        - "one_sd", the paper's: its mean score is at most one standard deviation below the best
-          mean. The deviation is that of the best size over the folds (with divisor n). By AUC or
-          accuracy a mean within half a test row a fold of perfect, 1 - 1/(2n), is good enough in
-          any case: the deviation of scores that are all but 1 says nothing.
-        - "one_se": its mean difference to the best size, fold by fold, is at most one standard
-          error of the differences (with divisor n - 1), which is much smaller than that of the
-          scores. With a single split there is none, and this is "best".
-        - "tolerance": its mean score is at most `tolerance` below the best mean.
-        - "best": the one with the best mean score.
-        - "as_published": "one_sd" without the exception for scores near 1.
-        - a callable gets `cv_results_` and returns the index of the size in it.
+        - "one_se": one standard error, which is the standard deviation of the best size over the
+          splits (divisor n - 1) over the square root of the number of splits. By AUC or accuracy, a
+          mean within half a test row per split of perfect is good enough in any case.
+        - "one_sd": one standard deviation of the best size over the splits (divisor n), as in the
+          paper. It selects fewer features than "one_se", and the scores are lower.
+        - "tolerance": `tolerance`.
+        - "best": the size with the best mean score.
+        - A callable gets `cv_results_` and returns the index of the size in it.
 
     tolerance : float, default=0.005
         What `rule="tolerance"` may give up, in units of the score: little of an AUC, an accuracy or
         an R², but much or nothing of a log-loss, or of a squared error (in squared units of y).
 
-    annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, \
-class_weight, ridge, C, clip, prove, device
-        As in `AnnealingSelector`. "balanced" weights are those of the training rows of each fold;
-        what is proven is the search on all rows. What is "auto" is compared on these splits, at
-        three of the sizes, and is the same for all sizes and folds.
+    annealing, constraints, criterion, estimator, feature_cost, cost_strength, class_weight, \
+ridge, C, clip, prove, device
+        As in `AnnealingSelector`. "balanced" weights are those of the training rows of each fold.
+        What is proven is the search on all rows. With ``criterion="auto"`` and without an
+        `estimator`, the slopes of the final model are multiplied by `calibration_slope_`.
 
     n_jobs : int, default=None
         How many pairs of fold and size are searched at the same time, through joblib: in threads
@@ -95,7 +93,13 @@ class_weight, ridge, C, clip, prove, device
         `split{i}_support`, a list of the masks of the features found.
 
     threshold_ : float or None
-        The mean score that the rule asked for; None with "one_se", "best" or a callable.
+        Mean score that the rule required; None with a callable.
+
+    calibration_slope_ : float
+        Factor between 0 and 1 on the slopes of the final model. Features are selected because they
+        look good on the training rows, so a model on them is overconfident. The factor is the
+        calibration slope of the out-of-fold predictions at the selected size; 1 changes nothing.
+        Absent unless `criterion` is "auto" and `estimator` is None.
 
     n_splits_ : int
         Number of folds.
@@ -107,9 +111,8 @@ class_weight, ridge, C, clip, prove, device
         As in `AnnealingSelector`, and `scored_on`: the rows that test scores are of. AUC and R² are
         those of all test rows, other scores those of the sample; so are train scores, but for R².
 
-    support_, subset_, criterion_, C_, ridge_, clip_limits_, style_, style_results_, \
-criterion_value_, loss_, cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, \
-feature_names_in_
+    support_, subset_, criterion_, C_, ridge_, duplicates_, clip_limits_, criterion_value_, loss_, \
+cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, feature_names_in_
         Of the search on all rows, as in `AnnealingSelector`.
 
     See Also
@@ -125,13 +128,13 @@ feature_names_in_
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> search = AnnealingSelectorCV(max_features=6, random_state=0).fit(X, y)
     >>> search.n_features_
-    2
+    3
     >>> print(search.rule_note_.replace("; ", ";\\n").replace(". ", ".\\n"))
-    one_sd took 2 features: their mean ROC AUC is 0.0075 below the best (0.9928 at 6);
-    one_se would take 6 (the best), tolerance 3 (0.0029 below).
-    Without one of the 5 splits one_sd would take 2 to 3, depending on which.
+    one_se took 3 features: their mean ROC AUC is 0.002 below the best (0.9919 at 6);
+    one_sd would take 2 (0.0067 below), tolerance as many.
+    Without one of the 5 splits one_se would take 2 to 3, depending on which.
     >>> search.get_feature_names_out().tolist()
-    ['worst radius', 'worst concave points']
+    ['worst radius', 'worst texture', 'worst concave points']
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {**CV_CONSTRAINTS, **SELECTOR_CONSTRAINTS}
@@ -144,18 +147,17 @@ feature_names_in_
         max_features: int = 30,
         cv: Any = None,
         scoring: str | Callable[..., float] | None = None,
-        rule: str | Callable[[dict[str, Any]], int] = "one_sd",
+        rule: str | Callable[[dict[str, Any]], int] = "one_se",
         tolerance: float = 0.005,
         annealing: AnyAnnealing | None = None,
         constraints: Constraints | None = None,
-        criterion: Any = None,
+        criterion: Any = "auto",
         estimator: Any = None,
-        pick: str = "auto",
         feature_cost: Any = None,
         cost_strength: float = 1.0,
         class_weight: Any = None,
-        ridge: float | str = 1e-6,
-        C: float | str = 1.0,
+        ridge: float | str = "auto",
+        C: float = 1.0,
         clip: float | None = None,
         prove: float | None = None,
         device: Any = None,
@@ -172,7 +174,6 @@ feature_names_in_
         self.constraints = constraints
         self.criterion = criterion
         self.estimator = estimator
-        self.pick = pick
         self.feature_cost = feature_cost
         self.cost_strength = cost_strength
         self.class_weight = class_weight
@@ -204,8 +205,8 @@ class AnnealingRegressorSelectorCV(CrossValidatedSelector, RegressorSelectorBase
     scoring : str or callable, default=None
         What to score the models by; None is R².
 
-    annealing, constraints, criterion, estimator, pick, feature_cost, cost_strength, ridge, C, \
-clip, prove, device
+    annealing, constraints, criterion, estimator, feature_cost, cost_strength, ridge, C, clip, \
+prove, device
         As in `AnnealingRegressorSelector`.
 
     Attributes
@@ -213,11 +214,12 @@ clip, prove, device
     cv_results_ : dict of ndarray
         As in `AnnealingSelectorCV`, with `squared_error` in place of `cross_entropy`.
 
-    n_features_, n_features_by_rule_, rule_note_, threshold_, n_splits_, scorer_name_
+    n_features_, n_features_by_rule_, rule_note_, threshold_, calibration_slope_, n_splits_, \
+scorer_name_
         As in `AnnealingSelectorCV`.
 
-    support_, subset_, criterion_, C_, ridge_, clip_limits_, style_, style_results_, \
-criterion_value_, loss_, estimator_, result_, proof_, n_features_in_, feature_names_in_
+    support_, subset_, criterion_, C_, ridge_, duplicates_, clip_limits_, criterion_value_, loss_, \
+estimator_, result_, proof_, n_features_in_, feature_names_in_
         Of the search on all rows, as in `AnnealingRegressorSelector`.
 
     See Also
@@ -247,17 +249,16 @@ criterion_value_, loss_, estimator_, result_, proof_, n_features_in_, feature_na
         max_features: int = 30,
         cv: Any = None,
         scoring: str | Callable[..., float] | None = None,
-        rule: str | Callable[[dict[str, Any]], int] = "one_sd",
+        rule: str | Callable[[dict[str, Any]], int] = "one_se",
         tolerance: float = 0.005,
         annealing: AnyAnnealing | None = None,
         constraints: Constraints | None = None,
-        criterion: Any = None,
+        criterion: Any = "auto",
         estimator: Any = None,
-        pick: str = "auto",
         feature_cost: Any = None,
         cost_strength: float = 1.0,
-        ridge: float | str = 1e-6,
-        C: float | str = np.inf,
+        ridge: float | str = "auto",
+        C: float = np.inf,
         clip: float | None = None,
         prove: float | None = None,
         device: Any = None,
@@ -274,7 +275,6 @@ criterion_value_, loss_, estimator_, result_, proof_, n_features_in_, feature_na
         self.constraints = constraints
         self.criterion = criterion
         self.estimator = estimator
-        self.pick = pick
         self.feature_cost = feature_cost
         self.cost_strength = cost_strength
         self.ridge = ridge

@@ -18,16 +18,15 @@ from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.interrupt import look_up
+from safdr._engine.nearby import Products, best_replacements
 from safdr._engine.search import Search, fit_padded, padded
 from safdr._engine.signs import signed_values, wrong_signs
-from safdr._engine.wide.search import AnySearch, WorkingSetSearch
 from safdr._estimators.feature_names import names_of
 from safdr._estimators.folds import (
     Folds,
     as_they_come,
     in_turn,
     make_folds,
-    searched,
     splits_of_data,
 )
 from safdr._estimators.parameters import (
@@ -43,6 +42,9 @@ from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.validation import SeenColumns
 from safdr._estimators.workers import Cancellation, Shared
 from safdr._frames import kind_of, to_frame
+
+# More replacements than asked for, since some may have coefficients of the wrong sign.
+N_SPARE = 10
 
 BoolArray = NDArray[np.bool_]
 
@@ -96,29 +98,30 @@ def substitutes(
     data = selector._task.validate(SeenColumns(), X, y, sample_weight)
     allowed, cost = plan.allowed(selector), plan.cost(selector)
 
-    def search_of(usable: TrainingData, n_jobs: int = 1) -> AnySearch:
-        return plan.search(usable, allowed, cost, seed, n_jobs)
-
-    search = search_of(plan.usable(data)[0], n_threads)
-    subset, columns = selector.subset_, None
-    if isinstance(search, WorkingSetSearch):
-        columns, search = search.around(subset, int(n_best))
-        subset = np.searchsorted(columns, subset)
+    usable, _ = plan.usable(data)
+    subset, columns = selector.subset_, np.arange(usable.X.shape[1])
+    its_allowed, its_cost = allowed, cost
+    if usable.is_wide and plan.own_criterion is None:
+        products = Products.of(usable.wide_criterion(plan.ridge), subset)
+        columns = best_replacements(products, allowed, cost, int(n_best) + N_SPARE)
+        subset, usable = np.searchsorted(columns, subset), usable.columns(columns)
+        its_allowed = allowed.among(columns)
+        its_cost = None if cost is None else cost[columns]
+    search = plan.plain(usable).search_all(usable, its_allowed, its_cost, seed, n_threads)
     some = list(variants(search, subset, int(n_best), n_threads))
     losses, right = losses_of(search, some, n_threads)
     some = [replace(one, allowed=one.allowed and ok) for one, ok in zip(some, right, strict=True)]
     kept = [i for i, one in enumerate(some) if right[i] or one.replacement < 0]
     some, losses = [some[i] for i in kept], losses[kept]
-    if columns is not None:
-        numbers = np.unique(allowed.group_of[columns])
-        some = [each.of_all(columns, numbers) for each in some]
+    numbers = np.unique(allowed.group_of[columns])
+    some = [each.of_all(columns, numbers) for each in some]
     splits = splits_of_data(getattr(selector, "cv", None), data, seed, splitter_params)
     folds = make_folds(data, splits, plan, scorer_params)
     scorers = (selector._fold_scorer(), selector._scorer())
     table = columns_of(
         some,
         losses,
-        scores_of(plan, folds, search_of, some, scorers, n_jobs),
+        scores_of(plan, folds, some, scorers, seed, n_jobs),
         selector.feature_groups_.names(names_of(selector)),
     )
     if backend == "dict":
@@ -228,18 +231,17 @@ def losses_of(search: Search, some: list[Variant], n_threads: int) -> tuple[Floa
 def scores_of(
     plan: SearchPlan,
     folds: Folds,
-    search_of: Callable[[TrainingData], AnySearch],
     some: list[Variant],
     scorers: tuple[Callable[..., float], Callable[..., float]],
+    seed: int,
     n_jobs: Any,
 ) -> FloatArray:
     """Held-out score of each on each fold: (n_folds, n_variants)."""
     subsets, threads = [each.columns for each in some], plan.only_ours
     with Cancellation() as cancellation:
         tasks = (
-            delayed(_fold_scores)(plan, turn, subsets, scorers, cancellation)
+            delayed(_fold_scores)(plan, fold, subsets, scorers, seed, cancellation)
             for fold in in_turn(folds)
-            for turn in [searched(fold, search_of, 1, threads=threads)]
         )
         return np.array(list(as_they_come(tasks, n_jobs, threads=threads)))
 
@@ -249,13 +251,14 @@ def _fold_scores(
     turn: Shared,
     subsets: list[IntArray],
     scorers: tuple[Callable[..., float], Callable[..., float]],
+    seed: int,
     cancellation: Cancellation,
 ) -> list[float]:
     """Score models that are fitted to the training rows, on the test rows."""
     of_models, of_any = scorers
-    with cancellation.task(), turn.use() as (fold, search):
+    with cancellation.task(), turn.use() as fold:
         params = fold.score_params["test"]
-        models = plan.models(fold.train, search, [some for some in subsets if len(some)])
+        models = plan.models(fold.train, [some for some in subsets if len(some)], seed)
         scores = []
         for subset in subsets:
             look_up()

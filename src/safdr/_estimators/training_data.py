@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,10 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import is_regressor
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -33,14 +31,12 @@ from safdr._engine.fits.logistic import LogisticFitter
 from safdr._engine.fits.multinomial import MultinomialFitter
 from safdr._engine.moments import within_moments
 from safdr._engine.shared import LastCriterion, Shared
+from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._engine.taken_rows import take_columns, take_rows
 from safdr._engine.wide.criterion import WideCriterion
 from safdr._estimators.class_weights import check_weights_of_classes, weighted_rows
-from safdr._estimators.clipped_model import ClippedLogisticRegression
+from safdr._estimators.models import LogisticModel
 from safdr._estimators.parameters import AUTO
-from safdr._estimators.ranks import mid_ranks
-from safdr._estimators.reference import towards_reference
-from safdr._estimators.scoring import cross_entropy, roc_auc
 from safdr._estimators.validation import (
     check_classes,
     check_labels,
@@ -50,7 +46,6 @@ from safdr._estimators.validation import (
     validated,
 )
 from safdr._memory import check_products
-from safdr.errors import ParameterError
 
 if TYPE_CHECKING:
     from safdr._estimators.measured_data import MeasuredData
@@ -74,6 +69,8 @@ class TrainingData:
     default_C: ClassVar[float]
     # What to do where a fold can't be searched or scored.
     fold_hint: ClassVar[str]
+    # Whether its second-order approximation guides half of the replicas.
+    has_log_loss: ClassVar[Any] = False
     # Whether these rows are a sample of those that passed by.
     in_passes: ClassVar[bool] = False
     # Then: how they were read, for people.
@@ -112,15 +109,13 @@ class TrainingData:
         many = self.X.shape[1] > wide.WIDE and not self.in_passes
         return many or hasattr(self.X, "tensor")  # on a device, with all columns
 
-    @property
-    def is_short(self) -> bool:
-        """Whether features are as many as rows or more, so that their moments have no inverse."""
-        return not self.in_passes and bool(self.X.shape[1] >= len(self.y))
-
     def columns(self, which: IntArray) -> Self:
         """Some of the columns, copied: all of them are worked on at once, however many."""
         some = replace(self, X=take_columns(self.X, which))
         vars(some)["is_wide"] = False
+        known = self._shared.criterion
+        if known is not None:
+            vars(some)["_shared"] = Shared(known.among(which))
         return some
 
     def wide_criterion(self, ridge: Ridge) -> WideCriterion:
@@ -130,6 +125,10 @@ class TrainingData:
     @cached_property
     def _wide(self) -> WideCriterion:
         raise NotImplementedError
+
+    def target_of(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Return the numbers that models are fitted to."""
+        return y
 
     def with_weight(self) -> Self:
         """Without rows of weight zero, which count as absent."""
@@ -168,20 +167,16 @@ class TrainingData:
         """The rows with the loss of their linear model made quadratic, where that is another."""
         raise NotImplementedError
 
-    def ranked(self) -> Any:
-        """The rows with ranks in place of values, where there are such."""
-        raise NotImplementedError
-
     def fitter(self, criterion: Any, C: float = np.inf) -> Fitter:
         """The linear models that choose the winner."""
         raise NotImplementedError
 
-    def linear_fitter(self, ridge: Ridge, C: float, criterion: Any = None) -> Fitter:
-        """`fitter`, made once: final models of all sizes share it. No criterion: one is made."""
+    def linear_fitter(self, C: float, criterion: Any = None) -> Fitter:
+        """Return `fitter`, made once: final models of all sizes share it."""
         if self.is_wide:
-            return ColumnsFitter(lambda columns: self.columns(columns).linear_fitter(0.0, C))
+            return ColumnsFitter(lambda columns: self.columns(columns).linear_fitter(C))
         if not self._fitters:
-            self._fitters.append(self.fitter(criterion or self.criterion(ridge), C))
+            self._fitters.append(self.fitter(criterion or self.criterion(SMALLEST_AUTO), C))
         # Other penalties work on the same columns.
         fitter: Any = copy(self._fitters[0])
         fitter.penalty = self._penalty(C)
@@ -191,56 +186,13 @@ class TrainingData:
     def _fitters(self) -> list[Fitter]:
         return []
 
-    def forward(
-        self, ridge: Ridge, C: float, allowed: AllowedSubsets, criterion: Any
-    ) -> list[ForwardSelection]:
-        """Forward selection on the loss, where there is one."""
-        raise NotImplementedError
+    def path_ridge(self, ridge: float) -> float:
+        """Return the ridge of the screen's path."""
+        return ridge
 
-    @property
-    def compared(self) -> tuple[str, ...]:
-        """What criterion="auto" chooses from; the first unless another is clearly better."""
-        raise NotImplementedError
-
-    def held_out(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> tuple[float, float]:
-        """Loss and 1 - AUC on rows that a model has not seen; not a number where there is none."""
-        raise NotImplementedError
-
-    def towards_reference(self, usable: IntArray) -> WideCriterion:
-        """R² of what a model of usable columns predicts; made once."""
-        key = usable.tobytes()
-        if key not in self._references:
-            self._references[key] = towards_reference(
-                self.X,
-                self._output,
-                self._relative_weight,
-                usable,
-                rows_a_weight=self._rows_a_weight,
-                with_ranks=not (self.is_wide or issparse(self.X)),
-            )
-        return self._references[key]
-
-    @cached_property
-    def _references(self) -> dict[bytes, WideCriterion]:
-        return {}
-
-    @property
-    def _output(self) -> FloatArray:
-        """The target of one number a row."""
-        raise NotImplementedError
-
-    def check_path(self, criterion: Any, name: str) -> None:
-        """Refuse a path of several slopes a feature."""
-        if criterion.D.shape[1] > 1:
-            raise ParameterError(
-                "criterion",
-                "must not be {name!r} with {n} {what}: its path is for two classes or one output. "
-                "{other!r} is for any number.",
-                name=name,
-                n=len(getattr(self, "classes", criterion.D.T)),
-                what="classes" if hasattr(self, "classes") else "outputs",
-                other=self.criteria[0],
-            )
+    def unexplained_share(self) -> float:
+        """Return the share of the automatic ridge that these columns call for."""
+        return 1.0
 
     def linear_model(
         self,
@@ -274,12 +226,16 @@ class TrainingData:
         """How many rows a relative weight of one stands for."""
         return 1.0 if self.sample_weight is None else float(self.sample_weight.max())
 
-    def _penalty(self, C: float) -> float:
-        """What C means for a mean over the rows."""
+    @cached_property
+    def n_rows(self) -> float:
+        """Sum of the weights: a row of weight 2 counts as two rows."""
         weight = self._relative_weight
-        n_rows = len(self.y) if weight is None else float(weight.sum())
+        return len(self.y) if weight is None else float(weight.sum()) * self._rows_a_weight
+
+    def _penalty(self, C: float) -> float:
+        """Return what C means for a mean over the rows."""
         # One after the other: their product may be too large for a number.
-        return 1.0 / C / n_rows / self._rows_a_weight
+        return 1.0 / C / self.n_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +247,7 @@ class ClassData(TrainingData):
 
     model_word, wrong_model_word = "classifier", "regressor"
     target_word = "labels"
-    criteria = ("fisher", "logistic", "mixed", "ranks", "l1", "reference", AUTO)
+    criteria = (AUTO, "fisher")
     default_C = 1.0
     fold_hint = (
         "Use a cv that keeps all classes in every fold, such as StratifiedKFold, or fewer splits."
@@ -330,15 +286,6 @@ class ClassData(TrainingData):
         """Some of the rows."""
         return replace(super().take(indices), codes=self.codes[indices])
 
-    def columns(self, which: IntArray) -> Self:
-        """Some of the columns, and what is near the model of all of them."""
-        some = super().columns(which)
-        if "_linearised" in vars(self):
-            vars(some)["_linearised"] = replace(self._linearised, X=some.X)
-        if "_ranked" in vars(self):
-            vars(some)["_ranked"] = self._ranked.columns(which)
-        return some
-
     def usable(self, class_weight: Any = None) -> Self:
         """Those with a weight, enough of each class."""
         data = self.with_weight()
@@ -367,47 +314,28 @@ class ClassData(TrainingData):
         rows = (self.X, self.codes, len(self.classes), self._relative_weight)
         return WideCriterion.of_classes(*rows)
 
-    @property
-    def _output(self) -> FloatArray:
-        """One for the second of two classes."""
-        return (self.codes == 1).astype(np.float64)
-
     def noise(self, criterion: FisherCriterion) -> Noise:
         """Stratified batches."""
         return ClassNoise(self.X, self.codes, self._relative_weight, criterion, self._shared)
 
+    def target_of(self, y: NDArray[Any]) -> IntArray:
+        """Return the place of each label in `classes`."""
+        return np.searchsorted(self.classes, y)
+
+    @property
+    def has_log_loss(self) -> bool:
+        """Return True for two classes."""
+        return len(self.classes) == 2
+
     def linearised(self) -> MeasuredData:
-        """The log-loss near the model of all features, as a squared error of weighted rows."""
-        if len(self.classes) > 2:
-            raise ParameterError(
-                "criterion",
-                "must not be 'logistic', 'ranks' or 'mixed' with the {n} classes of y: those are "
-                "for two. 'fisher' is for any number.",
-                n=len(self.classes),
-            )
+        """Return the second-order approximation of the log-loss near the model of all columns."""
         return self._linearised
 
     @cached_property
     def _linearised(self) -> MeasuredData:
-        """Made once: searches with other ridges share it."""
         from safdr._estimators.full_model import near_full_model  # which knows measured outputs
 
         return near_full_model(self)
-
-    def ranked(self) -> ClassData:
-        """The rows with the rank of each value in its column in place of the value."""
-        if issparse(self.X):
-            raise ParameterError(
-                "criterion",
-                "must not be 'ranks' with sparse rows, which ranks would fill. 'mixed' is the "
-                "nearest to it.",
-            )
-        return self._ranked
-
-    @cached_property
-    def _ranked(self) -> ClassData:
-        """Made once."""
-        return replace(self, X=mid_ranks(self.X, self._relative_weight))
 
     def fitter(self, criterion: FisherCriterion, C: float = np.inf) -> Fitter:
         """Logistic models: binary, or multinomial."""
@@ -415,48 +343,15 @@ class ClassData(TrainingData):
         return kind(self.X, self.codes, self._relative_weight, criterion, self._penalty(C))
 
     def forward(
-        self, ridge: Ridge, C: float, allowed: AllowedSubsets, criterion: FisherCriterion
-    ) -> list[ForwardSelection]:
-        """Forward selection on the cross-entropy, where features come one by one; made once."""
-        if not allowed.swaps_alone:
-            return []
-        key = (C, allowed)
-        if key not in self._forwards:
-            fitter: Any = self.linear_fitter(ridge, C, criterion)
-            rows = (self.X, self.codes == 1, self._relative_weight)
-            path = self.forward_paths.setdefault(key, [])
-            self._forwards[key] = ForwardSelection(fitter, *rows, allowed, criterion, path)
-        return [self._forwards[key]]
-
-    @cached_property
-    def forward_paths(self) -> dict[tuple[float, AllowedSubsets], list[int]]:
-        """What forward selection found: little beside the rows, and much work."""
-        return {}
-
-    @cached_property
-    def _forwards(self) -> dict[tuple[float, AllowedSubsets], ForwardSelection]:
-        return {}
-
-    @property
-    def compared(self) -> tuple[str, ...]:
-        """With more than two classes there is but one."""
-        if len(self.classes) > 2:
-            return ("fisher",)
-        if self.is_short:
-            return ("reference", "fisher")
-        no_ranks = issparse(self.X) or self.in_passes or self.is_wide
-        return ("fisher", "mixed") if no_ranks else ("fisher", "mixed", "ranks")
-
-    def held_out(self, model: Any, X: Any, y: NDArray[Any], weight: Any) -> tuple[float, float]:
-        """Cross-entropy, and 1 - AUC of two classes, if both are there."""
-        probability = model.predict_proba(X)
-        loss = cross_entropy(probability, np.searchsorted(self.classes, y), weight)
-        positive = y == self.classes[-1]
-        if len(self.classes) > 2 or positive.all() or not positive.any():
-            return loss, np.nan
-        if weight is None:
-            return loss, 1.0 - roc_auc(probability[:, 1], positive)
-        return loss, 1.0 - float(roc_auc_score(positive, probability[:, 1], sample_weight=weight))
+        self,
+        C: float,
+        allowed: AllowedSubsets,
+        criterion: Any,
+        columns: Callable[[int], IntArray],
+    ) -> ForwardSelection:
+        """Return forward selection on the penalised loss, among the columns for each size."""
+        rows = (self.X, self.codes == 1, self._relative_weight)
+        return ForwardSelection(self.linear_fitter(C), *rows, allowed, criterion, columns)
 
     def linear_model(
         self,
@@ -465,15 +360,14 @@ class ClassData(TrainingData):
         intercepts: FloatArray,
         n_iter: int,
         C: float,
-    ) -> LogisticRegression:
-        """A logistic regression; a penalised one does not extrapolate."""
-        model = LogisticRegression(C=C)
-        if np.isfinite(C):
-            model = ClippedLogisticRegression(C=C)
-            model.data_min_, model.data_max_ = self._extremes_of(subset)
+    ) -> LogisticModel:
+        """Return the fit as a model of scikit-learn's kind."""
+        model = LogisticModel(C=C)
         model.classes_ = self.classes
         model.coef_ = np.atleast_2d(coefficients)
         model.intercept_ = np.atleast_1d(intercepts)
         model.n_features_in_ = model.coef_.shape[1]
-        model.n_iter_ = np.array([n_iter], dtype=np.int32)
+        model.n_iter_ = n_iter
+        if model.clips:
+            model.data_min_, model.data_max_ = self._extremes_of(subset)
         return model

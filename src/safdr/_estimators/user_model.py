@@ -150,7 +150,7 @@ def _splits(data: TrainingData, seed: int) -> list[tuple[IntArray, IntArray]]:
         if n_folds < 2:
             raise ValueError(
                 "estimator is judged on rows that are held out, so each class needs at least 2 "
-                'rows; one has 1. Drop that class, or choose by pick="linear".'
+                "rows; one has 1. Drop that class, or leave {estimator} out."
             )
         splitter: Any = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
         return list(splitter.split(data.codes, data.codes))

@@ -67,7 +67,7 @@ class WhatIf:
         A column that has no more variance of its own than this adds nothing to those before it.
     shares : ndarray of shape (n_classes,) or None
         Weight of each class; None where the criterion is not Fisher's ratio.
-    kind : {"fisher", "r2", "logistic"}
+    kind : {"fisher", "r2"}
         What the criterion is.
     n_total : int
         Number of features that there are.
@@ -121,7 +121,7 @@ class WhatIf:
         float
             R² in regression. The area under the ROC curve of two classes that are normal, Φ(√J). Of
             more classes, with equal covariances, the mean of it over the classes, each against a
-            row of the others. Not a number for the criterion "logistic".
+            row of the others.
         """
         found = self._explained(self._inside(features))
         if self.kind == "r2":
@@ -223,7 +223,7 @@ def what_if(
     >>> ask
     WhatIf(fisher, 30 of 30 features)
     >>> round(ask.score(selector.get_feature_names_out()), 4)
-    0.9857
+    0.9844
     >>> round(ask.score(["mean radius", "worst texture", "worst concave points"]), 4)
     0.9848
     """
@@ -232,7 +232,7 @@ def what_if(
     plan = SearchPlan.of_fitted(selector)
     data, _ = plan.usable(_data(selector, plan, X, y, sample_weight))
     allowed, cost, spec = plan.allowed(selector), plan.cost(selector), plan.features(selector)
-    known = _Known(plan.searched(data), plan, allowed, cost, selector.subset_)
+    known = _Known(data, plan, allowed, cost, selector.subset_)
     turns = [
         allowed.group_of[spec.in_order(also, "also")].tolist(),
         *_found(selector, allowed),
@@ -329,8 +329,7 @@ class _Known:
         self.useful = np.ones(allowed.n_groups, dtype=bool)
         self.useful[allowed.without(redundant(rank) if self._wide else redundant).exclude] = False
         self.collinear_tol = float(self._criterion.collinear_tol)
-        # Of mixtures it is Fisher's ratio that is told, of the rows or of their ranks.
-        self.kind = "logistic" if plan.criterion == "logistic" else data.criteria[0]
+        self.kind = data.criteria[1]
 
     @property
     def shares(self) -> FloatArray | None:
@@ -350,7 +349,7 @@ class _Known:
 
     def ranked(self) -> list[list[int]]:
         """Features that best replace members, that add most to them, and that are best alone."""
-        products = self._products()
+        products = Products.of(self._criterion, self._subset)
         of_columns = self._allowed.group_of[self._subset]
         gains = products.gains([np.flatnonzero(of_columns == i) for i in self.members])
         alone = np.sum(products.D**2, axis=1) / np.maximum(products.diagonal, 1e-300)
@@ -361,16 +360,6 @@ class _Known:
         order = np.argsort(-of_groups, axis=1, kind="stable")
         first_of_each = list(dict.fromkeys(order[1:-1].T.ravel().tolist()))
         return [first_of_each, order[0].tolist(), order[-1].tolist()]
-
-    def _products(self) -> Products:
-        criterion, subset = self._criterion, self._subset
-        inside = self.block(subset)[0]
-        if self._wide:
-            across = np.hstack([part for _, part in criterion.against_all(subset)])
-            diagonal = criterion.diagonal + criterion.ridge
-        else:
-            across, diagonal = criterion.A[subset], np.diag(criterion.A)
-        return Products(subset, inside, across, diagonal, criterion.D, self.collinear_tol)
 
 
 def _found(selector: Any, allowed: AllowedSubsets) -> Iterator[list[int]]:

@@ -105,7 +105,7 @@ class TraceDisplay(Display):
             mean=trace.mean,
             std=trace.std,
             acceptance=trace.acceptance,
-            n_replicas=selector.result_.n_replicas,
+            n_replicas=len(selector.result_.start_subsets),
             n_features=int(selector.n_features_),
             criterion_name=criterion_name(selector),
             n_families=trace.n_families,

@@ -54,5 +54,5 @@ def describe_alternatives(estimator: Any, names: list[str], loss: str) -> list[d
             },
         )
         # What comes after the replicas are candidates made from them.
-        entry["replicas"] += int(i < result.n_replicas)
+        entry["replicas"] += int(i < len(result.start_subsets))
     return list(found.values())[:MOST_ALTERNATIVES]

@@ -29,12 +29,24 @@ class JointMarginals:
     output_variance: FloatArray  # (n_outputs,)
     cross: FloatArray  # covariances of features with outputs: (n_features, n_outputs)
 
+    def among(self, columns: IntArray) -> JointMarginals:
+        """Return those of some of the features."""
+        outputs = (self.output_mean, self.output_variance)
+        return JointMarginals(self.weight, self.mean[columns], *outputs, self.cross[columns])
+
 
 @dataclass(frozen=True, eq=False)
 class JointMoments(JointMarginals):
     """Means of features and outputs, and their population covariances."""
 
     covariance: FloatArray  # of the features with each other
+
+    def among_columns(self, columns: IntArray) -> JointMoments:
+        """Return the same for some of the features."""
+        outputs = (self.output_mean, self.output_variance)
+        covariance = self.covariance[np.ix_(columns, columns)]
+        how = (self.weight, self.mean[columns], *outputs, self.cross[columns], covariance)
+        return JointMoments(*how)
 
     def __add__(self, other: JointMoments) -> JointMoments:
         """Moments of the rows of both, by Chan's formula."""

@@ -19,12 +19,22 @@ class ClassMarginals:
     mean: FloatArray  # (n_classes, n_features)
     squares: FloatArray  # around the mean of the class, summed: (n_classes, n_features)
 
+    def among(self, columns: IntArray) -> ClassMarginals:
+        """Return those of some of the features."""
+        return ClassMarginals(self.weight, self.mean[:, columns], self.squares[:, columns])
+
 
 @dataclass(frozen=True, eq=False)
 class WithinMoments(ClassMarginals):
     """Moments of each class, with one covariance for all: the sum of theirs."""
 
     within: FloatArray
+
+    def among_columns(self, columns: IntArray) -> WithinMoments:
+        """Return the same for some of the features."""
+        some = self.among(columns)
+        within = self.within[np.ix_(columns, columns)]
+        return WithinMoments(some.weight, some.mean, some.squares, within)
 
 
 def within_moments(

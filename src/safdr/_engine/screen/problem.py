@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrsv
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import Criterion
@@ -27,7 +27,7 @@ class Root:
     def append(self, row: FloatArray, variance: float) -> bool:
         """Add a feature by its row of A; return False if it depends on the others."""
         L, n = self._L, len(row)
-        below = solve_triangular(L, row, lower=True) if n else row
+        below = dtrsv(L, row, lower=1) if n else row
         rest = variance - float(below @ below)
         if rest <= MIN_SHARE * variance:
             return False
@@ -52,8 +52,11 @@ class Root:
         """A⁻¹ times some columns."""
         if not len(self._L):
             return right
-        half = solve_triangular(self._L, right, lower=True)
-        return np.asarray(solve_triangular(self._L, half, lower=True, trans="T"))
+        solved = np.empty(right.shape)
+        # Column by column: level 2 of the BLAS starts no threads.
+        for column, out in zip(right.T, solved.T, strict=True):
+            out[:] = dtrsv(self._L, dtrsv(self._L, column, lower=1), lower=1, trans=1)
+        return solved
 
 
 class Problem:

@@ -11,7 +11,6 @@ import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.criterion import (
-    Criterion,
     Ridge,
     collinear_tol,
     effective_rows,
@@ -78,11 +77,6 @@ class WideCriterion:
             ridge = ridge_of_squares(self._sum_of_squares, n_live, n_rows)
         return replace(self, ridge=float(ridge))
 
-    def towards(self, target: FloatArray, ridge: float) -> WideCriterion:
-        """The same columns and another output, less its mean, times the root of each row."""
-        cross = np.concatenate([part[0] for _, part in self._products(target[:, None])])
-        return replace(self, D=(cross / np.linalg.norm(target))[:, None], ridge=ridge)
-
     @property
     def n_features(self) -> int:
         """Number of columns."""
@@ -131,10 +125,6 @@ class WideCriterion:
         product = np.concatenate([part[0] for _, part in self._products(factor)])
         product[members] += self.ridge * slopes
         return product
-
-    def among(self, columns: IntArray) -> Criterion:
-        """The same of some columns alone, with A."""
-        return Criterion(self.block(columns), self.D[columns], self.scale[columns], self.ridge)
 
     def against_all(self, members: IntArray) -> Iterator[tuple[slice, FloatArray]]:
         """Rows of A, a block of columns at a time."""

@@ -19,7 +19,7 @@ from safdr._engine.criterion import (
     r2_criterion,
 )
 from safdr._engine.fits.columns import total_variance
-from safdr._engine.moments import ClassMarginals, ClassMoments, WithinMoments
+from safdr._engine.moments import ClassMarginals, ClassMoments, JointMoments, WithinMoments
 from safdr._engine.moments.buckets import BucketMoments
 from safdr._engine.taken_rows import take_rows
 from safdr._estimators.class_weights import weighted_rows
@@ -47,6 +47,10 @@ class InPasses:
         rows = self.rows
         return {"source": rows.source.name, "n_rows": rows.n_rows, "n_sample_rows": len(rows.X)}
 
+    def columns(self, which: IntArray) -> Any:
+        """Return the same for some of the columns."""
+        return replace(self, X=self.X[:, which], which=which)
+
     def take(self, indices: Any) -> Any:
         """Rows can't be taken: folds are made of buckets."""
         raise NotImplementedError
@@ -60,6 +64,8 @@ class StreamedClassData(InPasses, ClassData):
     buckets: IntArray  # those that are learnt from
     # What class weights multiply rows of each class by.
     class_factor: FloatArray
+    # The columns of X among those of the source; None for all.
+    which: IntArray | None = None
 
     def usable(self, class_weight: Any = None) -> Self:
         """With the weights of the classes; some column must change."""
@@ -83,7 +89,8 @@ class StreamedClassData(InPasses, ClassData):
         moments = self.moments.classes(buckets)
         scatter = moments.scatter
         scatter *= self.class_factor[:, None, None]
-        return ClassMoments(moments.weight * self.class_factor, moments.mean, scatter).within()
+        within = ClassMoments(moments.weight * self.class_factor, moments.mean, scatter).within()
+        return within if self.which is None else within.among_columns(self.which)
 
     @cached_property
     def variance(self) -> FloatArray:
@@ -111,12 +118,13 @@ class StreamedClassData(InPasses, ClassData):
     def _extremes(self) -> tuple[FloatArray, FloatArray]:
         """Of all rows."""
         low, high = self.moments.low[self.buckets], self.moments.high[self.buckets]
-        return low.min(axis=0), high.max(axis=0)
+        every: IntArray | slice = slice(None) if self.which is None else self.which
+        return low.min(axis=0)[every], high.max(axis=0)[every]
 
-    def _penalty(self, C: float) -> float:
-        """What C means for a mean over all rows."""
-        weight = self.moments.weight[self.buckets].sum(axis=0) @ self.class_factor
-        return 1.0 / C / float(weight)
+    @cached_property
+    def n_rows(self) -> float:
+        """Sum of the weights of all rows."""
+        return float(self.moments.weight[self.buckets].sum(axis=0) @ self.class_factor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +133,8 @@ class StreamedMeasuredData(InPasses, MeasuredData):
 
     rows: StreamedRows
     buckets: IntArray
+    # The columns of X among those of the source; None for all.
+    which: IntArray | None = None
 
     def usable(self, class_weight: Any = None) -> Self:
         """As they are; the output and some column must change."""
@@ -139,16 +149,19 @@ class StreamedMeasuredData(InPasses, MeasuredData):
 
     def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> R2Criterion:
         """R² of all rows."""
-        joint = self.moments.joint(self.buckets, self.X.shape[1])
-        return r2_criterion(joint, ridge=ridge, overwrite=True)
+        return r2_criterion(self.of_buckets(self.buckets), ridge=ridge, overwrite=True)
+
+    def of_buckets(self, buckets: IntArray) -> JointMoments:
+        """Return the moments of all rows in some buckets."""
+        joint = self.moments.joint(buckets, self.rows.X.shape[1])
+        return joint if self.which is None else joint.among_columns(self.which)
 
     def noise(self, criterion: Any) -> BucketNoise:
         """Batches of buckets."""
 
         def of_batch(buckets: IntArray) -> R2Criterion:
-            joint = self.moments.joint(buckets, self.X.shape[1])
             return r2_criterion(
-                joint,
+                self.of_buckets(buckets),
                 ridge=criterion.ridge,
                 scale=criterion.scale,
                 output_scale=np.sqrt(criterion.marginals.output_variance),
@@ -157,8 +170,10 @@ class StreamedMeasuredData(InPasses, MeasuredData):
 
         return BucketNoise(self.moments.counts[self.buckets].sum(axis=0), self.buckets, of_batch)
 
-    def _penalty(self, C: float) -> float:
-        return 1.0 / C / float(self.moments.weight[self.buckets].sum())
+    @cached_property
+    def n_rows(self) -> float:
+        """Sum of the weights of all rows."""
+        return float(self.moments.weight[self.buckets].sum())
 
 
 @dataclass(frozen=True, eq=False)

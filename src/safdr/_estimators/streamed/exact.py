@@ -24,7 +24,6 @@ from safdr._engine.streaming.models import (
     curvature_on,
     fit_exactly,
 )
-from safdr._estimators.clipped_model import ClippedLogisticRegression
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.streamed.data import (
     StreamedClassData,
@@ -95,7 +94,7 @@ def unsettled(
     C = float(plan.C)
     if result.coefficients is None:
         # The criterion has chosen.
-        fits: Any = data.linear_fitter(plan.ridge, C).fit(result.subset[None])
+        fits: Any = data.linear_fitter(C).fit(result.subset[None])
         chosen = [(np.array([result.best]), 0)]
     else:
         fits = result
@@ -236,12 +235,11 @@ def areas_on_sample(
 def _scored(winner: Winner, buckets: IntArray) -> ScoredModel:
     """The model of a winner, to be scored on some buckets."""
     model = winner.model
-    clips = isinstance(model, ClippedLogisticRegression)
     return ScoredModel(
         subset=winner.subset,
         slopes=model.coef_[0],
         intercept=float(model.intercept_[0]),
-        clip=(model.data_min_, model.data_max_) if clips else None,
+        clip=(model.data_min_, model.data_max_) if model.clips else None,
         buckets=buckets,
     )
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.parallel import delayed
 
 from safdr._engine.arrays import IntArray
-from safdr._engine.search import Search
+from safdr._engine.screened_search import AnySearch
 from safdr._estimators.folds import Fold, FoldScore, as_they_come, found_in_all
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.streamed.data import StreamedRows
@@ -101,7 +101,7 @@ class StreamedFolds:
     def score(
         self,
         plan: SearchPlan,
-        search_of: Callable[[SearchPlan, Any], Search],
+        search_of: Callable[[Any], AnySearch],
         sizes: list[int],
         scorer: Any,
         scoring: Any,
@@ -112,7 +112,7 @@ class StreamedFolds:
         by_fold: list[list[Unsettled | None]] = [[] for _ in range(len(self))]
         for number in range(len(self)):
             train = self._train(number)
-            search = search_of(plan, train)
+            search = search_of(train)
             for size, each in zip(
                 sizes, _searched(plan, train, search, sizes, n_jobs), strict=True
             ):
@@ -139,6 +139,7 @@ class StreamedFolds:
                 loss_name=result.loss_name,
                 separated=separated[i],
                 subset=result.subset,
+                model=winners[i].model,
             )
             for i, result in enumerate(results)
         ]
@@ -157,7 +158,7 @@ def streamed_folds(data: Any, cv: Any, class_weight: Any, seed: int) -> Streamed
 
 
 def _searched(
-    plan: SearchPlan, train: Any, search: Search, sizes: list[int], n_jobs: Any
+    plan: SearchPlan, train: Any, search: AnySearch, sizes: list[int], n_jobs: Any
 ) -> Iterator[Unsettled | None]:
     """What is found at each size on the training part of a fold, if anything is."""
     with Cancellation() as cancellation:

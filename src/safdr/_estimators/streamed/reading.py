@@ -79,14 +79,6 @@ def _check_plan(plan: SearchPlan) -> None:
             "read in passes. Leave it out, or clip the columns beforehand.",
             given=plan.clip,
         )
-    for name, values in {"criterion": ("ranks", "reference"), "pick": ("unpenalised",)}.items():
-        if isinstance(given := getattr(plan, name), str) and given in values:
-            raise ParameterError(
-                name,
-                "must not be {given!r} with rows that are read in passes: that needs all of them "
-                "in memory. Leave it out, or read the rows into memory first.",
-                given=given,
-            )
     for name in ("criterion", "estimator"):
         given = getattr(plan, name)
         if given is not None and not isinstance(given, str):

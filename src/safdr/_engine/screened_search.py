@@ -1,0 +1,92 @@
+"""A search in which each size chooses among the features that a screen keeps for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from safdr._engine.arrays import IntArray
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.proof.prover import Prover
+from safdr._engine.search import Search
+from safdr.result import AnnealingResult
+
+
+class ColumnScreen(Protocol):
+    """Which columns are worth searching at a size."""
+
+    def columns(self, size: int) -> IntArray:
+        """Return the sorted columns that the screen keeps for a size."""
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Pairs of duplicates: the column that stays, and the one that is left out."""
+
+
+class ScreenedSearch:
+    """As `Search`, among the columns that the screen keeps for each size.
+
+    A size is searched on its own columns alone, so its result does not depend on other sizes.
+    """
+
+    def __init__(
+        self,
+        screen: ColumnScreen,
+        among: Callable[[IntArray], Search],
+        prover: Callable[[float], Prover],
+        constraints: AllowedSubsets,
+        seed: int,
+    ) -> None:
+        self._screen = screen
+        self._among = among
+        self._prover = prover
+        self.constraints = constraints
+        self.seed = seed
+        # Sizes often share their columns: all of them, or as many as the user asked for.
+        self._last: tuple[IntArray, Search] | None = None
+
+    @property
+    def duplicates(self) -> list[tuple[int, int]]:
+        """Pairs of duplicates: the column that stays, and the one that is left out."""
+        return self._screen.pairs
+
+    def prepare(self, size: int) -> ScreenedSearch:
+        """Compute the screen up to this size, and return the search itself."""
+        self._search_among(self._screen.columns(size)).prepare(size)
+        return self
+
+    def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
+        """Search for the best subset of a size, and prove it over all columns for some seconds."""
+        self.constraints.check_size(size)
+        columns = self._screen.columns(size)
+        found = self._search_among(columns).run(size, n_threads=n_threads)
+        result = among_all_columns(found, columns)
+        if prove is None:
+            return result
+        best = result.subsets[np.argmax(result.criterion_values)]
+        prover = self._prover(result.ridge)
+        proof = prover.prove(size, incumbent=best, seconds=prove, n_threads=n_threads)
+        return replace(result, proof=proof)
+
+    def _search_among(self, columns: IntArray) -> Search:
+        last = self._last
+        if last is None or not np.array_equal(last[0], columns):
+            last = self._last = (columns, self._among(columns))
+        return last[1]
+
+
+def among_all_columns(result: AnnealingResult, columns: IntArray) -> AnnealingResult:
+    """Return the result with the indices that its columns have among all."""
+    of_all = np.append(columns, -1)
+    return replace(
+        result,
+        subsets=of_all[result.subsets],
+        start_subsets=of_all[result.start_subsets],
+        n_screened=len(columns),
+    )
+
+
+AnySearch: TypeAlias = Search | ScreenedSearch

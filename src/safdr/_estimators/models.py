@@ -1,0 +1,179 @@
+"""The final models: linear models that standardise, do not extrapolate, and can be shrunk."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from safdr._engine.arrays import FloatArray
+from safdr._estimators.calibration import scaled
+
+
+class LogisticModel(LinearClassifierMixin, BaseEstimator):
+    """Logistic regression on standardised columns, binary or multinomial.
+
+    Coefficients are those of the raw columns. With a penalty, values outside the training range of
+    a column are clipped to it: one extreme value would otherwise decide a prediction.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse strength of the penalty on the squared slopes of the standardised columns, as in
+        `sklearn.linear_model.LogisticRegression`; inf is no penalty.
+
+    calibration_slope : float, default=1.0
+        Factor on the slopes after the fit; the intercept is then fitted again.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Slopes of the raw columns.
+
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+
+    data_min_, data_max_ : ndarray of shape (n_features,)
+        Training range of each column; only with a penalty.
+
+    n_iter_ : int
+        Number of Newton steps.
+    """
+
+    def __init__(self, *, C: float = 1.0, calibration_slope: float = 1.0) -> None:
+        self.C = C
+        self.calibration_slope = calibration_slope
+
+    @property
+    def clips(self) -> bool:
+        """Return True if values outside the training range are clipped."""
+        return bool(np.isfinite(self.C))
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model to all columns of X."""
+        from safdr._estimators.training_data import ClassData  # which makes models of this kind
+
+        data = ClassData.validate(self, X, y, sample_weight).usable()
+        every = np.arange(data.X.shape[1])
+        fits: Any = data.linear_fitter(float(self.C)).fit(every[None])
+        found = data.linear_model(
+            every, fits.coefficients[0], fits.intercepts[0], int(fits.n_iter[0]), float(self.C)
+        )
+        vars(self).update({k: v for k, v in vars(found).items() if k.endswith("_")})
+        return self.with_slope(
+            self.calibration_slope, data.X[:, every], data.codes, data.sample_weight
+        )
+
+    def with_slope(self, slope: float, X: Any, codes: Any, weight: FloatArray | None) -> Self:
+        """Multiply the slopes by a factor, and refit the intercepts on the training rows."""
+        self.calibration_slope = slope
+        if slope != 1.0:
+            self.coef_, self.intercept_ = scaled(self.coef_, slope, X, codes, weight)
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the log-odds of each row, or one score for each class."""
+        check_is_fitted(self)
+        return self.linear_predictor(validate_data(self, X, accept_sparse="csr", reset=False))
+
+    def linear_predictor(self, X: Any) -> Any:
+        """Return the same for validated rows."""
+        scores = self.clipped(X) @ self.coef_.T + self.intercept_
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def clipped(self, X: Any) -> Any:
+        """Return rows with values outside the training range moved to its ends."""
+        if not self.clips:
+            return X
+        rows = X.toarray() if issparse(X) else X
+        return np.clip(rows, self.data_min_, self.data_max_)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        return np.asarray(softmax(scores, axis=1))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithm of the probability of each class."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([log_expit(-scores), log_expit(scores)])
+        return np.asarray(log_softmax(scores, axis=1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearModel(RegressorMixin, BaseEstimator):
+    """Linear regression on standardised columns, for one output or several.
+
+    Parameters
+    ----------
+    C : float, default=inf
+        Inverse strength of the penalty on the squared slopes of the standardised columns; inf is
+        no penalty.
+
+    calibration_slope : float, default=1.0
+        Factor on the slopes after the fit; the intercept is then fitted again.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
+        Slopes of the raw columns.
+
+    intercept_ : float or ndarray of shape (n_outputs,)
+        Intercept.
+    """
+
+    def __init__(self, *, C: float = np.inf, calibration_slope: float = 1.0) -> None:
+        self.C = C
+        self.calibration_slope = calibration_slope
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model to all columns of X."""
+        from safdr._estimators.measured_data import MeasuredData  # which makes models of this kind
+
+        data = MeasuredData.validate(self, X, y, sample_weight).usable()
+        every = np.arange(data.X.shape[1])
+        fits: Any = data.linear_fitter(float(self.C)).fit(every[None])
+        found = data.linear_model(every, fits.coefficients[0], fits.intercepts[0], 1, self.C)
+        vars(self).update({k: v for k, v in vars(found).items() if k.endswith("_")})
+        return self.with_slope(self.calibration_slope, data.X[:, every], data.y, data.sample_weight)
+
+    def with_slope(self, slope: float, X: Any, y: Any, weight: FloatArray | None) -> Self:
+        """Multiply the slopes by a factor, and refit the intercepts on the training rows."""
+        self.calibration_slope = slope
+        if slope != 1.0:
+            coef = np.atleast_2d(self.coef_)
+            coef, intercept = scaled(coef, slope, X, y, weight, regression=True)
+            several = np.ndim(self.coef_) > 1
+            self.coef_ = coef if several else coef[0]
+            self.intercept_ = intercept if several else float(intercept[0])
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the predicted values."""
+        check_is_fitted(self)
+        return self.linear_predictor(validate_data(self, X, accept_sparse="csr", reset=False))
+
+    def linear_predictor(self, X: Any) -> FloatArray:
+        """Return the same for validated rows."""
+        return np.asarray(X @ self.coef_.T + self.intercept_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags
