@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import log_softmax
+from scipy.special import logsumexp, softmax
 
 from safdr._engine.arrays import FloatArray
 
 MAX_STEPS = 100
 MAX_HALVINGS = 60
-# Largest error of a mean predicted probability after the intercepts are fitted.
-TOLERANCE = 1e-13
+# Rounding of a log-loss, relative.
+ROUNDING = 1e-14
+# Error of a mean predicted probability after which one more Newton step is exact to rounding.
+NEARLY = 1e-8
 
 
 def calibration_slope(
@@ -28,8 +29,10 @@ def calibration_slope(
     """Return the factor in [0, 1] for the slopes of the final model.
 
     `decision` holds the linear predictors of held-out rows, one column for each class if there are
-    more than two, and `y` class codes or values. The splits fit on `train_share` of the rows, and
-    overconfidence shrinks as one over the number of rows: 1 - slope is multiplied by that share.
+    more than two, and `y` class codes or values; predictions of all splits and repeats are pooled.
+    The splits fit on `train_share` of the rows. The noise-to-signal ratio (1 - slope) / slope falls
+    as one over the number of rows (van Houwelingen and le Cessie 1990), so it is multiplied by that
+    share.
     """
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
     kept = weight > 0
@@ -62,7 +65,9 @@ def scaled(
     if regression:
         return coef, weight @ (y.reshape(len(decision), -1) - decision)
     decision = _two_sided(decision)
-    intercepts = _intercepts(decision, _shares(y, weight, decision.shape[1]), weight)
+    shares = np.bincount(y, weight, decision.shape[1]).astype(np.float64)
+    start = np.append(1.0, np.log(shares))
+    intercepts = _fit(decision, shares, weight, start)[1:]
     return coef, intercepts if len(coef) > 1 else intercepts[1:] - intercepts[:1]
 
 
@@ -76,22 +81,24 @@ def _least_squares(predicted: FloatArray, y: FloatArray, weight: FloatArray) -> 
 def _softmax(decision: FloatArray, y: NDArray[Any], weight: FloatArray) -> float:
     """Return the bounded slope of a logistic regression with free intercepts.
 
-    The log-loss is convex in the slope, so the sign of its derivative says which way to go.
+    The log-loss is convex in the slope, so the signs of its derivative at 0 and 1 tell whether the
+    slope lies between them.
     """
     decision = _two_sided(decision)
-    shares = _shares(y, weight, decision.shape[1])
+    shares = np.bincount(y, weight, decision.shape[1]).astype(np.float64)
     # A class without held-out rows says nothing of the slope, and its intercept is not finite.
-    decision, shares = decision[:, shares > 0], shares[shares > 0]
-    observed = float(weight @ decision[np.arange(len(y)), np.searchsorted(np.unique(y), y)])
-
-    def derivative(slope: float) -> float:
-        eta = slope * decision
-        p = np.exp(log_softmax(eta + _intercepts(eta, shares, weight), axis=1))
-        return float(weight @ (p * decision).sum(axis=1)) - observed
-
-    if derivative(1.0) <= 0.0:
+    decision, y = decision[:, shares > 0], np.unique(y, return_inverse=True)[1]
+    shares = shares[shares > 0]
+    observed = float(weight @ decision[np.arange(len(y)), y])
+    if shares @ (weight @ decision) >= observed:
+        return 0.0
+    levels = np.log(shares)
+    intercepts = _fit(decision, shares, weight, np.append(1.0, levels))[1:]
+    p = softmax(decision + intercepts, axis=1)
+    if weight @ (p * decision).sum(axis=1) <= observed:
         return 1.0
-    return 0.0 if derivative(0.0) >= 0.0 else float(brentq(derivative, 0.0, 1.0, xtol=1e-10))
+    slope = _fit(decision, shares, weight, np.append(0.0, levels), observed)[0]
+    return float(np.clip(slope, 0.0, 1.0))
 
 
 def _two_sided(decision: FloatArray) -> FloatArray:
@@ -101,29 +108,48 @@ def _two_sided(decision: FloatArray) -> FloatArray:
     return decision - decision.mean(axis=1, keepdims=True)
 
 
-def _shares(y: NDArray[Any], weight: FloatArray, n_classes: int) -> FloatArray:
-    return np.bincount(y, weight, n_classes).astype(np.float64)
+def _fit(
+    decision: FloatArray,
+    shares: FloatArray,
+    weight: FloatArray,
+    start: FloatArray,
+    observed: float | None = None,
+) -> FloatArray:
+    """Return the slope, then the intercepts with mean 0, of least log-loss (Newton).
 
+    Without `observed`, the weighted mean of the decisions for the observed classes, the slope stays
+    as it is.
+    """
+    first = 1 if observed is None else 0
+    wanted = np.append(observed or 0.0, shares)
 
-def _intercepts(eta: FloatArray, shares: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return intercepts with mean 0 whose mean probabilities are the class shares (Newton)."""
+    def loss_at(free: FloatArray) -> tuple[float, FloatArray]:
+        eta = free[0] * decision + free[1:]
+        logs = logsumexp(eta, axis=1, keepdims=True)
+        return float(weight @ logs[:, 0] - wanted[first:] @ free[first:]), np.exp(eta - logs)
 
-    def loss(b: FloatArray) -> float:
-        return float(-weight @ log_softmax(eta + b, axis=1)[:, 0] + b[0] - shares @ b)
-
-    b = np.log(shares) - np.log(shares).mean()
+    free = start - np.append(0.0, np.full(len(shares), start[1:].mean()))
+    loss, p = loss_at(free)
     for _ in range(MAX_STEPS):
-        p = np.exp(log_softmax(eta + b, axis=1))
-        mean = weight @ p
-        if np.abs(mean - shares).max() <= TOLERANCE:
-            break
-        # Equal shifts of all intercepts change nothing; the constant pins them.
-        curvature = np.diag(mean + 1e-12) - (p * weight[:, None]).T @ p + 1.0 / len(b)
-        step = np.linalg.solve(curvature, mean - shares)
-        before = loss(b)
+        mean = (p * decision).sum(axis=1)
+        error = np.append(weight @ mean, weight @ p) - wanted
+        # Equal shifts of all intercepts change nothing; the added constants fix them.
+        curvature = np.zeros((len(free), len(free)))
+        curvature[0, 0] = weight @ ((p * decision**2).sum(axis=1) - mean**2)
+        curvature[0, 1:] = curvature[1:, 0] = weight @ (p * (decision - mean[:, None]))
+        curvature[1:, 1:] = np.diag(weight @ p) - (p * weight[:, None]).T @ p + 1.0 / len(shares)
+        curvature[np.diag_indices_from(curvature)] += 1e-14 * (1.0 + curvature.diagonal())
+        step = np.zeros(len(free))
+        step[first:] = np.linalg.solve(curvature[first:, first:], error[first:])
         for _ in range(MAX_HALVINGS):
-            if loss(b - step) <= before:
+            new_loss, new_p = loss_at(free - step)
+            if new_loss <= loss + ROUNDING * abs(loss):
                 break
             step = 0.5 * step
-        b = b - step
-    return b - b.mean()
+        else:
+            break
+        free, loss, p = free - step, new_loss, new_p
+        if np.abs(error[first:]).max() <= NEARLY * (1.0 + abs(wanted[0])):
+            break
+    free[1:] -= free[1:].mean()
+    return free

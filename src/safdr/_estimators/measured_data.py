@@ -40,6 +40,7 @@ class MeasuredData(TrainingData):
     target_word = "measured outputs"
     criteria = (AUTO, "r2")
     default_C = np.inf
+    is_regression = True
     fold_hint = "Use a cv with fewer splits, or one that shuffles the rows."
     is_wrong_model = staticmethod(is_classifier)
 
@@ -112,27 +113,25 @@ class MeasuredData(TrainingData):
         intercepts: FloatArray,
         n_iter: int,
         C: float,
+        *,
+        clip: bool = True,
     ) -> LinearModel:
         """Return the fit as a model of scikit-learn's kind."""
-        model = LinearModel(C=C)
+        model = LinearModel(C=C, clip=clip)
         model.coef_ = coefficients[0] if self.y.ndim == 1 else coefficients
         model.intercept_ = float(intercepts[0]) if self.y.ndim == 1 else intercepts
         model.n_features_in_ = coefficients.shape[-1]
+        model.target_min_, model.target_max_ = self._target_range
         return model
+
+    @cached_property
+    def _target_range(self) -> tuple[Any, Any]:
+        """Smallest and largest value of each output."""
+        return self.y.min(axis=0), self.y.max(axis=0)
 
     def path_ridge(self, ridge: float) -> float:
         """Return the least ridge: the path is followed on A as it is."""
         return SMALLEST_AUTO
-
-    def unexplained_share(self) -> float:
-        """Return the share of variance that least squares on all columns leaves, adjusted."""
-        criterion = self.criterion(SMALLEST_AUTO)
-        every = np.setdiff1d(np.arange(criterion.n_features), criterion.redundant)
-        free = self.n_rows - 1.0 - len(every)
-        if free <= 0:
-            return 1.0
-        left = 1.0 - criterion.value(every)
-        return float(np.clip(left * (self.n_rows - 1.0) / free, 0.0, 1.0))
 
     @property
     def _outputs(self) -> FloatArray:

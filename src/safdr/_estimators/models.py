@@ -128,6 +128,9 @@ class LinearModel(RegressorMixin, BaseEstimator):
     calibration_slope : float, default=1.0
         Factor on the slopes after the fit; the intercept is then fitted again.
 
+    clip : bool, default=True
+        Whether predictions are clipped to the range of the training targets.
+
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
@@ -135,11 +138,17 @@ class LinearModel(RegressorMixin, BaseEstimator):
 
     intercept_ : float or ndarray of shape (n_outputs,)
         Intercept.
+
+    target_min_, target_max_ : float or ndarray of shape (n_outputs,)
+        Range of the training targets.
     """
 
-    def __init__(self, *, C: float = np.inf, calibration_slope: float = 1.0) -> None:
+    def __init__(
+        self, *, C: float = np.inf, calibration_slope: float = 1.0, clip: bool = True
+    ) -> None:
         self.C = C
         self.calibration_slope = calibration_slope
+        self.clip = clip
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to all columns of X."""
@@ -166,10 +175,12 @@ class LinearModel(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> FloatArray:
         """Return the predicted values."""
         check_is_fitted(self)
-        return self.linear_predictor(validate_data(self, X, accept_sparse="csr", reset=False))
+        rows: Any = validate_data(self, X, accept_sparse="csr", reset=False)
+        predicted = self.linear_predictor(rows)
+        return np.clip(predicted, self.target_min_, self.target_max_) if self.clip else predicted
 
     def linear_predictor(self, X: Any) -> FloatArray:
-        """Return the same for validated rows."""
+        """Return the predictions for validated rows, not clipped."""
         return np.asarray(X @ self.coef_.T + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:

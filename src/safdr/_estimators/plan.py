@@ -247,7 +247,7 @@ class SearchPlan:
             if everything and data.is_wide:
                 check_products(allowed.n_features)
             some = data if everything and not data.is_wide else data.columns(columns)
-            ridge = screening.ridge_for(some)
+            ridge = screening.ridge
             plan = self if ridge is None else replace(self, ridge=ridge)
             how: dict[str, Any] = {"also": screening.forward(columns)}
             if everything:
@@ -376,12 +376,12 @@ class SearchPlan:
         self, data: TrainingData, subset: IntArray, fits: Any, best: int
     ) -> tuple[Any, bool]:
         size = len(subset)
-        linear = data.linear_model(
+        linear = self._made_model(
+            data,
             subset,
             fits.coefficients[best, ..., :size],
             fits.intercepts[best],
             int(fits.n_iter[best]),
-            float(self.C),
         )
         separated = bool(fits.separated[best])
         if not separated and not fits.converged[best]:
@@ -399,4 +399,9 @@ class SearchPlan:
         fits = fit_padded(fitter, padded(subsets), best_only=False, n_threads=1)
         for i, subset in enumerate(subsets):
             slopes, intercepts = fits.coefficients[i, ..., : len(subset)], fits.intercepts[i]
-            yield data.linear_model(subset, slopes, intercepts, int(fits.n_iter[i]), float(self.C))
+            yield self._made_model(data, subset, slopes, intercepts, int(fits.n_iter[i]))
+
+    def _made_model(self, data: TrainingData, subset: IntArray, *fit: Any) -> Any:
+        """Return the fit as a model; only the recipe clips predictions of a regression."""
+        how = {"clip": self.is_recipe} if data.is_regression else {}
+        return data.linear_model(subset, *fit, float(self.C), **how)

@@ -11,7 +11,7 @@ import numpy as np
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.fits.forward import ForwardSelection, PlacedForward
-from safdr._engine.screen import Duplicates, Screen, Width, find_duplicates, screen_width
+from safdr._engine.screen import Duplicates, Screen, Width, find_duplicates
 from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._estimators.parameters import AUTO
 from safdr._estimators.training_data import TrainingData
@@ -51,18 +51,23 @@ class Screening:
     def columns(self, size: int) -> IntArray:
         """Return the sorted columns for a size."""
         allowed = self.allowed
-        if screen_width(self.width, size, self.data.n_rows) < allowed.n_features:
+        if self._screen.width(size) < allowed.n_features:
             return self._screen.columns(size)
         kept = np.ones(allowed.n_groups, dtype=bool)
         kept[allowed.exclude] = False
         return allowed.columns_of(kept)
 
-    def ridge_for(self, some: TrainingData) -> float | None:
-        """Return the ridge of a search on some of the columns; None for a custom criterion."""
+    @cached_property
+    def ridge(self) -> float | None:
+        """Ridge of the criterion at every size; None for a custom criterion."""
         if self.plan.own_criterion is not None:
             return None
-        share = some.unexplained_share() if self.plan.ridge == AUTO else 1.0
-        return max(share * self._criterion.ridge, SMALLEST_AUTO)
+        ridge = float(self._criterion.ridge)
+        if self.plan.ridge != AUTO or not self.data.is_regression:
+            return ridge
+        # The shrinkage s = r / (1 + r) is multiplied: at the largest r it is close to one.
+        shrinkage = self._screen.unexplained * ridge / (1.0 + ridge)
+        return max(shrinkage / (1.0 - shrinkage), SMALLEST_AUTO)
 
     @cached_property
     def redundant(self) -> IntArray:
@@ -109,6 +114,7 @@ class Screening:
             redundant=np.union1d(self.redundant, self._redundant),
             ridge=self.data.path_ridge(self._criterion.ridge),
             width=self.width,
+            is_regression=self.data.is_regression,
         )
 
     @property

@@ -123,7 +123,7 @@ def stability(
     >>> dict(zip(found.names, found.counts.tolist()))["worst texture"]
     23
     >>> print(found.stand_ins[0])
-    worst texture (24 times) or mean texture (5), both 0 times, neither 1
+    worst texture (23 times) or mean texture (6), both 0 times, neither 1
     """
     values = {
         "n_resamples": n_resamples,

@@ -69,6 +69,8 @@ class TrainingData:
     default_C: ClassVar[float]
     # What to do where a fold can't be searched or scored.
     fold_hint: ClassVar[str]
+    # Whether outputs are numbers.
+    is_regression: ClassVar[bool] = False
     # Whether its second-order approximation guides half of the replicas.
     has_log_loss: ClassVar[Any] = False
     # Whether these rows are a sample of those that passed by.
@@ -189,10 +191,6 @@ class TrainingData:
     def path_ridge(self, ridge: float) -> float:
         """Return the ridge of the screen's path."""
         return ridge
-
-    def unexplained_share(self) -> float:
-        """Return the share of the automatic ridge that these columns call for."""
-        return 1.0
 
     def linear_model(
         self,

@@ -225,7 +225,7 @@ def what_if(
     >>> round(ask.score(selector.get_feature_names_out()), 4)
     0.9844
     >>> round(ask.score(["mean radius", "worst texture", "worst concave points"]), 4)
-    0.9848
+    0.9833
     """
     _check_selector(selector)
     check_values("what_if", {"n_features": n_features}, {"n_features": [WholeNumber(1)]})

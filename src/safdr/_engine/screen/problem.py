@@ -86,6 +86,11 @@ class Problem:
         self.variance: FloatArray = diagonal + self.extra
         self._forced = forced
 
+    def with_criterion(self, criterion: Any) -> Problem:
+        """Return the same problem with another criterion."""
+        ridge = criterion.ridge + self.extra
+        return Problem(criterion, self.usable, forced=self._forced, signs=self.signs, ridge=ridge)
+
     @property
     def is_dense(self) -> bool:
         """Whether A is in memory."""

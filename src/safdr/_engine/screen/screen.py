@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from math import inf
 from threading import Lock
 from typing import Any, TypeAlias
@@ -14,6 +15,7 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.screen.group_path import group_path
 from safdr._engine.screen.path import lasso_path
 from safdr._engine.screen.problem import Problem
+from safdr._engine.screen.unexplained import unexplained_share
 
 # "auto", a number of features, or None for all.
 Width: TypeAlias = int | str | None
@@ -22,14 +24,22 @@ Width: TypeAlias = int | str | None
 N_EXTRA = 3
 ROWS_PER_EXTRA = 20
 
+# At most one for each of so many rows if the outputs are precise.
+ROWS_PER_MOST = 2
 
-def screen_width(width: Width, size: int, n_rows: float) -> float:
-    """Return how many features a search of one size keeps."""
+
+def screen_width(width: Width, size: int, n_rows: float, unexplained: float = 1.0) -> float:
+    """Return how many features a search of one size keeps.
+
+    For regression, the smaller the unexplained share of the variance, the more features.
+    """
     if width is None:
         return inf
     if width == "auto":
         # Weights are fractions whose sum is an integer but for rounding.
-        return size + N_EXTRA + int((n_rows + 1e-6) // ROWS_PER_EXTRA)
+        extra = N_EXTRA + int((n_rows + 1e-6) // ROWS_PER_EXTRA)
+        most = max(extra, int((n_rows + 1e-6) // ROWS_PER_MOST))
+        return size + min(int(extra / unexplained), most)
     return max(int(width), size)
 
 
@@ -48,12 +58,14 @@ class Screen:
         redundant: Any = (),
         ridge: float | None = None,
         width: Width = "auto",
+        is_regression: bool = False,
     ) -> None:
         n_features = len(criterion.D)
         # Without constraints, each feature is a group of its own.
         self._constraints = constraints
         self._n_rows = n_rows
         self._width = width
+        self._is_regression = is_regression
         skipped = criterion.scale == 0
         skipped[np.asarray(redundant, dtype=np.int64)] = True
         is_free = np.ones(n_features, dtype=bool)
@@ -90,10 +102,20 @@ class Screen:
         """Features in the order of their first entry, as far as known."""
         return list(self._order)
 
+    @cached_property
+    def unexplained(self) -> float:
+        """Share of the variance that the path leaves; 1 for classes."""
+        return unexplained_share(self._problem, self._n_rows) if self._is_regression else 1.0
+
+    def width(self, size: int) -> float:
+        """Return how many features a search of one size keeps at most."""
+        unexplained = self.unexplained if self._width == "auto" else 1.0
+        return screen_width(self._width, size, self._n_rows, unexplained)
+
     def columns(self, size: int) -> IntArray:
         """Return the sorted features that a search for a subset of one size looks at."""
         with self._lock:
-            n_groups = self._n_for_width(screen_width(self._width, size, self._n_rows))
+            n_groups = self._n_for_width(self.width(size))
             n_groups = self._n_for_subset(size, n_groups)
             groups = self._first(n_groups)
         if self._constraints is not None:

@@ -147,6 +147,12 @@ class StreamedMeasuredData(InPasses, MeasuredData):
             )
         return self
 
+    @cached_property
+    def _target_range(self) -> tuple[float, float]:
+        """Of all rows."""
+        low, high = self.moments.low[self.buckets, -1], self.moments.high[self.buckets, -1]
+        return float(low.min()), float(high.max())
+
     def criterion(self, ridge: Ridge, rank: FloatArray | None = None) -> R2Criterion:
         """R² of all rows."""
         return r2_criterion(self.of_buckets(self.buckets), ridge=ridge, overwrite=True)
