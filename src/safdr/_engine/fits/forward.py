@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,21 @@ from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.fits.fits import Fitter
 from safdr._engine.interrupt import look_up
-from safdr._engine.taken_rows import gathered
+from safdr._engine.taken_rows import take_columns
 
-# Features that are tried at each step; of more, those that the residuals call for.
-MOST_TRIED = 256
+# Features whose models are fitted at each step: those with the largest score statistics, which
+# approximate the fall of the loss.
+MAX_TRIED = 32
 
 # A feature to which others leave no more of its variance than this has nothing to add.
 COLLINEAR = 1e-5
+
+
+class _Path(NamedTuple):
+    """Features in the order in which they enter, and the residuals of the model on them."""
+
+    path: IntArray
+    residuals: FloatArray
 
 
 class ForwardSelection:
@@ -45,49 +53,67 @@ class ForwardSelection:
         self._weight = np.ones(len(positive)) if weight is None else weight
         self._allowed = allowed
         self._columns = columns
-        self._path: list[int] = allowed.include.tolist()
+        self._path = self._with_residuals(allowed.include)
 
     def subset(self, size: int) -> IntArray | None:
         """Return the sorted subset of this size; None if constraints end the path before."""
         path = self._path_to(size)
         return np.sort(path[:size]) if len(self._allowed.include) <= size <= len(path) else None
 
-    def _path_to(self, size: int) -> list[int]:
+    def _path_to(self, size: int) -> IntArray:
         """Return features in the order in which they enter, up to this many."""
         # Threads may come here at the same time: all compute the same.
-        path = list(self._path)
-        while len(path) < size:
+        known = self._path
+        while len(known.path) < size:
             look_up()
-            tried = self._promising(path)
+            tried = self._promising(known)
             if not len(tried):
                 break
-            subsets = np.sort([[*path, j] for j in tried], axis=1)
-            losses = self._fitter.fit(subsets, best_only=True).losses
-            path.append(int(tried[np.nanargmin(losses)]))
-        if len(path) > len(self._path):
-            self._path = path
-        return path
+            subsets = np.sort([[*known.path, j] for j in tried], axis=1)
+            fits = self._fitter.fit(subsets, best_only=True)
+            best = int(np.nanargmin(fits.losses))
+            path = np.append(known.path, tried[best])
+            known = _Path(path, self._residuals(subsets[best], fits, best))
+        if len(known.path) > len(self._path.path):
+            self._path = known
+        return known.path
 
-    def _promising(self, path: list[int]) -> IntArray:
+    def _with_residuals(self, path: IntArray) -> _Path:
+        """Return a path with the residuals of the model on its features."""
+        if not len(path):
+            residuals = self._weight * self._y
+            mean = residuals.sum() / self._weight.sum()
+            return _Path(path, residuals - self._weight * mean)
+        subset = np.sort(path)
+        return _Path(path, self._residuals(subset, self._fitter.fit(subset[None]), 0))
+
+    def _residuals(self, subset: IntArray, fits: Any, i: int) -> FloatArray:
+        """Return what a model leaves unexplained in each row, by its weight; the mean is zero."""
+        logits = np.asarray(self._X[:, subset] @ fits.coefficients[i]) + fits.intercepts[i]
+        residuals = self._weight * (self._y - expit(logits))
+        return residuals - self._weight * (residuals.sum() / self._weight.sum())
+
+    def _promising(self, known: _Path) -> IntArray:
         """Return the features that may enter next."""
+        path = known.path
         free = np.intersect1d(self._allowed.free, self._columns(len(path) + 1))
         free = np.setdiff1d(free, path)
         if self._allowed.conflicts is not None:
             free = free[~self._allowed.conflicts[path][:, free].any(axis=0)]
-        own = free[self._own_variance(path, free) > COLLINEAR]
+        own = self._own_variance(path, free)
         # A penalty alone would like two copies better than one.
-        free = own if len(own) else free
-        if len(free) <= MOST_TRIED:
+        if (own > COLLINEAR).any():
+            free, own = free[own > COLLINEAR], own[own > COLLINEAR]
+        if len(free) <= MAX_TRIED:
             return free
-        residuals = self._residuals(np.sort(np.array(path, dtype=np.int64)))
-        # The residuals have mean zero, so that the center of a column does not matter.
-        gradient = np.asarray(gathered(self._X).T @ residuals).ravel()
-        slope = np.abs(gradient / np.where(self._criterion.scale == 0, 1.0, self._criterion.scale))
-        return np.sort(free[np.argsort(-slope[free], kind="stable")[:MOST_TRIED]])
+        scale = np.where(self._criterion.scale == 0, 1.0, self._criterion.scale)[free]
+        gradient = np.asarray(take_columns(self._X, free).T @ known.residuals).ravel() / scale
+        score = gradient**2 / np.maximum(own, COLLINEAR)
+        return np.sort(free[np.argsort(-score, kind="stable")[:MAX_TRIED]])
 
-    def _own_variance(self, path: list[int], free: IntArray) -> FloatArray:
+    def _own_variance(self, path: IntArray, free: IntArray) -> FloatArray:
         """Return the share of the variance of features that those on the path leave."""
-        members = np.array([*path, *free.tolist()], dtype=np.int64)
+        members = np.concatenate([path, free])
         A, n = self._criterion.block(members), len(path)
         # Without the ridge, which even a duplicate would have for its own. The diagonal is below
         # one where a feature separates the classes, and zero where it is the label.
@@ -98,16 +124,6 @@ class ForwardSelection:
         explained = np.einsum("ij,ij->j", shared, np.linalg.solve(among, shared))
         own: FloatArray = 1.0 - explained / variance[n:]
         return own
-
-    def _residuals(self, subset: IntArray) -> FloatArray:
-        """What the model on a subset leaves unexplained in each row, by its weight."""
-        if len(subset):
-            fits: Any = self._fitter.fit(subset[None])
-            logits = np.asarray(self._X[:, subset] @ fits.coefficients[0]) + fits.intercepts[0]
-            residuals = self._weight * (self._y - expit(logits))
-        else:
-            residuals = self._weight * self._y
-        return residuals - self._weight * (residuals.sum() / self._weight.sum())
 
 
 class PlacedForward:
