@@ -103,7 +103,7 @@ def _add_ablation(parser: argparse.ArgumentParser) -> None:
 
 def _add_equal(parser: argparse.ArgumentParser) -> None:
     _add_names(parser, "--data", None, "names of data sets; else all that are there")
-    _add_splits(parser, "auto, paper, rfe, lasso, abess, forward, anova")
+    _add_splits(parser, "recipe, unscreened, paper, rfe, lasso, abess, forward, anova")
     parser.add_argument("--table", action="store_true", help="no cells: only write the table")
     _add_out(parser, Path("paper/equal"))
     _add_data_dir(parser)
@@ -111,7 +111,7 @@ def _add_equal(parser: argparse.ArgumentParser) -> None:
 
 def _add_other(parser: argparse.ArgumentParser) -> None:
     _add_names(parser, "--data", None, "of wine, digits, diabetes; else all")
-    _add_splits(parser, "auto, paper, forward, anova")
+    _add_splits(parser, "recipe, unscreened, paper, forward, anova")
     _add_out(parser, Path("paper/equal/other"))
 
 

@@ -124,7 +124,7 @@ def get_method(spec: str) -> Method:
         raise MethodError(f"Only {SA_FDR} takes settings; got {spec!r}.")
     if name == "abess" and find_spec("abess") is None:
         raise MethodError("The method 'abess' needs the package: pip install abess")
-    others: dict[str, Method] = {"rfe": RFE(), "lasso": Lasso(), "abess": Abess(), AUTO: Recipe()}
+    others: dict[str, Method] = {"rfe": RFE(), "lasso": Lasso(), "abess": Abess(), RECIPE: Recipe()}
     if name not in others:
         raise MethodError(f"No method is called {name!r}. There are: {', '.join(TITLES)}.")
     return others[name]

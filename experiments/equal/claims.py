@@ -34,8 +34,8 @@ def to_lines(rows: Comparison) -> list[str]:
             )
             for metric, kind in by_kind
         },
-        "log-loss of `recipe` with C = 1 below the unpenalised one on Heart, Cancer and Bankruptcy, "
-        f"and no more than {PENALTY_COSTS} above it elsewhere": _penalty(rows),
+        "log-loss of `recipe` with C = 1 below the unpenalised one on Heart, Cancer and "
+        f"Bankruptcy, and no more than {PENALTY_COSTS} above it elsewhere": _penalty(rows),
         "mean log-loss of `recipe` with C = 1 below the constant model's on the paper's sets": (
             _above_constant(rows)
         ),
@@ -53,8 +53,8 @@ def beside(rows: Comparison) -> str:
         told = [f"{how} {_difference(each)}" for how, each in parts.items() if each is not None]
         behind.append(f"{_named((data, found))} ({', '.join(told)})")
     return (
-        "For information, since subsets and models differ at once: AUC of `recipe` with C = 1 behind "
-        "`paper` unpenalised, as published, by more than the standard error: "
+        "For information, since subsets and models differ at once: AUC of `recipe` with C = 1 "
+        "behind `paper` unpenalised, as published, by more than the standard error: "
         f"{'; '.join(behind) or 'nowhere'}."
     )
 
