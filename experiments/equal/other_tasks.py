@@ -63,7 +63,9 @@ def load(name: str, data_dir: Path | None = None) -> TaskData:
     return replace(SETS[name][1](), name=name)
 
 
-METHODS = {name: equal.METHODS[name] for name in ("recipe", "unscreened", "paper", "forward", "anova")}
+METHODS = {
+    name: equal.METHODS[name] for name in ("recipe", "unscreened", "paper", "forward", "anova")
+}
 
 
 def get_method(name: str) -> EqualMethod:
