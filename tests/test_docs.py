@@ -73,7 +73,7 @@ def test_stability(monkeypatch):
 
 def test_model_risk(monkeypatch):
     page = run("model-risk.md", monkeypatch)
-    assert page.search.recalibration_["kind"] == "line"
+    assert page.calibrated.predict_proba(page.X_test).sum(axis=1) == pytest.approx(1.0)
 
 
 def test_rules(monkeypatch):

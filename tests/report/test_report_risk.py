@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from report_cases import QUICK, parsed, rows
-from safdr import AnnealingRegressorSelector, AnnealingSelector, SelectionReport, recalibrate
+from report_cases import QUICK, parsed
+from safdr import AnnealingSelector, SelectionReport
 from safdr.report.risk import words
 
 
@@ -164,50 +164,6 @@ def test_lengths_that_differ_are_refused(many):
         risk_of(selector, X, y, HELD_OUT, by="mean area")
 
 
-def test_recalibration_is_told_before_and_after():
-    X, _ = rows(6)
-    noise = np.random.default_rng(0).normal(size=len(X))
-    values = X[:, 0] + 3 * noise
-    selector = AnnealingRegressorSelector(3, **QUICK).fit(X[:200], values[:200])
-    found = recalibrate(selector, X[:200], values[:200])
-    test = np.arange(200, 300)
-    risk = risk_of(found, X, values, test)
-    before = risk_of(selector, X, values, test)
-    told = risk["recalibration"]
-    error = before["errors"]["root_mean_squared_error"]
-    assert told["before"]["root_mean_squared_error"] == pytest.approx(error)
-    r2 = r2_score(values[test], found.predict(X[test]))
-    assert risk["errors"]["r2"]["value"] == pytest.approx(r2)
-    report = SelectionReport.from_estimator(found, X[:200], values[:200])
-    assert report.to_dict()["risk"]["recalibration"]["before"] is None
-    assert "slope" in words.recalibration(report.to_dict())
-
-
-def test_the_page_shows_the_curve_and_both_models():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(4000, 3))
-    y = (rng.random(4000) < 1 / (1 + np.exp(2 - 4 * np.maximum(X[:, 0], 0)))).astype(int)
-    selector = AnnealingSelector(1, **QUICK).fit(X[:3000], y[:3000])
-    found = recalibrate(selector, X[:3000], y[:3000])
-    report = SelectionReport.from_estimator(
-        found, X[:3000], y[:3000], X_test=X[3000:], y_test=y[3000:]
-    )
-    told, page = report.to_dict()["risk"]["recalibration"], parsed(report.to_html())
-    assert told["kind"] == "curve"
-    shown = {float(given["value"]) for tag, given in page.found if tag == "data"}
-    before = [told["before"][key] for key in ("brier", "log_loss", "n_outside", "expected")]
-    assert {*told["knots"], *told["slopes"], *before} <= shown
-    sums = selector.decision_function(X[3000:])
-    assert told["before"]["auc"]["value"] == pytest.approx(roc_auc_score(y[3000:], sums))
-    assert told["before"]["auc"]["value"] in shown
-    text = " ".join("".join(page.text).split())
-    assert "so there are no odds ratios" in text
-    assert "odds ratio" not in text.replace("no odds ratios", "")
-    # An odds ratio would be that of a sum which is no log-odds any more.
-    assert report.to_dict()["features"][0]["odds_ratio"] is None
-    assert "before recalibration" in " ".join("".join(page.text).split())
-
-
 def test_the_verdict_says_what_is_wrong():
     bins = [{"expected": 0.05, "observed": 0.13, "low": 0.1, "high": 0.16, "n_rows": 600}] * 3 + [
         {"expected": 0.2, "observed": 0.2, "low": 0.1, "high": 0.3, "n_rows": 600}
@@ -215,7 +171,7 @@ def test_the_verdict_says_what_is_wrong():
     right = {"value": 1.0, "low": 0.9, "high": 1.1}
     level = {"value": 0.0, "low": -0.1, "high": 0.1}
     found = {"bins": bins, "n_outside": 3, "slope": right, "shift": level}
-    content = {"risk": {"calibration": found, "recalibration": None}, "settings": {}}
+    content = {"risk": {"calibration": found}, "settings": {}}
     text = words.verdict(content)
     assert "3 of 10 tenths" in text
     assert "5.0 % predicted, 13.0 % observed" in text

@@ -109,7 +109,6 @@ def _facts(content: dict[str, Any]) -> Table:
     """Scores, size, rows, coding and what was left out."""
     grid = Table.grid(Column(style="bold", no_wrap=True), Column(), padding=(0, 2))
     for label, lines in (
-        ("Recalibrated", _recalibrated(content)),
         ("Task", _task(content)),
         (task_of(content).score_in_short, _scores(content)),
         ("Size", _sizes(content)),
@@ -124,21 +123,6 @@ def _facts(content: dict[str, Any]) -> Table:
         for i, line in enumerate(lines):
             grid.add_row("" if i else label, line)
     return grid
-
-
-def _recalibrated(content: dict[str, Any]) -> Iterator[Text]:
-    """What is done to the predictions, and whether the coefficients above have it already."""
-    if (found := content["risk"]["recalibration"]) is None:
-        return
-    if found["kind"] == "line":
-        yield Text(
-            f"by a line of slope {number(found['slopes'][0])}, in these coefficients already"
-        )
-    else:
-        yield Text(
-            "by a curve, which comes after these coefficients: there are no odds ratios, and the "
-            "whole formula is in the exports"
-        )
 
 
 def _task(content: dict[str, Any]) -> Iterator[Text]:
@@ -160,8 +144,6 @@ def _scores(content: dict[str, Any]) -> Iterator[Text]:
             else ""
         )
         yield Text.assemble("held out    ", (f"{test['value']:.4f}", "green"), (interval, DIM))
-        if moved := claims.after_recalibration(content):
-            yield Text(f"            {moved}", style=DIM)
     if (validation or test) and (about := task_of(content).about_score):
         yield Text(about, style=DIM)
 

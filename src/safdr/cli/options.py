@@ -239,16 +239,6 @@ class SearchOptions:
         WHOLE,
         Parameter(name=["--jobs", "-j"], help="Searches at the same time; -1: all cores."),
     ] = 1
-    recalibrate: Annotated[
-        bool,
-        Parameter(
-            negative=(),
-            show_default=False,
-            help="Move predictions to what happens: five folds of the rows to learn from, each "
-            "predicted by a model of the others, say how. In the report, in exports too; with "
-            "points by a straight line.",
-        ),
-    ] = False
     prove: Annotated[
         float | None,
         Parameter(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from safdr.cli.errors import UsageError
-from safdr.cli.options import ResultOptions, SearchOptions, TableOptions
-from safdr.cli.pointing import asks_for_points
+from safdr.cli.options import ResultOptions, TableOptions
 from safdr.cli.rows import SplitRows
 from safdr.table.choices import Choices
 from safdr.table.errors import ColumnUseError
@@ -60,16 +58,7 @@ def _values(table: pa.Table, name: str) -> Any:
     return np.array(column.to_pylist(), dtype=object)
 
 
-def check_in_memory(rows: SplitRows) -> None:
-    """Refuse to recalibrate on rows that can't be taken by folds."""
-    if rows.in_passes:
-        raise UsageError(
-            "--recalibrate needs all rows in memory: it fits models to folds of them. Take fewer "
-            "rows (--sample N), or leave it out."
-        )
-
-
-def about_risk(table: TableOptions, search: SearchOptions, results: ResultOptions) -> list[str]:
+def about_risk(table: TableOptions, results: ResultOptions) -> list[str]:
     """What was asked for and is not shown, or not as it might be."""
     notes = []
     if table.by and table.test_size == 0:
@@ -80,22 +69,7 @@ def about_risk(table: TableOptions, search: SearchOptions, results: ResultOption
         notes.append(
             "--by shows in the report: add --report page.html, --out result.json or --json."
         )
-    if search.recalibrate and asks_for_points(results):
-        notes.append(
-            "Points allow to recalibrate by a straight line only, which can't mend a curved shape. "
-            "Leave points out (--points, card.csv) to allow a curve."
-        )
     return notes
-
-
-def recalibrated(estimator: Any, rows: SplitRows, results: ResultOptions) -> Any:
-    """The selector with its predictions moved to what happens; points need a straight line."""
-    from safdr import recalibrate
-
-    train = rows.prepared.train
-    shape = "line" if asks_for_points(results) else "auto"
-    given: Any = {"sample_weight": train.weight, "groups": train.groups}
-    return recalibrate(estimator, train.X, train.y, **given, shape=shape)
 
 
 def risk_of_sample(

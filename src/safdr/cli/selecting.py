@@ -30,13 +30,7 @@ from safdr.cli.options import (
 )
 from safdr.cli.pointing import about_points, check_target_of_points
 from safdr.cli.progress import SearchProgress
-from safdr.cli.risk import (
-    about_risk,
-    check_in_memory,
-    recalibrated,
-    risk_of_sample,
-    told_of_rows,
-)
+from safdr.cli.risk import about_risk, risk_of_sample, told_of_rows
 from safdr.cli.rows import SplitRows
 from safdr.cli.warning import Caught, other_notes, warn
 from safdr.cli.weighing import counted_by_weight, weighted_scores
@@ -79,8 +73,6 @@ def run(
         until_then.enter_context(cluster_at(table.dask, progress))
         progress.say("Preparing")
         rows = prepare_rows(opened, choices, table, progress)
-        if search.recalibrate:
-            check_in_memory(rows)
         constraining = constrain(constraints, rows.prepared)
         check_target_of_points(results, rows.prepared.target.kind)
         estimator = _estimator(search, annealing, constraining, rows)
@@ -89,13 +81,10 @@ def run(
             caught, unproven = _fit(progress.follow(estimator), rows, fixed=fixed)
             kept = results.json or results.report is not None or results.out is not None
             certainty = look_closer(estimator, rows, search, unproven, progress, kept=kept)
-        if search.recalibrate:
-            progress.say("Recalibrating")
-            estimator = recalibrated(estimator, rows, results)
         progress.say("Testing")
         notes = [*rows.notes, *rows.prepared.notes, *_unused(search), *constraining.notes]
         notes += about_points(results, rows.prepared, estimator)
-        notes += about_risk(table, search, results)
+        notes += about_risk(table, results)
         asked = {**_given(asdict(choices)), **constraining.settings, **_looked_into(search)}
         if rows.in_passes:
             asked |= {"stream": table.stream, "sample_rows": table.sample_rows}
@@ -334,9 +323,7 @@ def _given(choices: dict[str, Any]) -> dict[str, Any]:
 
 def _looked_into(search: SearchOptions) -> dict[str, Any]:
     """What was asked about the answer; a proof that is refused was asked for all the same."""
-    return {"prove": search.prove} | _given(
-        {"stability": search.stability, "recalibrate": search.recalibrate or None}
-    )
+    return {"prove": search.prove} | _given({"stability": search.stability})
 
 
 def _print(results: ResultOptions, report: SelectionReport, written: list[Path]) -> None:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from safdr.report.numbers import counted, decimals, significant
+from safdr.report.numbers import counted, significant
 from safdr.report.score_tests import LEVEL_OF_TESTS
-from safdr.report.tasks import TWO_CLASSES, task_of
+from safdr.report.tasks import task_of
 
 # Constraints that rule out sets of the right size.
 LIMITS = ("always_include", "never_include", "at_most_one_of")
@@ -36,16 +36,6 @@ def no_better_than_guessing(content: Mapping[str, Any]) -> bool:
     """Whether the scores leave it open that the features say nothing."""
     found = content["scores"]["guessing"]
     return found is not None and found["p_value"] > LEVEL_OF_TESTS
-
-
-def after_recalibration(content: Mapping[str, Any]) -> str:
-    """Say that recalibration came before the held-out score; a line leaves ranks as they are."""
-    found, task = content["risk"]["recalibration"], task_of(content)
-    if found is None or (task is TWO_CLASSES and found["kind"] == "line"):
-        return ""
-    before = (found["before"] or {}).get("auc")
-    was = "" if before is None else f" ({decimals(before['value'])} before)"
-    return f"after recalibration{was}"
 
 
 def score_to_quote(content: Mapping[str, Any]) -> tuple[float, str] | None:

@@ -234,17 +234,12 @@ def _probabilities_fail(content: Content) -> Iterator[dict[str, Any]]:
     p_value = found["misfit"]["p_value"]
     if p_value is None or p_value >= LEVEL_OF_MISFIT:
         return
-    codes = "where a column of numbers is a code, make it a category (--categorical)."
-    advice = f"Recalibrate before probabilities are used (recalibrate, --recalibrate); {codes}"
-    if risk_words.line_only(content):
-        advice = f"Leave points out, so that recalibration may be a curve; {codes}"
-    elif content["risk"]["recalibration"] is not None:
-        advice = "Ask how the held-out rows differ; until you know, rank by the score only."
     yield _warning(
         "probabilities_do_not_hold",
         "The probabilities don't hold",
         f"{risk_words.outside(content)} Chance makes so much of it less than once in 1,000 times.",
-        advice,
+        f"{risk_words.CALIBRATE} If a column of numbers is a code, make it a category "
+        "(--categorical).",
     )
 
 

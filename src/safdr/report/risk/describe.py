@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from typing import Any
 
 from safdr.measures.calibration import calibration
@@ -25,15 +24,9 @@ COUNTED = (
     "periods and segments need rows in memory: pass some of them as X_test and y_test."
 )
 
-# What is told of the model before it was recalibrated.
-COMPARED = (
-    *("expected", "brier", "log_loss", "slope", "n_outside"),
-    *("root_mean_squared_error", "mean_absolute_error"),
-)
-
 PARTS = (
     *("discrimination", "calibration", "classes", "errors", "coefficients", "stability"),
-    *("periods", "recalibration"),
+    "periods",
 )
 
 
@@ -54,7 +47,6 @@ def describe_risk(
         "cut_offs": [],
         "segments": [],
     }
-    told["recalibration"] = _recalibrated(estimator, task, held_out)
     if held_out is None:
         return told | {"reason": NO_ROWS}
     if not isinstance(held_out, GivenRows):
@@ -77,24 +69,6 @@ def describe_risk(
         "periods": describe_periods(task, train, base, held_out, tested),
         "segments": describe_segments(task, held_out, tested),
     }
-
-
-def _recalibrated(estimator: Any, task: ReportTask, held_out: Any) -> dict[str, Any] | None:
-    """How predictions were moved, and what the model was like before, on the same rows."""
-    if not hasattr(estimator, "recalibration_"):
-        return None
-    told = {**estimator.recalibration_, "before": None}
-    if isinstance(held_out, GivenRows):
-        plain = copy(estimator)
-        plain.estimator_ = estimator.uncalibrated_estimator_
-        told_of = _of_task(task, predict(plain, task, held_out))
-        (found,) = (
-            told_of[name] for name in ("calibration", "classes", "errors") if name in told_of
-        )
-        told["before"] = {key: found[key] for key in COMPARED if key in found}
-        if told_of.get("discrimination") is not None:
-            told["before"]["auc"] = told_of["discrimination"]["auc"]
-    return told
 
 
 def _of_task(task: ReportTask, found: Predicted) -> dict[str, Any]:
