@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,7 +62,6 @@ RESULTS = (("--report", ".html"), ("--out", ".json"), ("--export", ".py"), ("--e
 FLAGS = ("--split-categories", "--force", "--json", "--quiet")
 # Never given as words, or a search would take long.
 QUICK = {"--n-replicas": "3", "--max-steps": "3", "--k-max": "4"}
-NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?|nan|inf")
 STRAY = ("--nope", "other.csv", "--k_max=", "-z", "--no-json", "")
 
 
@@ -74,7 +71,6 @@ class Asked:
 
     options: list[tuple[str, str | None]] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
-    in_file: set[int] = field(default_factory=set)
 
     def values(self, name: str) -> list[str]:
         """All values of an option."""
@@ -92,31 +88,9 @@ class Asked:
         """Whether the table has to be read to see what is wrong."""
         return all(each.split(" ")[0] in NAMING for each in self.wrong)
 
-    def words(self, folder: Path) -> list[str]:
-        """The command line, and beside it the settings file."""
-        words, settings = [], {}
-        for i, (name, value) in enumerate(self.options):
-            if i in self.in_file:
-                key = name.lstrip("-")
-                settings.setdefault(key, []).append(True if value is None else value)
-            else:
-                words += [name] if value is None else [name, value]
-        if settings:
-            path = folder / "settings.toml"
-            lines = [f"{key} = {_toml(key, values)}\n" for key, values in settings.items()]
-            path.write_text("".join(lines), encoding="utf-8")
-            words += ["--config", str(path)]
-        return words
-
-
-def _toml(key: str, values: list[str | bool]) -> str:
-    """A value of the settings file; numbers are written as numbers, and those of seed as text."""
-    if f"--{key}" in REPEATED:
-        return json.dumps(values)
-    if values[-1] is True:
-        return "true"
-    is_number = NUMBER.fullmatch(str(values[-1])) and key != "seed"
-    return str(values[-1]) if is_number else json.dumps(values[-1])
+    def words(self) -> list[str]:
+        """The command line."""
+        return [word for pair in self.options for word in pair if word is not None]
 
 
 def make_table(rng: np.random.Generator, folder: Path) -> tuple[Path, int]:
@@ -165,11 +139,6 @@ def make_options(rng: np.random.Generator, folder: Path) -> Asked:
     if rng.random() < p_wrong:
         _add(asked, str(rng.choice(STRAY)), None, wrong=True)
     rng.shuffle(asked.options)
-    if rng.random() < 0.3:
-        share = rng.random()
-        names = {name for name, _ in asked.options if rng.random() < share and name not in STRAY}
-        # What the words give, the file can't add to: an option is in one of the two.
-        asked.in_file = {i for i, (name, _) in enumerate(asked.options) if name in names}
     return asked
 
 

@@ -1,4 +1,4 @@
-"""Options, settings files, results and exit codes."""
+"""Options, results and exit codes."""
 
 import json
 import re
@@ -184,7 +184,6 @@ def test_all_rows_may_be_learnt_from(select, table):
             "An export must end in .csv, .onnx, .py or .sql; got 'model.pmml'",
         ),
         (["--out", "nowhere/result.json"], "is in a folder that does not exist"),
-        (["--config", "none.toml"], "can't be read: No such file"),
     ],
 )
 def test_wrong_usage_ends_with_code_2(select, table, options, message):
@@ -214,87 +213,6 @@ def test_a_package_that_is_missing_is_told_in_a_sentence(select, table, monkeypa
 
 def test_k_max_is_checked(safdr, table):
     assert "--k-max must be at least 1" in safdr("select", table, "--k-max", 0, code=2).err
-
-
-# ---- Settings file ------------------------------------------------------------------------------
-
-
-def test_settings_come_from_a_file_and_the_command_line_comes_first(safdr, table, tmp_path):
-    config = tmp_path / "settings.toml"
-    config.write_text(
-        'target = "late"\nn_replicas = 6\nmax-steps = 4\nk_max = 2\ndrop = ["noise"]\n'
-        'rule = "best"\njson = true\n'
-    )
-    found = safdr("select", table, "--config", config, "--rule", "one_se").json
-    wanted = {"n_replicas": 6, "max_steps": 4, "max_features": 2, "rule": "one_se"}
-    assert {name: found["settings"][name] for name in wanted} == wanted
-    assert found["left_out"] == [{"column": "noise", "reason": "dropped on request"}]
-
-
-@pytest.mark.parametrize("names", [("k", "target", "jobs", "quiet"), ("k", "t", "j", "q")])
-def test_a_file_has_the_names_of_the_command_line(safdr, table, tmp_path, names):
-    config, out = tmp_path / "settings.toml", tmp_path / "r.json"
-    values = ("2", '"late"', "2", "true")
-    lines = [f"{name} = {value}\n" for name, value in zip(names, values, strict=True)]
-    config.write_text("".join(lines) + "n_replicas = 4\nmax_steps = 5\n")
-    assert safdr("select", table, "--config", config, "--out", out).out == ""
-    found = json.loads(out.read_text())
-    assert (found["size"]["chosen"], found["settings"]["n_jobs"]) == (2, 2)
-    safdr("select", table, "--config", config, "--out", out, "-k", 1, "--force")
-    assert json.loads(out.read_text())["size"]["chosen"] == 1
-
-
-def test_every_known_setting_works(safdr, table, tmp_path):
-    config = tmp_path / "settings.toml"
-    config.write_text("zzz = 1\n")
-    error = safdr("select", table, "--config", config, code=2).err
-    text = " ".join(re.sub("[│╭╮╰╯─]", " ", error).split())
-    known = text.split("Known are: ")[1].rstrip(".").split(", ")
-    assert {"k", "k-max", "target", "jobs", "quiet"} <= set(known)
-    assert not {"*", "FILE", "config", "help-all", "t", "j", "q"} & set(known)
-    values = {"rule": '"best"', "missing": '"median"', "export": '"m.py"', "test-size": "0.5"}
-    values |= {"class-weight": '"balanced"', "cost": '"height=1"', "group": '[["a", "b"]]'}
-    values |= {
-        "batch-draw": '"step"',
-        "stability": "4",
-        "criterion": '"auto"',
-        "sample-rows": "100",
-        "task": '"classification"',
-        "test-where": '"x = 1"',
-        "sample": "100",
-        "no-validation": "true\nk = 2",
-        "clip": "0.1",
-        "sign": '"height=+"',
-        "points": 'true\nexport = "m.py"',
-        "whole-points": 'true\nexport = "card.csv"',
-        **dict.fromkeys(("pdo", "base-points", "base-odds"), '2\nexport = "card.csv"'),
-    }
-    for name in set(known) - {"debug"}:
-        config.write_text(f"{name} = {values.get(name, '1')}\n")
-        # All options are taken, and then the table is looked for.
-        assert "There is no file" in safdr("select", "none.csv", "--config", config, code=1).err
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("n_replica = 3\nk = 2\n", "unknown settings: n-replica (did you mean n-replicas?). Known"),
-        ("kmax = 3\n", "unknown settings: kmax (did you mean k-max?)"),
-        (
-            "zzz = 3\n",
-            "Known are: always-include, at-most-one-of, base-odds, base-points, batch-draw,",
-        ),
-        ("[select]\nk = 3\n", "has a table [select]. Options go at the top level"),
-        ("target = \n", "is not TOML"),
-        ('jobs = "many"\n', "many"),
-        ('config = "other.toml"\n', "unknown settings: config"),
-    ],
-)
-def test_a_wrong_settings_file_is_wrong_usage(select, table, tmp_path, text, message):
-    config = tmp_path / "settings.toml"
-    config.write_text(text)
-    error = select(table, "-t", "late", "--config", config, code=2).err
-    assert message in " ".join(re.sub("[│╭╮╰╯─]", " ", error).split())
 
 
 # ---- Results ------------------------------------------------------------------------------------

@@ -196,7 +196,6 @@ class SearchOptions:
         int | None,
         WHOLE,
         Parameter(
-            # The second is the name in a settings file.
             name=["-k", "--k"],
             help="Exactly so many features. Default: by cross-validation.",
         ),

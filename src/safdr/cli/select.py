@@ -1,12 +1,10 @@
 """``safdr select``: from a file to the features that matter. Heavy imports wait inside."""
 
 # No annotations from the future, as in `options`.
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from safdr.cli.config import read_config
 from safdr.cli.help import CommonOptions, print_all
 from safdr.cli.options import (
     RESULTS,
@@ -43,7 +41,6 @@ app = App(
     help_format="plaintext",
     help_formatter=CommonOptions(),
     help_epilogue=EXAMPLES,
-    config=read_config,
 )
 
 
@@ -73,14 +70,6 @@ def select(
     constraints: ConstraintOptions | None = None,
     results: ResultOptions | None = None,
     annealing: AnnealingOptions | None = None,
-    config: Annotated[
-        Path | None,
-        Parameter(
-            group=RESULTS,
-            help="TOML file, one `option = value` a line, long names without dashes; the command "
-            "line overrides it.",
-        ),
-    ] = None,
     debug: Annotated[
         bool,
         Parameter(
