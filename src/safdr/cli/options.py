@@ -225,13 +225,6 @@ class SearchOptions:
         float | None,
         Parameter(help="Score that --rule tolerance may give up. Default: 0.005."),
     ] = None
-    clip: Annotated[
-        float | None,
-        Parameter(
-            help="Cap columns at their outer quantiles, in exports too: 0.01 moves the numbers of "
-            "1 % of the rows at either end."
-        ),
-    ] = None
     seed: Annotated[int, WHOLE, Parameter(help="The same seed gives the same answer.")] = 0
     jobs: Annotated[
         int,

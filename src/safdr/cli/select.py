@@ -25,7 +25,7 @@ Examples:
   safdr select houses.csv -t price                a quantity, by R²
   safdr select loans.csv -t status --positive late --missing median
   safdr select loans.csv -t late --categorical sex,region --na unknown --na -999
-  safdr select loans.csv -t late --split-by month --weight exposure --clip 0.01
+  safdr select loans.csv -t late --split-by month --weight exposure
   safdr select loans.csv -t late --report report.html --export score.sql
   safdr select loans.csv -t late --prove 10 --stability 50      how sure is it?
   safdr select loans/ -t late --stream            Parquet larger than memory

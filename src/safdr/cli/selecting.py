@@ -182,7 +182,6 @@ def _estimator(
         "n_jobs": search.jobs,
         "random_state": search.seed,
         "prove": search.prove,
-        "clip": search.clip,
         **constraining.parameters,
         **annealing.given(),
     }
@@ -207,7 +206,7 @@ def _check_settings(
     given = annealing.given()
     if constraints.cost_strength is not None:
         given["cost_strength"] = constraints.cost_strength
-    given |= _given({"prove": search.prove, "tolerance": search.tolerance, "clip": search.clip})
+    given |= _given({"prove": search.prove, "tolerance": search.tolerance})
     if abs(search.jobs) != 1:
         given["n_jobs"] = search.jobs
     if given:
