@@ -114,7 +114,7 @@ def test_all_options_at_once_give_what_scikit_learn_gives(select, file, tables, 
     found = select(
         *(file, "-t", target, "--drop", ",".join(name for name in TARGETS if name != target)),
         *("--missing", "drop-rows", "--categorical", "school,sex", "--weight", "exposure"),
-        *("--group-by", "customer_id", "--test-where", "month >= '2024-10'"),
+        *("--group-by", "customer_id", "--split-by", "month", "--test-size", 0.25),
         *("-k", 3, "--always-include", "debt", "--json"),
         *(word for path in exports for word in ("--export", path)),
     ).json

@@ -43,7 +43,6 @@ NEXT_STEP = {
 WRONG_CHOICES = {
     "UnknownColumnError",
     "ColumnUseError",
-    "ConditionError",
     "UnknownLabelError",
     "TaskError",
     "NoClassesError",

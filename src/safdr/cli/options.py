@@ -127,13 +127,6 @@ class TableOptions:
             group=ROWS, help="Column of times: hold out the latest, about --test-size of the rows."
         ),
     ] = None
-    test_where: Annotated[
-        str | None,
-        Parameter(
-            group=ROWS,
-            help="Rows to hold out instead, such as \"month >= '2024-07' and not (age < 21)\".",
-        ),
-    ] = None
     group_by: Annotated[
         str | None,
         Parameter(

@@ -131,7 +131,6 @@ def _choices(target: str, options: TableOptions, seed: int, columns: Sequence[st
         group_by=options.group_by,
         missing=options.missing,
         test_size=options.test_size,
-        test_where=options.test_where,
         split_by=options.split_by,
         seed=seed,
     )

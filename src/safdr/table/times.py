@@ -27,8 +27,6 @@ WRITTEN = {
     **{DAYS: "dates", SHORT: "dates", MONTHS: "months", PARTS: "parts of years"},
     **{MONTH_DIGITS: "months", DAY_DIGITS: "dates"},
 }
-# 2024-01-31 and 2024-01, which sort as texts do.
-SORTED = r"^[0-9]{4}-[0-9]{2}(-[0-9]{2}.*)?$"
 # 20240131 and 202401 as numbers.
 FIRST_DAY, LAST_DAY = 19000101, 21001231
 AS_NUMBERS = "{}, written as numbers"
@@ -63,32 +61,6 @@ def _calendar(numbers: NDArray[Any]) -> str | None:
         if np.all((month >= 1) & (month <= 12)):
             return "months"
     return None
-
-
-def in_order(name: str, column: pa.ChunkedArray, text: str) -> tuple[Any, float] | None:
-    """A column and a text as numbers in order of time; None unless both are times.
-
-    The text is written as the column is, or as 2024-07-31 or 2024-07. Times of day are not told
-    apart.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    table, alone = pa.table({name: column}), pa.table({name: [text]})
-    ways = [Order(name, pattern) for pattern in (DAYS, MONTHS)]
-    if pa.types.is_integer(column.type):
-        found = _calendar(column.drop_null().to_numpy())
-        keys = pc.add(pc.multiply(column, 100), 1) if found == "months" else column
-    else:
-        found = time_in_texts(pc.unique(column.drop_null()))
-        order = Order.of(name, column) if found else Order(name)
-        keys = order.keys(table) if found else column
-        ways = [order, *(ways if found in ("dates", "months") else [])]
-    written = (way for way in ways if way.pattern and are_written(alone.column(name), way.pattern))
-    way = next(written, None)
-    if found is None or way is None or ":" in text:
-        return None
-    return keys.cast("float64"), way.keys(alone)[0].as_py()
 
 
 @dataclass(frozen=True)
