@@ -347,7 +347,7 @@ def test_a_value_without_a_feature_says_why(select, write):
 
 
 def test_the_hint_to_try_more_is_silent_where_no_more_are_allowed(safdr, people):
-    options = ["--n-replicas", 4, "--max-steps", 5, "--rule", "best", "--json"]
+    options = ["--rule", "best", "--json"]
     limits = ["--never-include", "colour", "--never-include", "town, city", "--k-max", 3]
     size = safdr("select", people, "-t", "late", *options, *limits).json["size"]
     assert size["largest"] == size["possible"] == 3

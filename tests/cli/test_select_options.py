@@ -10,18 +10,6 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from safdr.cli.options import AnnealingOptions, ConstraintOptions
-
-# Of the estimator, but neither about annealing nor about constraints.
-OTHER_SETTINGS = {
-    *("min_features", "max_features", "cv", "scoring", "rule", "tolerance", "n_jobs"),
-    *("estimator", "pick", "clip", "prove", "random_state", "annealing", "constraints", "device"),
-    "constraints__count_by",
-}
-# What the command line calls otherwise, and what only it knows.
-OPTION_OF = {"signs": "sign", "groups": "group", "feature_cost": "cost"}
-ABOUT_TEXT = {"split_categories"}
-
 
 @pytest.fixture
 def table(write, columns):
@@ -31,52 +19,25 @@ def table(write, columns):
 # ---- The search ---------------------------------------------------------------------------------
 
 
-def test_every_setting_of_annealing_and_every_constraint_is_an_option():
-    from safdr import Annealing, AnnealingSelectorCV, Constraints
-
-    selector = AnnealingSelectorCV(annealing=Annealing(), constraints=Constraints())
-    parameters = set(selector.get_params()) - OTHER_SETTINGS
-    constraints = set(ConstraintOptions.__dataclass_fields__) - ABOUT_TEXT
-    names = {name.partition("__")[2] or name for name in parameters}
-    wanted = {OPTION_OF.get(name, name) for name in names}
-    assert set(AnnealingOptions.__dataclass_fields__) | constraints == wanted
-
-
 def test_settings_reach_the_search(safdr, table):
-    given = {
-        "n_replicas": 5,
-        "sweeps": 0.25,
-        "temperature_step": 0.9,
-        "max_steps": 7,
-        "tol": 0.01,
-        "n_iter_no_change": 3,
-        "n_batches": 4,
-        "batch_fraction": 0.75,
-        "batch_draw": "proposal",
-        "criterion": "mixed",
-        "ridge": 0.001,
-        "C": 0.5,
-    }
-    assert set(given) == set(AnnealingOptions.__dataclass_fields__)
-    options = [part for name, v in given.items() for part in (f"--{name.replace('_', '-')}", v)]
-    ran = safdr(
-        *("select", table, "-t", "late", "--json", "--k-max", 2, "--rule", "best"),
-        *("--seed", 7, "--jobs", 2, *options),
-    )
+    asked = ("--k-max", 2, "--rule", "best", "--seed", 7, "--jobs", 2)
+    ran = safdr("select", table, "-t", "late", "--json", *asked)
     settings = ran.json["settings"]
-    wanted = given | {"max_features": 2, "rule": "best", "n_jobs": 2, "random_state": 7}
+    wanted = {"max_features": 2, "rule": "best", "n_jobs": 2, "random_state": 7}
     assert {name: settings[name] for name in wanted} == wanted
     assert ran.json["seed"] == 7
 
 
-def test_a_ridge_can_set_itself(select, table):
-    settings = select(table, "-t", "late", "--ridge", "auto", "--json").json["settings"]
-    assert settings["ridge"] == "auto"
+@pytest.mark.parametrize("size", [(), ("-k", 2), ("-k", 2, "--no-validation")])
+def test_the_method_of_the_paper_is_one_option(select, table, size):
+    from safdr import AnnealingSelector, AnnealingSelectorCV
 
-
-@pytest.mark.parametrize(("option", "value"), [("--C", 0), ("--ridge", "much")])
-def test_wrong_penalties_are_named(safdr, table, option, value):
-    assert option in safdr("select", table, "-t", "late", option, value, code=2).err
+    settings = select(table, "-t", "late", "--as-published", *size, "--json").json["settings"]
+    kind = AnnealingSelector if "--no-validation" in size else AnnealingSelectorCV
+    published = kind.as_published().get_params(deep=False)
+    for name in {"criterion", "ridge", "rule"} & set(published):
+        assert settings[name] == published[name]
+    assert (settings["C"], published["C"]) == ("infinite", float("inf"))
 
 
 def test_a_given_size_is_taken_and_validated(select, table):
@@ -166,7 +127,6 @@ def test_all_rows_may_be_learnt_from(select, table):
         (["--jobs", "-100000"], "int in the range [1, 4096]. Got -100000 instead. 1 does"),
         (["--prove", "-1"], "--prove must be a float in the range [0.0, inf). Got -1.0 instead."),
         (["--prove", "nan"], "It is a time in seconds, such as 10; leave it out for no proof."),
-        (["--sweeps", "-1"], "--sweeps must be a float in the range (0.0, "),
         (["--drop", "noise", "colour"], "Use: --drop noise --drop colour"),
         (["other.parquet"], "'other.parquet' is left over"),
         (["--drop", "nose"], "Did you mean 'noise'?"),
@@ -192,9 +152,7 @@ def test_wrong_usage_ends_with_code_2(select, table, options, message):
     assert ran.out == ""
 
 
-@pytest.mark.parametrize(
-    ("option", "value"), [("--n-batches", "0"), ("--tol", "-1"), ("--cost-strength", "nan")]
-)
+@pytest.mark.parametrize(("option", "value"), [("--tolerance", "-1"), ("--cost-strength", "nan")])
 def test_a_wrong_setting_is_told_before_the_table_is_read(safdr, option, value):
     error = safdr("select", "none.csv", "-t", "late", option, value, code=2).err
     assert f"{option} must be a" in error
@@ -330,19 +288,3 @@ def test_an_unexpected_error_is_one_line(select, table, monkeypatch):
     error = select(table, "-t", "late", code=1).err
     assert "Unexpected: RuntimeError: the moon is in the way" in error
     assert "--debug" in error
-
-
-def test_rows_held_out_may_choose_what_to_search_by(safdr, table):
-    asked = ("-t", "late", "--criterion", "auto", "--ridge", "auto", "--C", "auto")
-    # Of one size, since each is compared.
-    asked += ("--k-max", 1, "--n-replicas", 4, "--max-steps", 5)
-    shown = " ".join(safdr("select", table, *asked).out.split())
-    assert "compared on rows held out" in shown
-    found = safdr("select", table, *asked, "--json").json["chosen_by"]
-    assert found["held_out"]
-    assert f"penalty C = {found['C']:g}" in shown
-    assert ("(mixed)" in shown) == found["mixed"]
-
-
-def test_a_criterion_is_one_of_those_there_are(safdr):
-    assert "--criterion" in safdr("select", "no-such.csv", "--criterion", "entropy", code=2).err

@@ -38,7 +38,7 @@ def file(request, loans, tmp_path):
 
 # ---- Weights ------------------------------------------------------------------------------------
 
-PLAIN = ("-t", "late", "-k", 2, "--C", "inf", "--test-size", 0, "--drop", "customer", "--json")
+PLAIN = ("-t", "late", "-k", 2, "--as-published", "--test-size", 0, "--drop", "customer", "--json")
 
 
 def model(found):
@@ -58,7 +58,7 @@ def test_a_weight_is_a_number_of_copies(select, file, write, loans):
 
 def test_scores_are_weighted_too(select, file, loans):
     found = select(file, "-t", "late", "-k", 2, "--weight", "copies", "--json").json
-    options = ("-t", "late", "-k", 2, "--weight", "copies", "--C", "inf", "--drop", "customer")
+    options = ("-t", "late", "-k", 2, "--weight", "copies", "--as-published", "--drop", "customer")
     held = select(file, *options, "--split-by", "noise", "--test-size", 0.3, "--json").json
     columns = {name: loans.column(name).to_numpy() for name in loans.column_names}
     test = columns["noise"] >= np.sort(columns["noise"])[-held["rows"]["test"]]
@@ -92,7 +92,7 @@ def test_weights_in_passes_are_those_in_memory(select, write, loans):
     last = (loans.column("noise").to_numpy() >= 0.5).astype(int)
     path = write(pa.concat_tables([loans.append_column("last", pa.array(last))] * 3))
     options = (path, "-t", "late", "-k", 2, "--drop", "customer,noise", "--weight", "copies")
-    options += ("--C", "inf", "--split-by", "last", "--prove", 1, "--sample-rows", 1500)
+    options += ("--as-published", "--split-by", "last", "--prove", 1, "--sample-rows", 1500)
     options += ("--class-weight", "balanced", "--json")
     streamed, whole = select(*options, "--stream").json, select(*options).json
     assert "read in passes" in streamed["notes"][0]

@@ -9,7 +9,6 @@ from safdr.cli.help import CommonOptions, print_all
 from safdr.cli.options import (
     RESULTS,
     TABLE,
-    AnnealingOptions,
     ConstraintOptions,
     ResultOptions,
     SearchOptions,
@@ -69,7 +68,6 @@ def select(
     search: SearchOptions | None = None,
     constraints: ConstraintOptions | None = None,
     results: ResultOptions | None = None,
-    annealing: AnnealingOptions | None = None,
     debug: Annotated[
         bool,
         Parameter(
@@ -82,7 +80,7 @@ def select(
             group=RESULTS,
             negative=(),
             show_default=False,
-            help="Show all options: how tables are read, more constraints, scorecards, annealing.",
+            help="Show all options: how tables are read, more constraints, scorecards.",
         ),
     ] = False,
 ) -> None:
@@ -100,5 +98,4 @@ def select(
             search or SearchOptions(),
             constraints or ConstraintOptions(),
             results or ResultOptions(),
-            annealing or AnnealingOptions(),
         )

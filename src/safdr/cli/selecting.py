@@ -22,7 +22,6 @@ from safdr.cli.lists import one_by_one
 from safdr.cli.opening import column_names, open_table, prepare_rows, some_rows
 from safdr.cli.options import (
     LARGEST_SIZE,
-    AnnealingOptions,
     ConstraintOptions,
     ResultOptions,
     SearchOptions,
@@ -57,11 +56,10 @@ def run(
     search: SearchOptions,
     constraints: ConstraintOptions,
     results: ResultOptions,
-    annealing: AnnealingOptions,
 ) -> None:
     """Answer the question, in the ways that were asked for."""
     check_options(file, table, search, constraints, results)
-    _check_settings(search, constraints, annealing)
+    _check_settings(search, constraints)
     started = time.perf_counter()
     with SearchProgress(shown=not results.quiet) as progress, ExitStack() as until_then:
         progress.say("Reading")
@@ -75,7 +73,7 @@ def run(
         rows = prepare_rows(opened, choices, table, progress)
         constraining = constrain(constraints, rows.prepared)
         check_target_of_points(results, rows.prepared.target.kind)
-        estimator = _estimator(search, annealing, constraining, rows)
+        estimator = _estimator(search, constraining, rows)
         fixed = search.k is not None
         with weighted_scores(estimator, rows):
             caught, unproven = _fit(progress.follow(estimator), rows, fixed=fixed)
@@ -156,9 +154,7 @@ def _which_target(table: pa.Table) -> str:
     )
 
 
-def _estimator(
-    search: SearchOptions, annealing: AnnealingOptions, constraining: Constraining, rows: SplitRows
-) -> Selector:
+def _estimator(search: SearchOptions, constraining: Constraining, rows: SplitRows) -> Selector:
     """The selector; a given number of features is validated in the same way."""
     import safdr
 
@@ -169,40 +165,32 @@ def _estimator(
         raise UsageError(
             f"-k must be at most {n_features}, the number of features{counted}; got {search.k}."
         )
-    target = rows.prepared.target.kind
-    by_class = target.task == "classification"
-    if not by_class and annealing.criterion not in (None, "l1", "reference", "auto"):
-        raise UsageError(
-            f"--criterion {annealing.criterion} is for classes, and {target.name!r} is a quantity, "
-            "which is searched by R²: leave it out, or take l1, reference or auto. If its values "
-            "are classes, say --task classification."
-        )
+    by_class = rows.prepared.target.kind.task == "classification"
     shared: dict[str, Any] = {
         "n_jobs": search.jobs,
         "random_state": search.seed,
         "prove": search.prove,
         **constraining.parameters,
-        **annealing.given(),
     }
     if search.no_validation:
         fixed = safdr.AnnealingSelector if by_class else safdr.AnnealingRegressorSelector
-        return fixed(search.k, **shared)
+        return (fixed.as_published if search.as_published else fixed)(search.k, **shared)
     kind = safdr.AnnealingSelectorCV if by_class else safdr.AnnealingRegressorSelectorCV
-    return kind(
+    # The paper has a rule of its own.
+    chooses: dict[str, Any] = {} if search.as_published else {"rule": search.rule}
+    return (kind.as_published if search.as_published else kind)(
         cv=rows.splitter(search.seed),
         min_features=search.k or 1,
         max_features=search.k or min(search.k_max or LARGEST_SIZE, n_features),
-        rule=search.rule,
+        **chooses,
         **_given({"tolerance": search.tolerance}),
         **shared,
     )
 
 
-def _check_settings(
-    search: SearchOptions, constraints: ConstraintOptions, annealing: AnnealingOptions
-) -> None:
+def _check_settings(search: SearchOptions, constraints: ConstraintOptions) -> None:
     """Refuse before the table is read what the selector would refuse after that."""
-    given = annealing.given()
+    given: dict[str, Any] = {}
     if constraints.cost_strength is not None:
         given["cost_strength"] = constraints.cost_strength
     given |= _given({"prove": search.prove, "tolerance": search.tolerance})

@@ -178,19 +178,7 @@ def _few_rows(content: Content) -> Iterator[dict[str, Any]]:
         f"The model has {counted(columns, 'column')}, chosen from {content['n_columns']:,}, and "
         f"learnt from {counted(rows, 'row')}{rarer}. The custom is {ROWS_PER_COLUMN} or more "
         f"{'of the rarer class ' if two else ''}for each coefficient, and not below {FEW_ROWS}.",
-        "Gather more rows or ask for fewer features; until then take the choice for a hint."
-        + _better_of_few_rows(content),
-    )
-
-
-def _better_of_few_rows(content: Content) -> str:
-    """What to search by where features outnumber rows, unless that is what was done."""
-    by = content["chosen_by"]
-    if content["n_columns"] <= content["rows"]["train"] or by["held_out"] or by["path"]:
-        return ""
-    return (
-        ' With more features than rows criterion="auto", ridge="auto" (--criterion auto --ridge '
-        "auto) mostly chooses better ones."
+        "Gather more rows or ask for fewer features; until then take the choice for a hint.",
     )
 
 
