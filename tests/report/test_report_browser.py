@@ -328,39 +328,3 @@ def test_a_notebook_frame_shows_the_whole_page(browser, hostile_report, tmp_path
     fits()
     assert complaints == []
     page.close()
-
-
-# ---- The comparison of two results ---------------------------------------------------------------
-
-
-class Comparison:
-    """A page of two results, which opens as that of a report does."""
-
-    def __init__(self, *reports):
-        from safdr.report.comparison import compare
-        from safdr.report.comparison.page import render
-
-        self.page = render(compare(*(each.to_dict() for each in reports), ("a.json", HOSTILE[0])))
-
-    def to_html(self, path, force):
-        path.write_text(self.page)
-
-
-@pytest.fixture(scope="session")
-def comparison(report, hostile_report):
-    return Comparison(report, hostile_report)
-
-
-@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-def test_a_comparison_opens_fits_and_can_be_read(opened, width):
-    page = opened("comparison", width)
-    assert page.complaints == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate("document.scripts.length") == 0
-    (chart,) = charts(page).all()
-    texts = chart.evaluate(TEXT_BOXES)
-    assert all(text["left"] >= 0 and text["right"] <= width for text in texts)
-    pairs = [(a, b) for i, a in enumerate(texts) for b in texts[:i]]
-    assert [(a["text"], b["text"]) for a, b in pairs if overlap(a, b)] == []
-    contrast, text = page.evaluate(CONTRASTS)
-    assert contrast >= 4.5, text

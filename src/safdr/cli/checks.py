@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -100,20 +99,6 @@ def _check_files(file: str | None, results: ResultOptions) -> None:
     check_points(results)
     if results.report is not None:
         _check_report()
-
-
-def check_page(path: Path, sources: Sequence[Path], *, force: bool) -> None:
-    """Refuse a page that can't be written, or would replace what it is made of."""
-    _check_report()
-    if (place := _place(path)).is_stream:
-        return
-    _check_target(path, place.path)
-    if any(place.path.exists() and each.exists() and place.path.samefile(each) for each in sources):
-        raise UsageError(f"{str(path)!r} is one of the results, which no page may replace.")
-    if place.path.exists() and not force:
-        raise UsageError(
-            f"{str(path)!r} is already there. Replace it with --force, or name another file."
-        )
 
 
 def _place(path: Path) -> Place:
