@@ -22,10 +22,8 @@ from safdr.report.tasks import score_name, task_of
 from safdr.report.text import feature_labels_of, labels_of, quoted, tidied
 from safdr.report.what_if import panel_of, program, program_hash
 
-# Each chart is drawn twice, for screens and paper and for phones, and the style sheet shows one:
-# an image made for a desktop has letters of six pixels on a phone.
-WIDE = 720
-NARROW = 358
+# Of a chart, in pixels; on a phone it scrolls.
+WIDTH = 720
 
 # A number and its percent sign, which stay on one line; programs, whose hash is told, as they are.
 NUMBER_PERCENT = re.compile(r"(<script\b.*?</script>)|(?<=\d) %", re.DOTALL)
@@ -49,8 +47,7 @@ def render(content: Mapping[str, Any], *, framed: bool = False) -> str:
             charts.draw_estimates,
         )
         names = labels if draw in of_columns else features
-        pair = (Markup(draw(content, names, width)) for width in (WIDE, NARROW))
-        return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(*pair)
+        return Markup(draw(content, names, WIDTH))
 
     template = environment().get_template("template.html.j2")
     page = template.render(
