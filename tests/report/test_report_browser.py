@@ -1,7 +1,6 @@
 """The page in a real browser: Debian's Chromium, driven by Playwright. Nothing is downloaded."""
 
 from itertools import pairwise
-from math import ceil
 
 import pytest
 
@@ -297,34 +296,3 @@ def test_paper_gets_charts_in_light_colours(open_page, report):
     paper = page.pdf(format="A4")
     assert paper.startswith(b"%PDF")
     assert 1 <= paper.count(b"/Type /Page\n") + paper.count(b"/Type /Page ") <= 8
-
-
-def test_a_notebook_frame_shows_the_whole_page(browser, hostile_report, tmp_path):
-    """As high as the page, at any width, with tables open or closed, and as little as needed."""
-    path = tmp_path / "notebook.html"
-    path.write_text(f"<!doctype html><title>n</title>{hostile_report._repr_html_()}", "utf-8")
-    page = browser.new_page(viewport={"width": 1000, "height": 700})
-    complaints = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("dialog", lambda dialog: (complaints.append("dialog"), dialog.dismiss()))
-    page.goto(path.as_uri())
-    inside = page.frame_locator("iframe")
-    assert "features" in inside.locator("h1").text_content()
-
-    def fits():
-        """Wait until the frame is as high as what it shows."""
-        inner = page.frames[1].evaluate("document.documentElement.getBoundingClientRect().height")
-        page.wait_for_function(f"document.querySelector('iframe').clientHeight == {ceil(inner)}")
-        return inner
-
-    at_first = fits()
-    assert at_first > 2000
-    inside.locator("summary").first.click()
-    assert fits() > at_first
-    inside.locator("summary").first.click()
-    assert fits() == at_first
-    page.set_viewport_size({"width": 420, "height": 700})
-    page.wait_for_function(f"document.querySelector('iframe').clientHeight != {ceil(at_first)}")
-    fits()
-    assert complaints == []
-    page.close()

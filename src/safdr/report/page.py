@@ -16,7 +16,6 @@ from safdr.report.charts.alternatives import differing
 from safdr.report.charts.by_class import MOST_CLASSES
 from safdr.report.charts.selection import MOST_ROWS
 from safdr.report.folding import dominated, effect_rows, grouped, is_folded, member_label
-from safdr.report.notebook import frame_program, policy_hash
 from safdr.report.risk import words as risk_words
 from safdr.report.tasks import score_name, task_of
 from safdr.report.text import feature_labels_of, labels_of, quoted, tidied
@@ -34,8 +33,8 @@ MOST_NEAR = 20
 Draw = Callable[[Mapping[str, Any], Mapping[int, str], int], str]
 
 
-def render(content: Mapping[str, Any], *, framed: bool = False) -> str:
-    """Make the page; one for a frame has a script that tells its height."""
+def render(content: Mapping[str, Any]) -> str:
+    """Make the page."""
     classes = [quoted(label) for label in content["target"]["classes"]]
     content = tidied({**content, "target": {**content["target"], "classes": classes}})
     labels, features = labels_of(content), feature_labels_of(content)
@@ -71,9 +70,6 @@ def render(content: Mapping[str, Any], *, framed: bool = False) -> str:
         panel=panel_of(content, features, score_name(content)),
         program=Markup(program()),
         program_hash=program_hash(),
-        framed=framed,
-        frame_program=Markup(frame_program()),
-        frame_hash=policy_hash(frame_program()),
         n_folded=sum(is_folded(*group) for group in grouped(content)),
         is_cut=_is_cut(content),
         n_classes_hidden=max(0, len(content["target"]["classes"]) - MOST_CLASSES),

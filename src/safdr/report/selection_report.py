@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,7 +12,6 @@ from safdr import WhatIf
 from safdr._atomic import place_of, write_atomically
 from safdr.display.base import check_fitted
 from safdr.report.content import describe
-from safdr.report.notebook import in_frame
 from safdr.report.risk.rows import GivenRows, checked_weight
 from safdr.result import NearTies, Stability
 
@@ -210,7 +210,7 @@ class SelectionReport:
             write_atomically(Path(path), page.encode())
         return page
 
-    def _page(self, *, framed: bool = False) -> str:
+    def _page(self) -> str:
         try:
             from safdr.report.page import render
         except ModuleNotFoundError as error:
@@ -219,11 +219,15 @@ class SelectionReport:
             raise ImportError(
                 "SelectionReport.to_html needs jinja2. Install it with: pip install 'safdr[report]'"
             ) from error
-        return render(self._content, framed=framed)
+        return render(self._content)
 
     def _repr_html_(self) -> str:
-        """Show the page in a notebook."""
-        return in_frame(self._page(framed=True))
+        """Show the page in a notebook, in a frame where styles don't mix; it reaches nothing."""
+        return (
+            f'<iframe srcdoc="{escape(self._page())}" sandbox="allow-scripts" '
+            'title="Feature selection report" style="width: 100%; height: 720px; border: 0">'
+            "</iframe>"
+        )
 
     def __repr__(self) -> str:
         size = self._content["size"]["chosen"]
