@@ -1,4 +1,4 @@
-"""Model risk from the command line: segments, periods, rows read in passes."""
+"""Model risk from the command line: segments, rows read in passes."""
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +37,7 @@ def file(loans, tmp_path):
 WISHES = ("-t", "late", "-k", 1, "--drop", "copies", "--drop", "region", "--by", "region")
 
 
-def test_segments_and_periods_are_those_of_the_table(select, file, loans):
+def test_segments_are_those_of_the_table(select, file, loans):
     found = select(file, *WISHES, "--split-by", "month", "--json").json
     risk = found["risk"]
     frame = loans.to_pandas()
@@ -50,19 +50,6 @@ def test_segments_and_periods_are_those_of_the_table(select, file, loans):
         assert each["n_rows"] == len(own)
         assert each["observed"] == pytest.approx(own["late"].mean())
         assert each["score"]["value"] == pytest.approx(roc_auc_score(own["late"], own["x"]))
-    assert [each["name"] for each in risk["periods"]] == sorted(frame["month"].unique())
-    assert [each["held_out"] for each in risk["periods"]] == [False] * 8 + [True] * 2
-    for each in risk["periods"]:
-        assert (each["score"] is None) != each["held_out"]
-        own = frame[frame["month"] == each["name"]]
-        assert each["observed"] == pytest.approx(own["late"].mean())
-
-
-def test_a_month_that_nobody_asked_about_is_a_period(select, file):
-    risk = select(file, *WISHES, "--json").json["risk"]
-    names = [each["name"] for each in risk["periods"]]
-    assert len(set(names)) == 10
-    assert len(names) == 20
 
 
 def test_the_screen_says_where_segments_show(select, file):

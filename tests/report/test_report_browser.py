@@ -98,8 +98,8 @@ def test_a_name_never_runs(opened):
 def test_charts_are_there_and_no_text_runs_into_another(opened, name, width):
     page = opened(name, width)
     n_charts = {"fixed_report": 3, "folded_report": 3, "grouped_report": 5, "hostile_report": 7}
-    # Of model risk: curves, calibration, residuals, estimates and periods, as far as there are any.
-    n_charts |= {"report": 5 + 4, "classes_report": 7 + 2, "measured_report": 7 + 4}
+    # Of model risk: curves, calibration, residuals and estimates, as far as there are any.
+    n_charts |= {"report": 5 + 3, "classes_report": 7 + 1, "measured_report": 7 + 3}
     assert charts(page).count() == n_charts[name]
     boxes = [chart.bounding_box() for chart in charts(page).all()]
     assert all(box["width"] > 300 and box["height"] > 40 for box in boxes)
@@ -175,10 +175,10 @@ def test_the_tables_hold_the_numbers_of_the_dict(opened, request, name):
 
 
 def measures(part):
-    """Numbers in the tables of periods and segments."""
-    score, psi = part["score"] or {}, part["psi"] or {}
+    """Numbers in the tables of segments."""
+    score = part["score"] or {}
     keys = ("n_rows", "expected", "observed")
-    return known(*map(part.get, keys), score.get("value"), psi.get("value"), psi.get("chance"))
+    return known(*map(part.get, keys), score.get("value"))
 
 
 def of_each_class(feature):
@@ -209,10 +209,9 @@ def test_the_tables_on_model_risk_hold_the_numbers_of_the_dict(opened, request, 
     ]
     again = (risk["coefficients"] or {"features": []})["features"]
     assert numbers(page, "coefficients") == [row for each in again for row in of_each_class(each)]
-    assert numbers(page, "periods") == [measures(each) for each in risk["periods"] or []]
     segments = [each for part in risk["segments"] for each in part["segments"]]
     assert numbers(page, "segments") == [measures(each) for each in segments]
-    assert name == "fixed_report" or (len(segments) == 8 and len(risk["periods"]) > 8)
+    assert name == "fixed_report" or len(segments) == 8
 
 
 def test_a_large_group_opens_by_mouse_and_keyboard_and_is_open_on_paper(open_page, folded_report):

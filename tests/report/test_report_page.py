@@ -59,7 +59,7 @@ def test_equal_names_are_told_apart_by_their_column(hostile_report):
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_a_chart_is_well_formed_and_says_what_it_shows(request, draw):
     shown_by = {charts.draw_coefficients_by_class: "classes_report", charts.draw_ranking: "report"}
-    needs_held_out = ("calibration", "estimates", "periods", "residuals")
+    needs_held_out = ("calibration", "estimates", "residuals")
     shown_by |= {getattr(charts, f"draw_{name}"): "measured_report" for name in needs_held_out}
     content = tidied(request.getfixturevalue(shown_by.get(draw, "hostile_report")).to_dict())
     root = ElementTree.fromstring(draw(content, labels_of(content), WIDTH))

@@ -44,7 +44,6 @@ def test_the_numbers_are_those_of_the_held_out_rows(many):
     auc = roc_auc_score(y[HELD_OUT], p)
     assert risk["discrimination"]["auc"]["value"] == pytest.approx(auc)
     assert risk["calibration"]["expected"] == pytest.approx(p.mean())
-    assert risk["periods"] is None
     again = LogisticRegression(C=np.inf, tol=1e-8).fit(
         X[HELD_OUT][:, selector.subset_], y[HELD_OUT]
     )
@@ -87,16 +86,17 @@ def test_weights_are_honoured(many):
 
 def test_parts_of_a_row_and_of_a_class_are_no_error(many):
     selector, X, y = many
-    time = np.array(["2024-01-01"] * 600, dtype="datetime64[D]")
-    time[0], time[1] = np.datetime64("2024-06-01"), np.datetime64("NaT")
+    time = np.array(["2024-01"] * 600, dtype=object)
+    time[0], time[1] = "2024-06", None
     classes = y[HELD_OUT].astype(str)
     by = {"class": classes, "mostly missing": np.where(np.arange(600) < 590, np.nan, 1.0)}
-    risk = risk_of(selector, X, y, HELD_OUT, time_test=time, by=by)
-    names = [(each["name"], each["n_rows"]) for each in risk["periods"]]
+    risk = risk_of(selector, X, y, HELD_OUT, by=by | {"month": time})
+    months = risk["segments"][2]["segments"]
+    names = [(each["name"], each["n_rows"]) for each in months]
     assert sum(n for _, n in names) == 600
     assert ("(missing)", 1) in names
     assert [each["score"] for each in risk["segments"][0]["segments"]] == [None, None]
-    alone = next(each for each in risk["periods"] if each["n_rows"] == 1)
+    alone = next(each for each in months if each["n_rows"] == 1)
     assert alone["score"] is None
 
 
@@ -158,8 +158,6 @@ def test_lengths_that_differ_are_refused(many):
     selector, X, y = many
     with pytest.raises(ValueError, match=r"by\['a'\] must hold one value for each of the 600 rows"):
         risk_of(selector, X, y, HELD_OUT, by={"a": [1, 2]})
-    with pytest.raises(ValueError, match="time_test must hold one value"):
-        risk_of(selector, X, y, HELD_OUT, time_test=[1, 2])
     with pytest.raises(ValueError, match="by must be a dict of columns, or a data frame"):
         risk_of(selector, X, y, HELD_OUT, by="mean area")
 

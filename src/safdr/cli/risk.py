@@ -8,40 +8,19 @@ from safdr.cli.options import ResultOptions, TableOptions
 from safdr.cli.rows import SplitRows
 from safdr.table.choices import Choices
 from safdr.table.errors import ColumnUseError
-from safdr.table.prepare import Part
-from safdr.table.times import REASONS as TIMES
-from safdr.table.times import moments_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 def told_of_rows(rows: SplitRows, choices: Choices) -> dict[str, Any]:
-    """Weights, times and segments, as `SelectionReport.from_estimator` takes them."""
+    """Weights and segments, as `SelectionReport.from_estimator` takes them."""
     train, test = rows.prepared.train, rows.prepared.test
-    time = time_column(rows, choices)
-    return {
-        "sample_weight": train.weight,
-        "time": None if time is None else moments_of(time, train.table),
-        **_of_held_out(test, time, choices),
-    }
-
-
-def _of_held_out(test: Part | None, time: str | None, choices: Choices) -> dict[str, Any]:
+    told = {"sample_weight": train.weight}
     if test is None:
-        return {}
-    return {
-        "sample_weight_test": test.weight,
-        "time_test": None if time is None else moments_of(time, test.table),
-        "by": {name: _values(test.table, name) for name in choices.by},
-    }
-
-
-def time_column(rows: SplitRows, choices: Choices) -> str | None:
-    """The column that says when: as asked for, or one that looks like it."""
-    found = (each.column for each in rows.prepared.left_out if each.reason in TIMES)
-    asked = [] if choices.split_by is None else [choices.split_by]
-    return next(iter([*asked, *choices.time, *found]), None)
+        return told
+    by = {name: _values(test.table, name) for name in choices.by}
+    return told | {"sample_weight_test": test.weight, "by": by}
 
 
 def _values(table: pa.Table, name: str) -> Any:
@@ -83,12 +62,12 @@ def risk_of_sample(
 
     train, test = rows.prepared.train, rows.prepared.test
     assert test is not None
-    held_out = GivenRows(test.X, test.y, test.weight, told["time_test"], told["by"], is_sample=True)
+    held_out = GivenRows(test.X, test.y, test.weight, told["by"], is_sample=True)
     found = describe_risk(
         estimator,
         task_of_estimator(estimator),
         content["features"],
-        GivenRows(train.X, train.y, train.weight, told["time"]),
+        GivenRows(train.X, train.y, train.weight),
         held_out,
     )
     if (counted := content["risk"]["discrimination"]) is not None:

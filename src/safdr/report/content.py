@@ -46,7 +46,6 @@ def describe(
     feature_names: Sequence[str] | None,
     held_out: GivenRows | None,
     sample_weight: Any,
-    time: Any,
     title: str | None,
     preparation: Mapping[str, Iterable[Any]],
     seconds: float | None,
@@ -66,7 +65,7 @@ def describe(
     scoring = _scoring(estimator, task)
     counts, test = _tested(estimator, task, scoring, held_out)
     model = describe_model(estimator, rows, names, groups)
-    train = GivenRows(X, y, sample_weight, time)
+    train = GivenRows(X, y, sample_weight)
     validation = validation_score(estimator)
     alternatives = describe_alternatives(estimator, names, task.loss)
     by_default = test if scoring == task.scoring else None

@@ -62,8 +62,6 @@ class SelectionReport:
         sample_weight: Any = None,
         sample_weight_test: Any = None,
         by: Mapping[str, Any] | None = None,
-        time: Any = None,
-        time_test: Any = None,
         title: str | None = None,
         notes: Iterable[str] = (),
         coding: Iterable[Mapping[str, Any]] | None = None,
@@ -100,9 +98,6 @@ class SelectionReport:
         by : mapping of str to array-like, or DataFrame, default=None
             Columns to tell segments by: a value for each row of `X_test`. Numbers of more than
             twelve values become five bands.
-
-        time, time_test : array-like, default=None
-            When each row of `X`, and of `X_test`, is of: dates, numbers or a few texts.
 
         title : str, default=None
             Heading of the page.
@@ -153,7 +148,7 @@ class SelectionReport:
         if X_test is not None:
             segments = {} if by is None else _segments(by)
             weight = checked_weight(sample_weight_test, y_test, "sample_weight_test")
-            held_out = GivenRows(X_test, y_test, weight, time_test, segments)
+            held_out = GivenRows(X_test, y_test, weight, segments)
         return cls(
             describe(
                 estimator,
@@ -162,7 +157,6 @@ class SelectionReport:
                 feature_names=feature_names,
                 held_out=held_out,
                 sample_weight=checked_weight(sample_weight, y, "sample_weight"),
-                time=time,
                 title=title,
                 preparation={"coding": coding or (), "left_out": left_out or (), "notes": notes},
                 seconds=seconds,

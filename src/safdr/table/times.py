@@ -111,41 +111,6 @@ class Order:
         return pc.add(pc.multiply(months, 100), day).cast("float64")
 
 
-def moments_of(name: str, table: pa.Table) -> Any:
-    """Times of the rows of a table as an array: days where they are of the calendar, else numbers.
-
-    Parts of years, and what can't be put in order, stay texts. None stands for a missing one.
-    """
-    import pyarrow as pa
-
-    column = table.column(name)
-    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
-        return column.cast(pa.timestamp("s"), safe=False).to_numpy().astype("datetime64[D]")
-    written = pa.types.is_integer(column.type) and len(column.drop_null())
-    if written and (kind := time_in_numbers(column.drop_null())) is not None:
-        keys = column.cast("float64").to_numpy()
-        return _days(keys if kind == AS_NUMBERS.format("dates") else 100 * keys)
-    try:
-        order = Order.of(name, column)
-    except ColumnUseError:
-        order = Order(name, PARTS)
-    if order.pattern is None:
-        return order.keys(table).to_numpy()
-    if order.pattern == PARTS:
-        return np.array(column.cast("string").to_pylist(), dtype=object)
-    return _days(order.keys(table).to_numpy())
-
-
-def _days(keys: Any) -> Any:
-    """Days of numbers such as 20240131; a day of 0 is the first of its month."""
-    known = ~np.isnan(keys)
-    numbers = np.where(known, keys, FIRST_DAY).astype(np.int64)
-    year, month, day = numbers // 10000, numbers // 100 % 100, numbers % 100
-    months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
-    days = months.astype("datetime64[D]") + np.maximum(day - 1, 0).astype("timedelta64[D]")
-    return np.where(known, days, np.datetime64("NaT"))
-
-
 def _pattern(values: Any) -> str | None:
     """The way in which all texts are written."""
     return next((pattern for pattern in WRITTEN if are_written(values, pattern)), None)

@@ -11,7 +11,7 @@ from safdr.measures.intervals import FloatArray
 from safdr.measures.numbers import errors_of
 from safdr.measures.ranking import Ranked, cut_offs, discrimination
 from safdr.report.risk.coefficients import describe_coefficients
-from safdr.report.risk.parts import describe_periods, describe_segments, drift
+from safdr.report.risk.parts import describe_segments, drift
 from safdr.report.risk.rows import GivenRows, Predicted, predict
 from safdr.report.tasks import MORE_CLASSES, REGRESSION, ReportTask
 
@@ -20,14 +20,11 @@ NO_ROWS = (
     "X_test and y_test, or a --test-size above 0."
 )
 COUNTED = (
-    "The held-out rows were counted where they are, by class and score. Calibration, coefficients, "
-    "periods and segments need rows in memory: pass some of them as X_test and y_test."
+    "The held-out rows were counted where they are, by class and score. Calibration, coefficients "
+    "and segments need rows in memory: pass some of them as X_test and y_test."
 )
 
-PARTS = (
-    *("discrimination", "calibration", "classes", "errors", "coefficients", "stability"),
-    "periods",
-)
+PARTS = (*("discrimination", "calibration", "classes", "errors", "coefficients", "stability"),)
 
 
 def describe_risk(
@@ -66,7 +63,6 @@ def describe_risk(
         **_of_task(task, tested),
         "coefficients": describe_coefficients(estimator, task, features, held_out, tested),
         "stability": drift(tested, base),
-        "periods": describe_periods(task, train, base, held_out, tested),
         "segments": describe_segments(task, held_out, tested),
     }
 
