@@ -129,7 +129,7 @@ def test_columns_that_are_constant_or_separate_are_named(many):
 def test_a_model_of_ones_own_is_ranked_and_calibrated(many):
     _, X, y = many
     tree = DecisionTreeClassifier(max_depth=2, random_state=0)
-    selector = AnnealingSelector(2, estimator=tree, pick="linear", **QUICK).fit(X[:600], y[:600])
+    selector = AnnealingSelector(2, estimator=tree, **QUICK).fit(X[:600], y[:600])
     risk = risk_of(selector, X, y, HELD_OUT)
     assert risk["coefficients"]["reason"] == "The model is not a linear formula."
     assert len(risk["calibration"]["bins"]) <= 4
@@ -138,7 +138,7 @@ def test_a_model_of_ones_own_is_ranked_and_calibrated(many):
 def test_constant_predictions_are_no_error(many):
     _, X, y = many
     stump = DecisionTreeClassifier(max_depth=1, min_samples_leaf=600)
-    selector = AnnealingSelector(1, estimator=stump, pick="linear", **QUICK).fit(X[:600], y[:600])
+    selector = AnnealingSelector(1, estimator=stump, **QUICK).fit(X[:600], y[:600])
     risk = risk_of(selector, X, y, HELD_OUT)
     assert risk["discrimination"]["auc"]["value"] == 0.5
     assert risk["calibration"]["slope"] is None

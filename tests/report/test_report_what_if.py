@@ -347,6 +347,6 @@ def test_rows_with_weights_need_to_be_told(fixed):
 
 def test_a_criterion_that_is_no_formula_has_no_panel(fixed):
     _, X, y = fixed
-    own = AnnealingSelector(2, criterion=lambda X, y: float(X[0, 0]), pick="linear", **QUICK)
+    own = AnnealingSelector(2, criterion=lambda X, y: float(X[0, 0]), **QUICK)
     own.fit(X, y)
     assert describe_what_if(own, True, GivenRows(X, y), None, None, []) is None

@@ -112,7 +112,6 @@ def _facts(content: dict[str, Any]) -> Table:
         ("Task", _task(content)),
         (task_of(content).score_in_short, _scores(content)),
         ("Size", _sizes(content)),
-        ("Search", _style(content)),
         ("Proof", _proof(content)),
         ("Stability", _stability(content)),
         ("Instead", _replacements(content)),
@@ -156,19 +155,6 @@ def _sizes(content: dict[str, Any]) -> Iterator[Text]:
         yield from _choice(size, content["settings"]["tolerance"])
     if content["groups"]:
         yield Text("columns that enter together count as one: a category is one feature", style=DIM)
-
-
-def _style(content: dict[str, Any]) -> Iterator[Text]:
-    """What was searched by, where that is a path or rows held out have chosen it."""
-    by = content["chosen_by"]
-    if by["held_out"]:
-        # A path towards a model has a ridge of its own.
-        ridge = "" if by.get("reference") else f", ridge {by['ridge']:.2g}"
-        penalty = "no penalty" if by["C"] is None else f"penalty C = {by['C']:g}"
-        what = f"{claims.searched_by(content)}{ridge}, {penalty}"
-        yield Text.assemble(what, ("  compared on rows held out", DIM))
-    elif by["path"]:
-        yield Text(claims.searched_by(content))
 
 
 def _choice(size: dict[str, Any], tolerance: float) -> Iterator[Text]:
