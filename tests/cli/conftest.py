@@ -12,7 +12,7 @@ pytest.importorskip("rich")
 pa = pytest.importorskip("pyarrow")
 
 # Small enough to search in a blink.
-QUICK = ("--k-max", 3, "--n-replicas", 4, "--max-steps", 5)
+QUICK = ("--k-max", 3)
 
 
 class Ran:
@@ -82,7 +82,7 @@ def select(safdr):
 @pytest.fixture
 def select_two(safdr):
     """Choose two features, for tests of what is read: the number is not searched for."""
-    return lambda *arguments, code=0: safdr("select", *arguments, "--k", 2, *QUICK[2:], code=code)
+    return lambda *arguments, code=0: safdr("select", *arguments, "--k", 2, code=code)
 
 
 def make_columns(n_rows=200):

@@ -280,13 +280,6 @@ def test_task_overrules_what_the_values_look_like(select, write, options, task, 
         ("price", ("--positive", "1"), 2, "can be the positive class. Leave out --positive;"),
         ("price", ("--positive", "1", "--task", "regression"), 2, "--positive names a class"),
         ("price", ("--class-weight", "balanced"), 2, "--class-weight is for classes, and 'price'"),
-        (
-            "price",
-            ("--criterion", "fisher"),
-            2,
-            "--criterion fisher is for classes, and 'price' is a quantity",
-        ),
-        ("kind", ("--criterion", "logistic"), 2, "with the 3 classes"),
         ("rare", (), 1, "3 are of class 'c'; at least 10 are needed to learn from."),
         ("rare", (), 1, "join it with another class, or leave its rows out"),
         ("kind", ("--task", "clusters"), 2, "clusters"),
@@ -300,27 +293,6 @@ def test_what_can_not_be_is_refused_in_words(select, write, target, options, cod
         write(table), "-t", target, "--missing", "median", "-k", 1, *options, code=code
     ).err
     assert message in " ".join(re.sub("[│╭╮╰╯─]", " ", error).split())
-
-
-@pytest.mark.parametrize(
-    ("criterion", "words"),
-    [
-        ("l1", "on the path of an L1 penalty"),
-        ("reference", "on the path of an L1 penalty towards a model of all features"),
-    ],
-)
-@pytest.mark.parametrize("target", ["price", "big"])
-def test_a_path_is_for_a_quantity_too_and_is_said(safdr, write, target, criterion, words):
-    table = make_table()
-    big = np.array(table["price"]) > np.median(table["price"])
-    table = table.select(["weight", "noise", "price"]).append_column("big", pa.array(big))
-    table = table if target == "big" else table.drop_columns("big")
-    asked = (write(table), "-t", target, "-k", 1, "--criterion", criterion)
-    shown = " ".join(safdr("select", *asked).out.split())
-    assert f"{words} " in shown
-    found = safdr("select", *asked, "--json").json["chosen_by"]
-    assert found["path"]
-    assert found["reference"] == (criterion == "reference")
 
 
 def test_more_classes_than_are_guessed_can_be_asked_for(select, write):

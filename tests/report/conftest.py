@@ -47,7 +47,7 @@ def report(searched):
         X_test=X[200:],
         y_test=y[200:],
         seconds=1.5,
-        **_parts(200, 100),
+        **_parts(100),
     )
 
 
@@ -172,18 +172,15 @@ def _looked_into(search, X, y, **how):
         y_test=y[200:],
         stability=stability(search, *train, n_resamples=4, random_state=0),
         substitutes=search.substitutes(*train),
-        **_parts(200, 100),
+        **_parts(100),
         **how,
     )
 
 
-def _parts(n_train, n_test):
-    """Periods, of which one is in both parts, and segments whose names are attacks."""
-    times = np.datetime64("2024-01-15") + np.arange(n_train + n_test)
+def _parts(n_test):
+    """Segments whose names are attacks."""
     names = np.array(HOSTILE[:3], dtype=object)
     return {
-        "time": times[:n_train],
-        "time_test": times[n_train:],
         "by": {HOSTILE[1]: names[np.arange(n_test) % 3], "number": np.arange(n_test) / 7},
     }
 

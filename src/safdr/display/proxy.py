@@ -238,8 +238,8 @@ def _check_comparable(selector: Any) -> None:
         return
     raise ValueError(
         "ProxyDisplay compares the built-in criterion with the loss of the linear model, and this "
-        "selector searched or chose by something else (criterion=, estimator= or "
-        'pick="criterion"). Fit one without these, or with an estimator and pick="linear".'
+        "selector searched or chose by something else (criterion= or estimator=). Fit one without "
+        "these."
     )
 
 

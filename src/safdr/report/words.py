@@ -270,11 +270,7 @@ def _numbers(content: Mapping[str, Any]) -> list[Markup | str]:
         if test["low"] is not None:
             interval = f" (95 % interval {decimals(test['low'])} to {decimals(test['high'])})"
         rows = counted(test["n_rows"], "row")
-        moved = claims.after_recalibration(content)
-        sentences.append(
-            f"{name} on {rows} held out{', ' if moved else ''}{moved}: "
-            f"{decimals(test['value'])}{interval}."
-        )
+        sentences.append(f"{name} on {rows} held out: {decimals(test['value'])}{interval}.")
     if (validation := scores["validation"]) is not None:
         splits = counted(len(validation["splits"]), "validation split")
         sentences.append(
