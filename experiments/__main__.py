@@ -24,8 +24,8 @@ ABOUT = {
     "The rows go where those of run go; the comparison to ablation.md and ablation.csv. The "
     "validation rows of the folds decide; the test part is shown for information only.",
     "equal": "Compare subsets of equal size: the default recipe with and without its screen, the "
-    "method as published (paper), and five other methods. All are refitted alike and scored on test "
-    "rows. Does the cells that are missing, then writes equal.md and equal.csv.",
+    "method as published (paper), and five other methods. All are refitted alike and scored on "
+    "test rows. Does the cells that are missing, then writes equal.md and equal.csv.",
     "other": "The same for more than two classes and a measured output, on three small sets: "
     "recipe, unscreened, paper, forward selection and ANOVA. Writes other.md.",
 }

@@ -20,15 +20,15 @@ METRIC_TITLES = {"auc": "AUC", "log_loss": "log-loss"}
 PENALTY_TITLES = {"1": "C = 1", "inf": "unpenalised"}
 OTHERS = ("paper", *PEERS)
 ABOUT = (
-    "Subsets of equal size k, chosen on the training rows of each split, refitted by the same code "
-    "twice (unpenalised, and with C = 1 on standardised columns) and scored on the test rows: AUC "
-    "(more is better) and log-loss (less is better). Differences are `recipe` − the other, in "
-    "pairs, mean over the splits ± a standard error that allows for test parts that overlap: the "
-    "variance over J splits times 1/J + t/(1 − t), where t is the share of all rows that a split "
-    "tests on (Nadeau and Bengio 2003; where no row is left out, t/(1 − t) is n_test/n_train). Bold: beyond "
-    "two standard errors. A cell is a data set and a k; it is won or lost where the difference is "
-    f"beyond one standard error. Few rows: at most {FEW_ROWS} to train on. Wide: more features "
-    "than training rows."
+    "Subsets of equal size k, chosen on the training rows of each split, refitted by the same "
+    "code twice (unpenalised, and with C = 1 on standardised columns) and scored on the test "
+    "rows: AUC (more is better) and log-loss (less is better). Differences are `recipe` − the "
+    "other, in pairs, mean over the splits ± a standard error that allows for test parts that "
+    "overlap: the variance over J splits times 1/J + t/(1 − t), where t is the share of all "
+    "rows that a split tests on (Nadeau and Bengio 2003; where no row is left out, t/(1 − t) "
+    "is n_test/n_train). Bold: beyond two standard errors. A cell is a data set and a k; it is "
+    "won or lost where the difference is beyond one standard error. Few rows: at most "
+    f"{FEW_ROWS} to train on. Wide: more features than training rows."
 )
 
 

@@ -17,11 +17,9 @@ from safdr.report import claims
 from safdr.report.numbers import signed
 from safdr.report.tasks import task_of
 
-AS_PUBLISHED = "the fewest within one standard deviation of the best score"
 RULES = {
-    "one_sd": f"{AS_PUBLISHED}, or all but perfect",
-    "as_published": AS_PUBLISHED,
-    "one_se": "the fewest within one standard error of the best score, split by split",
+    "one_se": "the fewest within one standard error of the best score, or all but perfect",
+    "one_sd": "the fewest within one standard deviation of the best score",
     "tolerance": "the fewest within {tolerance} of the best score",
     "best": "the best score",
 }

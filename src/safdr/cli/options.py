@@ -202,12 +202,12 @@ class SearchOptions:
         Parameter(help=f"Largest number of features to try. Default: {LARGEST_SIZE}."),
     ] = None
     rule: Annotated[
-        Literal["one_sd", "one_se", "tolerance", "best"],
+        Literal["one_se", "one_sd", "tolerance", "best"],
         Parameter(
-            help="The fewest within one standard deviation (one_sd) or error (one_se) of the best "
+            help="The fewest within one standard error (one_se) or deviation (one_sd) of the best "
             "score, or within --tolerance of it; best: the best score."
         ),
-    ] = "one_sd"
+    ] = "one_se"
     tolerance: Annotated[
         float | None,
         Parameter(help="Score that --rule tolerance may give up. Default: 0.005."),

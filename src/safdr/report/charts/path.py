@@ -56,14 +56,11 @@ def _draw_axes(sheet: Sheet, x: Scale, y: Scale, sizes: list[int], width: float)
 
 
 def _draw_rule(sheet: Sheet, content: Mapping[str, Any], x: Scale, y: Scale) -> None:
-    """The score that a size had to reach; the same for all sizes, or one for each."""
-    path = [each for each in content["path"] if each["threshold"] is not None]
-    if not path:
-        return
-    points = [(x(each["size"]), y(each["threshold"])) for each in path]
-    if len(points) == 1 or content["size"]["rule"] != "one_se":
-        points = [(float(LEFT), points[0][1]), (x.stop + x.start - LEFT, points[0][1])]
-    sheet.polyline(points, "rule")
+    """The mean score that the rule required."""
+    threshold = content["path"][0]["threshold"]
+    if threshold is not None:
+        ends = (float(LEFT), x.stop + x.start - LEFT)
+        sheet.polyline([(end, y(threshold)) for end in ends], "rule")
 
 
 def _draw_choices(
