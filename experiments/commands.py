@@ -18,6 +18,7 @@ from experiments.equal import regression as equal_regression
 from experiments.equal import table as equal_table
 from experiments.equal.methods import METHODS
 from experiments.equal.protocol import EQUAL, EqualSettings
+from experiments.equal.regression_sets import SETS as REGRESSION_SETS
 from experiments.equal.sets import PAPER_SETS
 from experiments.equal.sets import TITLES as SETS
 from experiments.errors import PaperError
@@ -130,7 +131,7 @@ def other(options: Namespace) -> None:
 
 def regression(options: Namespace) -> None:
     """Compare subsets of equal size by R² on test rows."""
-    data = options.data or list(equal_regression.SETS)
+    data = options.data or list(REGRESSION_SETS)
     methods = options.method or list(equal_regression.METHODS)
     settings = equal_regression.RegressionSettings()
     _run_splits(options, data, methods, settings, equal_regression.EXPERIMENT)
