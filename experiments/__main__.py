@@ -28,6 +28,10 @@ ABOUT = {
     "test rows. Does the cells that are missing, then writes equal.md and equal.csv.",
     "other": "The same for more than two classes and a measured output, on three small sets: "
     "recipe, unscreened, paper, forward selection and ANOVA. Writes other.md.",
+    "regression": "Compare subsets of equal size by R² on test rows: the recipe, the search "
+    "without its screen, Lasso, forward selection and abess. Writes regression.md.",
+    "simulations": "Run the simulations of Hastie, Tibshirani and Tibshirani (2020): relative test "
+    "error by signal-to-noise ratio. Writes simulations.md and simulations.csv.",
 }
 
 
@@ -66,6 +70,8 @@ def _parser() -> argparse.ArgumentParser:
         "ablation": _add_ablation,
         "equal": _add_equal,
         "other": _add_other,
+        "regression": _add_regression,
+        "simulations": _add_simulations,
     }
     for name, add in add_options.items():
         about = ABOUT[name]
@@ -115,11 +121,23 @@ def _add_other(parser: argparse.ArgumentParser) -> None:
     _add_out(parser, Path("paper/equal/other"))
 
 
-def _add_splits(parser: argparse.ArgumentParser, methods: str) -> None:
+def _add_regression(parser: argparse.ArgumentParser) -> None:
+    _add_names(parser, "--data", None, "names of data sets, such as diabetes; else all")
+    _add_splits(parser, "recipe, without-screen, unscreened, lasso, forward, abess")
+    _add_out(parser, Path("paper/equal/regression"))
+
+
+def _add_simulations(parser: argparse.ArgumentParser) -> None:
+    _add_names(parser, "--data", None, "of low, medium, high-5, high-10; else all")
+    methods = "recipe, without-screen, unscreened, lasso, relaxed, forward"
+    _add_splits(parser, methods, repeats=10)
+    _add_out(parser, Path("paper/simulations"))
+
+
+def _add_splits(parser: argparse.ArgumentParser, methods: str, repeats: int = 20) -> None:
     _add_names(parser, "--method", None, f"of {methods}; else all")
-    parser.add_argument(
-        "--repeats", type=_count, default=20, help="splits of each data set; else 20"
-    )
+    about = f"repeats of each data set; else {repeats}"
+    parser.add_argument("--repeats", type=_count, default=repeats, help=about)
     about = "number of the first split; else 0. What is decided on some splits is proved on others"
     parser.add_argument("--first", type=_position, default=0, help=about)
     parser.add_argument(
