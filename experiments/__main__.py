@@ -28,6 +28,8 @@ ABOUT = {
     "on test rows. Does the cells that are missing, then writes equal.md and equal.csv.",
     "other": "The same for more than two classes and a measured output, on three small sets: "
     "auto, paper, forward selection and ANOVA. Writes other.md.",
+    "probabilities": "Compare the loss on test rows with the calibration slope and without, on the "
+    "sets of equal and other. Does the cells that are missing, then writes probabilities.md.",
 }
 
 
@@ -66,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         "ablation": _add_ablation,
         "equal": _add_equal,
         "other": _add_other,
+        "probabilities": _add_probabilities,
     }
     for name, add in add_options.items():
         about = ABOUT[name]
@@ -115,11 +118,21 @@ def _add_other(parser: argparse.ArgumentParser) -> None:
     _add_out(parser, Path("paper/equal/other"))
 
 
+def _add_probabilities(parser: argparse.ArgumentParser) -> None:
+    _add_names(parser, "--data", None, "names of data sets; else all that are there")
+    _add_repeats(parser, 6)
+    _add_out(parser, Path("paper/probabilities"))
+    _add_data_dir(parser)
+
+
 def _add_splits(parser: argparse.ArgumentParser, methods: str) -> None:
     _add_names(parser, "--method", None, f"of {methods}; else all")
-    parser.add_argument(
-        "--repeats", type=_count, default=20, help="splits of each data set; else 20"
-    )
+    _add_repeats(parser, 20)
+
+
+def _add_repeats(parser: argparse.ArgumentParser, default: int) -> None:
+    about = f"splits of each data set; else {default}"
+    parser.add_argument("--repeats", type=_count, default=default, help=about)
     about = "number of the first split; else 0. What is decided on some splits is proved on others"
     parser.add_argument("--first", type=_position, default=0, help=about)
     parser.add_argument(

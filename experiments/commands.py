@@ -9,6 +9,7 @@ from pathlib import Path
 
 from experiments import ablation as batches
 from experiments import against
+from experiments import probabilities as slopes
 from experiments import table as ours
 from experiments.datasets import DATASETS, SMALL, fetch, is_there, load
 from experiments.environment import mixed_engines
@@ -132,6 +133,27 @@ def other(options: Namespace) -> None:
     _do(plan, options.jobs)
     markdown = other_tasks.to_markdown(_rows(options.out, "other"))
     _keep(options.out, {"other.md": markdown})
+    print(markdown, end="")
+
+
+def probabilities(options: Namespace) -> None:
+    """Do the cells that are missing, and compare losses with the calibration slope and without."""
+    data = options.data or [*_there(options.data_dir), *other_tasks.SETS]
+    if options.again:
+        RowStore(options.out).remove(data, [slopes.SELECTOR])
+    plan = make_plan(
+        options.out,
+        data=data,
+        methods=[slopes.SELECTOR],
+        repeats=options.repeats,
+        first=options.first,
+        protocol=slopes.SlopeSettings(),
+        data_dir=options.data_dir,
+        experiment=slopes.PROBABILITIES,
+    )
+    _do(plan, options.jobs)
+    markdown = slopes.to_markdown(_rows(options.out, "probabilities"))
+    _keep(options.out, {"probabilities.md": markdown})
     print(markdown, end="")
 
 
