@@ -32,6 +32,8 @@ ABOUT = {
     "without its screen, Lasso, forward selection and abess. Writes regression.md.",
     "simulations": "Run the simulations of Hastie, Tibshirani and Tibshirani (2020): relative test "
     "error by signal-to-noise ratio. Writes simulations.md and simulations.csv.",
+    "probabilities": "Compare the loss on test rows with the calibration slope and without, on the "
+    "sets of equal and other. Does the cells that are missing, then writes probabilities.md.",
 }
 
 
@@ -72,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         "other": _add_other,
         "regression": _add_regression,
         "simulations": _add_simulations,
+        "probabilities": _add_probabilities,
     }
     for name, add in add_options.items():
         about = ABOUT[name]
@@ -134,10 +137,21 @@ def _add_simulations(parser: argparse.ArgumentParser) -> None:
     _add_out(parser, Path("paper/simulations"))
 
 
+def _add_probabilities(parser: argparse.ArgumentParser) -> None:
+    _add_names(parser, "--data", None, "names of data sets; else all that are there")
+    _add_repeats(parser, 6)
+    _add_out(parser, Path("paper/probabilities"))
+    _add_data_dir(parser)
+
+
 def _add_splits(parser: argparse.ArgumentParser, methods: str, repeats: int = 20) -> None:
     _add_names(parser, "--method", None, f"of {methods}; else all")
-    about = f"repeats of each data set; else {repeats}"
-    parser.add_argument("--repeats", type=_count, default=repeats, help=about)
+    _add_repeats(parser, repeats)
+
+
+def _add_repeats(parser: argparse.ArgumentParser, default: int) -> None:
+    about = f"splits of each data set; else {default}"
+    parser.add_argument("--repeats", type=_count, default=default, help=about)
     about = "number of the first split; else 0. What is decided on some splits is proved on others"
     parser.add_argument("--first", type=_position, default=0, help=about)
     parser.add_argument(

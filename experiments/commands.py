@@ -9,6 +9,7 @@ from pathlib import Path
 
 from experiments import ablation as batches
 from experiments import against, simulations_table
+from experiments import probabilities as slopes
 from experiments import simulations as simulated
 from experiments import table as ours
 from experiments.datasets import DATASETS, SMALL, fetch, is_there, load
@@ -173,6 +174,27 @@ def _run_splits(
         experiment=experiment,
     )
     _do(plan, options.jobs)
+
+
+def probabilities(options: Namespace) -> None:
+    """Do the cells that are missing, and compare losses with the calibration slope and without."""
+    data = options.data or [*_there(options.data_dir), *other_tasks.SETS]
+    if options.again:
+        RowStore(options.out).remove(data, [slopes.SELECTOR])
+    plan = make_plan(
+        options.out,
+        data=data,
+        methods=[slopes.SELECTOR],
+        repeats=options.repeats,
+        first=options.first,
+        protocol=slopes.SlopeSettings(),
+        data_dir=options.data_dir,
+        experiment=slopes.PROBABILITIES,
+    )
+    _do(plan, options.jobs)
+    markdown = slopes.to_markdown(_rows(options.out, "probabilities"))
+    _keep(options.out, {"probabilities.md": markdown})
+    print(markdown, end="")
 
 
 def _there(data_dir: Path | None) -> list[str]:
