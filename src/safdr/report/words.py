@@ -17,8 +17,8 @@ MOST_NAMES = 6
 LONGEST = 48
 
 RULES = {
-    "one_se": "the fewest features whose mean score is at most one standard error (of the best size "
-    "over the splits) below the best mean, or within half a test row of a perfect score",
+    "one_se": "the fewest features whose mean score is at most one standard error (of the best "
+    "size over the splits) below the best mean, or within half a test row of a perfect score",
     "one_sd": "the fewest features whose mean score is at most one standard deviation (of the best "
     "size over the splits) below the best mean",
     "tolerance": "the fewest features whose mean score is at most {tolerance} below the best",
