@@ -132,7 +132,7 @@ def _add_regression(parser: argparse.ArgumentParser) -> None:
 
 def _add_simulations(parser: argparse.ArgumentParser) -> None:
     _add_names(parser, "--data", None, "of low, medium, high-5, high-10; else all")
-    methods = "recipe, without-screen, unscreened, lasso, relaxed, forward"
+    methods = "recipe, scaled, without-screen, unscreened, lasso, relaxed, forward"
     _add_splits(parser, methods, repeats=10)
     _add_out(parser, Path("paper/simulations"))
 

@@ -19,6 +19,8 @@ Subset = NDArray[np.int64]
 # Penalties of the lasso, and blends of its slopes with those of least squares, as in the article.
 N_PENALTIES = 50
 N_BLENDS = 10
+# Factors of the recipe's slopes, tuned as the blends are.
+FACTORS = (0.25, 0.5, 0.75, 1.0)
 # The smallest penalty over the largest, as in glmnet with more features than rows.
 SPAN = 0.01
 
@@ -114,6 +116,12 @@ def refitted(
     return models
 
 
+def scaled_recipe(X: Floats, y: Floats, sizes: Sequence[int]) -> Models:
+    """Multiply the slopes of each model of the recipe by common factors."""
+    models = refitted(recipe)(X, y, sizes)
+    return np.vstack([factor * models for factor in FACTORS])
+
+
 @dataclass(frozen=True)
 class SimulatedMethod:
     """A method with its name, its title and its candidate models."""
@@ -132,6 +140,7 @@ class SimulatedMethod:
 _PATH = {"n_penalties": N_PENALTIES, "span": SPAN}
 _ALL = (
     SimulatedMethod("recipe", "recipe", refitted(recipe)),
+    SimulatedMethod("scaled", "recipe, slopes scaled", scaled_recipe, {"factors": FACTORS}),
     SimulatedMethod("without-screen", "no screen", refitted(without_screen)),
     SimulatedMethod("unscreened", "unscreened, unshrunk", refitted(unscreened)),
     SimulatedMethod("lasso", "Lasso", lasso, _PATH),

@@ -14,11 +14,14 @@ from experiments.store import Row, check_comparable
 from experiments.summary import Group, Mean, group
 from experiments.table import MISSING, csv_text, markdown_table
 
+# Each is compared with all methods.
+LEADERS = {"recipe": "recipe, %", "scaled": "scaled, %"}
 ABOUT = (
     "Relative test error (1 is the error of the true model; less is better), mean over the "
     "patterns, correlations and repeats that all methods of the problem have, by signal-to-noise "
-    "ratio. Models are tuned on a second sample of the same size. The last column is the mean of "
-    "the recipe's error over the method's, minus 1, in percent: below 0 the recipe is ahead."
+    "ratio. Models are tuned on a second sample of the same size. The last columns are the mean of "
+    "the recipe's error (as it is, and with slopes scaled) over the method's, minus 1, in percent: "
+    "below 0 the recipe is ahead."
 )
 
 
@@ -45,9 +48,10 @@ def problem_table(members: Sequence[Group]) -> str:
     body = []
     for name, values in errors.items():
         cells = [f"{value:.2f}" for value in values.mean(axis=0)] if n_cells else []
-        lead = _lead(errors, name) if n_cells else MISSING
-        body.append([METHODS[name].title, *(cells or [MISSING] * len(ratios)), lead])
-    header = [f"Method ({n_cells} runs)", *(f"{ratio:.2f}" for ratio in ratios), "recipe, %"]
+        leads = [_lead(errors, leader, name) if n_cells else MISSING for leader in LEADERS]
+        body.append([METHODS[name].title, *(cells or [MISSING] * len(ratios)), *leads])
+    ratio_titles = [f"{ratio:.2f}" for ratio in ratios]
+    header = [f"Method ({n_cells} runs)", *ratio_titles, *LEADERS.values()]
     return markdown_table(header, body)
 
 
@@ -63,11 +67,11 @@ def common_errors(members: Iterable[Group]) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def _lead(errors: dict[str, NDArray[np.float64]], name: str) -> str:
-    """The recipe's error over another's, mean over the ratios, with its standard error."""
-    if "recipe" not in errors or name == "recipe":
+def _lead(errors: dict[str, NDArray[np.float64]], one: str, other: str) -> str:
+    """Show one error over another, mean over the ratios, with its standard error."""
+    if one not in errors or one == other:
         return MISSING
-    mean = Mean.of(100.0 * (errors["recipe"] / errors[name] - 1.0).mean(axis=1))
+    mean = Mean.of(100.0 * (errors[one] / errors[other] - 1.0).mean(axis=1))
     return f"{mean.value:+.1f} ± {mean.error:.1f}"
 
 

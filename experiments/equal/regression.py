@@ -46,7 +46,7 @@ class RegressionSettings:
 
     sizes: tuple[int, ...] = (1, 2, 3, 5, 8, 12, 20)
     test_share: float = 0.3
-    max_test: int = 3000
+    max_test: int = 1000
 
 
 def load(name: str, data_dir: Path | None = None) -> TaskData:

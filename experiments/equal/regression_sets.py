@@ -14,7 +14,8 @@ from experiments.task_data import TaskData
 Floats = NDArray[np.float64]
 
 N_RELEVANT = 6
-N_TEST = 3000
+# Splits of so many rows hardly share any.
+N_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def features(rng: np.random.Generator, kind: str, n_rows: int, n_features: int) 
 def planted(kind: str, n_train: int, n_features: int, noise: float) -> TaskData:
     """Draw a target of six features, whose slopes fall by .85, with a share of noise."""
     rng = np.random.default_rng([n_train, n_features, round(100 * noise), len(kind)])
-    X = features(rng, kind, n_train + N_TEST, n_features)
+    X = features(rng, kind, N_ROWS, n_features)
     slopes = 0.85 ** np.arange(N_RELEVANT) * rng.choice([-1.0, 1.0], N_RELEVANT)
     signal = X[:, rng.permutation(n_features)[:N_RELEVANT]] @ slopes
     signal /= signal.std()

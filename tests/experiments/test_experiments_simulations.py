@@ -100,6 +100,14 @@ def test_the_first_blend_is_least_squares_and_the_last_the_lasso():
     np.testing.assert_allclose(models[20, 0], least_squares(train.X, train.y, active))
 
 
+def test_slopes_are_scaled_together():
+    train, _, _ = load("low-pattern1-rho0.35").samples(0, 1.22)
+    plain = METHODS["recipe"].models(train.X, train.y, [2, 4])
+    scaled = METHODS["scaled"].models(train.X, train.y, [2, 4])
+    np.testing.assert_array_equal(scaled[-2:], plain)
+    np.testing.assert_allclose(scaled[:2], plain / 4)
+
+
 def test_a_cell_is_the_same_twice_and_finds_strong_signals():
     simulation = load("low-pattern2-rho0")
     cell = run_cell(simulation, METHODS["forward"], 3, SETTINGS)
@@ -113,7 +121,7 @@ def test_unknown_names_are_refused():
     assert names_of(["high-10"])[0] == "high-10-pattern1-rho0"
     with pytest.raises(UnknownDataError, match="low, medium, high-5, high-10"):
         names_of(["high"])
-    with pytest.raises(MethodError, match="recipe, without-screen"):
+    with pytest.raises(MethodError, match="recipe, scaled, without-screen"):
         get_method("ridge")
 
 

@@ -19,9 +19,9 @@ SETTINGS = RegressionSettings(sizes=(1, 3, 6))
 @pytest.mark.parametrize("kind", ["independent", "chain", "blocks"])
 def test_planted_sets_have_the_noise_that_they_say(kind, noise):
     data = load(f"{kind}_250x60_{noise}")
-    assert data.X.shape == (3250, 60)
+    assert data.X.shape == (10_000, 60)
     r2 = LinearRegression().fit(data.X, data.y).score(data.X, data.y)
-    assert 1 - r2 == pytest.approx(noise / 100, rel=0.06)
+    assert 1 - r2 == pytest.approx(noise / 100, rel=0.03)
     np.testing.assert_allclose(data.X.var(axis=0), 1.0, atol=0.15)
     slopes = np.abs(LinearRegression().fit(data.X, data.y).coef_)
     if noise == 1:
@@ -54,7 +54,7 @@ def test_methods_find_what_was_planted(name):
         pytest.importorskip("abess")
     data = load("independent_250x60_1")
     cell = run_cell(data, METHODS[name], 0, SETTINGS)
-    assert cell["rows"] == {"all": 3250, "train": 250, "test": 3000}
+    assert cell["rows"] == {"all": 10_000, "train": 250, "test": 1000}
     assert [len(subset) for subset in cell["subsets"]] == [1, 3, 6]
     slopes = np.abs(LinearRegression().fit(data.X, data.y).coef_)
     assert cell["subsets"][2] == np.flatnonzero(slopes > 0.1).tolist()
