@@ -148,11 +148,7 @@ def training_data(X, y, weight=None):
 
 def criterion_of(X, y, weight=None, shrinkage=1e-6):
     """Return Fisher's ratio of rows with codes, or R² of rows with outputs."""
-    return training_data(X, y, weight).criterion(_ridge(shrinkage))
-
-
-def _ridge(shrinkage):
-    return shrinkage
+    return training_data(X, y, weight).criterion(shrinkage)
 
 
 def shrinkage_of(criterion):

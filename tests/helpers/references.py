@@ -61,14 +61,10 @@ def quadratic_value(A, D, subset):
 
 
 def oracle_intensity(R, n_rows):
-    """Return the oracle-approximating shrinkage of a correlation matrix.
-
-    Chen, Wiesel, Eldar and Hero (2010), equation 23, without the terms in 1/p that vanish there.
-    """
+    """Return the oracle-approximating intensity of a correlation matrix, as scikit-learn has it."""
     p = len(R)
-    squares, trace = np.trace(R @ R) / p**2, np.trace(R) / p
-    alpha = squares + trace**2
-    return min(1.0, alpha / ((n_rows + 1) * (squares - trace**2 / p)))
+    squares, mean = np.mean(R**2), np.trace(R) / p
+    return min(1.0, (squares + mean**2) / ((n_rows + 1) * (squares - mean**2 / p)))
 
 
 # ---- Subsets ------------------------------------------------------------------------------------
