@@ -281,9 +281,7 @@ def group_chains(criterion, starts, size, seed, n_proposals, *, allowed, batches
     return GroupChains(criterion, _selections(starts, allowed), **how)
 
 
-def trade_chains(
-    criterion, starts, size, seed, n_proposals, *, allowed, batches=None, cost=None, n_threads=1
-):
+def trade_chains(criterion, starts, size, seed, n_proposals, *, allowed, batches=None, cost=None):
     """Return chains over groups that count differently, where one is exchanged for several."""
     quadratic = QuadraticFunction(criterion, _stack(batches), constraints=allowed)
     return _functions.FunctionChains(
@@ -297,9 +295,19 @@ def trade_chains(
     )
 
 
-def function_chains(value, starts, size, seed, n_proposals, *, allowed, cost=None, n_threads=1):
+class _OfTuples:
+    """A function of tuples, as chains call it; it can be pickled if the function can."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __call__(self, subset, batch):
+        return self.value(tuple(subset.tolist()))
+
+
+def function_chains(value, starts, size, seed, n_proposals, *, allowed, cost=None):
     """Return chains on any function of a subset."""
-    cached = CachedFunction(lambda subset, batch: value(tuple(subset.tolist())))
+    cached = CachedFunction(_OfTuples(value))
     return _functions.FunctionChains(
         _functions.less_cost(cached, cost),
         _selections(starts, allowed),
@@ -384,7 +392,7 @@ def search(
 def function_search(value, n_features, *, seed=0, allowed=None, cost=None, **settings):
     """Return a search on any function of a subset."""
     allowed = allowed or AllowedSubsets.without_limits(n_features)
-    cached = CachedFunction(lambda subset, batch: value(tuple(subset.tolist())))
+    cached = CachedFunction(_OfTuples(value))
     return Search(
         None,
         settings=_loop.AnnealingSettings(**settings),
