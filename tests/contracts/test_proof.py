@@ -168,10 +168,10 @@ def test_near_optimal_subsets_out_of_time_are_said_to_be_some():
 
 def test_a_hard_proof_ends_in_time_with_a_bound():
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(140, 70)) + 2 * rng.normal(size=(140, 1))
-    A, D = np.corrcoef(rows.T), rng.normal(size=(70, 1))
+    rows = rng.normal(size=(160, 80)) + 2 * rng.normal(size=(160, 1))
+    A, D = np.corrcoef(rows.T), rng.normal(size=(80, 1))
     criterion = engine.quadratic_criterion(A, D, SHRINKAGE)
-    proof = engine.prover(criterion).prove(25, seconds=0.1)
+    proof = engine.prover(criterion).prove(28, seconds=0.1)
     assert not proof.optimal
     assert proof.value < proof.upper_bound < np.inf
     assert criterion.value(proof.subset) == pytest.approx(proof.value)

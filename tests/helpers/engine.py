@@ -186,8 +186,10 @@ def batch_stack(X, y, n_batches, fraction, size=1, seed=0, weight=None, shrinkag
 # ---- Constraints --------------------------------------------------------------------------------
 
 
-def constraints(n_features, always=(), never=(), groups=(), at_most_one_of=(), count="groups"):
-    """Return constraints on columns."""
+def constraints(
+    n_features, always=(), never=(), groups=(), at_most_one_of=(), count="groups", signs=None
+):
+    """Return constraints on columns; `signs` has -1, 0 or 1 for each of them."""
     return AllowedSubsets.make(
         n_features,
         always_include=list(always),
@@ -195,7 +197,14 @@ def constraints(n_features, always=(), never=(), groups=(), at_most_one_of=(), c
         groups=[list(g) for g in groups],
         at_most_one_of=[list(s) for s in at_most_one_of],
         count=count,
+        signs=None if signs is None else np.asarray(signs, dtype=float),
     )
+
+
+def has_size(allowed, size):
+    """Return True if there is a subset of this size; else the error of a search is raised."""
+    allowed.check_size(size)
+    return True
 
 
 def random_allowed(allowed, size, n, rng):
