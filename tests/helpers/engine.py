@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from safdr._engine import criterion as _criterion
+from safdr._engine import interrupt
 from safdr._engine import moments as _moments
 from safdr._engine import shrinkage as _shrinkage
 from safdr._engine.annealing import function_chains as _functions
@@ -21,6 +22,9 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.moments.buckets import BucketMoments
 from safdr._engine.proof.prover import Prover
 from safdr._engine.search import Search
+from safdr._engine.stability import nogueira_index
+from safdr._engine.streaming import histograms as _histograms
+from safdr._engine.streaming.models import PassingRows
 from safdr._estimators.measured_data import MeasuredData
 from safdr._estimators.training_data import ClassData
 
@@ -432,12 +436,30 @@ def device_fitter(X, y, weight=None, C=1.0):
 
 
 def device_criterion(X, y, weight=None, shrinkage="auto"):
-    """Return A, D and shrinkage of rows on torch's CPU, as arrays."""
+    """Return a criterion of rows on torch's CPU, back as arrays."""
     from safdr._estimators.on_device import rows_on_device
 
-    rows = rows_on_device(training_data(X, y, weight), "cpu")
-    found = rows.criterion(shrinkage)
-    return found.A.numpy(), found.D.numpy(), found.ridge
+    found = rows_on_device(training_data(X, y, weight), "cpu").criterion(shrinkage)
+    A, D = found.A.numpy(), found.D.numpy()
+    return _criterion.Criterion(A, D, found.scale, found.ridge, found.redundant)
+
+
+def device_search(X, y, *, C=1.0, seed=0, allowed=None, cost=None, batches=True, **settings):
+    """Return a search on torch's CPU."""
+    from safdr._engine.device.search import DeviceSearch
+    from safdr._estimators.on_device import rows_on_device
+
+    data = training_data(X, y)
+    rows = rows_on_device(data, "cpu")
+    return DeviceSearch(
+        rows.criterion(1e-6),
+        noise=rows if batches else None,
+        settings=_loop.AnnealingSettings(**settings),
+        seed=seed,
+        fitter=device_fitter(X, y, None, C) if np.asarray(y).dtype.kind != "f" else fitter(X, y),
+        constraints=allowed or AllowedSubsets.without_limits(X.shape[1]),
+        cost=cost,
+    )
 
 
 # ---- Proof --------------------------------------------------------------------------------------
@@ -453,3 +475,28 @@ def near_optimal(prover, size, *, rtol, max_subsets=10_000, seconds=10.0, n_thre
     return prover.near_ties(
         size, within=rtol, at_most=max_subsets, seconds=seconds, n_threads=n_threads
     )
+
+
+# ---- Stability, areas, interruptions ------------------------------------------------------------
+
+
+def nogueira(selected):
+    """Return the stability of selections, one a row of flags."""
+    return nogueira_index(np.asarray(selected, dtype=bool))[0]
+
+
+def streamed_area(X, codes, slopes, weight=None):
+    """Return the area under the ROC curve of a model whose rows come in chunks, and its error."""
+    model = _histograms.ScoredModel(np.arange(X.shape[1]), slopes, 0.0, None, np.array([0]))
+    task = _histograms.HistogramPass([model.with_edges_of(X.T)])
+    counts = task.empty()
+    for some in np.array_split(np.arange(len(X)), 4):
+        of_rows = None if weight is None else weight[some]
+        rows = PassingRows(X[some].T, np.zeros(len(some), dtype=np.int64), codes[some], of_rows)
+        task.add(counts, rows)
+    return _histograms.area_and_error(counts[0])
+
+
+def asking(ask):
+    """Call `ask` now and then during long work in a context; an error that it raises ends it."""
+    return interrupt.asking(ask)
