@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers import data, engine, references
+from helpers import chains, data, engine, references
 
 QUIET = {"n_batches": 1, "batch_fraction": 1.0}
 
@@ -41,35 +41,35 @@ class StillChains:
 @pytest.mark.parametrize("temperature_step", [0.7, 0.25])
 def test_beta_rises_by_the_step_over_the_spread_at_the_start(temperature_step, at_once):
     start = np.array([1.0, 2.0, 4.0, 9.0])
-    chains = StillChains([start, [5.0, 5.5, 5.2, 5.1]], sweeps_at_once=at_once)
+    replicas = StillChains([start, [5.0, 5.5, 5.2, 5.1]], sweeps_at_once=at_once)
     how = {"max_steps": 12, "tol": 0.0, "n_iter_no_change": 50}
-    trace = engine.anneal(chains, temperature_step=temperature_step, **how)
+    trace = engine.anneal(replicas, temperature_step=temperature_step, **how)
     step = temperature_step / start.std()
-    np.testing.assert_allclose(chains.betas, np.outer(step * np.arange(1, 13), np.ones(4)))
+    np.testing.assert_allclose(replicas.betas, np.outer(step * np.arange(1, 13), np.ones(4)))
     np.testing.assert_allclose(trace.beta, step * np.arange(13))
 
 
 def test_the_default_step_is_the_papers():
-    chains = StillChains([[1.0, 3.0]])
-    engine.anneal(chains, max_steps=1)
-    assert chains.betas[0].tolist() == pytest.approx([0.7, 0.7])
+    replicas = StillChains([[1.0, 3.0]])
+    engine.anneal(replicas, max_steps=1)
+    assert replicas.betas[0].tolist() == pytest.approx([0.7, 0.7])
 
 
 @pytest.mark.parametrize("values", [[[3.0, 3.0, 3.0]], [[3.0]], [[0.0, 0.0]], [[-np.inf, 1.0]]])
 def test_replicas_without_spread_still_cool(values):
-    chains = StillChains(values)
-    trace = engine.anneal(chains, max_steps=4, tol=0.0, n_iter_no_change=9)
+    replicas = StillChains(values)
+    trace = engine.anneal(replicas, max_steps=4, tol=0.0, n_iter_no_change=9)
     assert np.isfinite(trace.beta).all()
     assert (np.diff(trace.beta) > 0).all()
 
 
 def test_a_batch_is_drawn_for_each_replica_and_step():
-    chains = StillChains([np.arange(4000.0)], n_batches=4)
-    engine.anneal(chains, max_steps=3, tol=0.0)
-    for batch in chains.batches:
+    replicas = StillChains([np.arange(4000.0)], n_batches=4)
+    engine.anneal(replicas, max_steps=3, tol=0.0)
+    for batch in replicas.batches:
         counts = np.bincount(batch, minlength=4)
         assert np.abs(counts - 1000).max() < 5 * np.sqrt(4000 * 0.25 * 0.75)
-    assert not np.array_equal(chains.batches[0], chains.batches[1])
+    assert not np.array_equal(replicas.batches[0], replicas.batches[1])
 
 
 # ---- When it stops ------------------------------------------------------------------------------
@@ -82,8 +82,8 @@ def test_it_stops_where_the_definition_says(tol, window):
     for _ in range(10):
         means = 5.0 * (1 - np.exp(-np.arange(80) / rng.uniform(1, 15)))
         means += 1.0 + rng.normal(size=80) * rng.choice([0.0, 0.01, 0.3])
-        chains = StillChains(np.column_stack([means - 0.5, means + 0.5]))
-        trace = engine.anneal(chains, tol=tol, n_iter_no_change=window, max_steps=70)
+        replicas = StillChains(np.column_stack([means - 0.5, means + 0.5]))
+        trace = engine.anneal(replicas, tol=tol, n_iter_no_change=window, max_steps=70)
         ends = [references.has_converged(means[: n + 1], tol, window) for n in range(71)]
         # The start is the first of the means; a look comes after each step.
         first = next((n for n in range(1, 71) if ends[n]), 70)
@@ -123,8 +123,8 @@ def test_means_and_spread_are_those_of_the_reference():
     A, D = data.quadratic(rng, 12, 1, 20.0)
     start = np.array([np.sort(rng.permutation(12)[:4]) for _ in range(n)])
     slow = references.anneal(A, D, start, rng, n_steps=n_steps)
-    chains = engine.swap_chains(engine.quadratic_criterion(A, D), start, 4, 0, 6)
-    trace = engine.anneal(chains, max_steps=n_steps, tol=0.0, n_iter_no_change=99)
+    replicas = chains.swaps(engine.quadratic_criterion(A, D), start, 4, 0, 6)
+    trace = engine.anneal(replicas, max_steps=n_steps, tol=0.0, n_iter_no_change=99)
     np.testing.assert_allclose(trace.beta, [beta for beta, _ in slow], rtol=1e-9)
     mean, std = (np.array([f(v) for _, v in slow]) for f in (np.mean, np.std))
     error = np.sqrt((std**2 + trace.std**2) / n)
@@ -149,10 +149,10 @@ def test_copies_are_in_proportion_to_the_weights():
     values = np.array([0.0, 0.3, 0.35, 1.0, 1.1, 2.0, 2.2, 3.0])
     n_draws, total = 3000, np.zeros(8)
     for seed in range(n_draws):
-        chains = StillChains([values])
-        engine.anneal_population(chains, seed, target_ess=0.7, max_steps=1)
-        weight = weights_of(values, chains.betas[0][0])
-        copies = np.bincount(chains.taken[0], minlength=8)
+        replicas = StillChains([values])
+        engine.anneal_population(replicas, seed, target_ess=0.7, max_steps=1)
+        weight = weights_of(values, replicas.betas[0][0])
+        copies = np.bincount(replicas.taken[0], minlength=8)
         assert (np.abs(copies - 8 * weight) < 1.0).all()
         total += copies
     fraction = 8 * weight % 1
@@ -163,9 +163,9 @@ def test_copies_are_in_proportion_to_the_weights():
 @pytest.mark.parametrize("target", [0.5, 0.9])
 def test_the_step_leaves_the_effective_sample_asked_for(target):
     values = np.random.default_rng(0).exponential(size=400)
-    chains = StillChains([values])
-    engine.anneal_population(chains, target_ess=target, max_steps=1)
-    beta = chains.betas[0][0]
+    replicas = StillChains([values])
+    engine.anneal_population(replicas, target_ess=target, max_steps=1)
+    beta = replicas.betas[0][0]
 
     def share(step):
         return 1.0 / np.sum(weights_of(values, step) ** 2) / 400
@@ -180,8 +180,8 @@ def test_a_population_samples_boltzmann_all_the_way_down():
     values = references.subset_values(A, D, references.allowed_subsets(7, 3))
     states, n = list(values), 4000
     starts = [states[i] for i in rng.integers(len(states), size=n)]
-    chains = engine.swap_chains(engine.quadratic_criterion(A, D), starts, 3, 1, 40)
-    trace = engine.anneal_population(chains, max_steps=6, tol=0.0, n_iter_no_change=99)
+    replicas = chains.swaps(engine.quadratic_criterion(A, D), starts, 3, 1, 40)
+    trace = engine.anneal_population(replicas, max_steps=6, tol=0.0, n_iter_no_change=99)
     every = np.array([*values.values()])
     for beta, mean in zip(trace.beta, trace.mean, strict=True):
         probability = references.boltzmann(every, beta)

@@ -1,19 +1,19 @@
 """The search on a device, on torch's CPU: criteria, chains, batches and fits are those of the core.
 
-Its chains keep the contract of all chains, in `test_chains`; here is what samples on more problems.
+Its chains keep the contract of all chains, in `test_chains`; here they sample more problems.
 """
 
 import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from helpers import data, engine, references
+from helpers import chains, data, engine, references
 
 torch = pytest.importorskip("torch")
 
 LEVEL = 1e-4
 MAX_Z = 4.0
-N_SAMPLES = 6000
+N_SAMPLES = 12_000
 
 
 @pytest.fixture(autouse=True)
@@ -36,10 +36,10 @@ def test_samples_have_the_temperature_asked_for(n_features, size, n_columns):
     found = references.subset_values(A, D, references.allowed_subsets(n_features, size))
     states, values = list(found), np.array([*found.values()])
     starts = [states[i] for i in rng.integers(len(states), size=N_SAMPLES)]
-    chains = engine.device_chains(engine.quadratic_criterion(A, D), starts, size, 0, 30)
+    replicas = chains.device(engine.quadratic_criterion(A, D), starts, size, 0, 30)
     beta = 1.0 / values.std()
-    chains.sweep(np.full((1, N_SAMPLES), beta), None)
-    where = np.array([states.index(s) for s in engine.members(chains.subsets)])
+    replicas.sweep(np.full((1, N_SAMPLES), beta), None)
+    where = np.array([states.index(s) for s in engine.members(replicas.subsets)])
 
     def z(beta):
         probability = references.boltzmann(values, beta)

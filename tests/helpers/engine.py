@@ -1,4 +1,7 @@
-"""The only door of the tests to the package's private modules: replace the engine, change this."""
+"""Adapt the engine's private modules to what tests ask of any engine.
+
+This file and `chains` are all that the contracts know of them: replace the engine, change these.
+"""
 
 from typing import NamedTuple
 
@@ -9,15 +12,9 @@ from safdr._engine import criterion as _criterion
 from safdr._engine import interrupt
 from safdr._engine import moments as _moments
 from safdr._engine import shrinkage as _shrinkage
-from safdr._engine.annealing import function_chains as _functions
 from safdr._engine.annealing import loop as _loop
 from safdr._engine.annealing import population as _population
 from safdr._engine.annealing.cached_function import CachedFunction
-from safdr._engine.annealing.complement import Complement
-from safdr._engine.annealing.complement_chains import ComplementChains
-from safdr._engine.annealing.group_chains import GroupChains
-from safdr._engine.annealing.quadratic_function import QuadraticFunction
-from safdr._engine.annealing.swap_chains import SwapChains
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.moments.buckets import BucketMoments
 from safdr._engine.proof.prover import Prover
@@ -227,9 +224,7 @@ def feasible_sizes(allowed):
     return allowed.sizes()
 
 
-# ---- Chains -------------------------------------------------------------------------------------
-# Each: f(criterion, starts, size, seed, n_proposals, allowed=, cost=, batches=, n_threads=).
-# `starts` are tuples of columns; `batches` is a list of (A, D).
+# ---- Subsets ------------------------------------------------------------------------------------
 
 
 def padded(starts):
@@ -243,72 +238,7 @@ def members(subsets):
     return [tuple(j for j in row if j >= 0) for row in np.asarray(subsets).tolist()]
 
 
-def _stack(batches):
-    if batches is None:
-        return None
-    return np.array([A for A, _ in batches]), np.array([D for _, D in batches])
-
-
-def swap_chains(criterion, starts, size, seed, n_proposals, *, batches=None, **how):
-    """Return compiled chains that swap single features."""
-    seed = np.random.SeedSequence(seed)
-    how |= {"seed": seed, "n_proposals": n_proposals, "batches": _stack(batches)}
-    return SwapChains(criterion, np.array(starts, dtype=np.int64), **how)
-
-
-def complement_chains(
-    criterion,
-    starts,
-    size,
-    seed,
-    n_proposals,
-    *,
-    batches=None,
-    allowed=None,
-    cost=None,
-    n_threads=1,
-):
-    """Return chains for subsets of more than half of the features."""
-    assert cost is None
-    exclude = np.empty(0, dtype=np.int64) if allowed is None else allowed.exclude
-    usable = np.delete(np.arange(criterion.n_features), exclude)
-    return ComplementChains(
-        criterion,
-        Complement.make(criterion, _stack(batches), usable),
-        np.array(starts, dtype=np.int64),
-        seed=np.random.SeedSequence(seed),
-        n_proposals=n_proposals,
-        allowed=allowed,
-        n_threads=n_threads,
-    )
-
-
-def _selections(starts, allowed):
-    return np.array([allowed.selection_of(s) for s in starts])
-
-
-def group_chains(criterion, starts, size, seed, n_proposals, *, allowed, batches=None, **how):
-    """Return compiled chains that swap groups of features."""
-    how |= {"constraints": allowed, "size": size, "seed": np.random.SeedSequence(seed)}
-    how |= {"n_proposals": n_proposals, "batches": _stack(batches)}
-    return GroupChains(criterion, _selections(starts, allowed), **how)
-
-
-def trade_chains(criterion, starts, size, seed, n_proposals, *, allowed, batches=None, cost=None):
-    """Return chains over groups that count differently, where one is exchanged for several."""
-    quadratic = QuadraticFunction(criterion, _stack(batches), constraints=allowed)
-    return _functions.FunctionChains(
-        _functions.less_cost(quadratic, cost),
-        _selections(starts, allowed),
-        constraints=allowed,
-        size=size,
-        seed=np.random.SeedSequence(seed),
-        n_proposals=n_proposals,
-        n_batches=0 if batches is None else len(batches),
-    )
-
-
-class _OfTuples:
+class OfTuples:
     """A function of tuples, as chains call it; it can be pickled if the function can."""
 
     def __init__(self, value):
@@ -316,56 +246,6 @@ class _OfTuples:
 
     def __call__(self, subset, batch):
         return self.value(tuple(subset.tolist()))
-
-
-def function_chains(value, starts, size, seed, n_proposals, *, allowed, cost=None):
-    """Return chains on any function of a subset."""
-    cached = CachedFunction(_OfTuples(value))
-    return _functions.FunctionChains(
-        _functions.less_cost(cached, cost),
-        _selections(starts, allowed),
-        constraints=allowed,
-        size=size,
-        seed=np.random.SeedSequence(seed),
-        n_proposals=n_proposals,
-    )
-
-
-def device_chains(
-    criterion,
-    starts,
-    size,
-    seed,
-    n_proposals,
-    *,
-    batches=None,
-    allowed=None,
-    cost=None,
-    n_threads=1,
-):
-    """Return chains on torch's CPU; a proposal is a draw for one place."""
-    import torch
-
-    from safdr._engine.device.chains import DeviceChains
-
-    if batches is not None:
-        batches = tuple(torch.as_tensor(each) for each in _stack(batches))
-    return DeviceChains(
-        _on_device(criterion),
-        np.array(starts, dtype=np.int64),
-        seed=np.random.SeedSequence(seed),
-        n_draws=n_proposals,
-        batches=batches,
-        allowed=allowed,
-        cost=cost,
-    )
-
-
-def _on_device(criterion):
-    import torch
-
-    A, D = torch.as_tensor(criterion.A), torch.as_tensor(criterion.D)
-    return _criterion.Criterion(A, D, criterion.scale, criterion.ridge, criterion.redundant)
 
 
 # ---- Annealing ----------------------------------------------------------------------------------
@@ -405,7 +285,7 @@ def search(
 def function_search(value, n_features, *, seed=0, allowed=None, cost=None, **settings):
     """Return a search on any function of a subset."""
     allowed = allowed or AllowedSubsets.without_limits(n_features)
-    cached = CachedFunction(_OfTuples(value))
+    cached = CachedFunction(OfTuples(value))
     return Search(
         None,
         settings=_loop.AnnealingSettings(**settings),
