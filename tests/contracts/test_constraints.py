@@ -127,6 +127,27 @@ def test_costs_are_taken_off_the_criterion(task):
             assert search.run(size).criterion_values.max() == pytest.approx(best, rel=1e-9)
 
 
+def test_costs_count_in_the_choice_of_the_winner():
+    """In units of the loss: what the best model gained, over what its criterion value gained."""
+    changed = 0
+    for seed in range(6):
+        rng = np.random.default_rng([3, seed])
+        X, codes = data.class_rows(rng, 120, 6)
+        criterion, fitter = engine.criterion_of(X, codes), engine.fitter(X, codes)
+        subsets = np.array(references.allowed_subsets(6, 2))
+        losses = fitter.fit(subsets).losses
+        best = np.argmin(losses)
+        cost = 0.5 * criterion.value(subsets[best]) * rng.random(6)
+        rate = (fitter.baseline() - losses[best]) / criterion.value(subsets[best])
+        total = losses + rate * cost[subsets].sum(axis=1)
+        # With more replicas than subsets all of them are candidates.
+        result = engine.search(X, codes, cost=cost, n_replicas=20, max_steps=5).run(2)
+        assert result.subset.tolist() == subsets[np.argmin(total)].tolist()
+        assert result.loss == pytest.approx(losses[np.argmin(total)], rel=1e-8)
+        changed += np.argmin(total) != best
+    assert changed > 0
+
+
 def test_a_large_cost_keeps_a_feature_out_of_the_winner():
     X, codes = data.class_rows(np.random.default_rng(3), 120, N)
     usual = quick_search(X, codes).run(3).subset

@@ -234,6 +234,27 @@ def test_the_best_is_the_best_of_full_fits(task, C):
         assert (np.abs(rough.losses - exact.losses) <= 0.1 * distance + 1e-9).all()
 
 
+@pytest.mark.parametrize("C", [1.0, np.inf])
+@pytest.mark.parametrize("task", TASKS)
+def test_the_best_of_nearly_equal_ones_is_found(task, C):
+    """Losses of near duplicates differ by less than loose-tolerance fits tell."""
+    close = 0
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 6])
+        X, codes = make(task, seed, 150, 3)
+        copies = np.repeat(X, 8, axis=1)
+        noise = 10.0 ** rng.uniform(-7, -3.5, copies.shape[1])
+        copies += noise * rng.normal(size=copies.shape)
+        subsets = np.sort(rng.integers(0, 8, (40, 3)) + np.array([0, 8, 16]), axis=1)
+        fitter = engine.fitter(copies, codes, None, C)
+        exact, rough = fitter.fit(subsets), fitter.fit(subsets, best_only=True)
+        best = np.nanargmin(rough.losses)
+        assert exact.losses[best] <= exact.losses.min() + 1e-11
+        assert rough.losses[best] == pytest.approx(exact.losses[best], rel=1e-9)
+        close += np.sum(exact.losses < exact.losses.min() + 1e-6)
+    assert close > 40
+
+
 def test_of_equal_losses_the_first_is_the_best():
     X, codes = make("logistic")
     X[:, 5] = X[:, 1]
