@@ -234,6 +234,21 @@ def test_the_best_is_the_best_of_full_fits(task, C):
         assert (np.abs(rough.losses - exact.losses) <= 0.1 * distance + 1e-9).all()
 
 
+@pytest.mark.parametrize("C", [0.05, 1.0, 100.0])
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_no_adversarial_column_hides_the_best(n, C):
+    for seed in range(20):
+        rng = np.random.default_rng([seed, n, 9])
+        X, codes = data.adversarial_rows(rng, int(rng.integers(40, 200)), 9, n)
+        weight = 10.0 ** rng.uniform(-3, 3, len(X)) if seed % 2 else None
+        subsets = random_subsets(rng, 9, int(rng.integers(1, 5)), 25)
+        fitter = engine.fitter(X, codes, weight, C)
+        exact, rough = fitter.fit(subsets), fitter.fit(subsets, best_only=True)
+        best = np.nanargmin(rough.losses)
+        assert exact.losses[best] <= exact.losses.min() + 1e-9 * fitter.baseline()
+        assert rough.losses[best] == pytest.approx(exact.losses[best], rel=1e-8)
+
+
 @pytest.mark.parametrize("C", [1.0, np.inf])
 @pytest.mark.parametrize("task", TASKS)
 def test_the_best_of_nearly_equal_ones_is_found(task, C):
