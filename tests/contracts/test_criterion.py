@@ -42,7 +42,7 @@ def test_value_is_the_definition(task, weighted, shrinkage):
 @pytest.mark.parametrize("task", TASKS)
 def test_weights_equal_copies_and_zero_equals_absence(task):
     X, y = make(task)
-    counts = data.counts_and_weights(np.random.default_rng(1), len(X))
+    counts = data.repeats_of_rows(np.random.default_rng(1), len(X))
     weighted = engine.criterion_of(X, y, counts, "auto")
     repeated = engine.criterion_of(np.repeat(X, counts, axis=0), np.repeat(y, counts, axis=0))
     repeated_auto = engine.criterion_of(

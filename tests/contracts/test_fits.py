@@ -55,8 +55,8 @@ def test_losses_are_those_of_newton(task, sparse, weighted, C):
             expected = references.newton(X[:, subset], codes, weight, C)
             assert fits.losses[i] == pytest.approx(expected, rel=1e-9)
             model = fits.coefficients[i], fits.intercepts[i]
-            told = penalised_loss(X, codes, subset, *model, weight, C)
-            assert told == pytest.approx(fits.losses[i], rel=1e-9)
+            expected_loss = penalised_loss(X, codes, subset, *model, weight, C)
+            assert expected_loss == pytest.approx(fits.losses[i], rel=1e-9)
         assert not fits.separated.any()
 
 
@@ -142,7 +142,7 @@ def test_least_squares_are_those_of_scikit_learn():
 @pytest.mark.parametrize("task", [*TASKS, "least squares"])
 def test_weights_equal_copies_and_zero_equals_absence(task, C):
     X, y = make(task)
-    counts = data.counts_and_weights(np.random.default_rng(1), len(X))
+    counts = data.repeats_of_rows(np.random.default_rng(1), len(X))
     weighted = engine.fitter(X, y, counts, C).fit(SUBSETS)
     repeated = engine.fitter(np.repeat(X, counts, axis=0), np.repeat(y, counts, axis=0), None, C)
     found = repeated.fit(SUBSETS)
@@ -327,8 +327,8 @@ def test_complete_separation_has_no_loss_and_a_penalty_prevents_it(task):
     assert fits.separated.tolist() == [False, True, False]
     assert fits.losses[1] == 0.0
     logits = X[:, [1, 2]] @ np.atleast_2d(fits.coefficients[1]).T + fits.intercepts[1]
-    told = logits[:, 0] > 0 if task == "logistic" else logits.argmax(axis=1)
-    assert (told == codes).all()
+    predicted = logits[:, 0] > 0 if task == "logistic" else logits.argmax(axis=1)
+    assert (predicted == codes).all()
     best = engine.fitter(X, codes, None, np.inf).fit(subsets, best_only=True)
     assert np.nanargmin(best.losses) == 1
     penalised = engine.fitter(X, codes, None, 1.0).fit(subsets)
