@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.questions import all_subsets, evaluated
 from helpers.selectors import (
     PLANTED,
     POPULATION,
@@ -14,7 +15,7 @@ from helpers.selectors import (
     of_size,
     over_sizes,
 )
-from safdr import Constraints, evaluate_subsets
+from safdr import Constraints
 
 NAMES = [f"feature {j}" for j in range(8)]
 
@@ -90,14 +91,8 @@ def test_strongly_limited_subsets_are_those_of_brute_force(limits):
     given, holds = LIMITS[limits]
     found = of_size(3, "regression", constraints=Constraints(**given)).fit(X, y)
     every = [s for s in all_subsets(8, 3) if holds(set(s))]
-    measured = evaluate_subsets(X, y, every, task="regression")
+    measured = evaluated(X, y, every, "regression")
     assert found.loss_ == pytest.approx(measured.losses.min(), rel=1e-9)
-
-
-def all_subsets(n, size):
-    """Subsets of n features, as lists."""
-    masks = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
-    return [np.flatnonzero(mask).tolist() for mask in masks if mask.sum() == size]
 
 
 def test_signs_hold_in_the_model():
