@@ -93,7 +93,7 @@ SOURCES = {
 def assert_answer_of_rows(source, problem, weight):
     task, X, y, *_ = problem
     found = with_plain_criterion(3, task)
-    found.fit(Stream(source, sample_rows=400), "y", sample_weight=weight and "w")
+    found.fit(Stream(source, sample_rows=400), "y", sample_weight="w" if weight else None)
     whole = with_plain_criterion(3, task)
     whole.fit(X, y, sample_weight=problem[3] if weight else None)
     assert found.subset_.tolist() == whole.subset_.tolist() == list(PLANTED)
