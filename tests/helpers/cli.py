@@ -5,8 +5,11 @@ import json
 import numpy as np
 import pytest
 
-# Small enough to search in a blink.
+from safdr import Annealing
+
+# Small enough to search in a blink; the same in Python.
 FAST = ("--n-replicas", 4, "--max-steps", 5)
+ANNEALING = Annealing(n_replicas=4, max_steps=5)
 QUICK = ("--k-max", 3, *FAST)
 
 
@@ -19,6 +22,44 @@ class Ran:
     @property
     def json(self):
         return json.loads(self.out)
+
+
+# ---- What a result says --------------------------------------------------------------------------
+
+
+def in_order(found):
+    """What is said about each selected column, in the order of the columns."""
+    return sorted(found["features"], key=lambda each: each["index"])
+
+
+def features_of(found):
+    """Names of the selected columns, in the order of the columns."""
+    return [each["name"] for each in in_order(found)]
+
+
+def coefficients_of(found):
+    """Of the selected columns, on their own scale: a row for each class or output."""
+    if found["intercepts"] is not None:
+        return np.array([each["coefficients"] for each in in_order(found)]).T
+    return np.array([[each["coefficient"] for each in in_order(found)]])
+
+
+def intercepts_of(found):
+    """A number for each class or output."""
+    return np.array(found["intercepts"] or [found["intercept"]])
+
+
+def validation_scores(found):
+    """Scores of the selected size: one for each split."""
+    return found["scores"]["validation"]["splits"]
+
+
+def held_out_score(found):
+    """Score on rows that are held out, and its interval."""
+    return [found["scores"]["test"][name] for name in ("value", "low", "high")]
+
+
+# ---- Runs ----------------------------------------------------------------------------------------
 
 
 def exit_code(*arguments):
