@@ -224,6 +224,7 @@ def fitting(rows=X, target=Y, selector=None, **how):
 
 FOLDS = np.argsort(Y, kind="stable")
 ROW = np.arange(240)
+HALVES = [(ROW[:100], ROW[100:])]
 
 
 @table(
