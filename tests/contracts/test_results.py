@@ -6,10 +6,12 @@ from scipy.special import log_softmax
 from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 from helpers.questions import (
+    SHRUNK,
     all_subsets,
     evaluated,
     near_best,
     nogueira,
+    oas_shrinkage,
     proven,
     replacements,
     with_plain_criterion,
@@ -63,6 +65,16 @@ def test_the_criterion_value_is_that_of_its_definition(weighted):
     found = with_plain_criterion(3, "regression").fit(X, y, sample_weight=weight)
     wanted = r2_of_least_squares(X[:, found.subset_], y, weight)
     assert found.criterion_value_ == pytest.approx(wanted, rel=1e-5)
+
+
+def test_shrinkage_follows_from_the_number_of_rows():
+    """Of unequal classes; the factor is tuned, and written out in the definition."""
+    X, y = make_rows(n_rows=100)
+    X, y = X[20 * y < np.arange(100)], y[20 * y < np.arange(100)]
+    found = of_size(3, **SHRUNK).fit(X, y)
+    ratios = [fisher_ratio(X[:, found.subset_], y, shrinkage=s) for s in (0, oas_shrinkage(X, y))]
+    assert found.criterion_value_ == pytest.approx(ratios[1], rel=1e-9)
+    assert ratios[1] < 0.98 * ratios[0]
 
 
 def test_the_winner_is_the_best_candidate(task):

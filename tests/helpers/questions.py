@@ -13,6 +13,10 @@ LONG = 1e6
 PLAIN = {"ridge": 1e-6, "annealing": WHOLE}
 
 
+# With the shrinkage that the number of rows asks for.
+SHRUNK = {"ridge": "auto", "annealing": WHOLE}
+
+
 def _name(task):
     return "regression" if task == "regression" else "classification"
 
@@ -53,6 +57,22 @@ def all_subsets(n_features, size):
 def with_plain_criterion(size=3, task="two", **parameters):
     """An unfitted selector by the plain criterion."""
     return of_size(size, task, **(PLAIN | parameters))
+
+
+def oas_shrinkage(X, y):
+    """What is added to each variance of two classes: 3 a / (1 - a) of it.
+
+    With a of Chen, Wiesel, Eldar and Hero (2010), as scikit-learn's OAS has it, for the correlation
+    within classes, of as many rows as the classes would have if they were balanced.
+    """
+    parts = [X[y == label] for label in np.unique(y)]
+    scatter = sum(np.cov(part.T, bias=True) for part in parts)
+    deviation = np.sqrt(np.diag(scatter))
+    R = scatter / np.outer(deviation, deviation)
+    n, p = len(parts) ** 2 / sum(1 / len(part) for part in parts), len(R)
+    squares = np.mean(R**2)
+    a = (squares + 1) / ((n + 1) * (squares - 1 / p))
+    return 3 * a / (1 - a)
 
 
 def nogueira(chosen):
