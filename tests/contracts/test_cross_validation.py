@@ -1,5 +1,8 @@
 """Cross-validation is a plain loop over the selector of a size; rules choose by the scores."""
 
+import itertools
+import warnings
+
 import numpy as np
 import pytest
 import sklearn
@@ -192,6 +195,29 @@ def test_groups_never_leak(cv):
     large = [part for part in parts if len(part) >= 6]
     assert sorted(map(sorted, small)) == sorted(sorted(every - part) for part in large)
     assert set.union(*small) == every
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_splits_without_groups_never_leak_unsaid(cv):
+    """A splitter that takes no groups is refused, or keeps them apart, or there is a warning."""
+    X, y = make_rows()
+    X[:, 3] = groups = np.arange(len(y)) // 10
+    parts = []
+
+    def note(model, X, y):
+        parts.append(set(X[:, 0].tolist()))
+        return 0.0
+
+    search = over_sizes(1, cv=cv, scoring=note, constraints=Constraints(always_include=[3]))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            search.fit(X, y, groups=groups)
+        except ValueError as error:
+            assert "groups" in str(error)
+            return
+    apart = all(not first & second for first, second in itertools.pairwise(parts))
+    assert apart or any("groups" in str(each.message) for each in caught)
 
 
 def test_groups_split_as_the_splitter_says():
