@@ -104,7 +104,7 @@ def test_the_parts_of_a_result_fit_together(task):
     np.testing.assert_array_equal(np.flatnonzero(found.support_), found.subset_)
     assert found.n_features_ == found.support_.sum() == result.size == 3
     assert found.n_features_in_ == len(found.support_) == 8
-    assert len(result.start_subsets) == result.n_replicas == QUICK.n_replicas
+    assert len(result.start_subsets) == result.n_replicas > 0
     trace = result.trace
     assert len(trace.beta) == len(trace.mean) == len(trace.std) == len(trace) + 1
     assert trace.beta[0] == 0
