@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from helpers.questions import along_path
 from helpers.selectors import (
     PLANTED,
     POPULATION,
@@ -23,7 +24,7 @@ from helpers.selectors import (
     of_size,
     over_sizes,
 )
-from safdr import Annealing, Constraints, anneal_path
+from safdr import Annealing, Constraints
 
 NAMES = [f"feature {j}" for j in range(8)]
 
@@ -149,9 +150,8 @@ def test_processes_change_no_bit(backend):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_path_is_the_selectors_of_its_sizes(task, n_jobs):
     X, y = make_rows(task)
-    kind = "regression" if task == "regression" else "classification"
-    how = {"annealing": QUICK, "random_state": 0, "n_jobs": n_jobs}
-    for result, size in zip(anneal_path(X, y, [2, 4], task=kind, **how), [2, 4], strict=True):
+    results = along_path(X, y, [2, 4], task, n_jobs=n_jobs)
+    for result, size in zip(results, [2, 4], strict=True):
         alone = of_size(size, task).fit(X, y).result_
         np.testing.assert_array_equal(result.subsets, alone.subsets)
         np.testing.assert_array_equal(result.losses, alone.losses)

@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 
-from helpers.selectors import WHOLE, of_size
-from safdr import Moments, evaluate_subsets, near_ties, prove
+from helpers.selectors import QUICK, WHOLE, of_size
+from safdr import Moments, anneal_path, evaluate_subsets, near_ties, prove
 
 # No proof in a test takes a second; a slow machine may take any time.
 LONG = 1e6
@@ -25,6 +25,12 @@ def evaluated(X, y, subsets, task="two", weight=None, C=None):
     """Criterion values and losses of subsets."""
     how = {} if C is None else {"C": C}
     return evaluate_subsets(X, y, subsets, task=_name(task), sample_weight=weight, **how)
+
+
+def along_path(X, y, sizes, task="two", **how):
+    """Results of several sizes, one for each."""
+    common = {"annealing": QUICK, "random_state": 0}
+    return anneal_path(X, y, sizes, task=_name(task), **(common | how))
 
 
 def proven(X, y, size, task="two", weight=None, constraints=None, seconds=LONG):
