@@ -8,7 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from report_cases import QUICK, parsed
+from helpers.html import parsed
+from report_cases import QUICK
 from safdr import AnnealingSelector, SelectionReport
 from safdr.report.risk import words
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from report_cases import HOSTILE, QUICK, rows
+from helpers.html import HOSTILE
+from report_cases import QUICK, rows
 from safdr import AnnealingSelector, Constraints, SelectionReport, what_if
 from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.constraints import AllowedSubsets
