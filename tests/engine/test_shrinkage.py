@@ -6,10 +6,7 @@ from sklearn.covariance import oas
 
 from safdr._engine.criterion import fisher_criterion, r2_criterion
 from safdr._engine.moments import joint_moments, within_moments
-from safdr._engine.shrinkage import auto_ridge
-
-# Of docs/criterion.md, not of the source.
-MULTIPLE, SMALLEST_AUTO, LARGEST_AUTO = 3.0, 1e-6, 10.0
+from safdr._engine.shrinkage import LARGEST_AUTO, MULTIPLE, SMALLEST_AUTO, auto_ridge
 
 
 def correlated(rng, n_rows, n_features):

@@ -73,16 +73,6 @@ def test_copies_are_as_many_as_weights_say_to_less_than_one(rng, draw):
     assert copies[[3, 199]].sum() == 0
 
 
-def test_over_all_draws_copies_are_as_many_as_weights_say(rng):
-    values = rng.normal(size=7)
-    weights = np.exp(1.5 * values)
-    n_draws = 2000
-    draws = (np.arange(n_draws) + 0.5) / n_draws
-    copies = sum(np.bincount(resample(values, 1.5, draw), minlength=7) for draw in draws)
-    # Each count is one of two neighbours, by an interval of draws: off by one draw at most.
-    np.testing.assert_allclose(copies / n_draws, 7 * weights / weights.sum(), atol=1.5 / n_draws)
-
-
 @pytest.mark.parametrize(("values", "step"), [([1.0, 2.0, 3.0], 0.0), ([-np.inf] * 3, 2.0)])
 def test_where_nothing_is_known_all_stay(values, step):
     assert resample(np.array(values), step, 0.5).tolist() == [0, 1, 2]
