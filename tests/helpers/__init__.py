@@ -1,1 +1,0 @@
-"""Data, slow references and adapters that several test files share."""
