@@ -1,15 +1,12 @@
 """All tasks from the file to the formula: what the target is taken for, answers and exports."""
 
-import csv
-import io
 import re
-import sqlite3
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from scipy.special import expit, softmax
+
+from helpers.formulas import RUNS
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -82,63 +79,6 @@ def odd_rows(table):
     gaps = whole.set_column(0, "height", pa.nulls(n, pa.float64()))
     gaps = gaps.set_column(3, "colour", pa.array([None, "violet", ""] * n, pa.string())[:n])
     return pa.concat_tables([whole, gaps]), n
-
-
-def in_python(path, table):
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(table.column_names)
-    writer.writerows(["" if v is None else v for v in row.values()] for row in table.to_pylist())
-    done = subprocess.run(
-        [sys.executable, "-I", str(path)],
-        input=text.getvalue().encode(),
-        capture_output=True,
-        check=True,
-    )
-    _, *rows = csv.reader(io.StringIO(done.stdout.decode(), newline=""))
-    return [row[table.num_columns :] for row in rows]
-
-
-def in_sqlite(path, table):
-    kinds = {"double": "REAL", "string": "TEXT"}
-    listed = ", ".join(f'"{field.name}" {kinds[str(field.type)]}' for field in table.schema)
-    database = sqlite3.connect(":memory:")
-    database.create_function("EXP", 1, lambda z: None if z is None else float(np.exp(z)))
-    database.execute(f'CREATE TABLE "rows" ({listed})')
-    marks = ", ".join("?" * table.num_columns)
-    database.executemany(
-        f'INSERT INTO "rows" VALUES ({marks})',
-        [tuple(row.values()) for row in table.to_pylist()],
-    )
-    found = [row[table.num_columns :] for row in database.execute(path.read_text())]
-    database.close()
-    return found
-
-
-def in_duckdb(path, table):
-    duckdb = pytest.importorskip("duckdb")
-    with duckdb.connect(config={"threads": 1}) as database:
-        database.register("given", table)
-        database.execute('CREATE TABLE "rows" AS SELECT * FROM given')
-        found = database.execute(path.read_text()).fetchall()
-    return [row[table.num_columns :] for row in found]
-
-
-def in_onnxruntime(path, table):
-    runtime = pytest.importorskip("onnxruntime")
-    session = runtime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
-    feeds = {}
-    for each in session.get_inputs():
-        values = table[each.name].to_pylist()
-        if each.type == "tensor(string)":
-            feeds[each.name] = np.array([[v or ""] for v in values], dtype=object)
-        else:
-            feeds[each.name] = np.array(values, dtype=float)[:, None]
-    parts = [part.tolist() for part in session.run(None, feeds)]
-    return [[value for part in row for value in part] for row in zip(*parts, strict=True)]
-
-
-RUNS = {"py": in_python, "sql": in_sqlite, "SQL": in_duckdb, "onnx": in_onnxruntime}
 
 
 @pytest.mark.parametrize("target", TASKS)

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from report_cases import parsed
+from helpers.html import parsed
 from safdr.report.comparison import ResultFileError, compare, read_result, words
 from safdr.report.comparison.page import render
 

@@ -5,7 +5,7 @@ from math import ceil
 
 import pytest
 
-from report_cases import HOSTILE
+from helpers.html import HOSTILE
 from safdr.report.text import one_line
 
 WIDTHS = {"desktop": 1280, "phone": 390}

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from report_cases import QUICK, parsed, rows
+from helpers.html import parsed
+from report_cases import QUICK, rows
 from safdr import AnnealingSelector, Constraints, Moments, SelectionReport, near_ties, stability
 from safdr.report import claims, words
 from safdr.report.certainty import found_ties, no_proof

@@ -8,7 +8,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from report_cases import HOSTILE, QUICK, rows
+from helpers.html import HOSTILE
+from report_cases import QUICK, rows
 from safdr import (
     AnnealingRegressorSelector,
     AnnealingSelector,

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from report_cases import parsed
+from helpers.html import parsed
 from safdr import Annealing, AnnealingSelectorCV, SelectionReport
 from safdr.report.words import headline
 

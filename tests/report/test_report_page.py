@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import safdr.report
-from report_cases import HOSTILE, QUICK, parsed, rows
+from helpers.html import HOSTILE, parsed
+from report_cases import QUICK, rows
 from safdr import AnnealingSelectorCV, SelectionReport
 from safdr.report import charts
 from safdr.report.notebook import frame_program, policy_hash

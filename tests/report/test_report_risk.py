@@ -8,7 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from report_cases import QUICK, parsed, rows
+from helpers.html import parsed
+from report_cases import QUICK, rows
 from safdr import AnnealingRegressorSelector, AnnealingSelector, SelectionReport, recalibrate
 from safdr.report.risk import words
 

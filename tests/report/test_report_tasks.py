@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from report_cases import QUICK, auc_with_interval, parsed, rows
+from helpers.html import parsed
+from report_cases import QUICK, auc_with_interval, rows
 from safdr import AnnealingRegressorSelector, AnnealingSelector, SelectionReport
 from safdr.measures.intervals import mean_auc_with_interval, r2_with_interval
 from safdr.report.charts.by_class import MOST_CLASSES, shown_classes

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import norm
 from sklearn.model_selection import ShuffleSplit
 
-from report_cases import HOSTILE, auc_with_interval, parsed
+from helpers.html import HOSTILE, parsed
+from report_cases import auc_with_interval
 from safdr import SelectionReport
 from safdr.report.leaks import describe_leaks
 from safdr.report.score_tests import describe_agreement, describe_guessing

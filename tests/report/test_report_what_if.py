@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import norm
 from sklearn.datasets import load_breast_cancer
 
-from report_cases import HOSTILE, QUICK, rows
+from helpers.html import HOSTILE
+from report_cases import QUICK, rows
 from safdr import AnnealingSelector, Constraints, Moments, SelectionReport, prove, what_if
 from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.constraints import AllowedSubsets
