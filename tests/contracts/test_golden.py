@@ -1,8 +1,9 @@
 """Golden results: the answers of today, which a change must not move by accident.
 
-`golden.json` has three sections, each with one entry per data set:
+`golden.json` has four sections, each with one entry per data set:
 
 - `as_published`: the method of the paper. It never changes.
+- `population`: the same with `PopulationAnnealing`. It never changes either.
 - `defaults`: the default recipe. Only a change of the recipe may change it.
 - `shrinkage`: the constant that `ridge="auto"` chooses from the rows.
 
@@ -75,6 +76,11 @@ def as_published(name):
     return answer(fit(search(name).as_published, name, max_features=DATA[name][1]))
 
 
+def population(name):
+    annealing = safdr.PopulationAnnealing()
+    return answer(fit(search(name).as_published, name, max_features=3, annealing=annealing))
+
+
 def defaults(name):
     return answer(fit(search(name), name, max_features=DATA[name][1]))
 
@@ -98,7 +104,12 @@ def answer(fitted):
     }
 
 
-SECTIONS = {"as_published": as_published, "defaults": defaults, "shrinkage": shrinkage}
+SECTIONS = {
+    "as_published": as_published,
+    "population": population,
+    "defaults": defaults,
+    "shrinkage": shrinkage,
+}
 
 
 def rounded(value):
@@ -114,8 +125,8 @@ def write(section):
     golden = json.loads(FILE.read_text()) if FILE.exists() else {}
     golden[section] = {name: rounded(SECTIONS[section](name)) for name in DATA}
     lines = []
-    for title, results in golden.items():
-        entries = [f"    {json.dumps(name)}: {json.dumps(each)}" for name, each in results.items()]
+    for title in filter(golden.get, SECTIONS):
+        entries = [f"    {json.dumps(k)}: {json.dumps(each)}" for k, each in golden[title].items()]
         lines.append(f"  {json.dumps(title)}: {{\n" + ",\n".join(entries) + "\n  }")
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
@@ -131,6 +142,13 @@ def test_the_answer_is_that_of_the_file(section, name):
             assert found[key] == pytest.approx(value, rel=1e-6, abs=ZERO), key
         else:
             assert found[key] == value, key
+
+
+@pytest.mark.parametrize("name", ["breast_cancer", "diabetes"])
+def test_parameter_objects_have_the_defaults(name):
+    how = {"annealing": safdr.Annealing(), "constraints": safdr.Constraints()}
+    found = answer(fit(search(name), name, max_features=DATA[name][1], **how))
+    assert found == defaults(name)
 
 
 @pytest.mark.parametrize("name", ["breast_cancer", "digits", "diabetes"])
