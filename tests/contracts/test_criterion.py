@@ -42,7 +42,7 @@ def test_value_is_the_definition(task, weighted, shrinkage):
 @pytest.mark.parametrize("task", TASKS)
 def test_weights_equal_copies_and_zero_equals_absence(task):
     X, y = make(task)
-    counts = data.counts_and_weights(np.random.default_rng(1), len(X))
+    counts = data.repeats_of_rows(np.random.default_rng(1), len(X))
     weighted = engine.criterion_of(X, y, counts, "auto")
     repeated = engine.criterion_of(np.repeat(X, counts, axis=0), np.repeat(y, counts, axis=0))
     repeated_auto = engine.criterion_of(
@@ -183,19 +183,35 @@ def test_batches_of_a_search_vary_as_their_share_of_rows_says(task, fraction):
     assert np.log(ratio).mean() == pytest.approx(0.0, abs=0.25)
 
 
-def test_a_batch_is_the_criterion_of_its_rows():
-    X, codes = make("two classes")
-    stack = engine.batch_stack(X, codes, 3, 0.5, seed=4)
+def value_of_batch(X, y, some, subset, weight):
+    """Return the value on some rows, in units of the variances of all, with their shrinkage."""
+    columns = X[:, subset]
+    if y.dtype.kind != "f":
+        _, _, of_all = references.class_moments(columns, y, weight)
+        _, means, each = references.class_moments(columns[some], y[some], weight[some])
+        A, D, unit = each.sum(axis=0), means[1] - means[0], 1.0
+        variance = of_all.sum(axis=0).diagonal()
+    else:
+        joint = np.column_stack([columns, y])
+        _, of_all = references.weighted_covariance(joint, weight)
+        _, of_batch = references.weighted_covariance(joint[some], weight[some])
+        A, D, unit = of_batch[:-1, :-1], of_batch[:-1, -1], of_all[-1, -1]
+        variance = of_all.diagonal()[:-1]
+    return D @ np.linalg.solve(A + 1e-6 * np.diag(variance), D) / unit
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("task", ["two classes", "one output"])
+def test_a_batch_is_the_criterion_of_its_rows(task, weighted):
+    X, y = make(task)
+    weight = np.random.default_rng(0).uniform(0.1, 3.0, len(X)) if weighted else None
+    stack = engine.batch_stack(X, y, 3, 0.5, seed=4, weight=weight)
+    codes = np.zeros(len(X), dtype=np.int64) if y.dtype.kind == "f" else y
     rows = engine.drawn_batches(codes, 3, 0.5, seed=np.random.SeedSequence([4]))
-    _, _, covariances = references.class_moments(X, codes)
-    variance = covariances.sum(axis=0).diagonal()
+    weight = np.ones(len(X)) if weight is None else weight
     for A, D, some in zip(*stack, rows, strict=True):
         for subset in SUBSETS:
-            _, means, each = references.class_moments(X[np.ix_(some, subset)], codes[some])
-            # The batch has the shrinkage of all rows, in units of their variances.
-            of_batch = each.sum(axis=0) + 1e-6 * np.diag(variance[subset])
-            d = means[1] - means[0]
-            expected = d @ np.linalg.solve(of_batch, d)
+            expected = value_of_batch(X, y, some, subset, weight)
             assert references.quadratic_value(A, D, subset) == pytest.approx(expected, rel=1e-8)
 
 

@@ -55,8 +55,8 @@ def test_losses_are_those_of_newton(task, sparse, weighted, C):
             expected = references.newton(X[:, subset], codes, weight, C)
             assert fits.losses[i] == pytest.approx(expected, rel=1e-9)
             model = fits.coefficients[i], fits.intercepts[i]
-            told = penalised_loss(X, codes, subset, *model, weight, C)
-            assert told == pytest.approx(fits.losses[i], rel=1e-9)
+            expected_loss = penalised_loss(X, codes, subset, *model, weight, C)
+            assert expected_loss == pytest.approx(fits.losses[i], rel=1e-9)
         assert not fits.separated.any()
 
 
@@ -142,7 +142,7 @@ def test_least_squares_are_those_of_scikit_learn():
 @pytest.mark.parametrize("task", [*TASKS, "least squares"])
 def test_weights_equal_copies_and_zero_equals_absence(task, C):
     X, y = make(task)
-    counts = data.counts_and_weights(np.random.default_rng(1), len(X))
+    counts = data.repeats_of_rows(np.random.default_rng(1), len(X))
     weighted = engine.fitter(X, y, counts, C).fit(SUBSETS)
     repeated = engine.fitter(np.repeat(X, counts, axis=0), np.repeat(y, counts, axis=0), None, C)
     found = repeated.fit(SUBSETS)
@@ -234,6 +234,21 @@ def test_the_best_is_the_best_of_full_fits(task, C):
         assert (np.abs(rough.losses - exact.losses) <= 0.1 * distance + 1e-9).all()
 
 
+@pytest.mark.parametrize("C", [0.05, 1.0, 100.0])
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_no_adversarial_column_hides_the_best(n, C):
+    for seed in range(20):
+        rng = np.random.default_rng([seed, n, 9])
+        X, codes = data.adversarial_rows(rng, int(rng.integers(40, 200)), 9, n)
+        weight = 10.0 ** rng.uniform(-3, 3, len(X)) if seed % 2 else None
+        subsets = random_subsets(rng, 9, int(rng.integers(1, 5)), 25)
+        fitter = engine.fitter(X, codes, weight, C)
+        exact, rough = fitter.fit(subsets), fitter.fit(subsets, best_only=True)
+        best = np.nanargmin(rough.losses)
+        assert exact.losses[best] <= exact.losses.min() + 1e-9 * fitter.baseline()
+        assert rough.losses[best] == pytest.approx(exact.losses[best], rel=1e-8)
+
+
 @pytest.mark.parametrize("C", [1.0, np.inf])
 @pytest.mark.parametrize("task", TASKS)
 def test_the_best_of_nearly_equal_ones_is_found(task, C):
@@ -312,8 +327,8 @@ def test_complete_separation_has_no_loss_and_a_penalty_prevents_it(task):
     assert fits.separated.tolist() == [False, True, False]
     assert fits.losses[1] == 0.0
     logits = X[:, [1, 2]] @ np.atleast_2d(fits.coefficients[1]).T + fits.intercepts[1]
-    told = logits[:, 0] > 0 if task == "logistic" else logits.argmax(axis=1)
-    assert (told == codes).all()
+    predicted = logits[:, 0] > 0 if task == "logistic" else logits.argmax(axis=1)
+    assert (predicted == codes).all()
     best = engine.fitter(X, codes, None, np.inf).fit(subsets, best_only=True)
     assert np.nanargmin(best.losses) == 1
     penalised = engine.fitter(X, codes, None, 1.0).fit(subsets)

@@ -1,4 +1,4 @@
-"""Long work asks several times whether to go on, and stops when told to."""
+"""Long work asks several times whether to go on, and stops when an error says so."""
 
 import threading
 from functools import cache

@@ -47,7 +47,7 @@ def test_class_moments_are_the_definition(producer, zeros, weighted):
 @PRODUCERS
 def test_weights_equal_copies_and_zero_equals_absence(producer):
     X, codes = problem(zeros=True)
-    counts = data.counts_and_weights(np.random.default_rng(1), len(X))
+    counts = data.repeats_of_rows(np.random.default_rng(1), len(X))
     found = class_moments(producer, X, codes, counts.astype(float))
     assert_defined(found, np.repeat(X, counts, axis=0), np.repeat(codes, counts))
 
@@ -148,7 +148,7 @@ def test_joint_moments_are_the_definition(producer, zeros, weighted):
 def test_joint_weights_equal_copies(producer):
     rng = np.random.default_rng(0)
     X, Y = data.output_rows(rng, 300, 5, 2)
-    counts = data.counts_and_weights(rng, len(X))
+    counts = data.repeats_of_rows(rng, len(X))
     found = engine.JOINT_MOMENTS[producer](X, Y, counts.astype(float))
     assert_joint(found, np.repeat(X, counts, axis=0), np.repeat(Y, counts, axis=0))
 

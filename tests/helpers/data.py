@@ -2,7 +2,7 @@
 
 import numpy as np
 
-# Cautious numbers for features that are hard to compute with.
+# An offset far beyond the spread of a column: eight of sixteen digits are lost.
 FAR = 1e8
 
 
@@ -34,7 +34,7 @@ def output_rows(rng, n_rows=200, n_features=8, n_outputs=1, noise=1.0):
     return X, X @ slopes + noise * rng.normal(size=(n_rows, n_outputs))
 
 
-def counts_and_weights(rng, n_rows, most=3):
+def repeats_of_rows(rng, n_rows, most=3):
     """Return how often each row is repeated, at least twice somewhere and never somewhere."""
     counts = rng.integers(0, most + 1, n_rows)
     counts[:8] = [2, 2, 2, 2, 1, 1, 1, 1]
