@@ -1,5 +1,7 @@
 """Cross-validation is a plain loop over the selector of a size; rules choose by the scores."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sklearn
@@ -20,6 +22,7 @@ from helpers.selectors import (
     PUBLISHED_RULE,
     RULES,
     TASKS,
+    as_published,
     make_rows,
     of_size,
     over_sizes,
@@ -32,7 +35,6 @@ from safdr import (
     AnnealingRegressorSelectorCV,
     AnnealingSelectorCV,
     Constraints,
-    SeparationWarning,
 )
 
 SCORERS = {"two": "roc_auc", "three": "roc_auc_ovr", "regression": "r2"}
@@ -194,6 +196,31 @@ def test_groups_never_leak(cv):
     assert set.union(*small) == every
 
 
+@pytest.mark.parametrize("cv", [None, 3])
+def test_splits_without_groups_never_leak_unsaid(cv):
+    """A splitter that takes no groups is refused, or keeps them apart, or there is a warning."""
+    X, y = make_rows()
+    X[:, 3] = groups = np.arange(len(y)) // 10
+    parts = []
+
+    def note(model, X, y):
+        parts.append(set(X[:, 0].tolist()))
+        return 0.0
+
+    search = over_sizes(1, cv=cv, scoring=note, constraints=Constraints(always_include=[3]))
+    said = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            search.fit(X, y, groups=groups)
+        except ValueError as error:
+            said.append(str(error))
+    said += [str(each.message) for each in caught]
+    # Each split has two parts, which have 24 groups together where none is in both.
+    apart = parts and sum(map(len, parts)) == 24 * len(parts) / 2
+    assert apart or any("groups" in text for text in said)
+
+
 def test_groups_split_as_the_splitter_says():
     X, y = make_rows()
     groups = np.arange(len(y)) // 40
@@ -295,21 +322,19 @@ def test_a_rule_chooses_by_its_definition_on_random_scores(rule):
         assert search.n_features_ == size_by_rule(rule, table, range(1, 6))
 
 
+@pytest.mark.filterwarnings("ignore::safdr.SeparationWarning")
 def test_scores_within_half_a_row_of_perfect_are_perfect():
-    """All rules but the published one; half a test row of an AUC is 1/(2n)."""
+    """By all rules but the published one; half a test row of an AUC is 1/(2n)."""
     X, y = load_wine(return_X_y=True)
-    how = {"largest": 8, "cv": None, "C": np.inf, "scoring": "roc_auc_ovr"}
-    with pytest.warns(SeparationWarning):
-        search = over_sizes(**how, rule="one_sd").fit(X, y)
-    published = over_sizes(**how, rule=PUBLISHED_RULE)
-    with pytest.warns(SeparationWarning):
-        assert published.fit(X, y).n_features_ > search.n_features_
-    scores = test_scores(search.cv_results_)
-    means, sizes = scores.mean(axis=0), search.cv_results_["n_features"]
+    published, other = (as_published(8, **how).fit(X, y) for how in ({}, {"rule": "one_sd"}))
+    scores = test_scores(other.cv_results_)
+    np.testing.assert_array_equal(test_scores(published.cv_results_), scores)
+    means, sizes = scores.mean(axis=0), other.cv_results_["n_features"]
     best = scores[:, means.argmax()]
-    limit = min(best.mean() - best.std(), 1 - 0.5 / 45)
-    assert limit == 1 - 0.5 / 45
-    assert search.n_features_ == sizes[means >= limit].min()
+    assert best.mean() - best.std() > 1 - 0.5 / 45
+    assert published.n_features_ == size_by_rule(PUBLISHED_RULE, scores, sizes)
+    assert other.n_features_ == sizes[means >= 1 - 0.5 / 45].min()
+    assert other.n_features_ < published.n_features_
 
 
 def test_as_published_is_the_papers_method():

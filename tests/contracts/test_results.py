@@ -6,10 +6,12 @@ from scipy.special import log_softmax
 from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 from helpers.questions import (
+    SHRUNK,
     all_subsets,
     evaluated,
     near_best,
     nogueira,
+    oas_shrinkage,
     proven,
     replacements,
     with_plain_criterion,
@@ -65,6 +67,16 @@ def test_the_criterion_value_is_that_of_its_definition(weighted):
     assert found.criterion_value_ == pytest.approx(wanted, rel=1e-5)
 
 
+def test_shrinkage_follows_from_the_number_of_rows():
+    """Of unequal classes; the factor is tuned, and written out in the definition."""
+    X, y = make_rows(n_rows=100)
+    X, y = X[20 * y < np.arange(100)], y[20 * y < np.arange(100)]
+    found = of_size(3, **SHRUNK).fit(X, y)
+    ratios = [fisher_ratio(X[:, found.subset_], y, shrinkage=s) for s in (0, oas_shrinkage(X, y))]
+    assert found.criterion_value_ == pytest.approx(ratios[1], rel=1e-9)
+    assert ratios[1] < 0.98 * ratios[0]
+
+
 def test_the_winner_is_the_best_candidate(task):
     X, y = make_rows(task, n_features=14)
     found = of_size(4, task).fit(X, y)
@@ -92,7 +104,7 @@ def test_the_parts_of_a_result_fit_together(task):
     np.testing.assert_array_equal(np.flatnonzero(found.support_), found.subset_)
     assert found.n_features_ == found.support_.sum() == result.size == 3
     assert found.n_features_in_ == len(found.support_) == 8
-    assert len(result.start_subsets) == result.n_replicas == QUICK.n_replicas
+    assert len(result.start_subsets) == result.n_replicas > 0
     trace = result.trace
     assert len(trace.beta) == len(trace.mean) == len(trace.std) == len(trace) + 1
     assert trace.beta[0] == 0

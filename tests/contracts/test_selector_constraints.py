@@ -1,8 +1,9 @@
-"""Constraints hold in every candidate, at every size, on every path through a selector."""
+"""Constraints, costs and criteria of the user's own hold in every candidate, at every size."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from helpers.questions import all_subsets, evaluated
 from helpers.selectors import (
@@ -10,12 +11,14 @@ from helpers.selectors import (
     POPULATION,
     QUICK,
     TASKS,
+    WHOLE,
     assert_same_answer,
+    least_loss,
     make_rows,
     of_size,
     over_sizes,
 )
-from safdr import Constraints
+from safdr import Annealing, Constraints
 
 NAMES = [f"feature {j}" for j in range(8)]
 
@@ -110,7 +113,7 @@ def test_signs_hold_in_the_model():
 def test_groups_of_one_are_no_groups():
     X, y = make_rows()
     alone = of_size(3, constraints=Constraints(groups=[[j] for j in range(8)])).fit(X, y)
-    assert_same_answer(alone, of_size(3).fit(X, y))
+    assert_same_answer(alone, of_size(3).fit(X, y), 1e-12)
 
 
 def test_constraints_by_name_are_those_by_index():
@@ -122,3 +125,52 @@ def test_constraints_by_name_are_those_by_index():
     named = of_size(3, constraints=by_name).fit(frame, y)
     for other in (by_index, mask):
         assert_same_answer(of_size(3, constraints=other).fit(X, y), named)
+
+
+# ---- Costs ---------------------------------------------------------------------------------------
+
+
+def test_costs_between_nothing_and_a_ban(task):
+    X, y = make_rows(task)
+    how = {"annealing": WHOLE}
+    free = of_size(3, task, **how).fit(X, y)
+    for cost in ({4: 0.0}, np.zeros(8)):
+        assert_same_answer(of_size(3, task, feature_cost=cost, **how).fit(X, y), free)
+    alike = of_size(3, task, feature_cost=np.full(8, 0.01), **how).fit(X, y)
+    assert alike.subset_.tolist() == free.subset_.tolist()
+    costly = of_size(3, task, feature_cost={4: 1e3}, **how).fit(X, y)
+    assert set(costly.subset_.tolist()) > {1, 6}
+    assert 4 not in costly.subset_
+    assert costly.loss_ == pytest.approx(least_loss(X[:, costly.subset_], y, task), rel=1e-9)
+
+
+# ---- Criteria and models of the user's own -------------------------------------------------------
+
+
+def mean_of_columns(rows, target):
+    """A criterion with one best subset: the sum of the means of the columns."""
+    return float(rows.mean(axis=0).sum())
+
+
+def test_a_function_is_maximised_under_constraints():
+    X, y = make_rows()
+    limits = Constraints(never_include=[3], at_most_one_of=[[0, 1]])
+    few = Annealing(n_replicas=6, max_steps=20)
+    selector = of_size(3, criterion=mean_of_columns, constraints=limits, annealing=few)
+    result = selector.fit(X, y).result_
+    allowed = [s for s in all_subsets(8, 3) if 3 not in s and len({0, 1} & set(s)) < 2]
+    values = [mean_of_columns(X[:, s], y) for s in allowed]
+    assert result.subset.tolist() == allowed[int(np.argmax(values))]
+    assert selector.criterion_value_ == pytest.approx(max(values), rel=1e-12)
+    measured = [mean_of_columns(X[:, s], y) for s in result.subsets]
+    np.testing.assert_allclose(result.criterion_values, measured, rtol=1e-12)
+
+
+def test_a_model_of_the_users_own_predicts():
+    X, y = make_rows()
+    model = LinearDiscriminantAnalysis()
+    few = Annealing(n_replicas=2, max_steps=3)
+    found = of_size(2, estimator=model, annealing=few).fit(X, y)
+    alone = LinearDiscriminantAnalysis().fit(X[:, found.subset_], y)
+    np.testing.assert_allclose(found.predict_proba(X), alone.predict_proba(X[:, found.subset_]))
+    assert not hasattr(model, "coef_")

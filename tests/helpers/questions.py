@@ -4,13 +4,17 @@ import itertools
 
 import numpy as np
 
-from helpers.selectors import WHOLE, of_size
-from safdr import Moments, evaluate_subsets, near_ties, prove
+from helpers.selectors import QUICK, WHOLE, of_size
+from safdr import Moments, anneal_path, evaluate_subsets, near_ties, prove
 
 # No proof in a test takes a second; a slow machine may take any time.
 LONG = 1e6
 # Parameters of a criterion that is Fisher's ratio, or R², with no more shrinkage than it needs.
 PLAIN = {"ridge": 1e-6, "annealing": WHOLE}
+
+
+# With the shrinkage that the number of rows asks for.
+SHRUNK = {"ridge": "auto", "annealing": WHOLE}
 
 
 def _name(task):
@@ -21,6 +25,12 @@ def evaluated(X, y, subsets, task="two", weight=None, C=None):
     """Criterion values and losses of subsets."""
     how = {} if C is None else {"C": C}
     return evaluate_subsets(X, y, subsets, task=_name(task), sample_weight=weight, **how)
+
+
+def along_path(X, y, sizes, task="two", **how):
+    """Results of several sizes, one for each."""
+    common = {"annealing": QUICK, "random_state": 0}
+    return anneal_path(X, y, sizes, task=_name(task), **(common | how))
 
 
 def proven(X, y, size, task="two", weight=None, constraints=None, seconds=LONG):
@@ -53,6 +63,22 @@ def all_subsets(n_features, size):
 def with_plain_criterion(size=3, task="two", **parameters):
     """An unfitted selector by the plain criterion."""
     return of_size(size, task, **(PLAIN | parameters))
+
+
+def oas_shrinkage(X, y):
+    """What is added to each variance of two classes: 3 a / (1 - a) of it.
+
+    With a of Chen, Wiesel, Eldar and Hero (2010), as scikit-learn's OAS has it, for the correlation
+    within classes, of as many rows as the classes would have if they were balanced.
+    """
+    parts = [X[y == label] for label in np.unique(y)]
+    scatter = sum(np.cov(part.T, bias=True) for part in parts)
+    deviation = np.sqrt(np.diag(scatter))
+    R = scatter / np.outer(deviation, deviation)
+    n, p = len(parts) ** 2 / sum(1 / len(part) for part in parts), len(R)
+    squares = np.mean(R**2)
+    a = (squares + 1) / ((n + 1) * (squares - 1 / p))
+    return 3 * a / (1 - a)
 
 
 def nogueira(chosen):

@@ -53,6 +53,13 @@ def over_sizes(largest=4, task="two", **parameters):
     return kind(max_features=largest, **(common | parameters))
 
 
+def as_published(largest=4, task="two", **parameters):
+    """An unfitted selector with the method of the paper."""
+    kind = AnnealingRegressorSelectorCV if task == "regression" else AnnealingSelectorCV
+    common = {"annealing": QUICK, "random_state": 0}
+    return kind.as_published(max_features=largest, **(common | parameters))
+
+
 def splitter(task="two", n_splits=3):
     """A splitter with a seed of its own, which a plain loop can use too."""
     kind = KFold if task == "regression" else StratifiedKFold
