@@ -10,8 +10,6 @@ from sklearn.metrics import get_scorer, r2_score, roc_auc_score
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
 from helpers.cli import (
-    ANNEALING,
-    FAST,
     QUICK,
     coefficients_of,
     features_of,
@@ -39,7 +37,7 @@ def problem(task="two", n_rows=240):
 
 
 def fitted(selector, X, y, **how):
-    return selector.set_params(annealing=ANNEALING).fit(X, y, **how)
+    return selector.fit(X, y, **how)
 
 
 def assert_same(found, selector):
@@ -72,7 +70,7 @@ def table(task, write):
 
 def test_a_number_of_features(task, table, safdr):
     path, X, y = table
-    found = safdr("select", path, "-t", "target", "-k", 3, *FAST, *ALL).json
+    found = safdr("select", path, "-t", "target", "-k", 3, *ALL).json
     assert_same(found, fitted(of_size(3, task), X, y))
 
 
@@ -114,7 +112,7 @@ def test_every_option_is_a_parameter(option, write, safdr):
     y[:60] = "no"
     words, parameters = OPTIONS[option]
     path = write({**X, "target": y})
-    found = safdr("select", path, "-t", "target", "-k", 3, *FAST, *words, *ALL).json
+    found = safdr("select", path, "-t", "target", "-k", 3, *words, *ALL).json
     assert_same(found, fitted(of_size(3, **parameters), X, y))
     found = safdr("select", path, "-t", "target", *QUICK, *words, *ALL).json
     assert_same(found, fitted(over_sizes(3, cv=None, **parameters), X, y))
@@ -125,7 +123,7 @@ def test_weights_are_sample_weights(task, table, write, safdr):
     weight = np.random.default_rng(0).integers(0, 4, len(y))
     path = write({**X, "copies": weight, "target": y})
     words = ["--weight", "copies", "-k", 3]
-    found = safdr("select", path, "-t", "target", *words, *FAST, *ALL).json
+    found = safdr("select", path, "-t", "target", *words, *ALL).json
     assert_same(found, fitted(of_size(3, task), X, y, sample_weight=weight.astype(float)))
 
 
@@ -145,13 +143,13 @@ def test_the_positive_class_may_be_named(write, safdr):
     X, y = problem()
     path = write({**X, "target": y})
     words = ["-t", "target", "-k", 3, "--positive", "no"]
-    found = safdr("select", path, *words, *FAST, *ALL).json
+    found = safdr("select", path, *words, *ALL).json
     selector = fitted(of_size(3), X, (y == "no").astype(int))
     assert_same(found, selector)
 
 
 def test_the_built_in_data_need_no_file(safdr):
-    found = safdr("select", "-k", 2, *FAST, *ALL).json
+    found = safdr("select", "-k", 2, *ALL).json
     data = load_breast_cancer(as_frame=True)
     selector = fitted(of_size(2), data.data, (data.target == 0).astype(int))
     assert features_of(found) == selector.get_feature_names_out().tolist()
@@ -163,7 +161,7 @@ def test_the_built_in_data_need_no_file(safdr):
 
 def test_held_out_rows_are_those_of_scikit_learns_split(task, table, safdr):
     path, X, y = table
-    found = safdr("select", path, "-t", "target", "-k", 3, "--seed", 5, *FAST, "--json").json
+    found = safdr("select", path, "-t", "target", "-k", 3, "--seed", 5, "--json").json
     parts = train_test_split(
         np.arange(len(y)),
         test_size=0.2,
@@ -186,7 +184,7 @@ def test_the_latest_rows_are_held_out(write, safdr):
     days = np.datetime64("2024-01-01") + np.random.default_rng(0).permutation(240)
     path = write({**X, "day": days, "target": y})
     words = ["-k", 3, "--split-by", "day", "--test-size", 0.25]
-    found = safdr("select", path, "-t", "target", *words, *FAST, "--json").json
+    found = safdr("select", path, "-t", "target", *words, "--json").json
     late = days >= np.datetime64("2024-01-01") + 180
     assert found["rows"] == {"train": 180, "test": 60}
     selector = fitted(of_size(3), X[~late], y[~late])
@@ -208,7 +206,7 @@ def test_missing_values_are_dealt_with_as_one_would_by_hand(write, safdr, way):
     words = ["-t", "target", "-k", 3, "--missing", way, "--always-include", NAMES[1]]
     words = words[:-2] if way == "drop-columns" else words
     words += ["--split-by", "month", "--test-size", 0.25]
-    found = safdr("select", path, *words, *FAST, "--json").json
+    found = safdr("select", path, *words, "--json").json
     train = days < 180
     limits = Constraints(always_include=[NAMES[1]])
     if way == "drop-columns":
@@ -238,7 +236,7 @@ def test_any_kind_of_file_holds_the_same_table(tmp_path, write, safdr):
     feather = pytest.importorskip("pyarrow.feather")
     feather.write_feather(table, tmp_path / "rows.feather")
     files.append(tmp_path / "rows.feather")
-    words = ["-t", "target", "-k", 3, *FAST, *ALL]
+    words = ["-t", "target", "-k", 3, *ALL]
     selector = fitted(of_size(3), X.round(4), y)
     for file in files:
         assert_same(safdr("select", file, *words).json, selector)
@@ -248,7 +246,7 @@ def test_rows_read_in_chunks_give_the_same_answer(task, table, write, safdr):
     _, X, y = table
     X, y = problem(task, 1500)
     path = write({**X, "target": y})
-    words = ["-t", "target", "-k", 3, *FAST, *ALL, "--stream", "--sample-rows", 500]
+    words = ["-t", "target", "-k", 3, *ALL, "--stream", "--sample-rows", 500]
     found = safdr("select", path, *words).json
     selector = fitted(of_size(3, task), X, y)
     assert features_of(found) == [NAMES[j] for j in selector.subset_]
@@ -262,7 +260,7 @@ def test_scores_of_rows_read_in_chunks_count_ties_half(write, safdr):
     columns = {f"flag {j}": (rng.random(3000) < 0.3 + 0.2 * y * (j == 0)) * 1.0 for j in range(3)}
     path = write({**columns, "day": np.arange(3000) + 0.5, "target": y})
     words = ["-t", "target", "-k", 1, "--stream", "--sample-rows", 800, "--split-by", "day"]
-    found = safdr("select", path, *words, *FAST, "--json").json
+    found = safdr("select", path, *words, "--json").json
     test = np.arange(3000) >= 3000 - found["rows"]["test"]
     wanted = roc_auc_score(y[test], columns["flag 0"][test])
     assert features_of(found) == ["flag 0"]
@@ -331,7 +329,7 @@ def test_the_score_of_a_quantity_is_r2(write, safdr):
     X, y = problem("regression")
     path = write({**X, "target": y, "month": 202401 + np.arange(240) // 24})
     words = ["-t", "target", "-k", 3, "--split-by", "month", "--test-size", 0.2]
-    found = safdr("select", path, *words, *FAST, "--json").json
+    found = safdr("select", path, *words, "--json").json
     test = np.arange(240) >= 192
     sums = X[test][features_of(found)] @ coefficients_of(found)[0] + intercepts_of(found)[0]
     assert held_out_score(found)[0] == pytest.approx(r2_score(y[test], sums), rel=1e-9)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from helpers.cli import ANNEALING, FAST
 from helpers.formulas import RUNS
 from helpers.selectors import of_size
 from safdr import Constraints
@@ -82,11 +81,11 @@ def test_formulas_give_the_predictions_of_the_selector(safdr, task, gaps, tmp_pa
     files = {ending: tmp_path / f"score.{ending.lower()}" for ending in RUNS}
     words = [word for file in {*files.values()} for word in ("--export", file)]
     options = ["-t", TARGETS[task], "-k", 11, "--test-size", 0, "--missing", "median", "--json"]
-    found = safdr("select", path, *options, *FAST, *words, "--always-include", TEXT).json
+    found = safdr("select", path, *options, *words, "--always-include", TEXT).json
 
     X = encoded(table)
     limits = Constraints(groups=[GROUP], always_include=GROUP)
-    selector = of_size(11, task, constraints=limits, annealing=ANNEALING)
+    selector = of_size(11, task, constraints=limits)
     selector.fit(X, np.array(table[TARGETS[task]].to_pylist()))
     assert len(found["features"]) == len(selector.subset_)
     # Rows far beyond those of training are scored as the selector does.
@@ -115,7 +114,7 @@ def test_a_row_without_a_value_is_not_scored(safdr, tmp_path):
     pq.write_table(table, path)
     files = {ending: tmp_path / f"score.{ending.lower()}" for ending in RUNS}
     words = [word for file in {*files.values()} for word in ("--export", file)]
-    few = [*FAST, "--always-include", "plain"]
+    few = ["--always-include", "plain"]
     safdr("select", path, "-t", TARGETS["two"], "-k", 2, "--test-size", 0, *few, *words)
     rows = table.drop_columns(TARGETS["two"]).slice(0, 6)
     values = [None, float("nan"), float("inf"), -float("inf"), 1e6, 0.0]
@@ -137,7 +136,7 @@ def test_points_are_those_of_the_log_odds(safdr, write, columns, tmp_path, endin
     """Points double the odds: 600 at 50 to 1 against, 20 fewer for each doubling."""
     path = write(columns)
     file = tmp_path / f"score.{ending.lower()}"
-    few = [*FAST, "--points", "--export", file]
+    few = ["--points", "--export", file]
     safdr("select", path, "-t", "late", "-k", 2, *few)
     table = pa.table({name: columns[name] for name in columns if name != "late"})
     given = np.array([row[-3:] for row in RUNS[ending](file, table, "loans")], dtype=float)

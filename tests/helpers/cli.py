@@ -5,12 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from safdr import Annealing
-
-# Small enough to search in a blink; the same in Python.
-FAST = ("--n-replicas", 4, "--max-steps", 5)
-ANNEALING = Annealing(n_replicas=4, max_steps=5)
-QUICK = ("--k-max", 3, *FAST)
+# Few sizes, to be quick.
+QUICK = ("--k-max", 3)
 
 
 class Ran:
@@ -104,7 +100,7 @@ def select(safdr):
 @pytest.fixture
 def select_two(safdr):
     """Choose two features, for tests of what is read: the number is not searched for."""
-    return lambda *arguments, code=0: safdr("select", *arguments, "--k", 2, *FAST, code=code)
+    return lambda *arguments, code=0: safdr("select", *arguments, "--k", 2, code=code)
 
 
 def make_columns(n_rows=200):

@@ -67,6 +67,16 @@ def sources(table, folder):
     yield "frames", lambda: [table.slice(0, 9).to_pandas(), table.slice(9).to_pandas()]
 
 
+@pytest.mark.parametrize("row_group_size", [30_000, None])
+def test_a_parquet_file_of_several_batches_is_read_to_the_last_row(tmp_path, row_group_size):
+    n_rows = 150_000  # more than twice as many as are read at once
+    numbers = pa.table({"n": np.arange(n_rows)})
+    pq.write_table(numbers, tmp_path / "many.parquet", row_group_size=row_group_size)
+    seen = open_source(tmp_path / "many.parquet").run(Collect(["n"]))
+    assert len(seen) > 2
+    np.testing.assert_array_equal(np.concatenate([rows[:, 0] for _, rows in seen]), range(n_rows))
+
+
 KINDS = (
     *("path", "Path", "folder", "dataset", "lazy frame", "relation", "table", "pandas", "polars"),
     *("batches", "generator", "frames"),
