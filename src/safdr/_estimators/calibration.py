@@ -86,9 +86,12 @@ def _softmax(decision: FloatArray, y: NDArray[Any], weight: FloatArray) -> float
     """
     decision = _two_sided(decision)
     shares = np.bincount(y, weight, decision.shape[1]).astype(np.float64)
-    # A class without held-out rows says nothing of the slope, and its intercept is not finite.
+    # A class without held-out rows says nothing of the slope, and its intercept is not finite; nor
+    # does one class alone.
     decision, y = decision[:, shares > 0], np.unique(y, return_inverse=True)[1]
     shares = shares[shares > 0]
+    if len(shares) == 1:
+        return 1.0
     observed = float(weight @ decision[np.arange(len(y)), y])
     if shares @ (weight @ decision) >= observed:
         return 0.0
