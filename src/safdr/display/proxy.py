@@ -82,7 +82,7 @@ class ProxyDisplay(Display):
     >>> selector = AnnealingSelector(3, random_state=0).fit(X, y)
     >>> display = ProxyDisplay.from_estimator(selector, X, y, n_random=200, random_state=0).plot()
     >>> display.to_frame().groupby("kind").size().to_dict()
-    {'annealed': 51, 'random': 200}
+    {'annealed': 53, 'random': 200}
     """
 
     def __init__(
@@ -238,8 +238,8 @@ def _check_comparable(selector: Any) -> None:
         return
     raise ValueError(
         "ProxyDisplay compares the built-in criterion with the loss of the linear model, and this "
-        "selector searched or chose by something else (criterion=, estimator= or "
-        'pick="criterion"). Fit one without these, or with an estimator and pick="linear".'
+        "selector searched or chose by something else (criterion= or estimator=). Fit one without "
+        "these."
     )
 
 
