@@ -23,11 +23,17 @@ ABOUT = {
     "ablation": "Run SA-FDR with other batch settings, and compare it with the defaults in pairs. "
     "The rows go where those of run go; the comparison to ablation.md and ablation.csv. The "
     "validation rows of the folds decide; the test part is shown for information only.",
-    "equal": "Compare subsets of equal size: SA-FDR as published (paper), with a ridge that sets "
-    "itself and penalised models (auto), and five other methods. All are refitted alike and scored "
-    "on test rows. Does the cells that are missing, then writes equal.md and equal.csv.",
+    "equal": "Compare subsets of equal size: the default recipe with and without its screen, the "
+    "method as published (paper), and five other methods. All are refitted alike and scored on "
+    "test rows. Does the cells that are missing, then writes equal.md and equal.csv.",
     "other": "The same for more than two classes and a measured output, on three small sets: "
-    "auto, paper, forward selection and ANOVA. Writes other.md.",
+    "recipe, unscreened, paper, forward selection and ANOVA. Writes other.md.",
+    "regression": "Compare subsets of equal size by R² on test rows: the recipe, the search "
+    "without its screen, Lasso, forward selection and abess. Writes regression.md.",
+    "simulations": "Run the simulations of Hastie, Tibshirani and Tibshirani (2020): relative test "
+    "error by signal-to-noise ratio. Writes simulations.md and simulations.csv.",
+    "probabilities": "Compare the loss on test rows with the calibration slope and without, on the "
+    "sets of equal and other. Does the cells that are missing, then writes probabilities.md.",
 }
 
 
@@ -66,6 +72,9 @@ def _parser() -> argparse.ArgumentParser:
         "ablation": _add_ablation,
         "equal": _add_equal,
         "other": _add_other,
+        "regression": _add_regression,
+        "simulations": _add_simulations,
+        "probabilities": _add_probabilities,
     }
     for name, add in add_options.items():
         about = ABOUT[name]
@@ -103,7 +112,7 @@ def _add_ablation(parser: argparse.ArgumentParser) -> None:
 
 def _add_equal(parser: argparse.ArgumentParser) -> None:
     _add_names(parser, "--data", None, "names of data sets; else all that are there")
-    _add_splits(parser, "auto, paper, rfe, lasso, abess, forward, anova")
+    _add_splits(parser, "recipe, unscreened, paper, rfe, lasso, abess, forward, anova")
     parser.add_argument("--table", action="store_true", help="no cells: only write the table")
     _add_out(parser, Path("paper/equal"))
     _add_data_dir(parser)
@@ -111,15 +120,38 @@ def _add_equal(parser: argparse.ArgumentParser) -> None:
 
 def _add_other(parser: argparse.ArgumentParser) -> None:
     _add_names(parser, "--data", None, "of wine, digits, diabetes; else all")
-    _add_splits(parser, "auto, paper, forward, anova")
+    _add_splits(parser, "recipe, unscreened, paper, forward, anova")
     _add_out(parser, Path("paper/equal/other"))
 
 
-def _add_splits(parser: argparse.ArgumentParser, methods: str) -> None:
+def _add_regression(parser: argparse.ArgumentParser) -> None:
+    _add_names(parser, "--data", None, "names of data sets, such as diabetes; else all")
+    _add_splits(parser, "recipe, without-screen, unscreened, lasso, forward, abess")
+    _add_out(parser, Path("paper/equal/regression"))
+
+
+def _add_simulations(parser: argparse.ArgumentParser) -> None:
+    _add_names(parser, "--data", None, "of low, medium, high-5, high-10; else all")
+    methods = "recipe, scaled, without-screen, unscreened, lasso, relaxed, forward"
+    _add_splits(parser, methods, repeats=10)
+    _add_out(parser, Path("paper/simulations"))
+
+
+def _add_probabilities(parser: argparse.ArgumentParser) -> None:
+    _add_names(parser, "--data", None, "names of data sets; else all that are there")
+    _add_repeats(parser, 6)
+    _add_out(parser, Path("paper/probabilities"))
+    _add_data_dir(parser)
+
+
+def _add_splits(parser: argparse.ArgumentParser, methods: str, repeats: int = 20) -> None:
     _add_names(parser, "--method", None, f"of {methods}; else all")
-    parser.add_argument(
-        "--repeats", type=_count, default=20, help="splits of each data set; else 20"
-    )
+    _add_repeats(parser, repeats)
+
+
+def _add_repeats(parser: argparse.ArgumentParser, default: int) -> None:
+    about = f"splits of each data set; else {default}"
+    parser.add_argument("--repeats", type=_count, default=default, help=about)
     about = "number of the first split; else 0. What is decided on some splits is proved on others"
     parser.add_argument("--first", type=_position, default=0, help=about)
     parser.add_argument(

@@ -8,14 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments import ablation as batches
-from experiments import against
+from experiments import against, simulations_table
+from experiments import probabilities as slopes
+from experiments import simulations as simulated
 from experiments import table as ours
 from experiments.datasets import DATASETS, SMALL, fetch, is_there, load
 from experiments.environment import mixed_engines
 from experiments.equal import other_tasks
+from experiments.equal import regression as equal_regression
 from experiments.equal import table as equal_table
 from experiments.equal.methods import METHODS
 from experiments.equal.protocol import EQUAL, EqualSettings
+from experiments.equal.regression_sets import SETS as REGRESSION_SETS
 from experiments.equal.sets import PAPER_SETS
 from experiments.equal.sets import TITLES as SETS
 from experiments.errors import PaperError
@@ -23,7 +27,8 @@ from experiments.listing import print_data_sets
 from experiments.methods import SA_FDR
 from experiments.progress import CellProgress
 from experiments.protocol import ProtocolSettings
-from experiments.run import Plan, make_plan, run_all
+from experiments.run import Experiment, Plan, make_plan, run_all
+from experiments.simulated_methods import METHODS as SIMULATED_METHODS
 from experiments.store import Row, RowStore
 from experiments.whole_files import write_whole
 
@@ -118,6 +123,45 @@ def other(options: Namespace) -> None:
     """The same for more classes and measured outputs."""
     data = options.data or list(other_tasks.SETS)
     methods = options.method or list(other_tasks.METHODS)
+    settings = other_tasks.OtherSettings()
+    _run_splits(options, data, methods, settings, other_tasks.OTHER_TASKS)
+    markdown = other_tasks.to_markdown(_rows(options.out, "other"))
+    _keep(options.out, {"other.md": markdown})
+    print(markdown, end="")
+
+
+def regression(options: Namespace) -> None:
+    """Compare subsets of equal size by R² on test rows."""
+    data = options.data or list(REGRESSION_SETS)
+    methods = options.method or list(equal_regression.METHODS)
+    settings = equal_regression.RegressionSettings()
+    _run_splits(options, data, methods, settings, equal_regression.EXPERIMENT)
+    markdown = equal_regression.to_markdown(_rows(options.out, "regression"))
+    _keep(options.out, {"regression.md": markdown})
+    print(markdown, end="")
+
+
+def simulations(options: Namespace) -> None:
+    """Run the simulations that are missing, and compare the methods' errors."""
+    data = simulated.names_of(options.data or list(simulated.PROBLEMS))
+    methods = options.method or list(SIMULATED_METHODS)
+    settings = simulated.SimulationSettings()
+    _run_splits(options, data, methods, settings, simulated.EXPERIMENT)
+    rows = _rows(options.out, "simulations")
+    markdown = simulations_table.to_markdown(rows)
+    texts = {"simulations.md": markdown, "simulations.csv": simulations_table.to_csv(rows)}
+    _keep(options.out, texts)
+    print(markdown, end="")
+
+
+def _run_splits(
+    options: Namespace,
+    data: Sequence[str],
+    methods: Sequence[str],
+    protocol: object,
+    experiment: Experiment,
+) -> None:
+    """Plan the cells of a comparison, and run those that are missing."""
     if options.again:
         RowStore(options.out).remove(data, methods)
     plan = make_plan(
@@ -126,12 +170,30 @@ def other(options: Namespace) -> None:
         methods=methods,
         repeats=options.repeats,
         first=options.first,
-        protocol=other_tasks.OtherSettings(),
-        experiment=other_tasks.OTHER_TASKS,
+        protocol=protocol,
+        experiment=experiment,
     )
     _do(plan, options.jobs)
-    markdown = other_tasks.to_markdown(_rows(options.out, "other"))
-    _keep(options.out, {"other.md": markdown})
+
+
+def probabilities(options: Namespace) -> None:
+    """Do the cells that are missing, and compare losses with the calibration slope and without."""
+    data = options.data or [*_there(options.data_dir), *other_tasks.SETS]
+    if options.again:
+        RowStore(options.out).remove(data, [slopes.SELECTOR])
+    plan = make_plan(
+        options.out,
+        data=data,
+        methods=[slopes.SELECTOR],
+        repeats=options.repeats,
+        first=options.first,
+        protocol=slopes.SlopeSettings(),
+        data_dir=options.data_dir,
+        experiment=slopes.PROBABILITIES,
+    )
+    _do(plan, options.jobs)
+    markdown = slopes.to_markdown(_rows(options.out, "probabilities"))
+    _keep(options.out, {"probabilities.md": markdown})
     print(markdown, end="")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from experiments.baselines import RFE, Abess, Lasso
 from experiments.errors import MethodError
 from experiments.models import Method, SubsetModel, sizes_up_to
-from safdr import Annealing, AnnealingResult, AnnealingSelector, anneal_path, evaluate_subsets
+from safdr import Annealing, AnnealingResult, AnnealingSelector, anneal_path
 
 SA_FDR = "sa-fdr"
-AUTO = "auto"
+RECIPE = "recipe"
 # Those that are compared with each other, and beside them what goes beyond the paper's models.
 COMPARED = {SA_FDR: "SA-FDR", "rfe": "RFE", "lasso": "Lasso", "abess": "abess"}
-TITLES = {**COMPARED, AUTO: "SA-FDR, auto"}
+TITLES = {**COMPARED, RECIPE: "safdr, default"}
 # The paper's three; abess is an extra.
 DEFAULT_METHODS = (SA_FDR, "rfe", "lasso")
-# Held-out rows choose what to search by, and models are penalised.
-AUTO_STYLE: dict[str, Any] = {"criterion": "auto", "ridge": "auto", "C": 1.0}
+# The defaults of the selectors, which settings must name in full.
+DEFAULTS: dict[str, Any] = {**Annealing().get_params(), "criterion": "auto", "ridge": "auto"}
 
 # The paper's models are not penalised, and its criterion is not shrunk.
 PUBLISHED = AnnealingSelector.as_published()
@@ -63,18 +63,15 @@ class SAFDR:
 
 
 @dataclass(frozen=True)
-class Auto:
-    """SA-FDR with a ridge that sets itself, penalised models, and a criterion of the data's choice.
+class Recipe:
+    """The default recipe: screen, shrinkage, two criteria and penalised models."""
 
-    It is chosen on splits of the training rows of each fold, once for all sizes.
-    """
-
-    name = AUTO
+    name = RECIPE
 
     @property
     def settings(self) -> dict[str, object]:
         """All of them."""
-        return {"method": AUTO, **annealing_defaults(), **AUTO_STYLE}
+        return {"method": RECIPE, **DEFAULTS, "C": 1.0}
 
     def grid(self, X: NDArray[np.float64], y: NDArray[np.int64], max_features: int) -> list[int]:
         """Sizes."""
@@ -83,15 +80,12 @@ class Auto:
     def path(
         self, X: NDArray[np.float64], y: NDArray[np.int64], grid: Any, seed: int
     ) -> list[SubsetModel]:
-        """One search for each size; values beyond those of the rows count as the nearest."""
-        found = anneal_path(X, y, grid, random_state=seed, **AUTO_STYLE)
+        """One search for each size; the models clip values to the training range."""
         low, high = X.min(axis=0), X.max(axis=0)
         models = []
-        for subset in (result.subset for result in found):
-            # Whatever models chose it, its own has a penalty.
-            fits = evaluate_subsets(X, y, [subset], C=AUTO_STYLE["C"]).fits
-            model = fits.coefficients[0], float(fits.intercepts[0]), float(fits.losses[0])
-            models.append(SubsetModel(subset, *model, low[subset], high[subset]))
+        for result in anneal_path(X, y, grid, random_state=seed):
+            model, subset = _logistic_model(result), result.subset
+            models.append(replace(model, low=low[subset], high=high[subset]))
         return models
 
 
@@ -109,7 +103,9 @@ def _logistic_model(result: AnnealingResult) -> SubsetModel:
 
 def annealing_defaults() -> dict[str, Any]:
     """How the method as published anneals unless told otherwise."""
-    return {**Annealing().get_params(), "ridge": PUBLISHED.ridge}
+    annealing = Annealing().get_params()
+    del annealing["screen"]  # which the paper has not
+    return {**annealing, "ridge": PUBLISHED.ridge}
 
 
 def _parameters(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,7 +124,7 @@ def get_method(spec: str) -> Method:
         raise MethodError(f"Only {SA_FDR} takes settings; got {spec!r}.")
     if name == "abess" and find_spec("abess") is None:
         raise MethodError("The method 'abess' needs the package: pip install abess")
-    others: dict[str, Method] = {"rfe": RFE(), "lasso": Lasso(), "abess": Abess(), AUTO: Auto()}
+    others: dict[str, Method] = {"rfe": RFE(), "lasso": Lasso(), "abess": Abess(), RECIPE: Recipe()}
     if name not in others:
         raise MethodError(f"No method is called {name!r}. There are: {', '.join(TITLES)}.")
     return others[name]

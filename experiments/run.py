@@ -21,7 +21,6 @@ from experiments.errors import CorruptRowError, WorkerError
 from experiments.methods import get_method
 from experiments.protocol import run_cell, settings_of
 from experiments.store import Cell, RowStore, check_same_settings
-from experiments.task_data import TaskData
 
 # How often a worker looks whether the run that started it is still there.
 WATCH_SECONDS = 0.5
@@ -31,11 +30,12 @@ WATCH_SECONDS = 0.5
 class Experiment:
     """What cells are made of: data sets, methods, and what is done with one and the other."""
 
-    load: Callable[[str, Path | None], TaskData]
+    # Values or, if each cell draws its own, what they are drawn by.
+    load: Callable[[str, Path | None], Any]
     is_made_up: Callable[[str], bool]
     get_method: Callable[[str], Any]
     # Of the data, the method, the repeat and the protocol.
-    run_cell: Callable[[TaskData, Any, int, Any], dict[str, Any]]
+    run_cell: Callable[[Any, Any, int, Any], dict[str, Any]]
 
 
 def _is_made_up(name: str) -> bool:
@@ -109,7 +109,7 @@ def _checksum(experiment: Experiment, name: str, data_dir: Path | None) -> str:
     """Of the values; of the recipe where they are made up, since BLAS decides their last digits."""
     if experiment.is_made_up(name):
         return f"generated as {name}, version 1"
-    return _load(experiment, name, data_dir).sha256()
+    return str(_load(experiment, name, data_dir).sha256())
 
 
 def _take_in(task: Task, store: RowStore, plan: Plan) -> None:
@@ -180,7 +180,7 @@ def _do(task: Task) -> Outcome:
 
 
 @lru_cache(maxsize=1)
-def _load(experiment: Experiment, name: str, data_dir: Path | None) -> TaskData:
+def _load(experiment: Experiment, name: str, data_dir: Path | None) -> Any:
     """The data of the cell at hand; cells come data set by data set."""
     return experiment.load(name, data_dir)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from experiments.datasets import DATASETS
-from experiments.methods import AUTO, COMPARED, TITLES
+from experiments.methods import COMPARED, RECIPE, TITLES
 from experiments.protocol import RULES
 from experiments.published import PUBLISHED, Published
 from experiments.store import Row, check_comparable
@@ -28,8 +28,8 @@ N_SHARED = 3
 CAPTION = (
     "k*: number of features chosen. AUC: on the test part, of the model refitted at k*. "
     "Mean ± standard error over the repeats. Bold: the best method, and those behind it by no more "
-    f"than one standard error of the difference in pairs. {TITLES[AUTO]}: penalised models, and a "
-    "criterion that held-out rows choose; it stands beside the others and is not judged. one_sd: "
+    f"than one standard error of the difference in pairs. {TITLES[RECIPE]}: "
+    "the default recipe with its penalised models; it is shown beside the others. one_sd: "
     "k* is the smallest k whose mean validation AUC is within one standard deviation over the "
     "folds of the best. one_se: within one standard error of the difference to the best on the "
     "same folds. s/fold: median processor time on one core for all k of a fold; the paper's times "
@@ -152,12 +152,12 @@ def to_markdown(lines: Sequence[Line], warning: str | None = None) -> str:
 
 def _to_be_made(lines: Sequence[Line]) -> list[str]:
     """Where the method beside the others has no rows yet, and what makes them."""
-    there = {line.data for line in lines if line.method == AUTO}
+    there = {line.data for line in lines if line.method == RECIPE}
     missing = [data for data in dict.fromkeys(line.data for line in lines) if data not in there]
     if not there or not missing:
         return []
-    command = f"python -m experiments run --data {','.join(missing)} --methods {AUTO}"
-    return [f"{TITLES[AUTO]} has no rows of the other data sets: `{command}` makes them."]
+    command = f"python -m experiments run --data {','.join(missing)} --methods {RECIPE}"
+    return [f"{TITLES[RECIPE]} has no rows of the other data sets: `{command}` makes them."]
 
 
 def markdown_table(header: Sequence[str], body: Iterable[Sequence[str]]) -> str:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from fuzz import files_arrow, files_text
 
-QUICK = ("-k", "1", "--n-replicas", "2", "--max-steps", "2")
+QUICK = ("-k", "1")
 WAYS = ("drop-rows", "drop-columns", "median")
 # Damaged files of one process, which costs as much to start as some twenty of them to read.
 N_DAMAGED = 10

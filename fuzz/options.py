@@ -22,7 +22,7 @@ def check(rng: np.random.Generator) -> None:
         folder = Path(name).resolve()
         table, n_rows = make_table(rng, folder)
         asked = make_options(rng, folder)
-        words = [str(table), *asked.words(folder)]
+        words = [str(table), *asked.words()]
         before = _contents(folder)
         code, out, err = _run(words)
         told = f"safdr select {' '.join(words)}\ncode {code}\n{err}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,23 +25,12 @@ VALUES: dict[str, tuple[list[str], list[str]]] = {
     "--test-size": (["0", "0.2", "0.5", "2e-1", "0.3"], ["1", "-0.1", "nan", "inf", "half", ""]),
     "-k": (["1", "2", "3"], ["0", "-1", "1.5", "", "100", "99999999999999999999", "nan"]),
     "--k-max": (["1", "2", "4", "6", "30", "1000"], ["0", "-3", "x", "2.5"]),
-    "--rule": (["one_sd", "one_se", "tolerance", "best", "as_published"], ["worst", ""]),
+    "--rule": (["one_sd", "one_se", "tolerance", "best"], ["worst", ""]),
     "--tolerance": (["0", "0.005", "1"], ["-1", "nan", "inf", "x"]),
     "--seed": (["0", "7", "4294967295"], ["-1", "4294967296", "1e3.", "x"]),
     "--jobs": (["1", "2", "-1"], ["0", "x", "1.5", ""]),
     "--cost-strength": (["0", "0.1", "2"], ["-1", "nan", "inf", "x"]),
     "--class-weight": (["balanced"], ["unbalanced", ""]),
-    "--n-replicas": (["1", "2", "5"], ["0", "-1", "x", "1.5"]),
-    "--sweeps": (["0.01", "0.5", "1"], ["0", "-1", "nan", "inf"]),
-    "--temperature-step": (["0.1", "0.7", "5"], ["0", "-1", "nan", "inf"]),
-    "--max-steps": (["1", "2", "5"], ["0", "-1", "x"]),
-    "--tol": (["0", "0.005", "1"], ["-1", "nan", "x"]),
-    "--n-iter-no-change": (["1", "3"], ["0", "-1"]),
-    "--n-batches": (["1", "5"], ["0", "-1"]),
-    "--batch-fraction": (["0.5", "0.9", "1"], ["0", "1.5", "nan", "-1"]),
-    "--batch-draw": (["step", "proposal"], ["row", ""]),
-    "--moves": (["metropolis"], ["jump", ""]),
-    "--ridge": (["1e-6", "0.1"], ["-1", "nan", "inf"]),
     "--drop": ([*COLUMNS], ["zzz", "", "y"]),
     "--id": ([*COLUMNS], ["zzz", ""]),
     "--keep": ([*COLUMNS], ["zzz", ""]),
@@ -61,10 +48,9 @@ REPEATED += ("--at-most-one-of", "--cost", "--export")
 # Options whose names the table knows.
 NAMING = ("--always-include", "--never-include", "--group", "--at-most-one-of", "--cost", "-k")
 RESULTS = (("--report", ".html"), ("--out", ".json"), ("--export", ".py"), ("--export", ".sql"))
-FLAGS = ("--split-categories", "--force", "--json", "--quiet")
+FLAGS = ("--split-categories", "--as-published", "--force", "--json", "--quiet")
 # Never given as words, or a search would take long.
-QUICK = {"--n-replicas": "3", "--max-steps": "3", "--k-max": "4"}
-NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?|nan|inf")
+QUICK = {"--k-max": "4"}
 STRAY = ("--nope", "other.csv", "--k_max=", "-z", "--no-json", "")
 
 
@@ -74,7 +60,6 @@ class Asked:
 
     options: list[tuple[str, str | None]] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
-    in_file: set[int] = field(default_factory=set)
 
     def values(self, name: str) -> list[str]:
         """All values of an option."""
@@ -92,31 +77,9 @@ class Asked:
         """Whether the table has to be read to see what is wrong."""
         return all(each.split(" ")[0] in NAMING for each in self.wrong)
 
-    def words(self, folder: Path) -> list[str]:
-        """The command line, and beside it the settings file."""
-        words, settings = [], {}
-        for i, (name, value) in enumerate(self.options):
-            if i in self.in_file:
-                key = name.lstrip("-")
-                settings.setdefault(key, []).append(True if value is None else value)
-            else:
-                words += [name] if value is None else [name, value]
-        if settings:
-            path = folder / "settings.toml"
-            lines = [f"{key} = {_toml(key, values)}\n" for key, values in settings.items()]
-            path.write_text("".join(lines), encoding="utf-8")
-            words += ["--config", str(path)]
-        return words
-
-
-def _toml(key: str, values: list[str | bool]) -> str:
-    """A value of the settings file; numbers are written as numbers, and those of seed as text."""
-    if f"--{key}" in REPEATED:
-        return json.dumps(values)
-    if values[-1] is True:
-        return "true"
-    is_number = NUMBER.fullmatch(str(values[-1])) and key != "seed"
-    return str(values[-1]) if is_number else json.dumps(values[-1])
+    def words(self) -> list[str]:
+        """The command line."""
+        return [word for pair in self.options for word in pair if word is not None]
 
 
 def make_table(rng: np.random.Generator, folder: Path) -> tuple[Path, int]:
@@ -165,11 +128,6 @@ def make_options(rng: np.random.Generator, folder: Path) -> Asked:
     if rng.random() < p_wrong:
         _add(asked, str(rng.choice(STRAY)), None, wrong=True)
     rng.shuffle(asked.options)
-    if rng.random() < 0.3:
-        share = rng.random()
-        names = {name for name, _ in asked.options if rng.random() < share and name not in STRAY}
-        # What the words give, the file can't add to: an option is in one of the two.
-        asked.in_file = {i for i, (name, _) in enumerate(asked.options) if name in names}
     return asked
 
 

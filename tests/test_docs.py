@@ -74,7 +74,7 @@ def test_stability(monkeypatch):
 
 def test_model_risk(monkeypatch):
     page = run("model-risk.md", monkeypatch)
-    assert page.search.recalibration_["kind"] == "line"
+    assert page.calibrated.predict_proba(page.X_test).sum(axis=1) == pytest.approx(1.0)
 
 
 def test_the_recipe(monkeypatch):
@@ -159,7 +159,7 @@ def test_the_page_of_the_command_line_names_every_option():
     text = (PAGES / "select.md").read_text("utf-8")
     names = {name for option in app.assemble_argument_collection() for name in option.names}
     options = {name for name in names if name.startswith("--")} - {"--k"}
-    assert {"--target", "--clip", "--batch-draw"} < options
+    assert {"--target", "--sign"} < options
     assert options - set(re.findall(r"--[\w-]+", text)) == set()
     # Or a terminal of 80 columns would break them.
     assert max(map(len, EXAMPLES.splitlines())) <= 80

@@ -43,7 +43,6 @@ from safdr import (
     evaluate_subsets,
     near_ties,
     prove,
-    recalibrate,
     stability,
     what_if,
 )
@@ -84,7 +83,6 @@ def certainty(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
     selector = AnnealingSelector(3).fit(X, y)
     assert_type(what_if(selector, X, y), WhatIf)
     assert_type(selector.result_.trace, Trace)
-    assert_type(recalibrate(selector, X, y), Any)  # as scikit-learn's clone, what it was given
 
 
 def quantities(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from experiments.baselines import RFE, Abess, Lasso
 from experiments.errors import MethodError
-from experiments.methods import AUTO_STYLE, annealing_defaults
+from experiments.methods import DEFAULTS, annealing_defaults
 from experiments.models import sizes_up_to
-from safdr import anneal_path, evaluate_subsets
+from safdr import Annealing, anneal_path, evaluate_subsets
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -22,6 +22,7 @@ Subset = NDArray[np.int64]
 
 # The paper's method whatever becomes of the defaults.
 AS_PUBLISHED: dict[str, Any] = {"criterion": "fisher", "ridge": 1e-6, "C": np.inf}
+NO_SCREEN = Annealing(screen=None)
 # Forward selection's model is penalised: without, all subsets that separate the classes have a loss
 # of 0, and where features outnumber the rows there are many of them from a few features on.
 FORWARD_C = 1.0
@@ -35,26 +36,32 @@ def is_measured(y: NDArray[Any]) -> bool:
     return y.dtype.kind == "f" and len(np.unique(y)) > 2
 
 
+def _task(y: NDArray[Any]) -> dict[str, Any]:
+    return {"task": "regression"} if is_measured(y) else {}
+
+
 def _for_task(y: NDArray[Any], how: dict[str, Any]) -> dict[str, Any]:
     """Parameters for this target: a quantity has R² in place of Fisher's ratio, and no penalty."""
     if not is_measured(y):
         return how
-    kept = {key: value for key, value in how.items() if value != "fisher"}
+    kept = {key: "r2" if value == "fisher" else value for key, value in how.items()}
     return {**kept, "task": "regression", "C": np.inf}
 
 
 def paper(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]:
     """SA-FDR exactly as published."""
-    how = _for_task(y, AS_PUBLISHED)
+    how = {"annealing": NO_SCREEN, **_for_task(y, AS_PUBLISHED)}
     return [r.subset for r in anneal_path(X, y, sizes, random_state=seed, **how)]
 
 
-def auto(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]:
-    """SA-FDR with the ridge that sets itself, and a criterion that held-out rows choose.
+def recipe(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]:
+    """The default recipe of safdr."""
+    return [r.subset for r in anneal_path(X, y, sizes, random_state=seed, **_task(y))]
 
-    They are held out of the training rows, once for all sizes; penalised models pick.
-    """
-    how = _for_task(y, AUTO_STYLE)
+
+def unscreened(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]:
+    """The recipe without its screen."""
+    how: dict[str, Any] = {"annealing": NO_SCREEN, **_task(y)}
     return [r.subset for r in anneal_path(X, y, sizes, random_state=seed, **how)]
 
 
@@ -90,7 +97,7 @@ def forward(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subse
     free = _varying(X).tolist()
     chosen: list[int] = []
     while free and len(chosen) < max(sizes):
-        losses = evaluate_subsets(X, y, [[*chosen, j] for j in free], **how).losses
+        losses = evaluate_subsets(X, y, [[*chosen, j] for j in free], ridge=1e-6, **how).losses
         chosen.append(free.pop(int(np.argmin(losses))))
     return [np.sort(chosen[:size]) for size in sizes]
 
@@ -132,7 +139,8 @@ class EqualMethod:
 
 
 _ALL = (
-    EqualMethod("auto", "auto", auto, {**annealing_defaults(), **AUTO_STYLE}),
+    EqualMethod("recipe", "recipe", recipe, DEFAULTS),
+    EqualMethod("unscreened", "no screen", unscreened, {**DEFAULTS, "screen": None}),
     EqualMethod("paper", "paper", paper, {**annealing_defaults(), **AS_PUBLISHED}),
     EqualMethod("rfe", "RFE", rfe, RFE().settings),
     EqualMethod("lasso", "Lasso", lasso, LASSO.settings),

@@ -63,7 +63,9 @@ def load(name: str, data_dir: Path | None = None) -> TaskData:
     return replace(SETS[name][1](), name=name)
 
 
-METHODS = {name: equal.METHODS[name] for name in ("auto", "paper", "forward", "anova")}
+METHODS = {
+    name: equal.METHODS[name] for name in ("recipe", "unscreened", "paper", "forward", "anova")
+}
 
 
 def get_method(name: str) -> EqualMethod:
@@ -120,25 +122,25 @@ def score(X: Floats, y: NDArray[Any], X_test: Floats, y_test: NDArray[Any]) -> f
 
 ABOUT = (
     "Subsets of equal size k of sets with more than two classes (mean AUC of each class against "
-    "the rest, C = 1) and of a measured output (R², no penalty): `auto` − the other, in pairs, "
+    "the rest, C = 1) and of a measured output (R², no penalty): `recipe` − the other, in pairs, "
     "mean over k and over the splits ± a standard error that allows for splits that overlap. "
-    "Bold: beyond two of them. Here `auto` compares the published style with a shrunken one."
+    "Bold: beyond two of them. Here `recipe` compares the published style with a shrunken one."
 )
 
 
 def to_markdown(rows: Sequence[Row]) -> str:
     """The page, from the rows alone."""
-    groups, others = group(rows), [name for name in METHODS if name != "auto"]
+    groups, others = group(rows), [name for name in METHODS if name != "recipe"]
     body = []
     for data, (title, _) in SETS.items():
-        if (data, "auto") in groups:
-            found = groups[data, "auto"].rows
+        if (data, "recipe") in groups:
+            found = groups[data, "recipe"].rows
             n = next(iter(found.values()))["rows"]
             cells = [_difference(groups, data, other) for other in others]
             level = np.mean([each["scores"] for each in found.values()])
             body.append([title, str(n["train"]), str(len(found)), f"{level:.4f}", *cells])
-    header = ["Data", "training rows", "splits", "auto", *(METHODS[o].title for o in others)]
-    warning = mixed_engines(rows, "auto")
+    header = ["Data", "training rows", "splits", "recipe", *(METHODS[o].title for o in others)]
+    warning = mixed_engines(rows, "recipe")
     parts = ["# More classes, and a measured output, at equal k", ABOUT]
     return "\n\n".join([*parts, *([warning] if warning else []), markdown_table(header, body)])
 
@@ -146,7 +148,7 @@ def to_markdown(rows: Sequence[Row]) -> str:
 def _difference(groups: Any, data: str, other: str) -> str:
     if (data, other) not in groups:
         return MISSING
-    mine, theirs = (groups[data, method].rows for method in ("auto", other))
+    mine, theirs = (groups[data, method].rows for method in ("recipe", other))
     common: Iterable[int] = sorted(mine.keys() & theirs.keys())
     lead = [np.subtract(mine[r]["scores"], theirs[r]["scores"]).mean() for r in common]
     n = next(iter(mine.values()))["rows"]

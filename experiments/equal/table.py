@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.environment import mixed_engines
 from experiments.equal import claims
-from experiments.equal.claims import AS_PUBLISHED, AUTO, KINDS, PEERS
+from experiments.equal.claims import AS_PUBLISHED, KINDS, PEERS, RECIPE
 from experiments.equal.contrasts import FEW_ROWS, METRICS, Comparison, Contrast, Model
 from experiments.equal.methods import METHODS
 from experiments.equal.protocol import PENALTIES
@@ -20,15 +20,15 @@ METRIC_TITLES = {"auc": "AUC", "log_loss": "log-loss"}
 PENALTY_TITLES = {"1": "C = 1", "inf": "unpenalised"}
 OTHERS = ("paper", *PEERS)
 ABOUT = (
-    "Subsets of equal size k, chosen on the training rows of each split, refitted by the same code "
-    "twice (unpenalised, and with C = 1 on standardised columns) and scored on the test rows: AUC "
-    "(more is better) and log-loss (less is better). Differences are `auto` − the other, in pairs, "
-    "mean over the splits ± a standard error that allows for test parts that overlap: the variance "
-    "over J splits times 1/J + t/(1 − t), where t is the share of all rows that a split tests on "
-    "(Nadeau and Bengio 2003; where no row is left out, t/(1 − t) is n_test/n_train). Bold: beyond "
-    "two standard errors. A cell is a data set and a k; it is won or lost where the difference is "
-    f"beyond one standard error. Few rows: at most {FEW_ROWS} to train on. Wide: more features "
-    "than training rows."
+    "Subsets of equal size k, chosen on the training rows of each split, refitted by the same "
+    "code twice (unpenalised, and with C = 1 on standardised columns) and scored on the test "
+    "rows: AUC (more is better) and log-loss (less is better). Differences are `recipe` − the "
+    "other, in pairs, mean over the splits ± a standard error that allows for test parts that "
+    "overlap: the variance over J splits times 1/J + t/(1 − t), where t is the share of all "
+    "rows that a split tests on (Nadeau and Bengio 2003; where no row is left out, t/(1 − t) "
+    "is n_test/n_train). Bold: beyond two standard errors. A cell is a data set and a k; it is "
+    "won or lost where the difference is beyond one standard error. Few rows: at most "
+    f"{FEW_ROWS} to train on. Wide: more features than training rows."
 )
 
 
@@ -36,17 +36,17 @@ def to_markdown(rows: Sequence[Row]) -> str:
     """The whole page."""
     compared = Comparison(rows)
     parts = ["# Methods at equal k", ABOUT]
-    warning = mixed_engines(rows, "auto")
+    warning = mixed_engines(rows, "recipe")
     parts += [warning] if warning else []
     parts += ["## What must hold", "\n".join(claims.to_lines(compared))]
     parts += [claims.beside(compared)]
-    parts += ["## Cells won and lost by `auto`", *_scores(compared)]
+    parts += ["## Cells won and lost by `recipe`", *_scores(compared)]
     for penalty, title in PENALTY_TITLES.items():
         for metric, name in METRIC_TITLES.items():
-            parts += [f"## {name}, {title}: `auto` − the other, mean over k"]
+            parts += [f"## {name}, {title}: `recipe` − the other, mean over k"]
             parts += [_differences(compared, metric, penalty)]
     for metric, name in METRIC_TITLES.items():
-        parts += [f"## {name}, C = 1: cells won and lost by `auto`, by data set"]
+        parts += [f"## {name}, C = 1: cells won and lost by `recipe`, by data set"]
         parts += [_scores_by_set(compared, metric)]
     parts += ["## Log-loss with and without penalty, mean over k", _penalties(compared)]
     parts += ["## Mean log-loss above the constant model's", _above_constant(compared)]
@@ -61,7 +61,7 @@ def _scores(rows: Comparison) -> Iterable[str]:
     for penalty, title in PENALTY_TITLES.items():
         body = []
         for name in OTHERS:
-            one, other = Model("auto", penalty), Model(name, penalty)
+            one, other = Model("recipe", penalty), Model(name, penalty)
             found = [claims.score(rows, one, other, m, KINDS[kind]) for m, kind in columns]
             body.append([METHODS[name].title, *map(str, found)])
         yield f"Both {title}:"
@@ -71,20 +71,20 @@ def _scores(rows: Comparison) -> Iterable[str]:
 def _differences(rows: Comparison, metric: str, penalty: str) -> str:
     """Data sets down, methods across; with the penalty also the paper's whole method."""
     others = {METHODS[name].title: Model(name, penalty) for name in OTHERS}
-    if penalty == AUTO.penalty:
+    if penalty == RECIPE.penalty:
         others = {"paper as published": AS_PUBLISHED, **others}
     body = []
     for data in rows.data:
-        found = [rows.contrast(data, Model("auto", penalty), o, metric) for o in others.values()]
+        found = [rows.contrast(data, Model("recipe", penalty), o, metric) for o in others.values()]
         body.append([TITLES[data], rows.kind(data), *(_signed(each) for each in found)])
     return markdown_table(["Data", "rows", *others], body)
 
 
 def _scores_by_set(rows: Comparison, metric: str) -> str:
-    others = [Model(name, AUTO.penalty) for name in OTHERS]
+    others = [Model(name, RECIPE.penalty) for name in OTHERS]
     body = []
     for data in rows.data:
-        found = [rows.contrast(data, AUTO, other, metric) for other in others]
+        found = [rows.contrast(data, RECIPE, other, metric) for other in others]
         body.append([TITLES[data], *(str(each.score) if each else MISSING for each in found)])
     return markdown_table(["Data", *(METHODS[name].title for name in OTHERS)], body)
 
@@ -92,11 +92,11 @@ def _scores_by_set(rows: Comparison, metric: str) -> str:
 def _penalties(rows: Comparison) -> str:
     """The same subsets with either model."""
     header, body = ["Data"], []
-    for method in ("paper", "auto"):
+    for method in ("paper", "recipe"):
         header += [f"{method}, {PENALTY_TITLES[p]}" for p in PENALTIES] + [f"{method}, difference"]
     for data in rows.data:
         cells = [TITLES[data]]
-        for method in ("paper", "auto"):
+        for method in ("paper", "recipe"):
             models = [Model(method, penalty) for penalty in PENALTIES]
             cells += [_loss(rows, data, model) for model in models]
             cells.append(_signed(rows.contrast(data, models[1], models[0], "log_loss")))

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from safdr._estimators.parameters import Annealing, Constraints, PopulationAnnealing
     from safdr._estimators.path import anneal_path
     from safdr._estimators.proof import near_ties, prove
-    from safdr._estimators.recalibration import recalibrate
     from safdr._estimators.selector import AnnealingRegressorSelector, AnnealingSelector
     from safdr._estimators.selector_cv import AnnealingRegressorSelectorCV, AnnealingSelectorCV
     from safdr._estimators.stability import stability
@@ -69,7 +68,6 @@ _HOME = {
     "evaluate_subsets": "_estimators.evaluate",
     "near_ties": "_estimators.proof",
     "prove": "_estimators.proof",
-    "recalibrate": "_estimators.recalibration",
     "stability": "_estimators.stability",
     "what_if": "_estimators.what_if",
 }
@@ -108,7 +106,6 @@ __all__ = [
     "evaluate_subsets",
     "near_ties",
     "prove",
-    "recalibrate",
     "stability",
     "what_if",
 ]

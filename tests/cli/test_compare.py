@@ -1,4 +1,4 @@
-"""``safdr compare`` from two results to terminal, JSON and page."""
+"""``safdr compare`` from two results to terminal and JSON."""
 
 import json
 
@@ -14,22 +14,16 @@ def results(select, write, columns, tmp_path):
     return paths
 
 
-def test_two_results_side_by_side(safdr, results, tmp_path, monkeypatch):
-    page = tmp_path / "compare.html"
+def test_two_results_side_by_side(safdr, results, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    ran = safdr("compare", *results, "--report", page)
+    ran = safdr("compare", *results)
     assert all(len(line) <= 80 for line in ran.out.splitlines())
     text = " ".join(ran.out.split())
     for words in ("only in the first", "drop default → height", "on held-out rows", "first.json"):
         assert words in text
     found = safdr("compare", *results, "--json").json
     assert {each["name"] for each in found["features"] if each["where"] == "first"} == {"height"}
-    assert "height" in page.read_text()
     assert safdr("compare", *results, "-q").out == ""
-    again = safdr("compare", *results, "--report", page, code=2)
-    assert again.err.startswith("safdr compare: ")
-    assert "is already there. Replace it with --force" in again.err
-    safdr("compare", *results, "--report", page, "--force", "-q")
 
 
 def test_what_can_not_be_compared_is_wrong_usage(safdr, results, tmp_path):
@@ -40,5 +34,3 @@ def test_what_can_not_be_compared_is_wrong_usage(safdr, results, tmp_path):
     second.write_text(json.dumps(other))
     assert "is a result of version 99" in safdr("compare", first, second, code=2).err
     assert "can't be read" in safdr("compare", first, tmp_path / "none.json", code=2).err
-    own = safdr("compare", first, first, "--report", first, "--force", code=2)
-    assert "which no page may replace" in own.err

@@ -53,9 +53,8 @@ def test_a_proof_changes_no_number(select, numbers):
         ("--class-weight", "balanced"),
         ("--cost", "noise=0.1", "--cost-strength", 2),
         ("--always-include", "noise", "--at-most-one-of", "height,weight"),
-        ("--ridge", 0.1),
     ],
-    ids=["weights", "costs", "constraints", "ridge"],
+    ids=["weights", "costs", "constraints"],
 )
 def test_near_ties_are_of_the_criterion_that_was_proven(select, numbers, options):
     found = select(numbers, "-t", "late", "-k", 2, *PROVE, "--json", *options).json
@@ -178,11 +177,6 @@ def test_replacements_come_with_either(select, categories, option):
 def test_wrong_seconds_are_told_before_the_table_is_read(safdr, seconds):
     error = safdr("select", "none.csv", "-t", "late", "--prove", seconds, code=2).err
     assert "--prove must be" in error
-
-
-def test_a_path_has_no_proof(select, numbers):
-    error = flat(select(numbers, "-t", "late", "--criterion", "l1", "--prove", 5, code=2).err)
-    assert "--prove must be left out with --criterion='l1'" in error
 
 
 def test_ctrl_c_tells_the_bound_so_far(select, numbers, monkeypatch):

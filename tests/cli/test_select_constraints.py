@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from safdr.cli.lists import join_names, split_names
+from safdr.cli.lists import split_names
 
 COLOURS = ("amber", "blue", "green", "red")
 
@@ -252,26 +252,16 @@ def test_constraints_do_not_hang_on_the_number_of_jobs(found):
 # ---- Words ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "names", [["a", "b"], ["a, b", "c"], ['say "x"', " space ", ""], ["two\nlines", "🦊"]]
-)
-def test_names_in_a_word_come_apart_again(names):
-    assert split_names(join_names(names)) == names
-
-
 def test_a_list_of_names_is_what_people_write():
     assert split_names('a, b,"c, d",e"f') == ["a", "b", "c, d", 'e"f']
 
 
-def test_a_settings_file_has_all_constraints(safdr, people, tmp_path):
-    config = tmp_path / "settings.toml"
-    config.write_text(
-        'target = "late"\njson = true\nk = 2\nn-replicas = 4\nmax-steps = 5\n'
-        'group = [["weight", "town, city"]]\nat-most-one-of = [["height", "shoe"]]\n'
-        'always-include = ["weight"]\nnever-include = ["colour"]\n'
-        'cost = ["shoe=0.5"]\ncost-strength = 2\nclass-weight = "balanced"\n'
-    )
-    result = safdr("select", people, "--config", config).json
+def test_all_constraints_go_together(select, people):
+    options = ("-t", "late", "-k", 2, "--json")
+    options += ("--group", 'weight,"town, city"', "--at-most-one-of", "height,shoe")
+    options += ("--always-include", "weight", "--never-include", "colour", "--cost", "shoe=0.5")
+    options += ("--cost-strength", 2, "--class-weight", "balanced")
+    result = select(people, *options).json
     settings = result["settings"]
     wanted = {
         "always_include": ["weight"],
@@ -285,8 +275,7 @@ def test_a_settings_file_has_all_constraints(safdr, people, tmp_path):
     }
     assert {name: settings[name] for name in wanted} == wanted
     assert columns_in(result) == {"weight", "town, city", "height"}
-    config.write_text(config.read_text() + "split-categories = true\n")
-    assert safdr("select", people, "--config", config).json["n_features"] == 6
+    assert select(people, *options, "--split-categories").json["n_features"] == 6
 
 
 @pytest.mark.parametrize(
@@ -358,7 +347,7 @@ def test_a_value_without_a_feature_says_why(select, write):
 
 
 def test_the_hint_to_try_more_is_silent_where_no_more_are_allowed(safdr, people):
-    options = ["--n-replicas", 4, "--max-steps", 5, "--rule", "best", "--json"]
+    options = ["--rule", "best", "--json"]
     limits = ["--never-include", "colour", "--never-include", "town, city", "--k-max", 3]
     size = safdr("select", people, "-t", "late", *options, *limits).json["size"]
     assert size["largest"] == size["possible"] == 3

@@ -11,7 +11,6 @@ pq = pytest.importorskip("pyarrow.parquet")
 pd = pytest.importorskip("pandas")
 
 N = 1500
-SHARE = 0.02
 TARGETS = ("late", "status", "loss")
 
 
@@ -71,17 +70,6 @@ def file(request, tables, tmp_path):
     return path
 
 
-def capped(values, weight):
-    """Numbers of a share of the weight at either end count as the nearest of the others."""
-
-    def end(order):
-        reached = np.cumsum(weight[order])
-        return values[order[np.searchsorted(reached, SHARE * reached[-1])]]
-
-    order = np.argsort(values, kind="stable")
-    return end(order), end(order[::-1])
-
-
 def by_hand(names, target, numbers, learnt):
     """A model of scikit-learn on the features, and its numbers for all rows."""
     weight = numbers["exposure"].to_numpy()[learnt]
@@ -89,8 +77,7 @@ def by_hand(names, target, numbers, learnt):
     for name in names:
         column, _, code = name.partition(" = ")
         values = numbers[column].to_numpy(dtype=float)
-        limits = (-np.inf, np.inf) if code else capped(values[learnt], weight)
-        columns.append(values == int(code) if code else np.clip(values, *limits))
+        columns.append(values == int(code) if code else values)
     X = np.column_stack(columns).astype(float)
     mean = np.average(X[learnt], axis=0, weights=weight)
     X = (X - mean) / np.sqrt(np.average((X[learnt] - mean) ** 2, axis=0, weights=weight))
@@ -127,7 +114,7 @@ def test_all_options_at_once_give_what_scikit_learn_gives(select, file, tables, 
     found = select(
         *(file, "-t", target, "--drop", ",".join(name for name in TARGETS if name != target)),
         *("--missing", "drop-rows", "--categorical", "school,sex", "--weight", "exposure"),
-        *("--group-by", "customer_id", "--test-where", "month >= '2024-10'", "--clip", SHARE),
+        *("--group-by", "customer_id", "--split-by", "month", "--test-size", 0.25),
         *("-k", 3, "--always-include", "debt", "--json"),
         *(word for path in exports for word in ("--export", path)),
     ).json

@@ -1,4 +1,4 @@
-"""Options, settings files, results and exit codes."""
+"""Options, results and exit codes."""
 
 import json
 import re
@@ -10,18 +10,6 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from safdr.cli.options import AnnealingOptions, ConstraintOptions
-
-# Of the estimator, but neither about annealing nor about constraints.
-OTHER_SETTINGS = {
-    *("min_features", "max_features", "cv", "scoring", "rule", "tolerance", "n_jobs"),
-    *("estimator", "pick", "clip", "prove", "random_state", "annealing", "constraints", "device"),
-    "constraints__count_by",
-}
-# What the command line calls otherwise, and what only it knows.
-OPTION_OF = {"signs": "sign", "groups": "group", "feature_cost": "cost"}
-ABOUT_TEXT = {"split_categories"}
-
 
 @pytest.fixture
 def table(write, columns):
@@ -31,52 +19,25 @@ def table(write, columns):
 # ---- The search ---------------------------------------------------------------------------------
 
 
-def test_every_setting_of_annealing_and_every_constraint_is_an_option():
-    from safdr import Annealing, AnnealingSelectorCV, Constraints
-
-    selector = AnnealingSelectorCV(annealing=Annealing(), constraints=Constraints())
-    parameters = set(selector.get_params()) - OTHER_SETTINGS
-    constraints = set(ConstraintOptions.__dataclass_fields__) - ABOUT_TEXT
-    names = {name.partition("__")[2] or name for name in parameters}
-    wanted = {OPTION_OF.get(name, name) for name in names}
-    assert set(AnnealingOptions.__dataclass_fields__) | constraints == wanted
-
-
 def test_settings_reach_the_search(safdr, table):
-    given = {
-        "n_replicas": 5,
-        "sweeps": 0.25,
-        "temperature_step": 0.9,
-        "max_steps": 7,
-        "tol": 0.01,
-        "n_iter_no_change": 3,
-        "n_batches": 4,
-        "batch_fraction": 0.75,
-        "batch_draw": "proposal",
-        "criterion": "mixed",
-        "ridge": 0.001,
-        "C": 0.5,
-    }
-    assert set(given) == set(AnnealingOptions.__dataclass_fields__)
-    options = [part for name, v in given.items() for part in (f"--{name.replace('_', '-')}", v)]
-    ran = safdr(
-        *("select", table, "-t", "late", "--json", "--k-max", 2, "--rule", "best"),
-        *("--seed", 7, "--jobs", 2, *options),
-    )
+    asked = ("--k-max", 2, "--rule", "best", "--seed", 7, "--jobs", 2)
+    ran = safdr("select", table, "-t", "late", "--json", *asked)
     settings = ran.json["settings"]
-    wanted = given | {"max_features": 2, "rule": "best", "n_jobs": 2, "random_state": 7}
+    wanted = {"max_features": 2, "rule": "best", "n_jobs": 2, "random_state": 7}
     assert {name: settings[name] for name in wanted} == wanted
     assert ran.json["seed"] == 7
 
 
-def test_a_ridge_can_set_itself(select, table):
-    settings = select(table, "-t", "late", "--ridge", "auto", "--json").json["settings"]
-    assert settings["ridge"] == "auto"
+@pytest.mark.parametrize("size", [(), ("-k", 2), ("-k", 2, "--no-validation")])
+def test_the_method_of_the_paper_is_one_option(select, table, size):
+    from safdr import AnnealingSelector, AnnealingSelectorCV
 
-
-@pytest.mark.parametrize(("option", "value"), [("--C", 0), ("--ridge", "much")])
-def test_wrong_penalties_are_named(safdr, table, option, value):
-    assert option in safdr("select", table, "-t", "late", option, value, code=2).err
+    settings = select(table, "-t", "late", "--as-published", *size, "--json").json["settings"]
+    kind = AnnealingSelector if "--no-validation" in size else AnnealingSelectorCV
+    published = kind.as_published().get_params(deep=False)
+    for name in {"criterion", "ridge", "rule"} & set(published):
+        assert settings[name] == published[name]
+    assert (settings["C"], published["C"]) == ("infinite", float("inf"))
 
 
 def test_a_given_size_is_taken_and_validated(select, table):
@@ -166,7 +127,6 @@ def test_all_rows_may_be_learnt_from(select, table):
         (["--jobs", "-100000"], "int in the range [1, 4096]. Got -100000 instead. 1 does"),
         (["--prove", "-1"], "--prove must be a float in the range [0.0, inf). Got -1.0 instead."),
         (["--prove", "nan"], "It is a time in seconds, such as 10; leave it out for no proof."),
-        (["--sweeps", "-1"], "--sweeps must be a float in the range (0.0, "),
         (["--drop", "noise", "colour"], "Use: --drop noise --drop colour"),
         (["other.parquet"], "'other.parquet' is left over"),
         (["--drop", "nose"], "Did you mean 'noise'?"),
@@ -184,7 +144,6 @@ def test_all_rows_may_be_learnt_from(select, table):
             "An export must end in .csv, .onnx, .py or .sql; got 'model.pmml'",
         ),
         (["--out", "nowhere/result.json"], "is in a folder that does not exist"),
-        (["--config", "none.toml"], "can't be read: No such file"),
     ],
 )
 def test_wrong_usage_ends_with_code_2(select, table, options, message):
@@ -193,9 +152,7 @@ def test_wrong_usage_ends_with_code_2(select, table, options, message):
     assert ran.out == ""
 
 
-@pytest.mark.parametrize(
-    ("option", "value"), [("--n-batches", "0"), ("--tol", "-1"), ("--cost-strength", "nan")]
-)
+@pytest.mark.parametrize(("option", "value"), [("--tolerance", "-1"), ("--cost-strength", "nan")])
 def test_a_wrong_setting_is_told_before_the_table_is_read(safdr, option, value):
     error = safdr("select", "none.csv", "-t", "late", option, value, code=2).err
     assert f"{option} must be a" in error
@@ -214,87 +171,6 @@ def test_a_package_that_is_missing_is_told_in_a_sentence(select, table, monkeypa
 
 def test_k_max_is_checked(safdr, table):
     assert "--k-max must be at least 1" in safdr("select", table, "--k-max", 0, code=2).err
-
-
-# ---- Settings file ------------------------------------------------------------------------------
-
-
-def test_settings_come_from_a_file_and_the_command_line_comes_first(safdr, table, tmp_path):
-    config = tmp_path / "settings.toml"
-    config.write_text(
-        'target = "late"\nn_replicas = 6\nmax-steps = 4\nk_max = 2\ndrop = ["noise"]\n'
-        'rule = "best"\njson = true\n'
-    )
-    found = safdr("select", table, "--config", config, "--rule", "one_se").json
-    wanted = {"n_replicas": 6, "max_steps": 4, "max_features": 2, "rule": "one_se"}
-    assert {name: found["settings"][name] for name in wanted} == wanted
-    assert found["left_out"] == [{"column": "noise", "reason": "dropped on request"}]
-
-
-@pytest.mark.parametrize("names", [("k", "target", "jobs", "quiet"), ("k", "t", "j", "q")])
-def test_a_file_has_the_names_of_the_command_line(safdr, table, tmp_path, names):
-    config, out = tmp_path / "settings.toml", tmp_path / "r.json"
-    values = ("2", '"late"', "2", "true")
-    lines = [f"{name} = {value}\n" for name, value in zip(names, values, strict=True)]
-    config.write_text("".join(lines) + "n_replicas = 4\nmax_steps = 5\n")
-    assert safdr("select", table, "--config", config, "--out", out).out == ""
-    found = json.loads(out.read_text())
-    assert (found["size"]["chosen"], found["settings"]["n_jobs"]) == (2, 2)
-    safdr("select", table, "--config", config, "--out", out, "-k", 1, "--force")
-    assert json.loads(out.read_text())["size"]["chosen"] == 1
-
-
-def test_every_known_setting_works(safdr, table, tmp_path):
-    config = tmp_path / "settings.toml"
-    config.write_text("zzz = 1\n")
-    error = safdr("select", table, "--config", config, code=2).err
-    text = " ".join(re.sub("[│╭╮╰╯─]", " ", error).split())
-    known = text.split("Known are: ")[1].rstrip(".").split(", ")
-    assert {"k", "k-max", "target", "jobs", "quiet"} <= set(known)
-    assert not {"*", "FILE", "config", "help-all", "t", "j", "q"} & set(known)
-    values = {"rule": '"best"', "missing": '"median"', "export": '"m.py"', "test-size": "0.5"}
-    values |= {"class-weight": '"balanced"', "cost": '"height=1"', "group": '[["a", "b"]]'}
-    values |= {
-        "batch-draw": '"step"',
-        "stability": "4",
-        "criterion": '"auto"',
-        "sample-rows": "100",
-        "task": '"classification"',
-        "test-where": '"x = 1"',
-        "sample": "100",
-        "no-validation": "true\nk = 2",
-        "clip": "0.1",
-        "sign": '"height=+"',
-        "points": 'true\nexport = "m.py"',
-        "whole-points": 'true\nexport = "card.csv"',
-        **dict.fromkeys(("pdo", "base-points", "base-odds"), '2\nexport = "card.csv"'),
-    }
-    for name in set(known) - {"debug"}:
-        config.write_text(f"{name} = {values.get(name, '1')}\n")
-        # All options are taken, and then the table is looked for.
-        assert "There is no file" in safdr("select", "none.csv", "--config", config, code=1).err
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("n_replica = 3\nk = 2\n", "unknown settings: n-replica (did you mean n-replicas?). Known"),
-        ("kmax = 3\n", "unknown settings: kmax (did you mean k-max?)"),
-        (
-            "zzz = 3\n",
-            "Known are: always-include, at-most-one-of, base-odds, base-points, batch-draw,",
-        ),
-        ("[select]\nk = 3\n", "has a table [select]. Options go at the top level"),
-        ("target = \n", "is not TOML"),
-        ('jobs = "many"\n', "many"),
-        ('config = "other.toml"\n', "unknown settings: config"),
-    ],
-)
-def test_a_wrong_settings_file_is_wrong_usage(select, table, tmp_path, text, message):
-    config = tmp_path / "settings.toml"
-    config.write_text(text)
-    error = select(table, "-t", "late", "--config", config, code=2).err
-    assert message in " ".join(re.sub("[│╭╮╰╯─]", " ", error).split())
 
 
 # ---- Results ------------------------------------------------------------------------------------
@@ -412,19 +288,3 @@ def test_an_unexpected_error_is_one_line(select, table, monkeypatch):
     error = select(table, "-t", "late", code=1).err
     assert "Unexpected: RuntimeError: the moon is in the way" in error
     assert "--debug" in error
-
-
-def test_rows_held_out_may_choose_what_to_search_by(safdr, table):
-    asked = ("-t", "late", "--criterion", "auto", "--ridge", "auto", "--C", "auto")
-    # Of one size, since each is compared.
-    asked += ("--k-max", 1, "--n-replicas", 4, "--max-steps", 5)
-    shown = " ".join(safdr("select", table, *asked).out.split())
-    assert "compared on rows held out" in shown
-    found = safdr("select", table, *asked, "--json").json["chosen_by"]
-    assert found["held_out"]
-    assert f"penalty C = {found['C']:g}" in shown
-    assert ("(mixed)" in shown) == found["mixed"]
-
-
-def test_a_criterion_is_one_of_those_there_are(safdr):
-    assert "--criterion" in safdr("select", "no-such.csv", "--criterion", "entropy", code=2).err

@@ -32,7 +32,7 @@ def test_features_no_better_than_chance_have_their_page(safdr, write, tmp_path):
     path = write(columns | {"y": rng.integers(0, 2, 120).tolist()})
     for k in range(1, 6):
         page = tmp_path / f"{k}.html"
-        safdr("select", path, "-t", "y", "-k", k, "--n-replicas", 4, "--report", page)
+        safdr("select", path, "-t", "y", "-k", k, "--report", page)
         assert page.read_text(encoding="utf-8").rstrip().endswith("</html>")
     assert "5 features together could not be shown to predict" in page.read_text(encoding="utf-8")
 
@@ -91,7 +91,7 @@ def standard_output(descriptor, monkeypatch):
 def test_standard_output_takes_a_result(ended, table, tmp_path, monkeypatch, into):
     path = tmp_path / "out"
     reader, writer = os.pipe() if into == "pipe" else (path.touch(), os.open(path, os.O_RDWR))
-    words = ["select", table, "-t", "late", "-k", 1, "--n-replicas", 4]
+    words = ["select", table, "-t", "late", "-k", 1]
     with standard_output(writer, monkeypatch):
         assert ended(*words, "--out", "/dev/fd/1") == 0
     os.close(writer)

@@ -38,7 +38,7 @@ def file(request, loans, tmp_path):
 
 # ---- Weights ------------------------------------------------------------------------------------
 
-PLAIN = ("-t", "late", "-k", 2, "--C", "inf", "--test-size", 0, "--drop", "customer", "--json")
+PLAIN = ("-t", "late", "-k", 2, "--as-published", "--test-size", 0, "--drop", "customer", "--json")
 
 
 def model(found):
@@ -58,10 +58,10 @@ def test_a_weight_is_a_number_of_copies(select, file, write, loans):
 
 def test_scores_are_weighted_too(select, file, loans):
     found = select(file, "-t", "late", "-k", 2, "--weight", "copies", "--json").json
-    options = ("-t", "late", "-k", 2, "--weight", "copies", "--C", "inf", "--drop", "customer")
-    held = select(file, *options, "--test-where", "noise >= 0.5", "--json").json
+    options = ("-t", "late", "-k", 2, "--weight", "copies", "--as-published", "--drop", "customer")
+    held = select(file, *options, "--split-by", "noise", "--test-size", 0.3, "--json").json
     columns = {name: loans.column(name).to_numpy() for name in loans.column_names}
-    test = columns["noise"] >= 0.5
+    test = columns["noise"] >= np.sort(columns["noise"])[-held["rows"]["test"]]
     scores = sum(each["coefficient"] * columns[each["name"]] for each in held["features"])
     wanted = roc_auc_score(
         columns["late"][test], scores[test], sample_weight=columns["copies"][test]
@@ -69,7 +69,7 @@ def test_scores_are_weighted_too(select, file, loans):
     assert held["scores"]["test"]["value"] == pytest.approx(wanted, abs=1e-12)
     test_score = held["scores"]["test"]
     assert test_score["low"] < test_score["value"] < test_score["high"]
-    assert held["rows"]["test"] == test.sum()
+    assert held["rows"]["test"] == pytest.approx(0.3 * N, abs=1)
     assert found["scores"]["scoring"] == "roc_auc"
     plain = select(file, "-t", "late", "-k", 2, "--drop", "copies", "--json").json
     assert found["scores"]["validation"]["splits"] != plain["scores"]["validation"]["splits"]
@@ -89,10 +89,11 @@ def test_what_is_asked_about_the_answer_is_weighted(select, file):
 
 
 def test_weights_in_passes_are_those_in_memory(select, write, loans):
-    path = write(pa.concat_tables([loans] * 3))
-    options = (path, "-t", "late", "-k", 2, "--drop", "customer", "--weight", "copies", "--json")
-    options += ("--C", "inf", "--test-where", "noise >= 0.5", "--prove", 1, "--sample-rows", 1500)
-    options += ("--class-weight", "balanced")
+    last = (loans.column("noise").to_numpy() >= 0.5).astype(int)
+    path = write(pa.concat_tables([loans.append_column("last", pa.array(last))] * 3))
+    options = (path, "-t", "late", "-k", 2, "--drop", "customer,noise", "--weight", "copies")
+    options += ("--as-published", "--split-by", "last", "--prove", 1, "--sample-rows", 1500)
+    options += ("--class-weight", "balanced", "--json")
     streamed, whole = select(*options, "--stream").json, select(*options).json
     assert "read in passes" in streamed["notes"][0]
     np.testing.assert_allclose(model(streamed), model(whole), rtol=1e-5)
@@ -153,8 +154,8 @@ def test_groups_on_the_command_line(select, file):
     assert {"column": "customer", "reason": "names groups of rows"} in found["left_out"]
     assert "GroupShuffleSplit" in str(found["settings"]["cv"])
     assert found["stability"]["reason"] is None
-    by_condition = select(file, *options, "--test-where", "noise > 0.5", "--weight", "copies").json
-    assert any("among the rows held out and among" in note for note in by_condition["notes"])
+    by_time = select(file, *options, "--split-by", "noise", "--weight", "copies").json
+    assert any("among the rows held out and among" in note for note in by_time["notes"])
 
 
 def test_ids_of_customers_are_no_features_but_groups(select, file, loans, tmp_path):

@@ -1,15 +1,12 @@
 """All tasks from the file to the formula: what the target is taken for, answers and exports."""
 
-import csv
-import io
 import re
-import sqlite3
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from scipy.special import expit, softmax
+
+from helpers.formulas import RUNS
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -82,63 +79,6 @@ def odd_rows(table):
     gaps = whole.set_column(0, "height", pa.nulls(n, pa.float64()))
     gaps = gaps.set_column(3, "colour", pa.array([None, "violet", ""] * n, pa.string())[:n])
     return pa.concat_tables([whole, gaps]), n
-
-
-def in_python(path, table):
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(table.column_names)
-    writer.writerows(["" if v is None else v for v in row.values()] for row in table.to_pylist())
-    done = subprocess.run(
-        [sys.executable, "-I", str(path)],
-        input=text.getvalue().encode(),
-        capture_output=True,
-        check=True,
-    )
-    _, *rows = csv.reader(io.StringIO(done.stdout.decode(), newline=""))
-    return [row[table.num_columns :] for row in rows]
-
-
-def in_sqlite(path, table):
-    kinds = {"double": "REAL", "string": "TEXT"}
-    listed = ", ".join(f'"{field.name}" {kinds[str(field.type)]}' for field in table.schema)
-    database = sqlite3.connect(":memory:")
-    database.create_function("EXP", 1, lambda z: None if z is None else float(np.exp(z)))
-    database.execute(f'CREATE TABLE "rows" ({listed})')
-    marks = ", ".join("?" * table.num_columns)
-    database.executemany(
-        f'INSERT INTO "rows" VALUES ({marks})',
-        [tuple(row.values()) for row in table.to_pylist()],
-    )
-    found = [row[table.num_columns :] for row in database.execute(path.read_text())]
-    database.close()
-    return found
-
-
-def in_duckdb(path, table):
-    duckdb = pytest.importorskip("duckdb")
-    with duckdb.connect(config={"threads": 1}) as database:
-        database.register("given", table)
-        database.execute('CREATE TABLE "rows" AS SELECT * FROM given')
-        found = database.execute(path.read_text()).fetchall()
-    return [row[table.num_columns :] for row in found]
-
-
-def in_onnxruntime(path, table):
-    runtime = pytest.importorskip("onnxruntime")
-    session = runtime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
-    feeds = {}
-    for each in session.get_inputs():
-        values = table[each.name].to_pylist()
-        if each.type == "tensor(string)":
-            feeds[each.name] = np.array([[v or ""] for v in values], dtype=object)
-        else:
-            feeds[each.name] = np.array(values, dtype=float)[:, None]
-    parts = [part.tolist() for part in session.run(None, feeds)]
-    return [[value for part in row for value in part] for row in zip(*parts, strict=True)]
-
-
-RUNS = {"py": in_python, "sql": in_sqlite, "SQL": in_duckdb, "onnx": in_onnxruntime}
 
 
 @pytest.mark.parametrize("target", TASKS)
@@ -280,13 +220,6 @@ def test_task_overrules_what_the_values_look_like(select, write, options, task, 
         ("price", ("--positive", "1"), 2, "can be the positive class. Leave out --positive;"),
         ("price", ("--positive", "1", "--task", "regression"), 2, "--positive names a class"),
         ("price", ("--class-weight", "balanced"), 2, "--class-weight is for classes, and 'price'"),
-        (
-            "price",
-            ("--criterion", "fisher"),
-            2,
-            "--criterion fisher is for classes, and 'price' is a quantity",
-        ),
-        ("kind", ("--criterion", "logistic"), 2, "with the 3 classes"),
         ("rare", (), 1, "3 are of class 'c'; at least 10 are needed to learn from."),
         ("rare", (), 1, "join it with another class, or leave its rows out"),
         ("kind", ("--task", "clusters"), 2, "clusters"),
@@ -300,27 +233,6 @@ def test_what_can_not_be_is_refused_in_words(select, write, target, options, cod
         write(table), "-t", target, "--missing", "median", "-k", 1, *options, code=code
     ).err
     assert message in " ".join(re.sub("[│╭╮╰╯─]", " ", error).split())
-
-
-@pytest.mark.parametrize(
-    ("criterion", "words"),
-    [
-        ("l1", "on the path of an L1 penalty"),
-        ("reference", "on the path of an L1 penalty towards a model of all features"),
-    ],
-)
-@pytest.mark.parametrize("target", ["price", "big"])
-def test_a_path_is_for_a_quantity_too_and_is_said(safdr, write, target, criterion, words):
-    table = make_table()
-    big = np.array(table["price"]) > np.median(table["price"])
-    table = table.select(["weight", "noise", "price"]).append_column("big", pa.array(big))
-    table = table if target == "big" else table.drop_columns("big")
-    asked = (write(table), "-t", target, "-k", 1, "--criterion", criterion)
-    shown = " ".join(safdr("select", *asked).out.split())
-    assert f"{words} " in shown
-    found = safdr("select", *asked, "--json").json["chosen_by"]
-    assert found["path"]
-    assert found["reference"] == (criterion == "reference")
 
 
 def test_more_classes_than_are_guessed_can_be_asked_for(select, write):

@@ -19,9 +19,9 @@ pytest.importorskip("pyarrow")
 from safdr.cli.help import COMMON
 
 COMMAND = [sys.executable, "-c", "from safdr.cli import main; main()", "select"]
-QUICK = ["--k-max", "3", "--n-replicas", "4", "--max-steps", "5"]
+QUICK = ["--k-max", "3"]
 # Hours of work.
-SLOW = ["--n-replicas", "5000", "--sweeps", "1000", "--tol", "0"]
+SLOW = ["--stability", "1000000"]
 
 
 def test_help_loads_nothing_heavy_and_shows_examples():

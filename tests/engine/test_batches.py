@@ -37,13 +37,9 @@ def test_rows_keep_their_class_or_are_left_out():
         assert (batch[~inside] == -1).all()
 
 
-def test_the_number_of_batches_is_that_asked_for():
-    assert len(drawn(CODES, 7, 0.5)) == 7
-
-
-def test_batches_differ_from_each_other():
-    batches = drawn(CODES, 4, 0.5)
-    assert len({batch.tobytes() for batch in batches}) == 4
+def test_there_are_as_many_batches_as_asked_for_and_they_differ():
+    batches = drawn(CODES, 7, 0.5)
+    assert len(batches) == len({batch.tobytes() for batch in batches}) == 7
 
 
 def test_every_row_has_the_same_chance():

@@ -6,7 +6,10 @@ from sklearn.covariance import oas
 
 from safdr._engine.criterion import fisher_criterion, r2_criterion
 from safdr._engine.moments import joint_moments, within_moments
-from safdr._engine.shrinkage import LARGEST_AUTO, MULTIPLE, SMALLEST_AUTO, auto_ridge
+from safdr._engine.shrinkage import auto_ridge
+
+# Of the recipe: another factor, or other bounds, would change the answers of every user.
+MULTIPLE, LARGEST_AUTO, SMALLEST_AUTO = 3.0, 10.0, 1e-6
 
 
 def correlated(rng, n_rows, n_features):

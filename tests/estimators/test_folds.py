@@ -6,6 +6,7 @@ import weakref
 import numpy as np
 import pytest
 from joblib import parallel_config
+from safdr._estimators.styles import Comparison
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ShuffleSplit
@@ -14,7 +15,6 @@ from safdr import Annealing, AnnealingSelector, AnnealingSelectorCV
 from safdr._engine.fits.forward import ForwardSelection
 from safdr._estimators.folds import Fold
 from safdr._estimators.plan import SearchPlan
-from safdr._estimators.styles import Comparison
 
 N_SPLITS = 6
 QUICK = {"annealing": Annealing(n_replicas=10, max_steps=15), "random_state": 0}

@@ -8,6 +8,7 @@ from sklearn.datasets import load_diabetes, load_linnerud
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import mean_squared_error, r2_score
+from sklearn.model_selection import KFold
 
 from safdr import (
     Annealing,
@@ -88,7 +89,12 @@ def test_the_size_is_chosen_by_r2(diabetes):
 def test_several_outputs_are_cross_validated_too():
     X, y = load_linnerud(return_X_y=True)
     search = AnnealingRegressorSelectorCV(max_features=3, cv=4, random_state=0).fit(X, y)
-    assert search.predict(X).shape == y.shape
+    for size in (1, 2, 3):
+        scores = []
+        for train, test in KFold(4).split(X, y):
+            chosen = AnnealingRegressorSelector(size, random_state=0).fit(X[train], y[train])
+            scores.append(chosen.score(X[test], y[test]))
+        assert search.cv_results_["mean_test_score"][size - 1] == pytest.approx(np.mean(scores))
 
 
 def test_another_model_may_judge_and_predict(diabetes):

@@ -52,6 +52,13 @@ def test_one_se_compares_pairs_of_folds_and_not_means():
     assert choose_size("one_se", [1, 2], scores, Limits()) == 1
 
 
+def test_one_se_is_that_of_a_mean():
+    # Differences of 0.035, -0.005, 0.035 and -0.005: their mean is 0.015, their deviation 0.023,
+    # and that of their mean half of it.
+    scores = np.array([[0.865, 0.9], [0.905, 0.9], [0.865, 0.9], [0.905, 0.9]])
+    assert choose_size("one_se", [1, 2], scores, Limits()) == 1
+
+
 @pytest.mark.parametrize("rule", ALL_RULES)
 def test_ties_go_to_the_smaller_size(rule):
     assert choose_size(rule, SIZES, np.full((5, 4), 0.9), Limits()) == 0

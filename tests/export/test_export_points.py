@@ -43,7 +43,7 @@ def exported(folder, table, *options):
     source = folder / "loans.csv"
     pyarrow.csv.write_csv(table, source)
     files = [folder / name for name in ("card.csv", "score.py", "score.sql", "out.json")]
-    words = ["select", source, "-t", "late", "-k", 3, "--n-replicas", 4, "-q", *options]
+    words = ["select", source, "-t", "late", "-k", 3, "-q", *options]
     words += [part for path in files[:3] for part in ("--export", path)] + ["--out", files[3]]
     with pytest.raises(SystemExit) as end:
         main([str(word) for word in words])

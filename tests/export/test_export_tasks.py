@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.special import softmax
+
+from helpers.formulas import in_duckdb, in_onnxruntime, in_sqlite
 
 pa = pytest.importorskip("pyarrow")
 
@@ -108,48 +109,38 @@ def in_python(formula, table, tmp_path):
     return [row or [None] * width for row in json.loads(done.stdout)]
 
 
-def in_sqlite(formula, table, _):
-    database = sqlite3.connect(":memory:")
-    database.create_function("EXP", 1, lambda z: None if z is None else float(np.exp(z)))
-    database.execute('CREATE TABLE "ta ble" ("a b" REAL, "f" REAL, "t" TEXT, "y" INTEGER)')
-    rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
-    database.executemany('INSERT INTO "ta ble" VALUES (?, ?, ?, ?)', list(rows))
-    found = [row[4:] for row in database.execute(to_sql(formula, {*table.column_names}))]
-    database.close()
-    return found
+def on_file(run, to_text, ending):
+    """A runner of exported files, given a formula."""
+
+    def run_formula(formula, table, tmp_path):
+        path = tmp_path / f"score.{ending}"
+        content = to_text(formula, table)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return run(path, table, "ta ble")
+
+    return run_formula
 
 
-def in_duckdb(formula, table, _):
-    duckdb = pytest.importorskip("duckdb")
-    with duckdb.connect(config={"threads": 1}) as database:
-        database.register("given", table)
-        database.execute('CREATE TABLE "ta ble" AS SELECT * FROM given')
-        found = database.execute(to_sql(formula, {*table.column_names})).fetchall()
-    return [row[4:] for row in found]
+def query(formula, table):
+    return to_sql(formula, {*table.column_names})
 
 
-def in_onnxruntime(formula, table, _):
-    runtime = pytest.importorskip("onnxruntime")
-    session = runtime.InferenceSession(to_onnx(formula), providers=["CPUExecutionProvider"])
-    feeds = {
-        name: table[name].cast("float64").to_numpy().astype(float)[:, None] for name in ("a b", "f")
-    }
-    feeds["y"] = table["y"].cast("int8").cast("float64").to_numpy().astype(float)[:, None]
-    feeds["t"] = np.array(table["t"].to_pylist(), dtype=object)[:, None]
-    parts = [part.tolist() for part in session.run(None, feeds)]
-    return [[value for part in row for value in part] for row in zip(*parts, strict=True)]
+RUNS = [
+    in_python,
+    on_file(in_sqlite, query, "sql"),
+    on_file(in_duckdb, query, "sql"),
+    on_file(in_onnxruntime, lambda formula, _: to_onnx(formula), "onnx"),
+]
+IDS = ["python", "sqlite", "duckdb", "onnx"]
 
 
-RUNS = [in_python, in_sqlite, in_duckdb, in_onnxruntime]
-
-
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", RUNS, ids=IDS)
 def test_all_forms_give_what_the_model_gives(formula, table, run, tmp_path):
     found = given(formula, run(formula, table, tmp_path))
     np.testing.assert_allclose(found, wanted(formula, table), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", RUNS, ids=IDS)
 def test_an_unknown_row_has_no_prediction_and_a_far_one_has(formula, odd, run, tmp_path):
     table, known = odd
     found = given(formula, run(formula, table, tmp_path))

@@ -16,7 +16,7 @@ from safdr.measures.classes import against_the_rest, classes_apart
 from safdr.measures.drift import stability_index
 from safdr.measures.intervals import mean_interval
 from safdr.measures.numbers import errors_of, quantiles
-from safdr.measures.slices import MISSING, OTHER, periods_of, segments_of
+from safdr.measures.slices import MISSING, OTHER, segments_of
 
 
 def slow_psi(values, base):
@@ -92,35 +92,6 @@ def test_segments_are_values_bands_or_the_commonest():
     texts = pd.Series(["a", pd.NA, "b"], dtype="string")
     assert segments_of(texts)[0] == ["a", "b", MISSING]
     assert segments_of([1000001, 1000002, 1000001])[0] == ["1000001", "1000002"]
-
-
-@pytest.mark.parametrize(
-    ("step", "n", "first", "n_labels"),
-    [("D", 20, "2024-01-31", 20), ("D", 300, "2024-01", 10), ("M", 40, "2024-Q1", 14)],
-)
-def test_periods_of_dates(step, n, first, n_labels):
-    start = np.datetime64("2024-01-31") if step == "D" else np.datetime64("2024-01")
-    times = start + np.arange(n)
-    labels, codes = periods_of(times)
-    assert labels[0] == first
-    assert len(labels) - n_labels in (0, 1)
-    assert np.all(np.diff(codes) >= 0)
-
-
-def test_periods_of_years_numbers_and_texts():
-    decades = np.datetime64("2000-01") + np.arange(150)
-    assert periods_of(decades)[0] == [str(year) for year in range(2000, 2013)]
-    centuries = np.datetime64("1700") + np.arange(300)
-    assert len(periods_of(centuries)[0]) == 12
-    days = pd.Series(pd.date_range("2024-01-31 23:00", periods=60, tz="America/New_York"))
-    assert periods_of(days)[0] == ["2024-01", "2024-02", "2024-03"]
-    assert periods_of(days.dt.date)[0] == ["2024-01", "2024-02", "2024-03"]
-    assert periods_of(np.array([202401, 202312]))[0] == ["202312", "202401"]
-    assert len(periods_of(np.arange(1000))[0]) == 12
-    assert periods_of(np.arange(20240101, 20240131))[0][0] == "20240101 to 20240102"
-    assert periods_of(["2024-Q2", None, "2024-Q1"])[0] == ["2024-Q1", "2024-Q2", MISSING]
-    with pytest.raises(ValueError, match="at most 24 different texts; got 30"):
-        periods_of([f"t{i}" for i in range(30)])
 
 
 # ---- Classes and quantities ---------------------------------------------------------------------

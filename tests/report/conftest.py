@@ -1,13 +1,13 @@
 """Reports that several test files read; each is fitted once."""
 
-import os
-import shutil
 import warnings
 
 import numpy as np
 import pytest
 
-from report_cases import HOSTILE, QUICK, rows
+from helpers.browser import browser, open_page
+from helpers.html import HOSTILE
+from report_cases import QUICK, rows
 from safdr import (
     AnnealingRegressorSelectorCV,
     AnnealingSelector,
@@ -20,7 +20,7 @@ from safdr import (
 )
 from safdr.report.warnings import describe_warnings
 
-REQUIRED = os.environ.get("SAFDR_REQUIRE_BROWSER") == "1"
+__all__ = ["browser", "open_page"]
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +47,7 @@ def report(searched):
         X_test=X[200:],
         y_test=y[200:],
         seconds=1.5,
-        **_parts(200, 100),
+        **_parts(100),
     )
 
 
@@ -172,69 +172,14 @@ def _looked_into(search, X, y, **how):
         y_test=y[200:],
         stability=stability(search, *train, n_resamples=4, random_state=0),
         substitutes=search.substitutes(*train),
-        **_parts(200, 100),
+        **_parts(100),
         **how,
     )
 
 
-def _parts(n_train, n_test):
-    """Periods, of which one is in both parts, and segments whose names are attacks."""
-    times = np.datetime64("2024-01-15") + np.arange(n_train + n_test)
+def _parts(n_test):
+    """Segments whose names are attacks."""
     names = np.array(HOSTILE[:3], dtype=object)
     return {
-        "time": times[:n_train],
-        "time_test": times[n_train:],
         "by": {HOSTILE[1]: names[np.arange(n_test) % 3], "number": np.arange(n_test) / 7},
     }
-
-
-# ---- A browser, one for all ---------------------------------------------------------------------
-
-
-def missing(what):
-    """Skip with a clear word, or fail where the browser is required."""
-    message = f"The browser tests need {what}."
-    if REQUIRED:
-        pytest.fail(f"{message} SAFDR_REQUIRE_BROWSER=1 says that it must be there.")
-    pytest.skip(message)
-
-
-@pytest.fixture(scope="session")
-def browser():
-    try:
-        from playwright.sync_api import sync_playwright
-    except ModuleNotFoundError:
-        missing("playwright (pip install playwright)")
-    path = shutil.which("chromium")
-    if path is None:
-        missing("chromium (on Debian: apt-get install chromium)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="session")
-def open_page(browser, tmp_path_factory):
-    """Open a report in a page of its own; what goes wrong there is in `page.complaints`."""
-    folder = tmp_path_factory.mktemp("pages")
-    # One for all pages, since each costs a process; they keep nothing, so that none sees another.
-    context = browser.new_context(offline=True)
-
-    def open_page(name, report, width=1280, scheme="light"):
-        path = folder / f"{name}.html"
-        report.to_html(path, force=True)
-        page = context.new_page()
-        page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=scheme)
-        page.complaints = complaints = []
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (complaints.append("dialog"), dialog.dismiss()))
-        page.on("request", lambda asked: complaints.append(asked.url))
-        page.goto(path.as_uri())
-        page.complaints.remove(path.as_uri())  # the page itself
-        return page
-
-    yield open_page
-    context.close()

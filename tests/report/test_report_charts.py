@@ -7,12 +7,12 @@ import pytest
 
 from safdr.report.charts import draw_alternatives, draw_coefficients, draw_path, draw_selection
 from safdr.report.charts.scale import Scale, padded, size_ticks, tick_text
-from safdr.report.page import NARROW, WIDE
+from safdr.report.page import WIDTH
 from safdr.report.text import labels_of
 
 
-def drawn(draw, content, width=WIDE):
-    return ElementTree.fromstring(draw(content, labels_of(content), width))
+def drawn(draw, content):
+    return ElementTree.fromstring(draw(content, labels_of(content), WIDTH))
 
 
 def by_class(root, name):
@@ -67,14 +67,13 @@ def test_every_size_has_a_dot_and_the_chosen_one_is_marked(report):
     assert [heights[i] for i in order] == sorted(heights)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_labels_of_neighbours_become_one(report, width):
+def test_labels_of_neighbours_become_one(report):
     content = report.to_dict()
     first = content["path"][0]
     means = {size: 0.7 + size / 200 for size in range(1, 31)}
     content["path"] = [first | {"size": s, "mean": m, "splits": [m]} for s, m in means.items()]
     content["size"]["chosen"] = 29
-    texts = [each.text or "" for each in by_class(drawn(draw_path, content, width), "chosen")]
+    texts = [each.text or "" for each in by_class(drawn(draw_path, content), "chosen")]
     assert any("chosen: 29" in text and "best mean: 30" in text for text in texts)
 
 

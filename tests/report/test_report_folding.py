@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import r2_score, roc_auc_score
 
-from report_cases import parsed
+from helpers.html import parsed
 from safdr import SelectionReport
 from safdr.report import charts
 from safdr.report.charts.alternatives import difference, differing

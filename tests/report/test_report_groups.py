@@ -8,7 +8,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from report_cases import HOSTILE, QUICK, rows
+from helpers.html import HOSTILE
+from report_cases import QUICK, rows
 from safdr import (
     AnnealingRegressorSelector,
     AnnealingSelector,
@@ -17,7 +18,7 @@ from safdr import (
     SelectionReport,
 )
 from safdr.report.charts import draw_alternatives, draw_selection
-from safdr.report.page import WIDE
+from safdr.report.page import WIDTH
 from safdr.report.text import feature_labels_of, features_in, labels_of
 from safdr.report.words import setting
 
@@ -58,7 +59,7 @@ def test_alternatives_have_no_filling_and_differ_by_whole_features(grouped):
     assert content["alternatives"][0]["indices"] == grouped[0].subset_.tolist()
     assert content["alternatives"][0]["excess"] == 0
     units = feature_labels_of(content)
-    drawn = draw_alternatives(content, units, WIDE)
+    drawn = draw_alternatives(content, units, WIDTH)
     assert "c = 1" not in drawn
     assert " for " in drawn
 
@@ -78,7 +79,7 @@ def test_the_page_shows_groups_with_their_columns(grouped):
 
 def test_the_heat_map_has_a_row_for_each_group(grouped):
     content = grouped[1].to_dict()
-    root = ElementTree.fromstring(draw_selection(content, feature_labels_of(content), WIDE))
+    root = ElementTree.fromstring(draw_selection(content, feature_labels_of(content), WIDTH))
     titles = {e.findtext("title") for e in root.iter() if "name" in e.get("class", "").split()}
     assert titles == set(content["selection"]["features"])
     bold = [e for e in root.iter() if "kept" in e.get("class", "").split()]
@@ -105,9 +106,9 @@ def test_sizes_with_gaps_are_drawn_where_they_are():
     assert (content["n_features"], content["size"]["possible"]) == (8, 6)
     page = report.to_html()
     assert "largest number of features that was tried" not in page
-    root = ElementTree.fromstring(draw_selection(content, feature_labels_of(content), WIDE))
+    root = ElementTree.fromstring(draw_selection(content, feature_labels_of(content), WIDTH))
     (frame,) = [e for e in root.iter() if "column" in e.get("class", "").split()]
-    assert float(frame.get("x")) + float(frame.get("width")) <= WIDE
+    assert float(frame.get("x")) + float(frame.get("width")) <= WIDTH
 
 
 def test_hostile_names_of_groups_are_text():

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from report_cases import parsed
+from helpers.html import parsed
 from safdr import Annealing, AnnealingSelectorCV, SelectionReport
 from safdr.report.words import headline
 
@@ -101,11 +101,20 @@ def test_a_criterion_without_a_value_leaves_a_gap_in_the_trace(report, gap):
     check_page(content)
 
 
+def bars_of_alternatives(content):
+    """Of the chart for wide pages and of that for narrow ones."""
+    found = parsed(SelectionReport(content).to_html()).found
+    return sum(attrs.get("class") == "worse" for _, attrs in found)
+
+
 def test_a_set_that_was_not_fitted_has_no_bar(report):
     content = report.to_dict()
-    assert len(content["alternatives"]) > 1
+    n_sets = len(content["alternatives"])
+    assert bars_of_alternatives(content) == 2 * n_sets > 2
     content["alternatives"][-1].update(cross_entropy=None, excess=None)
     check_page(content)
+    assert bars_of_alternatives(content) == 2 * (n_sets - 1)
     for each in content["alternatives"][1:]:
         each.update(cross_entropy=None, excess=None)
     check_page(content)
+    assert bars_of_alternatives(content) == 2

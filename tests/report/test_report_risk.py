@@ -5,11 +5,12 @@ import json
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from report_cases import QUICK, parsed, rows
-from safdr import AnnealingRegressorSelector, AnnealingSelector, SelectionReport, recalibrate
+from helpers.html import parsed
+from report_cases import QUICK
+from safdr import AnnealingSelector, SelectionReport
 from safdr.report.risk import words
 
 
@@ -44,7 +45,6 @@ def test_the_numbers_are_those_of_the_held_out_rows(many):
     auc = roc_auc_score(y[HELD_OUT], p)
     assert risk["discrimination"]["auc"]["value"] == pytest.approx(auc)
     assert risk["calibration"]["expected"] == pytest.approx(p.mean())
-    assert risk["periods"] is None
     again = LogisticRegression(C=np.inf, tol=1e-8).fit(
         X[HELD_OUT][:, selector.subset_], y[HELD_OUT]
     )
@@ -87,16 +87,17 @@ def test_weights_are_honoured(many):
 
 def test_parts_of_a_row_and_of_a_class_are_no_error(many):
     selector, X, y = many
-    time = np.array(["2024-01-01"] * 600, dtype="datetime64[D]")
-    time[0], time[1] = np.datetime64("2024-06-01"), np.datetime64("NaT")
+    time = np.array(["2024-01"] * 600, dtype=object)
+    time[0], time[1] = "2024-06", None
     classes = y[HELD_OUT].astype(str)
     by = {"class": classes, "mostly missing": np.where(np.arange(600) < 590, np.nan, 1.0)}
-    risk = risk_of(selector, X, y, HELD_OUT, time_test=time, by=by)
-    names = [(each["name"], each["n_rows"]) for each in risk["periods"]]
+    risk = risk_of(selector, X, y, HELD_OUT, by=by | {"month": time})
+    months = risk["segments"][2]["segments"]
+    names = [(each["name"], each["n_rows"]) for each in months]
     assert sum(n for _, n in names) == 600
     assert ("(missing)", 1) in names
     assert [each["score"] for each in risk["segments"][0]["segments"]] == [None, None]
-    alone = next(each for each in risk["periods"] if each["n_rows"] == 1)
+    alone = next(each for each in months if each["n_rows"] == 1)
     assert alone["score"] is None
 
 
@@ -129,7 +130,7 @@ def test_columns_that_are_constant_or_separate_are_named(many):
 def test_a_model_of_ones_own_is_ranked_and_calibrated(many):
     _, X, y = many
     tree = DecisionTreeClassifier(max_depth=2, random_state=0)
-    selector = AnnealingSelector(2, estimator=tree, pick="linear", **QUICK).fit(X[:600], y[:600])
+    selector = AnnealingSelector(2, estimator=tree, **QUICK).fit(X[:600], y[:600])
     risk = risk_of(selector, X, y, HELD_OUT)
     assert risk["coefficients"]["reason"] == "The model is not a linear formula."
     assert len(risk["calibration"]["bins"]) <= 4
@@ -138,7 +139,7 @@ def test_a_model_of_ones_own_is_ranked_and_calibrated(many):
 def test_constant_predictions_are_no_error(many):
     _, X, y = many
     stump = DecisionTreeClassifier(max_depth=1, min_samples_leaf=600)
-    selector = AnnealingSelector(1, estimator=stump, pick="linear", **QUICK).fit(X[:600], y[:600])
+    selector = AnnealingSelector(1, estimator=stump, **QUICK).fit(X[:600], y[:600])
     risk = risk_of(selector, X, y, HELD_OUT)
     assert risk["discrimination"]["auc"]["value"] == 0.5
     assert risk["calibration"]["slope"] is None
@@ -158,54 +159,8 @@ def test_lengths_that_differ_are_refused(many):
     selector, X, y = many
     with pytest.raises(ValueError, match=r"by\['a'\] must hold one value for each of the 600 rows"):
         risk_of(selector, X, y, HELD_OUT, by={"a": [1, 2]})
-    with pytest.raises(ValueError, match="time_test must hold one value"):
-        risk_of(selector, X, y, HELD_OUT, time_test=[1, 2])
     with pytest.raises(ValueError, match="by must be a dict of columns, or a data frame"):
         risk_of(selector, X, y, HELD_OUT, by="mean area")
-
-
-def test_recalibration_is_told_before_and_after():
-    X, _ = rows(6)
-    noise = np.random.default_rng(0).normal(size=len(X))
-    values = X[:, 0] + 3 * noise
-    selector = AnnealingRegressorSelector(3, **QUICK).fit(X[:200], values[:200])
-    found = recalibrate(selector, X[:200], values[:200])
-    test = np.arange(200, 300)
-    risk = risk_of(found, X, values, test)
-    before = risk_of(selector, X, values, test)
-    told = risk["recalibration"]
-    error = before["errors"]["root_mean_squared_error"]
-    assert told["before"]["root_mean_squared_error"] == pytest.approx(error)
-    r2 = r2_score(values[test], found.predict(X[test]))
-    assert risk["errors"]["r2"]["value"] == pytest.approx(r2)
-    report = SelectionReport.from_estimator(found, X[:200], values[:200])
-    assert report.to_dict()["risk"]["recalibration"]["before"] is None
-    assert "slope" in words.recalibration(report.to_dict())
-
-
-def test_the_page_shows_the_curve_and_both_models():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(4000, 3))
-    y = (rng.random(4000) < 1 / (1 + np.exp(2 - 4 * np.maximum(X[:, 0], 0)))).astype(int)
-    selector = AnnealingSelector(1, **QUICK).fit(X[:3000], y[:3000])
-    found = recalibrate(selector, X[:3000], y[:3000])
-    report = SelectionReport.from_estimator(
-        found, X[:3000], y[:3000], X_test=X[3000:], y_test=y[3000:]
-    )
-    told, page = report.to_dict()["risk"]["recalibration"], parsed(report.to_html())
-    assert told["kind"] == "curve"
-    shown = {float(given["value"]) for tag, given in page.found if tag == "data"}
-    before = [told["before"][key] for key in ("brier", "log_loss", "n_outside", "expected")]
-    assert {*told["knots"], *told["slopes"], *before} <= shown
-    sums = selector.decision_function(X[3000:])
-    assert told["before"]["auc"]["value"] == pytest.approx(roc_auc_score(y[3000:], sums))
-    assert told["before"]["auc"]["value"] in shown
-    text = " ".join("".join(page.text).split())
-    assert "so there are no odds ratios" in text
-    assert "odds ratio" not in text.replace("no odds ratios", "")
-    # An odds ratio would be that of a sum which is no log-odds any more.
-    assert report.to_dict()["features"][0]["odds_ratio"] is None
-    assert "before recalibration" in " ".join("".join(page.text).split())
 
 
 def test_the_verdict_says_what_is_wrong():
@@ -215,7 +170,7 @@ def test_the_verdict_says_what_is_wrong():
     right = {"value": 1.0, "low": 0.9, "high": 1.1}
     level = {"value": 0.0, "low": -0.1, "high": 0.1}
     found = {"bins": bins, "n_outside": 3, "slope": right, "shift": level}
-    content = {"risk": {"calibration": found, "recalibration": None}, "settings": {}}
+    content = {"risk": {"calibration": found}, "settings": {}}
     text = words.verdict(content)
     assert "3 of 10 tenths" in text
     assert "5.0 % predicted, 13.0 % observed" in text

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import norm
 from sklearn.model_selection import ShuffleSplit
 
-from report_cases import HOSTILE, auc_with_interval, parsed
+from helpers.html import HOSTILE, parsed
+from report_cases import auc_with_interval
 from safdr import SelectionReport
 from safdr.report.leaks import describe_leaks
 from safdr.report.score_tests import describe_agreement, describe_guessing
@@ -95,16 +96,6 @@ def test_where_the_size_has_its_price_rules_that_take_more_are_named(sound, by_r
     sound["path"][0]["mean"] = 1.0
     (found,) = (each for each in describe_warnings(sound) if each["kind"] == "small_size_costs")
     assert found["advice"].endswith(named)
-
-
-@pytest.mark.parametrize("how", ["as it comes", "held_out", "path"])
-@pytest.mark.parametrize("n_columns", [50, 51])
-def test_with_more_features_than_rows_it_is_said_what_to_search_by(sound, n_columns, how):
-    sound["rows"]["train"], sound["n_columns"] = 50, n_columns
-    sound["chosen_by"] |= {"held_out": how == "held_out", "path": how == "path"}
-    (found,) = (each for each in describe_warnings(sound) if each["kind"] == "few_rows")
-    told = "--criterion auto --ridge auto" in found["advice"]
-    assert told == (n_columns > 50 and how == "as it comes")
 
 
 def test_classes_of_a_handful_are_named(classes_report):

@@ -186,7 +186,7 @@ def select(client, tmp_path, monkeypatch, capfd):
 
     def run(*arguments, code=0):
         wishes = ("loans.parquet", "-t", "late", "--missing", "drop-rows", "--sample-rows", "1000")
-        quick = ("--k-max", "2", "--n-replicas", "4", "--max-steps", "5", "--prove", "2")
+        quick = ("--k-max", "2", "--prove", "2")
         capfd.readouterr()
         ended = 0
         try:

@@ -1,9 +1,5 @@
 """Every kind of source gives the same rows, again and again, and says what is wrong."""
 
-import errno
-from io import BytesIO
-from types import SimpleNamespace
-
 import duckdb
 import narwhals as nw
 import numpy as np
@@ -14,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from safdr import AnnealingSelector, Stream
-from safdr.sources import open_source, wide_groups
+from safdr.sources import open_source
 from safdr.sources.errors import SourceError
 from safdr.sources.parquet import ParquetFiles
 
@@ -69,6 +65,16 @@ def sources(table, folder):
     yield "batches", lambda: table.to_batches(max_chunksize=33)
     yield "generator", lambda: (batch for batch in table.to_batches(max_chunksize=33))
     yield "frames", lambda: [table.slice(0, 9).to_pandas(), table.slice(9).to_pandas()]
+
+
+@pytest.mark.parametrize("row_group_size", [30_000, None])
+def test_a_parquet_file_of_several_batches_is_read_to_the_last_row(tmp_path, row_group_size):
+    n_rows = 150_000  # more than twice as many as are read at once
+    numbers = pa.table({"n": np.arange(n_rows)})
+    pq.write_table(numbers, tmp_path / "many.parquet", row_group_size=row_group_size)
+    seen = open_source(tmp_path / "many.parquet").run(Collect(["n"]))
+    assert len(seen) > 2
+    np.testing.assert_array_equal(np.concatenate([rows[:, 0] for _, rows in seen]), range(n_rows))
 
 
 KINDS = (
@@ -289,61 +295,6 @@ def test_names_of_folders_are_in_no_file(tmp_path):
     (first, _), (second, _) = ParquetFiles(tmp_path).parts()
     found = [next(part.tables(["year", "y"], 10)) for part in (first, second)]
     assert [each["year"].to_pylist() for each in found] == [[2023] * 2, [2024] * 2]
-
-
-# ---- Wide tables -------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def wide(tmp_path_factory):
-    """A file of one row group with many columns, a category and one with gaps among them."""
-    rng = np.random.default_rng(0)
-    numbers = {f"x{i}": rng.normal(size=20_000).astype(np.float32) for i in range(198)}
-    gaps = pa.array(rng.normal(size=20_000), mask=rng.random(20_000) < 0.1)
-    word = pa.array(np.array(["a", "b", "c"])[np.arange(20_000) % 3]).dictionary_encode()
-    path = tmp_path_factory.mktemp("wide") / "wide.parquet"
-    pq.write_table(pa.table({**numbers, "gaps": gaps, "word": word}), path)
-    return path
-
-
-@pytest.fixture
-def small_limits(monkeypatch):
-    """So that a file need not be large to be wide, and every batch that is read is told."""
-    monkeypatch.setattr(wide_groups, "MOST_AT_ONCE", 4_000_000)
-    monkeypatch.setattr(wide_groups, "HELD_AT_A_TIME", 2_000_000)
-    monkeypatch.setattr(wide_groups, "SECONDS", 0.0)
-
-
-@pytest.mark.parametrize("kind", [str, ds.dataset])
-def test_a_wide_row_group_is_never_held_as_a_whole(wide, small_limits, kind):
-    table = pq.read_table(wide)
-    names = table.column_names[::-1]
-    tables = open_source(kind(wide))._tables
-    assert pa.concat_tables(tables(names, 4096)).equals(table.select(names))
-    del table
-    before, most = pa.total_allocated_bytes(), 0
-    for _ in tables(names, 4096):
-        most = max(most, pa.total_allocated_bytes() - before)
-    assert most < wide.stat().st_size / 4
-
-
-def test_one_without_room_for_temporary_files_is_read_at_once_with_a_word(
-    wide, small_limits, monkeypatch
-):
-    monkeypatch.setattr(wide_groups.shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
-    names = [f"x{i}" for i in range(198)]
-    with pytest.warns(UserWarning, match=r"198 columns of '.*' are read at once.*TMPDIR"):
-        assert sum(table.num_rows for table in ParquetFiles(wide).tables(names, 4096)) == 20_000
-
-
-def test_a_disk_that_becomes_full_is_not_blamed_on_the_file(wide, small_limits, monkeypatch):
-    class Full(BytesIO):
-        def write(self, _):
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(wide_groups.tempfile, "TemporaryFile", lambda prefix: Full())
-    with pytest.raises(SourceError, match=r"can't be read: a row group of it is too large.*TMPDIR"):
-        list(ParquetFiles(wide).tables([f"x{i}" for i in range(198)], 4096))
 
 
 def test_a_filter_of_a_dataset_holds(folder):

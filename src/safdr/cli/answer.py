@@ -17,11 +17,9 @@ from safdr.report import claims
 from safdr.report.numbers import signed
 from safdr.report.tasks import task_of
 
-AS_PUBLISHED = "the fewest within one standard deviation of the best score"
 RULES = {
-    "one_sd": f"{AS_PUBLISHED}, or all but perfect",
-    "as_published": AS_PUBLISHED,
-    "one_se": "the fewest within one standard error of the best score, split by split",
+    "one_se": "the fewest within one standard error of the best score, or all but perfect",
+    "one_sd": "the fewest within one standard deviation of the best score",
     "tolerance": "the fewest within {tolerance} of the best score",
     "best": "the best score",
 }
@@ -109,11 +107,9 @@ def _facts(content: dict[str, Any]) -> Table:
     """Scores, size, rows, coding and what was left out."""
     grid = Table.grid(Column(style="bold", no_wrap=True), Column(), padding=(0, 2))
     for label, lines in (
-        ("Recalibrated", _recalibrated(content)),
         ("Task", _task(content)),
         (task_of(content).score_in_short, _scores(content)),
         ("Size", _sizes(content)),
-        ("Search", _style(content)),
         ("Proof", _proof(content)),
         ("Stability", _stability(content)),
         ("Instead", _replacements(content)),
@@ -124,21 +120,6 @@ def _facts(content: dict[str, Any]) -> Table:
         for i, line in enumerate(lines):
             grid.add_row("" if i else label, line)
     return grid
-
-
-def _recalibrated(content: dict[str, Any]) -> Iterator[Text]:
-    """What is done to the predictions, and whether the coefficients above have it already."""
-    if (found := content["risk"]["recalibration"]) is None:
-        return
-    if found["kind"] == "line":
-        yield Text(
-            f"by a line of slope {number(found['slopes'][0])}, in these coefficients already"
-        )
-    else:
-        yield Text(
-            "by a curve, which comes after these coefficients: there are no odds ratios, and the "
-            "whole formula is in the exports"
-        )
 
 
 def _task(content: dict[str, Any]) -> Iterator[Text]:
@@ -160,8 +141,6 @@ def _scores(content: dict[str, Any]) -> Iterator[Text]:
             else ""
         )
         yield Text.assemble("held out    ", (f"{test['value']:.4f}", "green"), (interval, DIM))
-        if moved := claims.after_recalibration(content):
-            yield Text(f"            {moved}", style=DIM)
     if (validation or test) and (about := task_of(content).about_score):
         yield Text(about, style=DIM)
 
@@ -174,19 +153,6 @@ def _sizes(content: dict[str, Any]) -> Iterator[Text]:
         yield from _choice(size, content["settings"]["tolerance"])
     if content["groups"]:
         yield Text("columns that enter together count as one: a category is one feature", style=DIM)
-
-
-def _style(content: dict[str, Any]) -> Iterator[Text]:
-    """What was searched by, where that is a path or rows held out have chosen it."""
-    by = content["chosen_by"]
-    if by["held_out"]:
-        # A path towards a model has a ridge of its own.
-        ridge = "" if by.get("reference") else f", ridge {by['ridge']:.2g}"
-        penalty = "no penalty" if by["C"] is None else f"penalty C = {by['C']:g}"
-        what = f"{claims.searched_by(content)}{ridge}, {penalty}"
-        yield Text.assemble(what, ("  compared on rows held out", DIM))
-    elif by["path"]:
-        yield Text(claims.searched_by(content))
 
 
 def _choice(size: dict[str, Any], tolerance: float) -> Iterator[Text]:

@@ -99,17 +99,12 @@ def look_closer(
     return Certainty(ties, again, instead, others, unknown)
 
 
-# Criteria that moments of the rows don't know.
-OTHERS = ("logistic", "ranks")
-
-
 def _near_ties(
     estimator: AnnealingSelectorCV, rows: SplitRows, search: SearchOptions, seconds: float
 ) -> NearTies:
     """All sets that come near a proven best; else those that are known."""
     ridge = estimator.ridge_
-    # Moments know Fisher's ratio alone.
-    if estimator.proof_ is None or estimator.criterion_ in OTHERS or ridge is None:
+    if estimator.proof_ is None or ridge is None:
         return found_ties(estimator)
     names = ("constraints", "feature_cost", "cost_strength")
     return near_ties(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,8 +12,6 @@ from safdr.cli.lists import split_costs, split_signs
 from safdr.cli.options import ConstraintOptions, ResultOptions, SearchOptions, TableOptions
 from safdr.cli.pointing import check_points
 from safdr.export.errors import ExportError
-from safdr.table.conditions import parse_condition
-from safdr.table.errors import ConditionError
 
 # Fewer rows say little about a column.
 LEAST_SAMPLED = 100
@@ -34,7 +31,10 @@ def check_options(
         raise UsageError(f"--test-size must be at least 0 and below 1; got {table.test_size:g}.")
     if table.positive is not None and table.task == "regression":
         raise UsageError("--positive names a class, and with --task regression there are none.")
-    _check_held_out(table)
+    if table.test_size == 0 and table.split_by is not None:
+        raise UsageError(
+            "--split-by holds out rows, and --test-size 0 none; leave one of them out."
+        )
     if table.sample_rows < LEAST_SAMPLED:
         raise UsageError(
             f"--sample-rows must be at least {LEAST_SAMPLED}; got {table.sample_rows}."
@@ -65,20 +65,6 @@ def _check_sample(table: TableOptions, n: int) -> None:
         raise UsageError(
             f"--sample takes few rows into memory, and {option} all of them in passes; give one."
         )
-
-
-def _check_held_out(table: TableOptions) -> None:
-    """Refuse two ways to hold out rows, and a condition that can't be read."""
-    if table.test_where is not None and table.split_by is not None:
-        raise UsageError("--test-where and --split-by both say which rows to hold out; give one.")
-    way = "--test-where" if table.test_where is not None else "--split-by"
-    if table.test_size == 0 and (table.test_where is not None or table.split_by is not None):
-        raise UsageError(f"{way} holds out rows, and --test-size 0 none; leave one of them out.")
-    if table.test_where is not None:
-        try:
-            parse_condition(table.test_where)
-        except ConditionError as error:
-            raise UsageError(f"--test-where: {error}") from None
 
 
 def _check_stability(n: int | None) -> None:
@@ -113,20 +99,6 @@ def _check_files(file: str | None, results: ResultOptions) -> None:
     check_points(results)
     if results.report is not None:
         _check_report()
-
-
-def check_page(path: Path, sources: Sequence[Path], *, force: bool) -> None:
-    """Refuse a page that can't be written, or would replace what it is made of."""
-    _check_report()
-    if (place := _place(path)).is_stream:
-        return
-    _check_target(path, place.path)
-    if any(place.path.exists() and each.exists() and place.path.samefile(each) for each in sources):
-        raise UsageError(f"{str(path)!r} is one of the results, which no page may replace.")
-    if place.path.exists() and not force:
-        raise UsageError(
-            f"{str(path)!r} is already there. Replace it with --force, or name another file."
-        )
 
 
 def _place(path: Path) -> Place:

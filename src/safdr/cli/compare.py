@@ -11,7 +11,7 @@ Examples:
 
   safdr select loans.csv -t default --out before.json
   safdr select loans.csv -t default --sign income=- --out after.json
-  safdr compare before.json after.json --report compare.html
+  safdr compare before.json after.json
 
 Exit codes: 0 done, 1 failed, 2 wrong usage: a file that is no result.
 """
@@ -30,15 +30,9 @@ def compare(
     second: Annotated[Path, Parameter(help="Another one.")],
     /,
     *,
-    report: Annotated[
-        Path | None, Parameter(help="Write a page for people: one HTML file.")
-    ] = None,
     json: Annotated[
         bool,
         Parameter(negative=(), show_default=False, help="Print JSON instead of tables."),
-    ] = False,
-    force: Annotated[
-        bool, Parameter(negative=(), show_default=False, help="Replace a page that is there.")
     ] = False,
     quiet: Annotated[
         bool,
@@ -56,4 +50,4 @@ def compare(
     with clear_errors(debug, "compare"):
         from safdr.cli.comparing import run
 
-        run(first, second, report=report, as_json=json, force=force, quiet=quiet)
+        run(first, second, as_json=json, quiet=quiet)

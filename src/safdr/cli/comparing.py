@@ -1,4 +1,4 @@
-"""What ``safdr compare`` does: read two results, compare, write, print."""
+"""What ``safdr compare`` does: read two results, compare, print."""
 
 from __future__ import annotations
 
@@ -13,42 +13,32 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from safdr._atomic import write_atomically
 from safdr.cli.answer import WARNING, WIDEST
-from safdr.cli.checks import check_page
 from safdr.cli.coefficients import DIM, DOWN, UP
 from safdr.cli.errors import UsageError
 from safdr.cli.words import name_text, number, safe
 from safdr.report.comparison import ResultFileError, compare, read_result, words
 from safdr.report.numbers import counted, percent
 
-# Settings that differ, with their values; others by name. The page and the JSON have all.
+# Settings that differ, with their values; others by name. The JSON has all.
 MOST_SETTINGS = 8
 EFFECTS = "of one standard deviation of a feature, in its own rows"
 AGAIN = "; again: share of half-samples that chose it too"
 COLOURS = {"first": DOWN, "second": UP, "sign": f"bold {WARNING}"}
 
 
-def run(
-    first: Path, second: Path, *, report: Path | None, as_json: bool, force: bool, quiet: bool
-) -> None:
-    """Compare, in the ways that were asked for."""
-    if report is not None:
-        check_page(report, (first, second), force=force)
+def run(first: Path, second: Path, *, as_json: bool, quiet: bool) -> None:
+    """Compare two result files and print what differs."""
     try:
         results = [read_result(path) for path in (first, second)]
     except ResultFileError as error:
         raise UsageError(str(error)) from None
     content = compare(results[0], results[1], _names(first, second))
-    if report is not None:
-        from safdr.report.comparison.page import render
-
-        write_atomically(report, render(content).encode())
     if as_json:
         # In ASCII: a name in a file may be half a character, which no output can hold.
         print(json.dumps(content, indent=2, allow_nan=False))
     elif not quiet:
-        print_comparison(content, report)
+        print_comparison(content)
 
 
 def _names(first: Path, second: Path) -> tuple[str, str]:
@@ -58,7 +48,7 @@ def _names(first: Path, second: Path) -> tuple[str, str]:
     return str(first), str(second)
 
 
-def print_comparison(content: Mapping[str, Any], report: Path | None = None) -> None:
+def print_comparison(content: Mapping[str, Any]) -> None:
     """Print what the two have in common, and in what they differ."""
     console = Console()
     console.width = min(console.width, WIDEST)
@@ -69,9 +59,6 @@ def print_comparison(content: Mapping[str, Any], report: Path | None = None) -> 
         console.print(Padding(_remark(each), (0, 0, 0, 2), expand=False))
     console.print(Padding(_features(content), (0, 0, 0, 1), expand=False))
     console.print(Padding(_facts(content), (0, 0, 0, 2), expand=False))
-    if report is not None:
-        console.print()
-        console.print(Padding(Text(f"wrote {safe(report, None)}"), (0, 0, 0, 2)))
 
 
 def _features(content: Mapping[str, Any]) -> Table:

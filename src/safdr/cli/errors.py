@@ -23,9 +23,7 @@ OPTION_OF = {
         name: f"--{name.replace('_', '-')}"
         for name in (
             *("always_include", "never_include", "at_most_one_of", "cost_strength", "class_weight"),
-            *("n_replicas", "sweeps", "temperature_step", "max_steps", "tol", "n_iter_no_change"),
-            *("n_batches", "batch_fraction", "batch_draw", "criterion", "ridge", "C"),
-            *("prove", "rule", "tolerance", "clip", "pdo", "base_points", "base_odds"),
+            *("prove", "rule", "tolerance", "pdo", "base_points", "base_odds"),
         )
     },
 }
@@ -43,7 +41,6 @@ NEXT_STEP = {
 WRONG_CHOICES = {
     "UnknownColumnError",
     "ColumnUseError",
-    "ConditionError",
     "UnknownLabelError",
     "TaskError",
     "NoClassesError",

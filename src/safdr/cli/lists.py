@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import csv
-import io
 import math
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 
 from safdr.cli.errors import UsageError
-
-# Options whose values are sets of names.
-SETS = ("group", "at-most-one-of")
 
 # Signs of coefficients.
 SIGNS = {"+": 1, "+1": 1, "1": 1, "-": -1, "-1": -1}
@@ -32,23 +27,6 @@ def one_by_one(texts: Iterable[str] | None, known: Collection[str]) -> list[str]
         several = split_names(text) if text not in known and "," in text else [text]
         found += several if any(name in known for name in several) else [text]
     return found
-
-
-def join_names(names: Iterable[Any]) -> str:
-    """The word that `split_names` takes apart."""
-    word = io.StringIO()
-    csv.writer(word, quoting=csv.QUOTE_ALL, lineterminator="").writerow(names)
-    return word.getvalue()
-
-
-def as_words(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings of a file with sets of names as the command line has them."""
-    return {
-        key: [join_names(each) if isinstance(each, list) else each for each in value]
-        if key in SETS and isinstance(value, list)
-        else value
-        for key, value in settings.items()
-    }
 
 
 def split_costs(texts: Sequence[str]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 # No annotations from the future: as strings, cyclopts would compile each of them at each command.
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,11 +24,6 @@ CONSTRAINTS = Group(
     sort_key=4,
 )
 RESULTS = Group("Results", sort_key=5)
-ANNEALING = Group(
-    "Annealing",
-    help="Defaults are those of safdr.Annealing and safdr.AnnealingSelector, which explain each.",
-    sort_key=6,
-)
 
 
 def _whole(_: Any, tokens: Sequence[Token]) -> int:
@@ -127,13 +122,6 @@ class TableOptions:
             group=ROWS, help="Column of times: hold out the latest, about --test-size of the rows."
         ),
     ] = None
-    test_where: Annotated[
-        str | None,
-        Parameter(
-            group=ROWS,
-            help="Rows to hold out instead, such as \"month >= '2024-07' and not (age < 21)\".",
-        ),
-    ] = None
     group_by: Annotated[
         str | None,
         Parameter(
@@ -196,7 +184,6 @@ class SearchOptions:
         int | None,
         WHOLE,
         Parameter(
-            # The second is the name in a settings file.
             name=["-k", "--k"],
             help="Exactly so many features. Default: by cross-validation.",
         ),
@@ -215,40 +202,30 @@ class SearchOptions:
         Parameter(help=f"Largest number of features to try. Default: {LARGEST_SIZE}."),
     ] = None
     rule: Annotated[
-        Literal["one_sd", "one_se", "tolerance", "best", "as_published"],
+        Literal["one_se", "one_sd", "tolerance", "best"],
         Parameter(
-            help="The fewest within one standard deviation (one_sd) or error (one_se) of the best "
-            "score, or within --tolerance of it; best: the best score; as_published: the paper's "
-            "one_sd. The answer says what each takes."
+            help="The fewest within one standard error (one_se) or deviation (one_sd) of the best "
+            "score, or within --tolerance of it; best: the best score."
         ),
-    ] = "one_sd"
+    ] = "one_se"
     tolerance: Annotated[
         float | None,
         Parameter(help="Score that --rule tolerance may give up. Default: 0.005."),
     ] = None
-    clip: Annotated[
-        float | None,
+    as_published: Annotated[
+        bool,
         Parameter(
-            help="Cap columns at their outer quantiles, in exports too: 0.01 moves the numbers of "
-            "1 % of the rows at either end."
+            negative=(),
+            show_default=False,
+            help="Search, fit and choose as in the paper: to compare with it.",
         ),
-    ] = None
+    ] = False
     seed: Annotated[int, WHOLE, Parameter(help="The same seed gives the same answer.")] = 0
     jobs: Annotated[
         int,
         WHOLE,
         Parameter(name=["--jobs", "-j"], help="Searches at the same time; -1: all cores."),
     ] = 1
-    recalibrate: Annotated[
-        bool,
-        Parameter(
-            negative=(),
-            show_default=False,
-            help="Move predictions to what happens: five folds of the rows to learn from, each "
-            "predicted by a model of the others, say how. In the report, in exports too; with "
-            "points by a straight line.",
-        ),
-    ] = False
     prove: Annotated[
         float | None,
         Parameter(
@@ -382,69 +359,3 @@ class ResultOptions:
             name=["--quiet", "-q"], negative=(), show_default=False, help="Print errors only."
         ),
     ] = False
-
-
-@Parameter(name="*", group=ANNEALING)
-@dataclass(frozen=True, kw_only=True)
-class AnnealingOptions:
-    """Settings of the search that its estimator checks and, where not given, chooses."""
-
-    n_replicas: Annotated[
-        int | None, WHOLE, Parameter(help="Subsets that are annealed side by side.")
-    ] = None
-    sweeps: Annotated[
-        float | None,
-        Parameter(help="Swaps proposed at each temperature, as a multiple of the features."),
-    ] = None
-    temperature_step: Annotated[
-        float | None, Parameter(help="Step of the inverse temperature.")
-    ] = None
-    max_steps: Annotated[int | None, WHOLE, Parameter(help="Most temperature steps.")] = None
-    tol: Annotated[
-        float | None, Parameter(help="Relative change of the criterion at which to stop.")
-    ] = None
-    n_iter_no_change: Annotated[
-        int | None, WHOLE, Parameter(help="Steps over which that change is averaged.")
-    ] = None
-    n_batches: Annotated[
-        int | None, WHOLE, Parameter(help="Random parts of the rows that the replicas draw from.")
-    ] = None
-    batch_fraction: Annotated[float | None, Parameter(help="Share of the rows in each part.")] = (
-        None
-    )
-    batch_draw: Annotated[
-        str | None, Parameter(help='Draw a part for each "step" or for each "proposal".')
-    ] = None
-    criterion: Annotated[
-        Literal["fisher", "logistic", "mixed", "ranks", "l1", "reference", "auto"] | None,
-        Parameter(
-            help="What a set is searched by: Fisher's ratio (fisher, the default); for two "
-            "classes also the log-loss made quadratic (logistic), both (mixed), both of ranks "
-            "(ranks), the path of an L1 penalty (l1), the same towards what a model of all "
-            "features predicts (reference), or the best on held-out rows (auto). A quantity: R², "
-            "l1 or reference. These two not with --cost, --sign or --prove."
-        ),
-    ] = None
-    ridge: Annotated[
-        float | Literal["auto"] | None,
-        Parameter(
-            help="Share of its variance added to each feature's; auto: by the number of rows."
-        ),
-    ] = None
-    C: Annotated[
-        float | Literal["auto"] | None,
-        Parameter(
-            name="--C",
-            help="Inverse strength of the penalty on the model's coefficients, in standard "
-            "deviations; inf: none; auto: by held-out rows. Default: 1; of a quantity inf.",
-        ),
-    ] = None
-
-    def given(self) -> dict[str, Any]:
-        """The settings that were given, as parameters of the estimator."""
-        from safdr import Annealing
-
-        pairs = ((each.name, getattr(self, each.name)) for each in fields(self))
-        given = {name: value for name, value in pairs if value is not None}
-        own = {name: given.pop(name) for name in ("criterion", "ridge", "C") if name in given}
-        return own | ({"annealing": Annealing(**given)} if given else {})

@@ -4,46 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from safdr.cli.errors import UsageError
-from safdr.cli.options import ResultOptions, SearchOptions, TableOptions
-from safdr.cli.pointing import asks_for_points
+from safdr.cli.options import ResultOptions, TableOptions
 from safdr.cli.rows import SplitRows
 from safdr.table.choices import Choices
 from safdr.table.errors import ColumnUseError
-from safdr.table.prepare import Part
-from safdr.table.times import REASONS as TIMES
-from safdr.table.times import moments_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 def told_of_rows(rows: SplitRows, choices: Choices) -> dict[str, Any]:
-    """Weights, times and segments, as `SelectionReport.from_estimator` takes them."""
+    """Weights and segments, as `SelectionReport.from_estimator` takes them."""
     train, test = rows.prepared.train, rows.prepared.test
-    time = time_column(rows, choices)
-    return {
-        "sample_weight": train.weight,
-        "time": None if time is None else moments_of(time, train.table),
-        **_of_held_out(test, time, choices),
-    }
-
-
-def _of_held_out(test: Part | None, time: str | None, choices: Choices) -> dict[str, Any]:
+    told = {"sample_weight": train.weight}
     if test is None:
-        return {}
-    return {
-        "sample_weight_test": test.weight,
-        "time_test": None if time is None else moments_of(time, test.table),
-        "by": {name: _values(test.table, name) for name in choices.by},
-    }
-
-
-def time_column(rows: SplitRows, choices: Choices) -> str | None:
-    """The column that says when: as asked for, or one that looks like it."""
-    found = (each.column for each in rows.prepared.left_out if each.reason in TIMES)
-    asked = [] if choices.split_by is None else [choices.split_by]
-    return next(iter([*asked, *choices.time, *found]), None)
+        return told
+    by = {name: _values(test.table, name) for name in choices.by}
+    return told | {"sample_weight_test": test.weight, "by": by}
 
 
 def _values(table: pa.Table, name: str) -> Any:
@@ -60,16 +37,7 @@ def _values(table: pa.Table, name: str) -> Any:
     return np.array(column.to_pylist(), dtype=object)
 
 
-def check_in_memory(rows: SplitRows) -> None:
-    """Refuse to recalibrate on rows that can't be taken by folds."""
-    if rows.in_passes:
-        raise UsageError(
-            "--recalibrate needs all rows in memory: it fits models to folds of them. Take fewer "
-            "rows (--sample N), or leave it out."
-        )
-
-
-def about_risk(table: TableOptions, search: SearchOptions, results: ResultOptions) -> list[str]:
+def about_risk(table: TableOptions, results: ResultOptions) -> list[str]:
     """What was asked for and is not shown, or not as it might be."""
     notes = []
     if table.by and table.test_size == 0:
@@ -80,22 +48,7 @@ def about_risk(table: TableOptions, search: SearchOptions, results: ResultOption
         notes.append(
             "--by shows in the report: add --report page.html, --out result.json or --json."
         )
-    if search.recalibrate and asks_for_points(results):
-        notes.append(
-            "Points allow to recalibrate by a straight line only, which can't mend a curved shape. "
-            "Leave points out (--points, card.csv) to allow a curve."
-        )
     return notes
-
-
-def recalibrated(estimator: Any, rows: SplitRows, results: ResultOptions) -> Any:
-    """The selector with its predictions moved to what happens; points need a straight line."""
-    from safdr import recalibrate
-
-    train = rows.prepared.train
-    shape = "line" if asks_for_points(results) else "auto"
-    given: Any = {"sample_weight": train.weight, "groups": train.groups}
-    return recalibrate(estimator, train.X, train.y, **given, shape=shape)
 
 
 def risk_of_sample(
@@ -109,12 +62,12 @@ def risk_of_sample(
 
     train, test = rows.prepared.train, rows.prepared.test
     assert test is not None
-    held_out = GivenRows(test.X, test.y, test.weight, told["time_test"], told["by"], is_sample=True)
+    held_out = GivenRows(test.X, test.y, test.weight, told["by"], is_sample=True)
     found = describe_risk(
         estimator,
         task_of_estimator(estimator),
         content["features"],
-        GivenRows(train.X, train.y, train.weight, told["time"]),
+        GivenRows(train.X, train.y, train.weight),
         held_out,
     )
     if (counted := content["risk"]["discrimination"]) is not None:

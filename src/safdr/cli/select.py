@@ -1,17 +1,14 @@
 """``safdr select``: from a file to the features that matter. Heavy imports wait inside."""
 
 # No annotations from the future, as in `options`.
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from safdr.cli.config import read_config
 from safdr.cli.help import CommonOptions, print_all
 from safdr.cli.options import (
     RESULTS,
     TABLE,
-    AnnealingOptions,
     ConstraintOptions,
     ResultOptions,
     SearchOptions,
@@ -27,7 +24,7 @@ Examples:
   safdr select houses.csv -t price                a quantity, by R²
   safdr select loans.csv -t status --positive late --missing median
   safdr select loans.csv -t late --categorical sex,region --na unknown --na -999
-  safdr select loans.csv -t late --split-by month --weight exposure --clip 0.01
+  safdr select loans.csv -t late --split-by month --weight exposure
   safdr select loans.csv -t late --report report.html --export score.sql
   safdr select loans.csv -t late --prove 10 --stability 50      how sure is it?
   safdr select loans/ -t late --stream            Parquet larger than memory
@@ -43,7 +40,6 @@ app = App(
     help_format="plaintext",
     help_formatter=CommonOptions(),
     help_epilogue=EXAMPLES,
-    config=read_config,
 )
 
 
@@ -72,15 +68,6 @@ def select(
     search: SearchOptions | None = None,
     constraints: ConstraintOptions | None = None,
     results: ResultOptions | None = None,
-    annealing: AnnealingOptions | None = None,
-    config: Annotated[
-        Path | None,
-        Parameter(
-            group=RESULTS,
-            help="TOML file, one `option = value` a line, long names without dashes; the command "
-            "line overrides it.",
-        ),
-    ] = None,
     debug: Annotated[
         bool,
         Parameter(
@@ -93,7 +80,7 @@ def select(
             group=RESULTS,
             negative=(),
             show_default=False,
-            help="Show all options: how tables are read, more constraints, scorecards, annealing.",
+            help="Show all options: how tables are read, more constraints, scorecards.",
         ),
     ] = False,
 ) -> None:
@@ -111,5 +98,4 @@ def select(
             search or SearchOptions(),
             constraints or ConstraintOptions(),
             results or ResultOptions(),
-            annealing or AnnealingOptions(),
         )

@@ -22,7 +22,6 @@ from safdr.cli.lists import one_by_one
 from safdr.cli.opening import column_names, open_table, prepare_rows, some_rows
 from safdr.cli.options import (
     LARGEST_SIZE,
-    AnnealingOptions,
     ConstraintOptions,
     ResultOptions,
     SearchOptions,
@@ -30,13 +29,7 @@ from safdr.cli.options import (
 )
 from safdr.cli.pointing import about_points, check_target_of_points
 from safdr.cli.progress import SearchProgress
-from safdr.cli.risk import (
-    about_risk,
-    check_in_memory,
-    recalibrated,
-    risk_of_sample,
-    told_of_rows,
-)
+from safdr.cli.risk import about_risk, risk_of_sample, told_of_rows
 from safdr.cli.rows import SplitRows
 from safdr.cli.warning import Caught, other_notes, warn
 from safdr.cli.weighing import counted_by_weight, weighted_scores
@@ -63,11 +56,10 @@ def run(
     search: SearchOptions,
     constraints: ConstraintOptions,
     results: ResultOptions,
-    annealing: AnnealingOptions,
 ) -> None:
     """Answer the question, in the ways that were asked for."""
     check_options(file, table, search, constraints, results)
-    _check_settings(search, constraints, annealing)
+    _check_settings(search, constraints)
     started = time.perf_counter()
     with SearchProgress(shown=not results.quiet) as progress, ExitStack() as until_then:
         progress.say("Reading")
@@ -79,23 +71,18 @@ def run(
         until_then.enter_context(cluster_at(table.dask, progress))
         progress.say("Preparing")
         rows = prepare_rows(opened, choices, table, progress)
-        if search.recalibrate:
-            check_in_memory(rows)
         constraining = constrain(constraints, rows.prepared)
         check_target_of_points(results, rows.prepared.target.kind)
-        estimator = _estimator(search, annealing, constraining, rows)
+        estimator = _estimator(search, constraining, rows)
         fixed = search.k is not None
         with weighted_scores(estimator, rows):
             caught, unproven = _fit(progress.follow(estimator), rows, fixed=fixed)
             kept = results.json or results.report is not None or results.out is not None
             certainty = look_closer(estimator, rows, search, unproven, progress, kept=kept)
-        if search.recalibrate:
-            progress.say("Recalibrating")
-            estimator = recalibrated(estimator, rows, results)
         progress.say("Testing")
         notes = [*rows.notes, *rows.prepared.notes, *_unused(search), *constraining.notes]
         notes += about_points(results, rows.prepared, estimator)
-        notes += about_risk(table, search, results)
+        notes += about_risk(table, results)
         asked = {**_given(asdict(choices)), **constraining.settings, **_looked_into(search)}
         if rows.in_passes:
             asked |= {"stream": table.stream, "sample_rows": table.sample_rows}
@@ -142,7 +129,6 @@ def _choices(target: str, options: TableOptions, seed: int, columns: Sequence[st
         group_by=options.group_by,
         missing=options.missing,
         test_size=options.test_size,
-        test_where=options.test_where,
         split_by=options.split_by,
         seed=seed,
     )
@@ -168,9 +154,7 @@ def _which_target(table: pa.Table) -> str:
     )
 
 
-def _estimator(
-    search: SearchOptions, annealing: AnnealingOptions, constraining: Constraining, rows: SplitRows
-) -> Selector:
+def _estimator(search: SearchOptions, constraining: Constraining, rows: SplitRows) -> Selector:
     """The selector; a given number of features is validated in the same way."""
     import safdr
 
@@ -181,44 +165,35 @@ def _estimator(
         raise UsageError(
             f"-k must be at most {n_features}, the number of features{counted}; got {search.k}."
         )
-    target = rows.prepared.target.kind
-    by_class = target.task == "classification"
-    if not by_class and annealing.criterion not in (None, "l1", "reference", "auto"):
-        raise UsageError(
-            f"--criterion {annealing.criterion} is for classes, and {target.name!r} is a quantity, "
-            "which is searched by R²: leave it out, or take l1, reference or auto. If its values "
-            "are classes, say --task classification."
-        )
+    by_class = rows.prepared.target.kind.task == "classification"
     shared: dict[str, Any] = {
         "n_jobs": search.jobs,
         "random_state": search.seed,
         "prove": search.prove,
-        "clip": search.clip,
         **constraining.parameters,
-        **annealing.given(),
     }
     if search.no_validation:
         fixed = safdr.AnnealingSelector if by_class else safdr.AnnealingRegressorSelector
-        return fixed(search.k, **shared)
+        return (fixed.as_published if search.as_published else fixed)(search.k, **shared)
     kind = safdr.AnnealingSelectorCV if by_class else safdr.AnnealingRegressorSelectorCV
-    return kind(
+    # The paper has a rule of its own.
+    chooses: dict[str, Any] = {} if search.as_published else {"rule": search.rule}
+    return (kind.as_published if search.as_published else kind)(
         cv=rows.splitter(search.seed),
         min_features=search.k or 1,
         max_features=search.k or min(search.k_max or LARGEST_SIZE, n_features),
-        rule=search.rule,
+        **chooses,
         **_given({"tolerance": search.tolerance}),
         **shared,
     )
 
 
-def _check_settings(
-    search: SearchOptions, constraints: ConstraintOptions, annealing: AnnealingOptions
-) -> None:
+def _check_settings(search: SearchOptions, constraints: ConstraintOptions) -> None:
     """Refuse before the table is read what the selector would refuse after that."""
-    given = annealing.given()
+    given: dict[str, Any] = {}
     if constraints.cost_strength is not None:
         given["cost_strength"] = constraints.cost_strength
-    given |= _given({"prove": search.prove, "tolerance": search.tolerance, "clip": search.clip})
+    given |= _given({"prove": search.prove, "tolerance": search.tolerance})
     if abs(search.jobs) != 1:
         given["n_jobs"] = search.jobs
     if given:
@@ -334,9 +309,7 @@ def _given(choices: dict[str, Any]) -> dict[str, Any]:
 
 def _looked_into(search: SearchOptions) -> dict[str, Any]:
     """What was asked about the answer; a proof that is refused was asked for all the same."""
-    return {"prove": search.prove} | _given(
-        {"stability": search.stability, "recalibrate": search.recalibrate or None}
-    )
+    return {"prove": search.prove} | _given({"stability": search.stability})
 
 
 def _print(results: ResultOptions, report: SelectionReport, written: list[Path]) -> None:

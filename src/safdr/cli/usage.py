@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from cyclopts import CycloptsError, UnknownOptionError, UnusedCliTokensError
 
-from safdr.cli.lists import SETS
 from safdr.errors import meant
 
 # Options that take one value at a time, and may be repeated.
@@ -18,7 +17,7 @@ REPEATED = (
 )
 
 # Of these, options whose value is several names.
-WITH_COMMAS = tuple(f"--{name}" for name in SETS)
+WITH_COMMAS = ("--group", "--at-most-one-of")
 
 
 def explain_usage(error: CycloptsError, arguments: Sequence[str]) -> str:

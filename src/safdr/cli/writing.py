@@ -78,7 +78,6 @@ def _formula(
         target=target.name,
         classes=target.labels if isinstance(target, Classes) else (),
         table=table_name,
-        curve=getattr(model, "curve", None),
     )
     if not asks_for_points(results):
         return formula

@@ -10,7 +10,6 @@ import numpy as np
 
 from safdr.export.errors import ExportError
 from safdr.export.points import Points, Scale, typical_values
-from safdr.measures.recalibration import Curve
 from safdr.table.recipe import Feature, FloatArray
 
 if TYPE_CHECKING:
@@ -52,8 +51,6 @@ class Formula:
     table: str
     # Points of a scorecard, where they are asked for.
     points: Points | None = None
-    # What makes log-odds of the sum of terms, where that is not the sum itself.
-    curve: Curve | None = None
 
     def __post_init__(self) -> None:
         numbers = [self.intercepts, *(term.coefficients for term in self.terms)]
@@ -65,12 +62,6 @@ class Formula:
             raise ExportError(
                 "A chosen feature comes from a column without a name, which no formula can refer "
                 "to. Give the column a name."
-            )
-
-        if self.points is not None and self.curve is not None:
-            raise ExportError(
-                "Points are added up, and a recalibrated curve is no sum of features. Recalibrate "
-                "by a line, or leave the points out."
             )
         if self.points is not None and len(self.classes) != 2:
             raise ExportError(

@@ -121,14 +121,11 @@ FROM {query.table} AS rows_to_score
 
 def output_of(formula: Formula) -> Output:
     """What a formula gives."""
-    from safdr.export.curved import CurvedLogOdds
     from safdr.export.log_odds import LogOdds
     from safdr.export.scored_points import ScoredPoints
     from safdr.export.softmax import Softmax
 
     if formula.points is not None:
         return ScoredPoints(formula)
-    if formula.curve is not None:
-        return CurvedLogOdds(formula)
     kinds: Mapping[int, type[Output]] = {0: Sum, 2: LogOdds}
     return kinds.get(len(formula.classes), Softmax)(formula)

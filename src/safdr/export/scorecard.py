@@ -203,12 +203,6 @@ def _formula_of(selector: Any) -> tuple[tuple[str, ...], Formula]:
             model=model,
             n=len(classes) or "no",
         )
-    if hasattr(model, "curve"):
-        raise ParameterError(
-            "selector",
-            "must not be recalibrated by a curve, which is no sum of features that points could "
-            'stand for. Recalibrate it with shape="line".',
-        )
     names = tuple(map(str, selector.get_feature_names_out()))
     terms = (
         Term(Feature(name, name, "number"), (float(own),), *limits)

@@ -1,8 +1,7 @@
-"""Rows in a few parts, each with a name: segments of any values, and periods of times."""
+"""Rows in a few parts, each with a name: segments of any values."""
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ from numpy.typing import NDArray
 
 # Rows of a table that people read.
 MOST_SEGMENTS = 12
-MOST_PERIODS = 24
 # Numbers of more values become as many bands of about equal numbers of rows.
 N_BANDS = 5
 OTHER, MISSING = "(other)", "(missing)"
@@ -34,30 +32,6 @@ def segments_of(values: Any) -> Slices:
         place = np.full(len(labels), len(kept))
         place[kept] = np.arange(len(kept))
         labels, codes = [*(labels[i] for i in kept), OTHER], place[codes]
-    return _named((labels, codes), known)
-
-
-def periods_of(values: Any) -> Slices:
-    """The same of times, in their order: days become months, quarters or years where they are many.
-
-    Rows without a time come last.
-    """
-    given, known = _known(values)
-    some = given[known]
-    if some.dtype.kind == "O" and all(isinstance(each, date) for each in some):
-        # Days alone, or times with a zone, whose own days count.
-        some = np.array([each.isoformat()[:10] for each in some], dtype="datetime64[D]")
-    if some.dtype.kind == "M":
-        return _named(_calendar(some), known)
-    numbers = _as_numbers(some)
-    if numbers is not None and len(np.unique(numbers)) > MOST_PERIODS:
-        return _named(_bands(numbers, MOST_PERIODS // 2), known)
-    labels, codes, _ = _in_order(some, numbers)
-    if len(labels) > MOST_PERIODS:
-        raise ValueError(
-            f"time must be dates, numbers, or at most {MOST_PERIODS} different texts; got "
-            f"{len(labels)}. Pass dates (datetime64), or coarser periods."
-        )
     return _named((labels, codes), known)
 
 
@@ -108,29 +82,6 @@ def _bands(numbers: NDArray[np.float64], n: int) -> tuple[list[str], NDArray[np.
     parts = [numbers[codes == i] for i in range(codes.max() + 1)]
     ends = ((_number_text(part.min()), _number_text(part.max())) for part in parts)
     return [f"{low} to {high}" for low, high in ends], codes
-
-
-def _calendar(days: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
-    """Months, quarters or years, the finest that are few; days where months are one or two."""
-    months = days.astype("datetime64[M]").astype(np.int64)
-    if len(np.unique(months)) < 3:
-        dates = days.astype("datetime64[D]").astype(np.int64)
-        found, codes = np.unique(dates, return_inverse=True)
-        if len(found) <= MOST_PERIODS:
-            return [str(np.datetime64(int(key), "D")) for key in found], codes
-    for n_months in (1, 3, 12):
-        found, codes = np.unique(months // n_months, return_inverse=True)
-        if len(found) <= MOST_PERIODS:
-            return [_month_text(int(key) * n_months, n_months) for key in found], codes
-    return _bands(months / 12 + 1970, MOST_PERIODS // 2)
-
-
-def _month_text(month: int, n_months: int) -> str:
-    """A month, quarter or year, by its first month, counted from 1970 on."""
-    year = 1970 + month // 12
-    if n_months == 12:
-        return str(year)
-    return f"{year}-{month % 12 + 1:02d}" if n_months == 1 else f"{year}-Q{month % 12 // 3 + 1}"
 
 
 def _named(found: tuple[list[str], NDArray[np.int64]], known: NDArray[np.bool_]) -> Slices:

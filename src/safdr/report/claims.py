@@ -6,14 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from safdr.report.numbers import counted, decimals, significant
+from safdr.report.numbers import counted, significant
 from safdr.report.score_tests import LEVEL_OF_TESTS
-from safdr.report.tasks import TWO_CLASSES, task_of
+from safdr.report.tasks import task_of
 
 # Constraints that rule out sets of the right size.
 LIMITS = ("always_include", "never_include", "at_most_one_of")
-
-CRITERIA = {"logistic": "the log-loss made quadratic", "ranks": "Fisher's ratio of ranks"}
 
 WHAT_IS_PROVEN = (
     "This is about the criterion on the training rows: not about the model's loss, nor other rows."
@@ -36,16 +34,6 @@ def no_better_than_guessing(content: Mapping[str, Any]) -> bool:
     """Whether the scores leave it open that the features say nothing."""
     found = content["scores"]["guessing"]
     return found is not None and found["p_value"] > LEVEL_OF_TESTS
-
-
-def after_recalibration(content: Mapping[str, Any]) -> str:
-    """Say that recalibration came before the held-out score; a line leaves ranks as they are."""
-    found, task = content["risk"]["recalibration"], task_of(content)
-    if found is None or (task is TWO_CLASSES and found["kind"] == "line"):
-        return ""
-    before = (found["before"] or {}).get("auc")
-    was = "" if before is None else f" ({decimals(before['value'])} before)"
-    return f"after recalibration{was}"
 
 
 def score_to_quote(content: Mapping[str, Any]) -> tuple[float, str] | None:
@@ -178,18 +166,8 @@ def best_replacements(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def criterion(content: Mapping[str, Any]) -> str:
     """What a proof is about."""
     chosen_by = content["chosen_by"]
-    own = chosen_by["criterion"]
-    name = task_of(content).criterion if own is None else CRITERIA.get(own, "the criterion")
+    name = task_of(content).criterion if chosen_by["criterion"] is None else "the criterion"
     return name + (" less cost" if chosen_by["cost"] else "")
-
-
-def searched_by(content: Mapping[str, Any]) -> str:
-    """What candidates come from."""
-    mixed = " and the log-loss (mixed)" if content["chosen_by"]["mixed"] else ""
-    path = " on the path of an L1 penalty" if content["chosen_by"]["path"] else ""
-    # Results that were kept before there was such a model say nothing about it.
-    model = " towards a model of all features" if content["chosen_by"].get("reference") else ""
-    return criterion(content) + mixed + path + model
 
 
 def _sets(content: Mapping[str, Any]) -> str:

@@ -33,10 +33,6 @@ from safdr.result import FeatureGroups, NearTies, Stability
 
 SCHEMA_VERSION = 1
 
-# Criteria under which the value that is told is the task's own; and those that are no search.
-PATHS = ("l1", "reference")
-TASKS_OWN = ("fisher", "r2", "mixed", *PATHS)
-
 
 def describe(
     estimator: Any,
@@ -46,7 +42,6 @@ def describe(
     feature_names: Sequence[str] | None,
     held_out: GivenRows | None,
     sample_weight: Any,
-    time: Any,
     title: str | None,
     preparation: Mapping[str, Iterable[Any]],
     seconds: float | None,
@@ -66,7 +61,7 @@ def describe(
     scoring = _scoring(estimator, task)
     counts, test = _tested(estimator, task, scoring, held_out)
     model = describe_model(estimator, rows, names, groups)
-    train = GivenRows(X, y, sample_weight, time)
+    train = GivenRows(X, y, sample_weight)
     validation = validation_score(estimator)
     alternatives = describe_alternatives(estimator, names, task.loss)
     by_default = test if scoring == task.scoring else None
@@ -137,7 +132,7 @@ def _check_loss(estimator: Any, task: ReportTask) -> None:
         raise ValueError(
             f"SelectionReport.from_estimator compares subsets by their {task.loss_words}, and this "
             f"selector chose by another loss ({estimator.result_.loss_name!r}). Read its result_, "
-            'or fit it with pick="linear" or with an estimator that has predict_proba.'
+            "or fit it with an estimator that has predict_proba."
         )
 
 
@@ -155,21 +150,15 @@ def _describe_groups(groups: FeatureGroups, names: list[str]) -> list[dict[str, 
 
 
 def _describe_choice(estimator: Any) -> dict[str, Any]:
-    """What the replicas climb on, and whose cross-entropy chooses among them."""
-    by = estimator.criterion_ if isinstance(estimator.criterion_, str) else None
-    by_default = estimator.style_["criterion"] is None or by in TASKS_OWN
-    own_model = estimator.estimator is not None and estimator.pick == "auto"
+    """What the search maximizes, and whose loss makes the final choice."""
     return {
-        # That of the task; of a mixture too it is Fisher's ratio that is told.
-        "criterion": None if by_default else _name_of(estimator.criterion_),
-        "mixed": by in ("mixed", "ranks"),
-        "path": by in PATHS,
-        "reference": by == "reference",
-        "held_out": hasattr(estimator, "style_results_"),
+        # None is that of the task.
+        "criterion": _name_of(estimator.criterion) if callable(estimator.criterion) else None,
+        # Features that were searched, where a screen left some.
+        "screened": getattr(estimator.result_, "n_screened", None),
         "ridge": estimator.ridge_,
         "C": None if math.isinf(estimator.C_) else estimator.C_,
-        "unpenalised": estimator.style_["pick"] == "unpenalised",
-        "model": _name_of(estimator.estimator) if own_model else None,
+        "model": None if estimator.estimator is None else _name_of(estimator.estimator),
         "cost": estimator.feature_cost is not None,
     }
 

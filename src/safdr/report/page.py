@@ -16,16 +16,13 @@ from safdr.report.charts.alternatives import differing
 from safdr.report.charts.by_class import MOST_CLASSES
 from safdr.report.charts.selection import MOST_ROWS
 from safdr.report.folding import dominated, effect_rows, grouped, is_folded, member_label
-from safdr.report.notebook import frame_program, policy_hash
 from safdr.report.risk import words as risk_words
 from safdr.report.tasks import score_name, task_of
 from safdr.report.text import feature_labels_of, labels_of, quoted, tidied
 from safdr.report.what_if import panel_of, program, program_hash
 
-# Each chart is drawn twice, for screens and paper and for phones, and the style sheet shows one:
-# an image made for a desktop has letters of six pixels on a phone.
-WIDE = 720
-NARROW = 358
+# Of a chart, in pixels; on a phone it scrolls.
+WIDTH = 720
 
 # A number and its percent sign, which stay on one line; programs, whose hash is told, as they are.
 NUMBER_PERCENT = re.compile(r"(<script\b.*?</script>)|(?<=\d) %", re.DOTALL)
@@ -36,8 +33,8 @@ MOST_NEAR = 20
 Draw = Callable[[Mapping[str, Any], Mapping[int, str], int], str]
 
 
-def render(content: Mapping[str, Any], *, framed: bool = False) -> str:
-    """Make the page; one for a frame has a script that tells its height."""
+def render(content: Mapping[str, Any]) -> str:
+    """Make the page."""
     classes = [quoted(label) for label in content["target"]["classes"]]
     content = tidied({**content, "target": {**content["target"], "classes": classes}})
     labels, features = labels_of(content), feature_labels_of(content)
@@ -49,8 +46,7 @@ def render(content: Mapping[str, Any], *, framed: bool = False) -> str:
             charts.draw_estimates,
         )
         names = labels if draw in of_columns else features
-        pair = (Markup(draw(content, names, width)) for width in (WIDE, NARROW))
-        return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(*pair)
+        return Markup(draw(content, names, WIDTH))
 
     template = environment().get_template("template.html.j2")
     page = template.render(
@@ -74,9 +70,6 @@ def render(content: Mapping[str, Any], *, framed: bool = False) -> str:
         panel=panel_of(content, features, score_name(content)),
         program=Markup(program()),
         program_hash=program_hash(),
-        framed=framed,
-        frame_program=Markup(frame_program()),
-        frame_hash=policy_hash(frame_program()),
         n_folded=sum(is_folded(*group) for group in grouped(content)),
         is_cut=_is_cut(content),
         n_classes_hidden=max(0, len(content["target"]["classes"]) - MOST_CLASSES),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,7 +12,6 @@ from safdr import WhatIf
 from safdr._atomic import place_of, write_atomically
 from safdr.display.base import check_fitted
 from safdr.report.content import describe
-from safdr.report.notebook import in_frame
 from safdr.report.risk.rows import GivenRows, checked_weight
 from safdr.result import NearTies, Stability
 
@@ -62,8 +62,6 @@ class SelectionReport:
         sample_weight: Any = None,
         sample_weight_test: Any = None,
         by: Mapping[str, Any] | None = None,
-        time: Any = None,
-        time_test: Any = None,
         title: str | None = None,
         notes: Iterable[str] = (),
         coding: Iterable[Mapping[str, Any]] | None = None,
@@ -100,9 +98,6 @@ class SelectionReport:
         by : mapping of str to array-like, or DataFrame, default=None
             Columns to tell segments by: a value for each row of `X_test`. Numbers of more than
             twelve values become five bands.
-
-        time, time_test : array-like, default=None
-            When each row of `X`, and of `X_test`, is of: dates, numbers or a few texts.
 
         title : str, default=None
             Heading of the page.
@@ -153,7 +148,7 @@ class SelectionReport:
         if X_test is not None:
             segments = {} if by is None else _segments(by)
             weight = checked_weight(sample_weight_test, y_test, "sample_weight_test")
-            held_out = GivenRows(X_test, y_test, weight, time_test, segments)
+            held_out = GivenRows(X_test, y_test, weight, segments)
         return cls(
             describe(
                 estimator,
@@ -162,7 +157,6 @@ class SelectionReport:
                 feature_names=feature_names,
                 held_out=held_out,
                 sample_weight=checked_weight(sample_weight, y, "sample_weight"),
-                time=time,
                 title=title,
                 preparation={"coding": coding or (), "left_out": left_out or (), "notes": notes},
                 seconds=seconds,
@@ -210,7 +204,7 @@ class SelectionReport:
             write_atomically(Path(path), page.encode())
         return page
 
-    def _page(self, *, framed: bool = False) -> str:
+    def _page(self) -> str:
         try:
             from safdr.report.page import render
         except ModuleNotFoundError as error:
@@ -219,11 +213,15 @@ class SelectionReport:
             raise ImportError(
                 "SelectionReport.to_html needs jinja2. Install it with: pip install 'safdr[report]'"
             ) from error
-        return render(self._content, framed=framed)
+        return render(self._content)
 
     def _repr_html_(self) -> str:
-        """Show the page in a notebook."""
-        return in_frame(self._page(framed=True))
+        """Show the page in a notebook, in a frame where styles don't mix; it reaches nothing."""
+        return (
+            f'<iframe srcdoc="{escape(self._page())}" sandbox="allow-scripts" '
+            'title="Feature selection report" style="width: 100%; height: 720px; border: 0">'
+            "</iframe>"
+        )
 
     def __repr__(self) -> str:
         size = self._content["size"]["chosen"]

@@ -72,14 +72,5 @@ def _rule_name(rule: Any) -> str:
 
 
 def _thresholds(estimator: Any, scores: np.ndarray[Any, Any]) -> list[float | None]:
-    """The mean score that the rule asks of each size; None for a rule that is a function."""
-    means = scores.mean(axis=0)
-    best, rule = means.argmax(), estimator.rule
-    if estimator.threshold_ is not None:
-        return [estimator.threshold_] * len(means)
-    if rule == "one_se" and len(scores) > 1:
-        # The error is that of the differences to the best size, so each size has its own.
-        behind = scores[:, [best]] - scores
-        errors = behind.std(axis=0, ddof=1) / np.sqrt(len(scores))
-        return [float(each) for each in means[best] - errors]
-    return [float(means[best])] * len(means) if isinstance(rule, str) else [None] * len(means)
+    """Return the mean score that the rule requires, for each size; None for a callable."""
+    return [estimator.threshold_] * scores.shape[1]

@@ -178,19 +178,7 @@ def _few_rows(content: Content) -> Iterator[dict[str, Any]]:
         f"The model has {counted(columns, 'column')}, chosen from {content['n_columns']:,}, and "
         f"learnt from {counted(rows, 'row')}{rarer}. The custom is {ROWS_PER_COLUMN} or more "
         f"{'of the rarer class ' if two else ''}for each coefficient, and not below {FEW_ROWS}.",
-        "Gather more rows or ask for fewer features; until then take the choice for a hint."
-        + _better_of_few_rows(content),
-    )
-
-
-def _better_of_few_rows(content: Content) -> str:
-    """What to search by where features outnumber rows, unless that is what was done."""
-    by = content["chosen_by"]
-    if content["n_columns"] <= content["rows"]["train"] or by["held_out"] or by["path"]:
-        return ""
-    return (
-        ' With more features than rows criterion="auto", ridge="auto" (--criterion auto --ridge '
-        "auto) mostly chooses better ones."
+        "Gather more rows or ask for fewer features; until then take the choice for a hint.",
     )
 
 
@@ -234,17 +222,12 @@ def _probabilities_fail(content: Content) -> Iterator[dict[str, Any]]:
     p_value = found["misfit"]["p_value"]
     if p_value is None or p_value >= LEVEL_OF_MISFIT:
         return
-    codes = "where a column of numbers is a code, make it a category (--categorical)."
-    advice = f"Recalibrate before probabilities are used (recalibrate, --recalibrate); {codes}"
-    if risk_words.line_only(content):
-        advice = f"Leave points out, so that recalibration may be a curve; {codes}"
-    elif content["risk"]["recalibration"] is not None:
-        advice = "Ask how the held-out rows differ; until you know, rank by the score only."
     yield _warning(
         "probabilities_do_not_hold",
         "The probabilities don't hold",
         f"{risk_words.outside(content)} Chance makes so much of it less than once in 1,000 times.",
-        advice,
+        f"{risk_words.CALIBRATE} If a column of numbers is a code, make it a category "
+        "(--categorical).",
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+import hashlib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from numpy.typing import NDArray
 
 from safdr import Stability, WhatIf, what_if
 from safdr.report.claims import OFTEN
-from safdr.report.notebook import policy_hash
 from safdr.report.numbers import counted
 from safdr.report.risk.rows import GivenRows
 from safdr.result import FeatureGroups, NearTies
@@ -28,7 +28,7 @@ MOST_ALSO = 20
 SAME = 1e-6
 
 # In this order they make one program; each uses what those before it define.
-SCRIPTS = ("words.js", "criterion.js", "search.js", "panel.js")
+SCRIPTS = ("words.js", "criterion.js", "replace.js", "panel.js")
 
 OTHER_ROWS = (
     "the rows of this report are not those that the selector was fitted to, or they had other "
@@ -134,7 +134,8 @@ def program() -> str:
 @cache
 def program_hash() -> str:
     """What the content policy calls the script."""
-    return policy_hash(program())
+    digest = hashlib.sha256(program().encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def panel_of(
@@ -156,7 +157,6 @@ def panel_of(
         "score_name": {"fisher": "AUC", "r2": "R²", "logistic": None}[found["kind"]],
         "score_title": NORMAL,
         "measured": _measured(content, score),
-        "proven": _proven(content, found),
     }
 
 
@@ -171,20 +171,3 @@ def _measured(content: Mapping[str, Any], score: str) -> list[dict[str, Any]]:
         title = f"{score} measured on held-out rows"
         found.append({"title": title, "value": scores["test"]["value"]})
     return found
-
-
-def _proven(content: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    """Sets of the chosen size in the order of their values, all of those that come first."""
-    proof, ties = content["proof"], content["near_ties"]
-    subsets: Iterable[list[int]] = []
-    if proof is not None and proof["optimal"]:
-        subsets = [proof["indices"]]
-        if ties is not None and ties["exact"]:
-            subsets = [each["indices"] for each in ties["sets"]]
-    place = {each["index"]: i for i, each in enumerate(found["features"])}
-    sets = []
-    for subset in subsets:
-        if not place.keys() >= set(subset):
-            break  # a set that is not carried may be better than those that follow
-        sets.append(sorted(place[j] for j in subset))
-    return {"size": content["size"]["chosen"], "sets": sets}

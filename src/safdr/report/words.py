@@ -16,15 +16,11 @@ from safdr.report.text import features_in, fit, one_line
 MOST_NAMES = 6
 LONGEST = 48
 
-AS_PUBLISHED = (
-    "the fewest features whose mean score is at most one standard deviation (over the splits, of "
-    "the best size) below the best mean"
-)
 RULES = {
-    "one_sd": f"{AS_PUBLISHED}, or is all but perfect",
-    "as_published": AS_PUBLISHED,
-    "one_se": "the fewest features whose mean score, compared split by split with the best size, "
-    "is at most one standard error below it",
+    "one_se": "the fewest features whose mean score is at most one standard error (of the best "
+    "size over the splits) below the best mean, or within half a test row of a perfect score",
+    "one_sd": "the fewest features whose mean score is at most one standard deviation (of the best "
+    "size over the splits) below the best mean",
     "tolerance": "the fewest features whose mean score is at most {tolerance} below the best",
     "best": "the number of features with the best mean score",
 }
@@ -220,7 +216,7 @@ def _claim(content: Mapping[str, Any]) -> Markup:
         return Markup("{}, the most that were tried, {} best").format(count, task)
     if (better := claims.better_size(content)) is not None:
         return Markup("{} {} somewhat less well than {} would").format(count, task, better)
-    if size["rule"] in ("one_sd", "one_se", "tolerance", "as_published"):
+    if size["rule"] in ("one_se", "one_sd", "tolerance"):
         return Markup("{} {} about as well as any larger set tried").format(count, task)
     if size["rule"] == "best":
         return Markup("{} {} best").format(count, task)
@@ -270,11 +266,7 @@ def _numbers(content: Mapping[str, Any]) -> list[Markup | str]:
         if test["low"] is not None:
             interval = f" (95 % interval {decimals(test['low'])} to {decimals(test['high'])})"
         rows = counted(test["n_rows"], "row")
-        moved = claims.after_recalibration(content)
-        sentences.append(
-            f"{name} on {rows} held out{', ' if moved else ''}{moved}: "
-            f"{decimals(test['value'])}{interval}."
-        )
+        sentences.append(f"{name} on {rows} held out: {decimals(test['value'])}{interval}.")
     if (validation := scores["validation"]) is not None:
         splits = counted(len(validation["splits"]), "validation split")
         sentences.append(

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safdr.sources.errors import SourceError
-from safdr.sources.wide_groups import read_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,7 +58,9 @@ class ParquetPart:
                 there = file.schema_arrow.names
                 self._check_columns([name for name in columns if name not in self.keys], there)
                 inside = [name for name in columns if name in there]
-                for batch in read_batches(file, self.path, inside, self.row_groups, n_rows):
+                every = range(file.num_row_groups)
+                groups = list(every if self.row_groups is None else self.row_groups)
+                for batch in file.iter_batches(n_rows, columns=inside, row_groups=groups):
                     # Text of a damaged file may be none.
                     batch.validate(full=True)
                     yield self._completed(pa.table(batch), columns)

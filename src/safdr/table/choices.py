@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from safdr.table.conditions import parse_condition
 from safdr.table.errors import ColumnUseError, UnknownColumnError
 from safdr.table.kinds import Task
 from safdr.table.missing import Way
@@ -42,18 +41,14 @@ class Choices:
     missing: Way | None = None
     # Share of the rows to hold out; 0 holds none out.
     test_size: float = 0.2
-    # Which rows those are: random ones, those of a condition, or the latest by a column.
+    # Which rows those are: random ones, or the latest by a column.
     seed: int = 0
-    test_where: str | None = None
     split_by: str | None = None
 
     @property
     def row_columns(self) -> dict[str, str]:
         """Columns that are read for what they say about rows, and why they are no features."""
         found: dict[str, str] = {}
-        if self.test_where is not None:
-            columns = sorted(parse_condition(self.test_where).columns)
-            found |= dict.fromkeys(columns, "held out are rows by a condition on it")
         if self.split_by is not None:
             found[self.split_by] = "time, by which rows are held out"
         if self.group_by is not None:

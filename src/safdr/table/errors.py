@@ -37,10 +37,6 @@ class ColumnUseError(TableError):
     """A column was asked to be used in a way that it can't."""
 
 
-class ConditionError(TableError):
-    """A condition on columns can't be read, or can't be asked of the table."""
-
-
 class DuplicateColumnsError(TableError):
     """Columns share a name, so that a formula could not tell them apart."""
 

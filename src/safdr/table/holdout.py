@@ -1,15 +1,14 @@
-"""Which rows are held out: some at random, those of a condition, or the latest."""
+"""Which rows are held out: some at random, or the latest."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safdr.table.choices import Choices
-from safdr.table.conditions import Condition, parse_condition
 from safdr.table.errors import ColumnUseError, TableError, counted
 from safdr.table.kinds import TargetKind, Totals
 from safdr.table.row_values import row_groups
@@ -23,46 +22,6 @@ Mask = NDArray[np.bool_]
 # A quarter of the groups is scored, and a fifth held out: of fewer, none may be left.
 MIN_GROUPS = 10
 RowNumbers = NDArray[np.intp]
-
-
-class Rule(Protocol):
-    """Says of each row whether it is held out, whatever the others are."""
-
-    @property
-    def words(self) -> str:
-        """For people."""
-        ...
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """What it has to see."""
-        ...
-
-    def held_out(self, table: pa.Table) -> Mask:
-        """Rows that are."""
-        ...
-
-
-@dataclass(frozen=True)
-class Where:
-    """Rows of a condition."""
-
-    condition: Condition
-    text: str
-
-    @property
-    def words(self) -> str:
-        """As it was written."""
-        return f"where {self.text}"
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """Those of the condition."""
-        return self.condition.columns
-
-    def held_out(self, table: pa.Table) -> Mask:
-        """Rows where it holds."""
-        return self.condition.holds(table)
 
 
 @dataclass(frozen=True)
@@ -92,10 +51,8 @@ class Since:
         return np.asarray(pc.fill_null(later, False).to_numpy(), dtype=bool)
 
 
-def learn_rule(table: pa.Table, choices: Choices) -> Rule | None:
+def learn_rule(table: pa.Table, choices: Choices) -> Since | None:
     """The rule that was asked for, by some rows; None holds out a random share."""
-    if choices.test_where is not None:
-        return Where(parse_condition(choices.test_where), choices.test_where)
     if choices.split_by is None:
         return None
     column = table.column(choices.split_by)
@@ -142,7 +99,7 @@ def split_rows(
 
 
 def check_parts(
-    kind: TargetKind, learnt: Totals, tested: Totals, rule: Rule | None, choices: Choices
+    kind: TargetKind, learnt: Totals, tested: Totals, rule: Since | None, choices: Choices
 ) -> None:
     """Refuse parts that can't be learnt from, or tested on."""
     share = f"A share of {choices.test_size:g} of the rows"
@@ -151,7 +108,7 @@ def check_parts(
     kind.check_held_out(tested, what)
 
 
-def about(rule: Rule | None, n_held_out: int, n_rows: int) -> list[str]:
+def about(rule: Since | None, n_held_out: int, n_rows: int) -> list[str]:
     """Say which rows a rule holds out."""
     if rule is None:
         return []

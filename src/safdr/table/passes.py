@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from safdr.table.choices import Choices, check_columns
 from safdr.table.columns import LeftOut
 from safdr.table.errors import TargetError
-from safdr.table.holdout import Rule, about, check_parts, learn_rule
+from safdr.table.holdout import Since, about, check_parts, learn_rule
 from safdr.table.kinds import TargetKind, Totals
 from safdr.table.missing import complete_rows, gaps_of, missing_report
 from safdr.table.plain import plain
@@ -166,7 +166,7 @@ class _Rows:
 
     choices: Choices
     readings: Readings
-    rule: Rule | None
+    rule: Since | None
     kind: TargetKind
 
     def read(self, table: pa.Table) -> tuple[pa.Table, list[LeftOut]]:

@@ -265,7 +265,7 @@ def _about_weight(choices: Choices) -> list[str]:
 def _about_time(left_out: Sequence[LeftOut], choices: Choices) -> list[str]:
     """Name the columns that are times, and say what they are good for."""
     times = [each.column for each in left_out if each.reason in TIMES]
-    if not times or choices.test_where is not None or choices.split_by is not None:
+    if not times or choices.split_by is not None:
         return []
     return [
         f"Time, and no feature: {named(times)}. To learn from the earlier rows and test on the "

@@ -27,8 +27,6 @@ WRITTEN = {
     **{DAYS: "dates", SHORT: "dates", MONTHS: "months", PARTS: "parts of years"},
     **{MONTH_DIGITS: "months", DAY_DIGITS: "dates"},
 }
-# 2024-01-31 and 2024-01, which sort as texts do.
-SORTED = r"^[0-9]{4}-[0-9]{2}(-[0-9]{2}.*)?$"
 # 20240131 and 202401 as numbers.
 FIRST_DAY, LAST_DAY = 19000101, 21001231
 AS_NUMBERS = "{}, written as numbers"
@@ -63,32 +61,6 @@ def _calendar(numbers: NDArray[Any]) -> str | None:
         if np.all((month >= 1) & (month <= 12)):
             return "months"
     return None
-
-
-def in_order(name: str, column: pa.ChunkedArray, text: str) -> tuple[Any, float] | None:
-    """A column and a text as numbers in order of time; None unless both are times.
-
-    The text is written as the column is, or as 2024-07-31 or 2024-07. Times of day are not told
-    apart.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    table, alone = pa.table({name: column}), pa.table({name: [text]})
-    ways = [Order(name, pattern) for pattern in (DAYS, MONTHS)]
-    if pa.types.is_integer(column.type):
-        found = _calendar(column.drop_null().to_numpy())
-        keys = pc.add(pc.multiply(column, 100), 1) if found == "months" else column
-    else:
-        found = time_in_texts(pc.unique(column.drop_null()))
-        order = Order.of(name, column) if found else Order(name)
-        keys = order.keys(table) if found else column
-        ways = [order, *(ways if found in ("dates", "months") else [])]
-    written = (way for way in ways if way.pattern and are_written(alone.column(name), way.pattern))
-    way = next(written, None)
-    if found is None or way is None or ":" in text:
-        return None
-    return keys.cast("float64"), way.keys(alone)[0].as_py()
 
 
 @dataclass(frozen=True)
@@ -137,41 +109,6 @@ class Order:
         century = pc.if_else(pc.less(year, 69), 2000, pc.if_else(pc.less(year, 100), 1900, 0))
         months = pc.add(pc.multiply(pc.add(year, century), 100), month)
         return pc.add(pc.multiply(months, 100), day).cast("float64")
-
-
-def moments_of(name: str, table: pa.Table) -> Any:
-    """Times of the rows of a table as an array: days where they are of the calendar, else numbers.
-
-    Parts of years, and what can't be put in order, stay texts. None stands for a missing one.
-    """
-    import pyarrow as pa
-
-    column = table.column(name)
-    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
-        return column.cast(pa.timestamp("s"), safe=False).to_numpy().astype("datetime64[D]")
-    written = pa.types.is_integer(column.type) and len(column.drop_null())
-    if written and (kind := time_in_numbers(column.drop_null())) is not None:
-        keys = column.cast("float64").to_numpy()
-        return _days(keys if kind == AS_NUMBERS.format("dates") else 100 * keys)
-    try:
-        order = Order.of(name, column)
-    except ColumnUseError:
-        order = Order(name, PARTS)
-    if order.pattern is None:
-        return order.keys(table).to_numpy()
-    if order.pattern == PARTS:
-        return np.array(column.cast("string").to_pylist(), dtype=object)
-    return _days(order.keys(table).to_numpy())
-
-
-def _days(keys: Any) -> Any:
-    """Days of numbers such as 20240131; a day of 0 is the first of its month."""
-    known = ~np.isnan(keys)
-    numbers = np.where(known, keys, FIRST_DAY).astype(np.int64)
-    year, month, day = numbers // 10000, numbers // 100 % 100, numbers % 100
-    months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
-    days = months.astype("datetime64[D]") + np.maximum(day - 1, 0).astype("timedelta64[D]")
-    return np.where(known, days, np.datetime64("NaT"))
 
 
 def _pattern(values: Any) -> str | None:

@@ -63,7 +63,9 @@ def test_copies_of_features_do_not_send_it_round_in_circles(rng):
     X = np.hstack([X, X + 1e-9 * rng.normal(size=X.shape), X])
     criterion = fisher_criterion(within_moments(X, y, 2), ridge=1e-6)
     _, values = chains_on(criterion, 5, 16, rng).climbed()
-    assert np.isfinite(values).all()
+    # One swap leads from any five of the six to any other five.
+    best = max(criterion.value(five) for five in itertools.combinations(range(6), 5))
+    np.testing.assert_allclose(values, best, rtol=1e-5)
 
 
 def test_all_features_can_go_nowhere(rng):

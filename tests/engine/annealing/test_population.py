@@ -73,6 +73,16 @@ def test_copies_are_as_many_as_weights_say_to_less_than_one(rng, draw):
     assert copies[[3, 199]].sum() == 0
 
 
+def test_copies_are_as_many_as_weights_say_on_average(rng):
+    values, n_draws = rng.normal(size=12), 2000
+    copies = [
+        np.bincount(resample(values, 1.5, draw), minlength=12) for draw in rng.random(n_draws)
+    ]
+    expected = 12 * np.exp(1.5 * values) / np.exp(1.5 * values).sum()
+    error = np.sqrt(expected % 1 * (1 - expected % 1) / n_draws)
+    assert (np.abs(np.mean(copies, axis=0) - expected) < 5 * error).all()
+
+
 @pytest.mark.parametrize(("values", "step"), [([1.0, 2.0, 3.0], 0.0), ([-np.inf] * 3, 2.0)])
 def test_where_nothing_is_known_all_stay(values, step):
     assert resample(np.array(values), step, 0.5).tolist() == [0, 1, 2]

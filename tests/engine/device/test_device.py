@@ -62,7 +62,7 @@ def test_chains_keep_the_contract():
     def make_chains(subsets, seed):
         return DeviceChains(on_device(criterion), subsets, seed=seed, n_draws=2)
 
-    check_chains(make_chains, criterion.value, all_subsets(5, 2), n_samples=500)
+    check_chains(make_chains, criterion.value, all_subsets(5, 2), n_samples=20_000)
 
 
 def test_a_draw_for_each_proposal_is_a_batch_at_random():

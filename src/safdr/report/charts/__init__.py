@@ -6,7 +6,6 @@ from safdr.report.charts.calibration import draw_calibration, draw_residuals
 from safdr.report.charts.coefficients import draw_coefficients
 from safdr.report.charts.estimates import draw_estimates
 from safdr.report.charts.path import draw_path
-from safdr.report.charts.periods import draw_periods
 from safdr.report.charts.ranking import draw_ranking
 from safdr.report.charts.selection import draw_selection
 from safdr.report.charts.stability import draw_stability
@@ -20,7 +19,6 @@ __all__ = [
     "draw_coefficients_by_class",
     "draw_estimates",
     "draw_path",
-    "draw_periods",
     "draw_ranking",
     "draw_residuals",
     "draw_selection",

@@ -7,13 +7,13 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from safdr.report.charts.scale import Scale, tick_text
-from safdr.report.charts.svg import FONT, GAP, NARROW_BELOW, Sheet
+from safdr.report.charts.svg import FONT, GAP, Sheet
 from safdr.report.numbers import counted, decimals, excess
 from safdr.report.tasks import task_of
 from safdr.report.text import column_width, features_in, fit
 from safdr.report.text import width as text_width
 
-BAR = 12
+ROW, BAR = 24, 12
 NAMES = 400
 NUMBER = 66
 FOOT = 40
@@ -26,14 +26,13 @@ LEAST = 0.01
 def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
     """Draw a bar for each subset, the chosen one first, and its held-out score beside it."""
     subsets = content["alternatives"]
-    narrow, task = width < NARROW_BELOW, task_of(content)
+    task = task_of(content)
     scored = SCORE if subsets[0]["held_out"] is not None else 0
-    room = width if narrow else NAMES
-    differences = [difference(differing(each, content), labels, room) for each in subsets]
-    names = column_width((short for short, _ in differences), room, FONT)
-    row, left = (40, 0.0) if narrow else (24, names + GAP)
+    differences = [difference(differing(each, content), labels, NAMES) for each in subsets]
+    names = column_width((short for short, _ in differences), NAMES, FONT)
+    left = names + GAP
     head = 20 if scored else 0
-    bottom = head + row * len(subsets) + 2
+    bottom = head + ROW * len(subsets) + 2
     sheet = Sheet(width, bottom + FOOT, _spoken(subsets, task.loss_words))
     largest = max(each["excess"] or 0.0 for each in subsets)
     scale = Scale(0.0, max(largest, LEAST), left, width - NUMBER - scored)
@@ -43,11 +42,8 @@ def draw_alternatives(content: Mapping[str, Any], labels: Mapping[int, str], wid
     for i, (each, (short, full)) in enumerate(zip(subsets, differences, strict=True)):
         title = f"{full}\n{excess(each['excess'])}, {counted(each['replicas'], 'replica')}"
         group = sheet.add("g", "mark", title=title)
-        top = head + row * i + (20 if narrow else 6)
-        if narrow:
-            sheet.text(0, top - 5, short, "name halo", within=group)
-        else:
-            sheet.text(names, top + BAR - 2, short, "name end", within=group)
+        top = head + ROW * i + 6
+        sheet.text(names, top + BAR - 2, short, "name end", within=group)
         _draw_bar(sheet, group, each["excess"], scale, top)
         if scored:
             score = decimals(each["held_out"], 4)

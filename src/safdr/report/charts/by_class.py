@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from safdr.report.charts.svg import FONT, GAP, NARROW_BELOW, Sheet
+from safdr.report.charts.svg import FONT, GAP, Sheet
 from safdr.report.folding import dominated, effect_rows
 from safdr.report.numbers import counted, decimals, signed, significant
 from safdr.report.tasks import task_of
@@ -17,6 +17,7 @@ Numbers = Mapping[str, Any]
 # The commonest; the table has them all.
 MOST_CLASSES = 24
 NAMES = 230
+ROW = 24
 # A number with its sign, and more where there is room.
 CELL, WIDEST_CELL = 66.0, 110.0
 HEAD = 22
@@ -30,12 +31,11 @@ def draw_coefficients_by_class(
 ) -> str:
     """Draw a row of cells for each feature, the strongest first; many classes in several blocks."""
     rows, shown = [_Row.of(*row, labels) for row in effect_rows(content)], shown_classes(content)
-    narrow = width < NARROW_BELOW
     own = {i: each.label for i, each in enumerate(rows)}
-    names = width if narrow else column_width(own.values(), NAMES, FONT)
-    row, left = (42, 0.0) if narrow else (24, names + GAP)
+    names = column_width(own.values(), NAMES, FONT)
+    left = names + GAP
     blocks = _blocks(shown, int((width - left) // CELL))
-    block_height = HEAD + row * len(rows) + BETWEEN
+    block_height = HEAD + ROW * len(rows) + BETWEEN
     sheet = Sheet(width, block_height * len(blocks) - BETWEEN + 4, _spoken(content, rows))
     column = min(WIDEST_CELL, (width - left) / len(blocks[0]))
     short = fitted(own, names, FONT)
@@ -49,15 +49,12 @@ def draw_coefficients_by_class(
             text = fit(label, column - 6, FONT)
             sheet.text(x, top + 14, text, "tick middle", title=label)
         for i, each in enumerate(rows):
-            y = top + HEAD + row * i
-            if narrow:
-                sheet.text(0, y + 14, short[i], "name halo")
-            else:
-                sheet.text(names, y + 16, short[i], "name end")
+            y = top + HEAD + ROW * i
+            sheet.text(names, y + 16, short[i], "name end")
             for place, c in enumerate(block):
-                x, y_cell = left + place * column, y + (19 if narrow else 1)
+                x = left + place * column
                 title = each.title(c, str(content["target"]["classes"][c]))
-                _draw_cell(sheet, each, c, title, (x, y_cell, column), strongest)
+                _draw_cell(sheet, each, c, title, (x, y + 1, column), strongest)
     return sheet.markup()
 
 

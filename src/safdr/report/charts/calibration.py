@@ -7,7 +7,7 @@ from typing import Any
 
 from safdr.report.charts.plane import HEAD, Plane, percent_text
 from safdr.report.charts.scale import padded, tick_text
-from safdr.report.charts.svg import NARROW_BELOW, Sheet
+from safdr.report.charts.svg import Sheet
 from safdr.report.numbers import counted, percent, significant
 
 HEIGHT = 360
@@ -17,13 +17,12 @@ def draw_calibration(content: Mapping[str, Any], labels: Mapping[int, str], widt
     """Draw a point for each tenth, with its interval, and where all would be right."""
     bins = bins_of(content)
     is_share = "least" not in bins[0]
-    height = HEIGHT if width >= NARROW_BELOW else 320
-    sheet = Sheet(width, height, _spoken(bins, is_share))
+    sheet = Sheet(width, HEIGHT, _spoken(bins, is_share))
     low, high = _range(bins, is_share)
     write = percent_text if is_share else tick_text
     plane = Plane.on(
         sheet,
-        (0.0, 0.0, float(width), float(height)),
+        (0.0, 0.0, float(width), float(HEIGHT)),
         (low, high),
         (low, high),
         titles=("predicted", "observed"),

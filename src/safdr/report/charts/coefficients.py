@@ -9,14 +9,14 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from safdr.report.charts.scale import Scale, tick_text
-from safdr.report.charts.svg import FONT, GAP, NARROW_BELOW, Sheet
+from safdr.report.charts.svg import FONT, GAP, Sheet
 from safdr.report.folding import dominated, effect_rows
 from safdr.report.numbers import counted, ratio, significant
 from safdr.report.tasks import task_of
 from safdr.report.text import column_width, fitted, one_line
 from safdr.report.text import width as text_width
 
-BAR = 14
+ROW, BAR = 26, 14
 # Room for half of a number on the scale.
 EDGE = 16
 NAMES = 230
@@ -26,11 +26,10 @@ FOOT = 44
 def draw_coefficients(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
     """Draw a bar for each chosen column or large group, the longest first."""
     bars = [_bar_of(*row, labels) for row in effect_rows(content)]
-    narrow = width < NARROW_BELOW
     own = {i: bar.label for i, bar in enumerate(bars)}
-    names = width if narrow else column_width(own.values(), NAMES, FONT)
-    row, left = (42, 0.0) if narrow else (26, names + GAP)
-    bottom = row * len(bars) + 4
+    names = column_width(own.values(), NAMES, FONT)
+    left = names + GAP
+    bottom = ROW * len(bars) + 4
     effect = task_of(content).effect
     sheet = Sheet(width, bottom + FOOT, _spoken(bars, effect))
     values = [bar.value for bar in bars]
@@ -41,11 +40,8 @@ def draw_coefficients(content: Mapping[str, Any], labels: Mapping[int, str], wid
     short = fitted(own, names, FONT)
     for i, bar in enumerate(bars):
         group = sheet.add("g", "mark", title=bar.title)
-        top = row * i + (21 if narrow else 6)
-        if narrow:
-            sheet.text(0, top - 6, short[i], "name halo", within=group)
-        else:
-            sheet.text(names, top + BAR - 3, short[i], "name end", within=group)
+        top = ROW * i + 6
+        sheet.text(names, top + BAR - 3, short[i], "name end", within=group)
         _draw_bar(sheet, group, bar, scale, top, limit)
     return sheet.markup()
 

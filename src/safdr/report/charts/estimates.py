@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from safdr.report.charts.scale import Scale, tick_text
-from safdr.report.charts.svg import FONT, GAP, NARROW_BELOW, Sheet
+from safdr.report.charts.svg import FONT, GAP, Sheet
 from safdr.report.numbers import significant
 from safdr.report.tasks import task_of
 from safdr.report.text import column_width, fitted
 
-EDGE = 16
+ROW, EDGE = 26, 16
 NAMES = 230
 FOOT = 44
 # Beyond them in the table only.
@@ -21,11 +21,10 @@ MOST_ESTIMATES = 25
 def draw_estimates(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
     """Draw a line for each feature: the interval, the estimate, and what the model has."""
     shown = estimates(content)[:MOST_ESTIMATES]
-    narrow = width < NARROW_BELOW
     own = {each["index"]: labels[each["index"]] for each in shown}
-    names = width if narrow else column_width(own.values(), NAMES, FONT)
-    row, left = (42, float(EDGE)) if narrow else (26, names + GAP + EDGE)
-    bottom = row * len(shown) + 4
+    names = column_width(own.values(), NAMES, FONT)
+    left = names + GAP + EDGE
+    bottom = ROW * len(shown) + 4
     effect = task_of(content).effect
     sheet = Sheet(width, bottom + FOOT, f"Intervals: {effect}, on the held-out rows. Table below.")
     ends = [each[key] for each in shown for key in ("low", "high", "model")]
@@ -39,11 +38,8 @@ def draw_estimates(content: Mapping[str, Any], labels: Mapping[int, str], width:
     short = fitted(own, names, FONT)
     for i, each in enumerate(shown):
         group = sheet.add("g", "mark", title=_title(each, own[each["index"]]))
-        y = row * i + (30 if narrow else 13)
-        if narrow:
-            sheet.text(0, y - 15, short[each["index"]], "name halo", within=group)
-        else:
-            sheet.text(names, y + 4, short[each["index"]], "name end", within=group)
+        y = ROW * i + 13
+        sheet.text(names, y + 4, short[each["index"]], "name end", within=group)
         low, high = scale(each["low"]), scale(each["high"])
         sheet.add("line", "whisker", within=group, x1=low, x2=high, y1=y, y2=y)
         at = scale(each["estimate"])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from safdr.report.charts.scale import Scale, padded, size_ticks, tick_text
-from safdr.report.charts.svg import BOLD, FONT, NARROW_BELOW, Sheet
+from safdr.report.charts.svg import BOLD, FONT, Sheet
 from safdr.report.numbers import counted, decimals
 from safdr.report.tasks import task_of
 from safdr.report.text import width as text_width
@@ -14,6 +14,7 @@ from safdr.report.text import width as text_width
 # Two lines above the plot hold the labels of the chosen and the best size, so that no label ever
 # lies on a mark.
 HEAD = 46
+HEIGHT = 340
 FOOT = 44
 LEFT = 46
 RIGHT = 14
@@ -22,15 +23,14 @@ RIGHT = 14
 def draw_path(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
     """Draw the mean score of each size, each split as a faint dot, and the rule as a dashed one."""
     path = content["path"]
-    height = 300 if width < NARROW_BELOW else 340
-    sheet = Sheet(width, height, _spoken(content))
+    sheet = Sheet(width, HEIGHT, _spoken(content))
     sizes = [each["size"] for each in path]
     inset = 10 if len(sizes) > 1 else 0
     x = Scale(sizes[0], sizes[-1], LEFT + inset, width - RIGHT - inset)
     low, high = padded(_drawn(path))
     if content["scores"]["scoring"] == task_of(content).scoring:
         high = min(high, 1.0)  # no area is larger, and no share of the variance
-    y = Scale(low, high, height - FOOT, HEAD)
+    y = Scale(low, high, HEIGHT - FOOT, HEAD)
     _draw_axes(sheet, x, y, sizes, width)
     _draw_choices(sheet, content, x, y, width)
     _draw_rule(sheet, content, x, y)
@@ -56,14 +56,11 @@ def _draw_axes(sheet: Sheet, x: Scale, y: Scale, sizes: list[int], width: float)
 
 
 def _draw_rule(sheet: Sheet, content: Mapping[str, Any], x: Scale, y: Scale) -> None:
-    """The score that a size had to reach; the same for all sizes, or one for each."""
-    path = [each for each in content["path"] if each["threshold"] is not None]
-    if not path:
-        return
-    points = [(x(each["size"]), y(each["threshold"])) for each in path]
-    if len(points) == 1 or content["size"]["rule"] != "one_se":
-        points = [(float(LEFT), points[0][1]), (x.stop + x.start - LEFT, points[0][1])]
-    sheet.polyline(points, "rule")
+    """The mean score that the rule required."""
+    threshold = content["path"][0]["threshold"]
+    if threshold is not None:
+        ends = (float(LEFT), x.stop + x.start - LEFT)
+        sheet.polyline([(end, y(threshold)) for end in ends], "rule")
 
 
 def _draw_choices(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from safdr.report.charts.plane import Plane
-from safdr.report.charts.svg import NARROW_BELOW, Sheet
+from safdr.report.charts.svg import Sheet
 from safdr.report.numbers import decimals, percent
 
 HEIGHT = 330
@@ -14,14 +14,11 @@ UNIT = (0.0, 1.0)
 
 
 def draw_ranking(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
-    """Draw both curves, beside or below one another."""
+    """Draw both curves beside one another."""
     found = content["risk"]["discrimination"]
-    narrow = width < NARROW_BELOW
-    sheet = Sheet(width, HEIGHT * (1 + narrow), _spoken(found))
-    middle = width if narrow else width / 2 - 10
-    top = HEIGHT if narrow else 0
-    first = (0.0, 0.0, middle, float(HEIGHT))
-    second = (0.0 if narrow else width / 2 + 10, float(top), float(width), float(top + HEIGHT))
+    sheet = Sheet(width, HEIGHT, _spoken(found))
+    first = (0.0, 0.0, width / 2 - 10, float(HEIGHT))
+    second = (width / 2 + 10, 0.0, float(width), float(HEIGHT))
     curve = found["curve"]
     false, true = curve["false_positive_rate"], curve["true_positive_rate"]
     roc = Plane.on(

@@ -7,13 +7,14 @@ from itertools import groupby
 from typing import Any
 
 from safdr.report.charts.scale import size_ticks
-from safdr.report.charts.svg import BOLD, FONT, GAP, NARROW_BELOW, Sheet
+from safdr.report.charts.svg import BOLD, FONT, GAP, Sheet
 from safdr.report.numbers import counted
 from safdr.report.text import column_width, features_in, fit, fitted
 from safdr.report.text import width as text_width
 
 # More rows say no more; the table has them all.
 MOST_ROWS = 40
+NAMES, ROW = 230, 22
 HEAD = 26
 FOOT = 42
 RIGHT = 6
@@ -26,22 +27,18 @@ def draw_selection(content: Mapping[str, Any], labels: Mapping[int, str], width:
     """Draw a row for each feature, in the order in which they come in."""
     selection = content["selection"]
     sizes, shown = selection["sizes"], selection["indices"][:MOST_ROWS]
-    narrow = width < NARROW_BELOW
-    row, most = (20, 132) if narrow else (22, 230)
-    names = column_width((labels[i] for i in shown), most, BOLD * FONT)
+    names = column_width((labels[i] for i in shown), NAMES, BOLD * FONT)
     column = min(WIDEST_COLUMN, (width - names - GAP - RIGHT) / len(sizes))
-    left, bottom = names + GAP, HEAD + row * len(shown)
+    left, bottom = names + GAP, HEAD + ROW * len(shown)
     sheet = Sheet(width, bottom + FOOT, _spoken(content, labels, len(shown)))
     short = fitted({i: labels[i] for i in shown}, names, BOLD * FONT)
     kept = set(features_in((feature["index"] for feature in content["features"]), content))
     for number, (index, shares) in enumerate(zip(shown, selection["share"], strict=False)):
-        top = HEAD + row * number
+        top = HEAD + ROW * number
         style = "name end kept" if index in kept else "name end muted"
-        sheet.text(names, top + row - 6, short[index], style, title=labels[index])
-        sheet.line(left, top + row / 2, left + column * len(sizes), top + row / 2, "grid")
-        # Nobody points on a phone, and these texts are the heaviest part of the page.
-        label = None if narrow else labels[index]
-        _draw_ribbon(sheet, label, sizes, shares, (left, top + 2, column, row - 4))
+        sheet.text(names, top + ROW - 6, short[index], style, title=labels[index])
+        sheet.line(left, top + ROW / 2, left + column * len(sizes), top + ROW / 2, "grid")
+        _draw_ribbon(sheet, labels[index], sizes, shares, (left, top + 2, column, ROW - 4))
     for size in size_ticks(sizes, column):
         at = left + (sizes.index(size) + 0.5) * column
         sheet.text(at, bottom + 18, str(size), "tick middle")
@@ -76,7 +73,7 @@ def _draw_chosen_column(
 
 def _draw_ribbon(
     sheet: Sheet,
-    label: str | None,
+    label: str,
     sizes: list[int],
     shares: list[float],
     box: tuple[float, float, float, float],
@@ -90,7 +87,7 @@ def _draw_ribbon(
             (last - first + 1) * column - 1,
             height,
             "ribbon mark",
-            title=None if label is None else _title(label, sizes[first], sizes[last], share),
+            title=_title(label, sizes[first], sizes[last], share),
             fill_opacity=f"{FAINTEST + (1 - FAINTEST) * share:.2f}",
         )
 

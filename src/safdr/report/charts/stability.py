@@ -7,16 +7,14 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from safdr.report.charts.scale import Scale, tick_text
-from safdr.report.charts.svg import BOLD, FONT, GAP, NARROW_BELOW, Sheet
+from safdr.report.charts.svg import BOLD, FONT, GAP, Sheet
 from safdr.report.numbers import counted, percent
 from safdr.report.text import column_width, fitted
 from safdr.report.text import width as text_width
 
-BAR = 14
+ROW, BAR = 26, 14
 NAMES = 230
 FOOT = 44
-# Half of a number below the scale.
-EDGE = 16
 # Bars; beyond them only the chosen features.
 MOST_BARS = 20
 
@@ -25,11 +23,10 @@ def draw_stability(content: Mapping[str, Any], labels: Mapping[int, str], width:
     """Draw a bar for each feature that was chosen, the most frequent first."""
     found = content["stability"]
     features = [f for i, f in enumerate(found["features"]) if i < MOST_BARS or f["chosen"]]
-    narrow = width < NARROW_BELOW
     own = {f["index"]: labels[f["index"]] for f in features}
-    names = width if narrow else column_width(own.values(), NAMES, FONT * BOLD)
-    row, left = (42, EDGE) if narrow else (26, names + GAP)
-    bottom = row * len(features) + 4
+    names = column_width(own.values(), NAMES, FONT * BOLD)
+    left = names + GAP
+    bottom = ROW * len(features) + 4
     sheet = Sheet(width, bottom + FOOT, _spoken(found, features, labels))
     number = 10 + text_width(str(found["n_resamples"]), FONT)
     scale = Scale(0.0, float(found["n_resamples"]), left, width - number)
@@ -37,14 +34,9 @@ def draw_stability(content: Mapping[str, Any], labels: Mapping[int, str], width:
     short = fitted(own, names, FONT * BOLD)
     for i, feature in enumerate(features):
         group = sheet.add("g", "mark", title=_title(feature, own[feature["index"]], found))
-        top = row * i + (21 if narrow else 6)
+        top = ROW * i + 6
         bold = " chosen" if feature["chosen"] else ""
-        if narrow:
-            sheet.text(0, top - 6, short[feature["index"]], f"name halo{bold}", within=group)
-        else:
-            sheet.text(
-                names, top + BAR - 3, short[feature["index"]], f"name end{bold}", within=group
-            )
+        sheet.text(names, top + BAR - 3, short[feature["index"]], f"name end{bold}", within=group)
         _draw_bar(sheet, group, feature, scale, top, found["n_resamples"])
     return sheet.markup()
 

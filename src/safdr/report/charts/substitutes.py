@@ -7,11 +7,11 @@ from typing import Any
 
 from safdr.report.charts.alternatives import difference
 from safdr.report.charts.scale import Scale, tick_text
-from safdr.report.charts.svg import FONT, GAP, NARROW_BELOW, Sheet
+from safdr.report.charts.svg import FONT, GAP, Sheet
 from safdr.report.numbers import signed
 from safdr.report.text import column_width, fit
 
-BAR = 10
+ROW, BAR = 36, 10
 NAMES = 330
 FOOT = 44
 # Half of a number below the scale, and room for a whole one.
@@ -22,21 +22,18 @@ TICK = 70
 def draw_substitutes(content: Mapping[str, Any], labels: Mapping[int, str], width: int) -> str:
     """Draw two bars for each chosen feature: replaced by the best, and left out."""
     pairs = [_best_and_without(rows) for rows in by_feature(content["substitutes"])]
-    narrow = width < NARROW_BELOW
-    room = width if narrow else NAMES
-    texts = [_text(best, without, labels, room) for best, without in pairs]
-    names = column_width((short for short, _ in texts), room, FONT)
-    row, left = (52, 0.0) if narrow else (36, names + GAP)
-    bottom = row * len(pairs) + 2
+    texts = [_text(best, without, labels, NAMES) for best, without in pairs]
+    names = column_width((short for short, _ in texts), NAMES, FONT)
+    left = names + GAP
+    bottom = ROW * len(pairs) + 2
     values = [each["score_difference"] or 0.0 for pair in pairs for each in pair if each]
     scale = _scale(values, left, width)
     sheet = Sheet(width, bottom + FOOT, _spoken(texts))
     _draw_axis(sheet, scale, bottom, content)
     for i, ((short, full), pair) in enumerate(zip(texts, pairs, strict=True)):
-        top = row * i + (20 if narrow else 5)
+        top = ROW * i + 5
         group = sheet.add("g", "mark", title=full)
-        x, y, kind = (0, top - 5, "halo") if narrow else (names, top + BAR + 5, "end")
-        sheet.text(x, y, short, f"name {kind}", within=group)
+        sheet.text(names, top + BAR + 5, short, "name end", within=group)
         for each, place, style in zip(pair, (top, top + BAR + 2), ("often", "seldom"), strict=True):
             if each is not None and each["score_difference"] is not None:
                 start, end = sorted((scale(0.0), scale(each["score_difference"])))

@@ -6,9 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 from xml.etree import ElementTree
 
-# Below this width, names stand above their bars, and scales have fewer marks.
-NARROW_BELOW = 500
-
 # Of labels; the style sheet sets the same.
 FONT = 13
 # Bold letters are broader by this factor.

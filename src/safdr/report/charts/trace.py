@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from safdr.report.charts.scale import Scale, padded, tick_text
-from safdr.report.charts.svg import NARROW_BELOW, Sheet
+from safdr.report.charts.svg import Sheet
 from safdr.report.numbers import percent, significant
 
 LEFT = 46
@@ -42,8 +42,7 @@ def draw_trace(content: Mapping[str, Any], labels: Mapping[int, str], width: int
         left = [n / trace["n_families"][0] for n in trace["n_families"]]
         sheet.polyline([(x(i), lower(v)) for i, v in enumerate(left)], "rule")
     _draw_time(sheet, x, trace, lower.start, width)
-    if width >= NARROW_BELOW:  # nobody points on a phone
-        _draw_hover(sheet, x, trace, lower.start)
+    _draw_hover(sheet, x, trace, lower.start)
     return sheet.markup()
 
 
@@ -66,12 +65,10 @@ def _draw_shares(sheet: Sheet, y: Scale, width: float, families: bool) -> None:
 def _draw_time(
     sheet: Sheet, x: Scale, trace: Mapping[str, Any], bottom: float, width: float
 ) -> None:
-    for step in x.ticks(4 if width < NARROW_BELOW else 8):
+    for step in x.ticks(8):
         if step == int(step):
             sheet.text(x(step), bottom + 18, str(int(step)), "tick middle")
     text = "temperature step: hot and random at the left, cold at the right"
-    if width < NARROW_BELOW:
-        text = "temperature step, from hot to cold"
     sheet.text((LEFT + width - RIGHT) / 2, bottom + 38, text, "tick middle")
 
 

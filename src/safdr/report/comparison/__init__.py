@@ -1,4 +1,4 @@
-"""Two results side by side: files → a plain dict → terminal and page."""
+"""Two results side by side: files → a plain dict → terminal and JSON."""
 
 from safdr.report.comparison.compare import compare
 from safdr.report.comparison.reading import ResultFileError, read_result

@@ -17,9 +17,7 @@ MUCH = 1.5
 # What two results that are the same have in common; when they were made is no part of it.
 OF_THE_ANSWER = ("task", "target", "features", "scores")
 # What decides which rows are held out, with the number of rows.
-OF_THE_ROWS = (
-    *("random_state", "test_size", "test_where", "split_by", "group_by", "missing", "na", "sample"),
-)
+OF_THE_ROWS = (*("random_state", "test_size", "split_by", "group_by", "missing", "na", "sample"),)
 
 Result = Mapping[str, Any]
 

@@ -1,4 +1,4 @@
-"""Sentences of a comparison, for the terminal and for the page."""
+"""Sentences of a comparison."""
 
 from __future__ import annotations
 
@@ -87,13 +87,6 @@ def stability_verdict(content: Mapping[str, Any]) -> str | None:
     )
     said = "the intervals overlap" if found["overlap"] else "the intervals don't overlap"
     return f"Stability index {a} and {b}: {said}."
-
-
-def verdicts(content: Mapping[str, Any]) -> list[str]:
-    """All that there is to say, in sentences."""
-    score = score_in_short(content)
-    of_scores = filter(None, (held_out_verdict(content), validation_verdict(content)))
-    return [*(f"{score}: {text}" for text in of_scores), stability_verdict(content) or ""]
 
 
 def setting_pair(values: Sequence[Any]) -> list[str]:

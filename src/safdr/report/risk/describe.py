@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from typing import Any
 
 from safdr.measures.calibration import calibration
@@ -12,7 +11,7 @@ from safdr.measures.intervals import FloatArray
 from safdr.measures.numbers import errors_of
 from safdr.measures.ranking import Ranked, cut_offs, discrimination
 from safdr.report.risk.coefficients import describe_coefficients
-from safdr.report.risk.parts import describe_periods, describe_segments, drift
+from safdr.report.risk.parts import describe_segments, drift
 from safdr.report.risk.rows import GivenRows, Predicted, predict
 from safdr.report.tasks import MORE_CLASSES, REGRESSION, ReportTask
 
@@ -21,20 +20,11 @@ NO_ROWS = (
     "X_test and y_test, or a --test-size above 0."
 )
 COUNTED = (
-    "The held-out rows were counted where they are, by class and score. Calibration, coefficients, "
-    "periods and segments need rows in memory: pass some of them as X_test and y_test."
+    "The held-out rows were counted where they are, by class and score. Calibration, coefficients "
+    "and segments need rows in memory: pass some of them as X_test and y_test."
 )
 
-# What is told of the model before it was recalibrated.
-COMPARED = (
-    *("expected", "brier", "log_loss", "slope", "n_outside"),
-    *("root_mean_squared_error", "mean_absolute_error"),
-)
-
-PARTS = (
-    *("discrimination", "calibration", "classes", "errors", "coefficients", "stability"),
-    *("periods", "recalibration"),
-)
+PARTS = (*("discrimination", "calibration", "classes", "errors", "coefficients", "stability"),)
 
 
 def describe_risk(
@@ -54,7 +44,6 @@ def describe_risk(
         "cut_offs": [],
         "segments": [],
     }
-    told["recalibration"] = _recalibrated(estimator, task, held_out)
     if held_out is None:
         return told | {"reason": NO_ROWS}
     if not isinstance(held_out, GivenRows):
@@ -74,27 +63,8 @@ def describe_risk(
         **_of_task(task, tested),
         "coefficients": describe_coefficients(estimator, task, features, held_out, tested),
         "stability": drift(tested, base),
-        "periods": describe_periods(task, train, base, held_out, tested),
         "segments": describe_segments(task, held_out, tested),
     }
-
-
-def _recalibrated(estimator: Any, task: ReportTask, held_out: Any) -> dict[str, Any] | None:
-    """How predictions were moved, and what the model was like before, on the same rows."""
-    if not hasattr(estimator, "recalibration_"):
-        return None
-    told = {**estimator.recalibration_, "before": None}
-    if isinstance(held_out, GivenRows):
-        plain = copy(estimator)
-        plain.estimator_ = estimator.uncalibrated_estimator_
-        told_of = _of_task(task, predict(plain, task, held_out))
-        (found,) = (
-            told_of[name] for name in ("calibration", "classes", "errors") if name in told_of
-        )
-        told["before"] = {key: found[key] for key in COMPARED if key in found}
-        if told_of.get("discrimination") is not None:
-            told["before"]["auc"] = told_of["discrimination"]["auc"]
-    return told
 
 
 def _of_task(task: ReportTask, found: Predicted) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How the model does in parts of the rows: by period, and by segment."""
+"""How the model does in segments of the rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from safdr.measures.intervals import (
     share_interval,
 )
 from safdr.measures.ranking import Ranked
-from safdr.measures.slices import periods_of, segments_of
+from safdr.measures.slices import segments_of
 from safdr.report.risk.rows import GivenRows, Predicted
 from safdr.report.tasks import MORE_CLASSES, REGRESSION, ReportTask
 
@@ -43,28 +43,6 @@ def describe_segments(task: ReportTask, rows: GivenRows, found: Predicted) -> li
     return told
 
 
-def describe_periods(
-    task: ReportTask, train: GivenRows, base: Predicted, rows: GivenRows, found: Predicted
-) -> list[dict[str, Any]] | None:
-    """All periods: of those that were learnt from, what does not depend on the fit being honest."""
-    if rows.time is None:
-        return None
-    later = np.asarray(_checked(rows.time, found, "time_test"))
-    times = later
-    if train.time is not None:
-        earlier = np.asarray(_checked(train.time, base, "time"))
-        times = np.concatenate([earlier, later])
-    labels, codes = periods_of(times)
-    learnt, tested = codes[: len(codes) - len(later)], codes[len(codes) - len(later) :]
-    told = []
-    for i, label in enumerate(labels):
-        if len(learnt) and (own := learnt[base.kept] == i).any():
-            told.append({**_part(task, base, own, label, base), "score": None, "held_out": False})
-        if (own := tested[found.kept] == i).any():
-            told.append({**_part(task, found, own, label, base), "held_out": True})
-    return told
-
-
 def _checked(values: Any, found: Predicted, name: str) -> Any:
     if len(values) != len(found.kept):
         raise ValueError(
@@ -73,12 +51,10 @@ def _checked(values: Any, found: Predicted, name: str) -> Any:
     return values
 
 
-def _part(
-    task: ReportTask, found: Predicted, own: Mask, label: str, base: Predicted | None = None
-) -> dict[str, Any]:
-    """Some of the rows: how many, expected and observed, the score; the drift from others."""
+def _part(task: ReportTask, found: Predicted, own: Mask, label: str) -> dict[str, Any]:
+    """Some of the rows: how many, expected and observed, the score."""
     weight, n_rows = found.weight[own], int(own.sum())
-    nothing = dict.fromkeys(("observed", "low", "high", "expected", "score", "psi"))
+    nothing = dict.fromkeys(("observed", "low", "high", "expected", "score"))
     told = {"name": label, "n_rows": n_rows, "share": weight.sum() / found.weight.sum(), **nothing}
     if not n_rows:
         return told
@@ -92,15 +68,12 @@ def _part(
         "high": high,
         "expected": None if found.expected is None else mean_of(found.expected[own], weight),
         "score": _score(task, found, own),
-        "psi": None if base is None else drift(found, base, own),
     }
 
 
-def drift(found: Predicted, base: Predicted, own: Any = slice(None)) -> dict[str, Any] | None:
+def drift(found: Predicted, base: Predicted) -> dict[str, Any] | None:
     """How far scores, or the classes that are predicted, have moved from those of other rows."""
-    return stability_index(
-        found.score[own], found.weight[own], base.score, base.weight, n_codes=base.n_codes
-    )
+    return stability_index(found.score, found.weight, base.score, base.weight, n_codes=base.n_codes)
 
 
 def _score(task: ReportTask, found: Predicted, own: Mask) -> dict[str, Any] | None:

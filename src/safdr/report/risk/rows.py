@@ -21,8 +21,7 @@ class GivenRows:
     X: Any
     y: Any
     weight: Any = None
-    # When each row is of, and values of columns to tell segments by.
-    time: Any = None
+    # Values of columns to tell segments by.
     by: Mapping[str, Any] = field(default_factory=dict)
     # Whether they are some of the rows that are meant.
     is_sample: bool = False

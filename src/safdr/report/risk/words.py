@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from safdr.report.numbers import ABSENT, counted, decimals, percent, significant
-from safdr.report.tasks import TWO_CLASSES, task_of
+from safdr.report.tasks import task_of
 
 # By convention in credit risk; below the first a population counts as stable.
 PSI_SHIFTED, PSI_CHANGED = 0.1, 0.25
@@ -14,52 +14,14 @@ PSI_SHIFTED, PSI_CHANGED = 0.1, 0.25
 # once in 87).
 MANY_OUTSIDE = 3
 
-LINE_ONLY = (
-    "It was a line only, as points of a scorecard need it, and a line can't mend a curved shape. "
-    "Leave points out to allow a curve."
+# What to do about probabilities that are off.
+CALIBRATE = (
+    "Calibrate the probabilities before you use them: scikit-learn's "
+    "CalibratedClassifierCV(selector, ensemble=False)."
 )
+
 # Of percentages and numbers that would look alike.
 MOST_DIGITS = 9
-
-# What is compared before and after recalibration.
-COMPARED = {
-    "auc": "AUC",
-    "expected": "predicted",
-    "n_outside": "parts of the rows not as predicted",
-    "slope": "slope",
-    "brier": "Brier score",
-    "log_loss": "log-loss",
-    "root_mean_squared_error": "root of the mean squared error",
-    "mean_absolute_error": "mean absolute error",
-}
-
-
-def recalibration(content: Mapping[str, Any]) -> str:
-    """Say how predictions were moved, and by which rows."""
-    found = content["risk"]["recalibration"]
-    slope = significant(found["slopes"][0])
-    what = f"a line of slope {slope}, which is in the coefficients already"
-    if found["kind"] == "curve":
-        what = (
-            f"a curve of {len(found['slopes'])} straight pieces that never falls. Where it is "
-            "flat, rows with different sums get the same probability"
-        )
-    elif found["shifts"] is not None:
-        what += ", and a shift for each class"
-    return (
-        f"The training rows were divided into {found['n_folds']} folds, and each was predicted "
-        "by a model that chose its features, and was fitted, without it. What these say of "
-        f"{counted(found['n_rows'], 'row')}, and what happened, are joined by {what}. The held-out "
-        f"rows took no part.{' ' + LINE_ONLY if line_only(content) else ''}"
-    )
-
-
-def line_only(content: Mapping[str, Any]) -> bool:
-    """Whether two classes might have got a curve, had no line been asked for."""
-    found = content["risk"]["recalibration"]
-    if found is None or found.get("shape") != "line":
-        return False
-    return task_of(content) is TWO_CLASSES
 
 
 def part(content: Mapping[str, Any], bins: Sequence[Mapping[str, Any]]) -> str:
@@ -148,13 +110,6 @@ def outside(content: Mapping[str, Any]) -> str:
 
 def _advice(content: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     """What is wrong, as far as slope and level tell, and what helps."""
-    if line_only(content):
-        return f" That is after recalibration. {LINE_ONLY}"
-    if content["risk"]["recalibration"] is not None:
-        return (
-            " That is after recalibration: the held-out rows may differ from those learnt from, "
-            "or these were too few to learn the shape."
-        )
     slope, shift = found["slope"], found["shift"]
     straight = slope is not None and slope["low"] <= 1 <= slope["high"]
     level = shift is not None and shift["low"] <= 0 <= shift["high"]
@@ -166,7 +121,7 @@ def _advice(content: Mapping[str, Any], found: Mapping[str, Any]) -> str:
         )
     elif content["settings"].get("class_weight"):
         why = " Class weights move probabilities away from rates."
-    return f"{why} Recalibrate before probabilities are used (--recalibrate)."
+    return f"{why} {CALIBRATE}"
 
 
 def drift(found: Mapping[str, Any] | None) -> str:

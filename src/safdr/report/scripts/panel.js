@@ -2,15 +2,12 @@
 
 // Features beside the chosen ones that are seen at once.
 const N_OTHERS = 8;
-// Names of a set in a sentence.
-const MOST_NAMES = 6;
 
 function makePanel(root, data) {
-  const criterion = makeCriterion(data), search = makeSearch(criterion);
+  const criterion = makeCriterion(data), replacements = makeReplacements(criterion);
   const { features } = criterion, name = (i) => features[i].label;
   const every = features.map((_, i) => i), start = every.filter((i) => features[i].chosen);
   const reference = criterion.measure(start), score = data.score_name;
-  const wishes = new Map();
   let current = start;
 
   // ---- What is said of a set
@@ -32,15 +29,6 @@ function makePanel(root, data) {
     return `${text.slice(1)} ${text[0] === "+" ? "above" : "below"} the chosen set`;
   }
 
-  // All names where they are few; else what is other than in the chosen set.
-  function told(subset) {
-    const gained = subset.filter((i) => !start.includes(i)), lost = start.filter((i) => !subset.includes(i));
-    if (gained.length + lost.length === 0) return ["the chosen one"];
-    if (subset.length <= MOST_NAMES) return listed(subset.map(name));
-    return ["the chosen one", ...(gained.length ? [" with ", ...listed(gained.map(name))] : []),
-      ...(lost.length ? [gained.length ? " instead of " : " without ", ...listed(lost.map(name))] : [])];
-  }
-
   function offer(found, words) {
     const button = element("button", { type: "button" }, "Put it in");
     button.addEventListener("click", () => {
@@ -60,48 +48,22 @@ function makePanel(root, data) {
   function toggle(feature, isIn) {
     if (!isIn) {
       const rest = current.filter((i) => i !== feature);
-      const found = search.replacement(current, feature, wishes);
+      const found = replacements.replacement(current, feature);
       take(rest, ["Without ", named(name(feature)), "."], ...(found ? [offer(found, "Best in its place: ")] : []));
       return;
     }
-    const rivals = search.clashes(current, feature);
+    const rivals = replacements.clashes(current, feature);
     const sentences = [[named(name(feature)), " is in."]];
     if (rivals.length) sentences.push([...listed(rivals.map(name)), rivals.length > 1 ? " are" : " is", " out: constraints keep them apart."]);
     take([...current.filter((i) => !rivals.includes(i)), feature], ...sentences);
   }
 
-  function wish(feature, word) {
-    if (word === "free") wishes.delete(feature);
-    else wishes.set(feature, word);
-    if (word === "out" && current.includes(feature)) toggle(feature, false);
-    else if (word === "in" && !current.includes(feature)) toggle(feature, true);
-    else update([]);
-  }
-
-  function findBest() {
-    const wanted = Math.max(1, Math.floor(Number(size.value)) || 1), outs = every.filter((i) => wishes.get(i) === "out");
-    const found = search.best(wanted, wishes);
-    if (found === null) {
-      update([[`No set of ${counted(wanted, "feature")} was found that keeps to constraints and wishes, and has no feature that follows from others.`]]);
-      return;
-    }
-    const without = outs.length ? [" without ", ...listed(outs.map(name))] : [];
-    const how = {
-      proven: () => "Proven, of all features, when the report was made.",
-      tried: () => `All ${counted(found.tried, "possible set")} of these features were tried.`,
-      greedy: () => "Found by greedy steps and swaps; not proven.",
-    }[found.how]();
-    take(found.subset, [`Best set of ${wanted}`, ...without, ": ", ...told(found.subset), "."], [how]);
-  }
-
   // ---- What is seen
 
-  const boxes = new Map(), cells = new Map(), selects = new Map();
+  const boxes = new Map(), cells = new Map();
   const says = element("div", { role: "status", "aria-live": "polite", class: "says" });
   const values = element("tbody");
   const hasScore = score !== null;
-  const size = element("input", { type: "number", min: 1, max: search.sizeOf(every), id: "what-if-size", value: search.sizeOf(start), inputmode: "numeric" });
-  const find = element("button", { type: "button" }, "Find the best set");
   const reset = element("button", { type: "button" }, "Back to the chosen set");
 
   // In the order of what they mean to the chosen set: members by what it loses without, others by what they save.
@@ -109,7 +71,7 @@ function makePanel(root, data) {
     const rank = new Map();
     for (const i of start) rank.set(i, -criterion.measure(start.filter((j) => j !== i)).value);
     for (const member of start) {
-      for (const { feature, value } of search.ranked(start.filter((j) => j !== member), every.filter((i) => !start.includes(i)))) {
+      for (const { feature, value } of replacements.ranked(start.filter((j) => j !== member), every.filter((i) => !start.includes(i)))) {
         rank.set(feature, Math.max(value, rank.get(feature) ?? -Infinity));
       }
     }
@@ -122,19 +84,13 @@ function makePanel(root, data) {
     const feature = features[i], id = `what-if-${i}`;
     const box = element("input", { type: "checkbox", id });
     box.addEventListener("change", () => toggle(i, box.checked));
-    const select = element("select", { "aria-label": `Wish for ${feature.label}`, disabled: feature.required },
-      ...[["free", feature.required ? "always in" : "free"], ["out", "unwanted"], ["in", "asked for"]]
-        .map(([value, text]) => element("option", { value }, text)));
-    select.addEventListener("change", () => wish(i, select.value));
     const changes = [element("td"), element("td")];
     const instead = element("span", { class: "instead" });
     boxes.set(i, box);
-    selects.set(i, select);
     cells.set(i, { changes, instead });
     const label = element("label", { for: id }, box, named(feature.label));
     return element("tr", { "data-feature": i, class: feature.chosen ? "chosen" : null },
-      element("th", { scope: "row" }, label, instead), ...(hasScore && data.kind !== "r2" ? changes : changes.slice(0, 1)),
-      element("td", { class: "text" }, select));
+      element("th", { scope: "row" }, label, instead), ...(hasScore && data.kind !== "r2" ? changes : changes.slice(0, 1)));
   }
 
   // The rows after the first few wait behind a button.
@@ -167,7 +123,7 @@ function makePanel(root, data) {
   function update(sentences) {
     const measured = criterion.measure(current), inside = new Set(current);
     const isStart = current.join() === start.join();
-    const lines = [line("features", `${search.sizeOf(current)}`, `${search.sizeOf(start)}`, "")];
+    const lines = [line("features", `${replacements.sizeOf(current)}`, `${replacements.sizeOf(start)}`, "")];
     lines.push(line(data.value_name, significant(measured.value), significant(reference.value), isStart ? "" : change(measured.value, reference.value)));
     if (hasScore && data.kind !== "r2") {
       lines.push(line(data.score_title, fixed(measured.score, 4), fixed(reference.score, 4), isStart ? "" : signed(measured.score - reference.score, 4)));
@@ -184,21 +140,18 @@ function makePanel(root, data) {
   }
 
   function updateRow(i, isIn, measured) {
-    const box = boxes.get(i), { changes, instead } = cells.get(i), wished = wishes.get(i);
+    const box = boxes.get(i), { changes, instead } = cells.get(i);
     box.checked = isIn;
-    box.disabled = features[i].required || wished !== undefined;
-    selects.get(i).value = wished ?? "free";
+    box.disabled = features[i].required;
     const other = criterion.measure(isIn ? current.filter((j) => j !== i) : [...current, i]);
-    const idle = !isIn && other.collinear.includes(i), closed = wished === "out" || (!isIn && search.clashes(current, i).length > 0);
+    const idle = !isIn && other.collinear.includes(i), closed = !isIn && replacements.clashes(current, i).length > 0;
     changes[0].textContent = closed ? "–" : idle ? "nothing" : change(other.value, measured.value);
     changes[1].textContent = closed || idle || !hasScore ? "" : signed(other.score - measured.score, 4);
-    const found = isIn && !features[i].required && wished !== "in" ? search.replacement(current, i, wishes) : null;
+    const found = isIn && !features[i].required ? replacements.replacement(current, i) : null;
     instead.replaceChildren(...(found ? ["or ", named(name(found.feature)), `: ${change(found.value, measured.value)}`] : []));
   }
 
-  find.addEventListener("click", findBest);
-  size.addEventListener("keydown", (event) => { if (event.key === "Enter") findBest(); });
-  reset.addEventListener("click", () => { wishes.clear(); size.value = search.sizeOf(start); take(start); });
+  reset.addEventListener("click", () => take(start));
   root.addEventListener("keydown", move);
   const rows = ordered().map(row);
   const heads = data.kind === "r2" ? ["change of R²"] : ["change of J", ...(hasScore ? [`of ${score}`] : [])];
@@ -208,19 +161,19 @@ function makePanel(root, data) {
       element("table", { "data-table": "what-if" },
         element("thead", {}, element("tr", {}, element("td"), ...["this set", "chosen set", "change"].map((text) => element("th", { scope: "col" }, text)))),
         values),
-      element("p", { class: "controls" }, find, element("label", { for: "what-if-size" }, " of "), size, element("label", { for: "what-if-size" }, " features"), " ", reset)),
+      element("p", { class: "controls" }, reset)),
     element("table", { "data-table": "what-if-features" },
       element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "in the set"),
-        ...heads.map((text) => element("th", { scope: "col" }, text)), element("th", { scope: "col", class: "text" }, "wish"))),
+        ...heads.map((text) => element("th", { scope: "col" }, text)))),
       element("tbody", {}, ...rows)),
     ...folded(rows));
   update([]);
-  return { criterion, search, get current() { return current; } };
+  return { criterion, get current() { return current; } };
 }
 
 for (const root of document.querySelectorAll("[data-what-if]")) {
   const panel = makePanel(root, JSON.parse(document.getElementById(root.dataset.whatIf).textContent));
   // For those who would rather ask by program: the console of the browser, and tests.
-  globalThis.safdrWhatIf = { panel, makeCriterion, makeSearch, normalShare };
+  globalThis.safdrWhatIf = { panel, makeCriterion, makeReplacements, normalShare };
   document.querySelectorAll("[data-needs-script]").forEach((each) => { each.remove(); });
 }

@@ -1,0 +1,391 @@
+"""Cross-validation is a plain loop over the selector of a size; rules choose by the scores."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, get_scorer, make_scorer
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    StratifiedGroupKFold,
+    StratifiedShuffleSplit,
+)
+
+from helpers.selectors import (
+    PUBLISHED_RULE,
+    RULES,
+    TASKS,
+    as_published,
+    make_rows,
+    of_size,
+    over_sizes,
+    size_by_rule,
+    splitter,
+    test_scores,
+)
+from safdr import (
+    Annealing,
+    AnnealingRegressorSelectorCV,
+    AnnealingSelectorCV,
+    Constraints,
+)
+
+SCORERS = {"two": "roc_auc", "three": "roc_auc_ovr", "regression": "r2"}
+LOSSES = {"two": "cross_entropy", "three": "cross_entropy", "regression": "squared_error"}
+
+
+@pytest.fixture(params=TASKS)
+def task(request):
+    return request.param
+
+
+# ---- A plain loop --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"C": 0.1},
+        {"C": np.inf},
+        {"constraints": Constraints(always_include=[0], groups=[[2, 3]])},
+        {"form": sparse.csr_array},
+        {"weighted": True},
+    ],
+    ids=lambda how: next(iter(how), "default"),
+)
+def test_scores_are_those_of_a_plain_loop(task, how):
+    X, y = make_rows(task)
+    how = dict(how)
+    rows = how.pop("form", np.asarray)(X)
+    weight = np.random.default_rng(1).uniform(0.2, 3, len(y)) if how.pop("weighted", 0) else None
+    search = over_sizes(3, task, **how).fit(rows, y, sample_weight=weight)
+    scorer = get_scorer(SCORERS[task])
+    for i, (train, test) in enumerate(splitter(task).split(X, y)):
+        of_rows = None if weight is None else weight[train]
+        for row, size in enumerate(search.cv_results_["n_features"]):
+            one = of_size(int(size), task, **how)
+            one.fit(rows[train], y[train], sample_weight=of_rows)
+            split = {
+                name: search.cv_results_[f"split{i}_{name}"][row]
+                for name in ("support", "test_score", "train_score")
+            }
+            np.testing.assert_array_equal(split["support"], one.support_)
+            for part, of in (("test", test), ("train", train)):
+                wanted = scorer(one, rows[of], y[of])
+                assert split[f"{part}_score"] == pytest.approx(wanted, abs=1e-12)
+            loss = search.cv_results_[f"split{i}_{LOSSES[task]}"][row]
+            assert loss == pytest.approx(one.loss_, rel=1e-12)
+    assert search.n_splits_ == i + 1
+
+
+def test_a_model_of_the_users_own_is_scored_as_in_a_plain_loop():
+    X, y = make_rows(n_rows=90)
+    few = Annealing(n_replicas=2, max_steps=2)
+    how = {"estimator": LogisticRegression(C=0.01), "annealing": few}
+    train, test = next(iter(splitter().split(X, y)))
+    search = over_sizes(2, cv=[(train, test)], **how).fit(X, y)
+    one = of_size(2, **how).fit(X[train], y[train])
+    np.testing.assert_array_equal(search.cv_results_["split0_support"][1], one.support_)
+    wanted = get_scorer("roc_auc")(one, X[test], y[test])
+    assert search.cv_results_["split0_test_score"][1] == pytest.approx(wanted, abs=1e-12)
+    assert search.estimator_.C == 0.01
+
+
+def test_the_final_search_is_that_of_the_selector_of_this_size(task):
+    X, y = make_rows(task)
+    search = over_sizes(5, task).fit(X, y)
+    whole = of_size(search.n_features_, task).fit(X, y)
+    np.testing.assert_array_equal(search.subset_, whole.subset_)
+    np.testing.assert_array_equal(search.result_.subsets, whole.result_.subsets)
+    assert search.loss_ == whole.loss_
+    # The slopes of the final model may be multiplied by one factor.
+    ratio = search.estimator_.coef_ / whole.estimator_.coef_
+    np.testing.assert_allclose(ratio, ratio.flat[0])
+    assert ratio.flat[0] > 0
+
+
+def test_the_table_holds_means_and_deviations_of_its_splits(task):
+    X, y = make_rows(task)
+    results = over_sizes(3, task).fit(X, y).cv_results_
+    for name in ("test_score", "train_score", LOSSES[task]):
+        table = np.array([results[f"split{i}_{name}"] for i in range(3)])
+        np.testing.assert_allclose(results[f"mean_{name}"], table.mean(axis=0), rtol=1e-14)
+        np.testing.assert_allclose(results[f"std_{name}"], table.std(axis=0), rtol=1e-12)
+    assert results["n_features"].tolist() == [1, 2, 3]
+    for i in range(3):
+        assert [mask.sum() for mask in results[f"split{i}_support"]] == [1, 2, 3]
+
+
+def test_the_scores_of_a_size_do_not_depend_on_the_others():
+    X, y = make_rows()
+    few, many = (over_sizes(largest).fit(X, y).cv_results_ for largest in (2, 5))
+    for name, values in few.items():
+        np.testing.assert_array_equal(values, many[name][:2])
+
+
+def test_splits_are_those_of_any_splitter():
+    X, y = make_rows()
+    pairs = list(splitter().split(X, y))
+    masks = [tuple(np.isin(np.arange(len(y)), part) for part in pair) for pair in pairs]
+    expected = over_sizes(2).fit(X, y).cv_results_
+    for cv in (pairs, [tuple(map(list, pair)) for pair in pairs], masks, iter(pairs)):
+        found = over_sizes(2, cv=cv).fit(X, y).cv_results_
+        np.testing.assert_array_equal(test_scores(found), test_scores(expected))
+    assert over_sizes(2, cv=4).fit(X, y).n_splits_ == 4
+    alone = over_sizes(1, cv=LeaveOneOut(), scoring="accuracy").fit(X[:20], y[:20])
+    assert set(test_scores(alone.cv_results_).ravel()) <= {0.0, 1.0}
+
+
+def test_the_default_splits_are_stratified_and_a_quarter(monkeypatch):
+    X, y = make_rows()
+    seen = []
+
+    def note(model, X, y):
+        seen.append((len(y), np.mean(y)))
+        return 0.0
+
+    over_sizes(1, cv=None, scoring=note).fit(X, y)
+    n_rows = sorted({n for n, _ in seen})
+    assert n_rows == [60, 180]
+    assert all(share == pytest.approx(0.5) for _, share in seen)
+    assert sum(n == 60 for n, _ in seen) == 5
+
+
+def test_any_score_is_that_of_scikit_learn(task):
+    X, y = make_rows(task)
+    names = ["neg_mean_absolute_error"] if task == "regression" else ["accuracy", "neg_log_loss"]
+    for name in names:
+        search = over_sizes(2, task, scoring=name).fit(X, y)
+        train, test = next(iter(splitter(task).split(X, y)))
+        one = of_size(2, task).fit(X[train], y[train])
+        score = search.cv_results_["split0_test_score"][1]
+        assert score == pytest.approx(get_scorer(name)(one, X[test], y[test]), rel=1e-12)
+        assert search.score(X, y) == pytest.approx(get_scorer(name)(search, X, y), rel=1e-12)
+
+
+# ---- Groups of rows and other metadata -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("cv", [GroupKFold(4), StratifiedGroupKFold(4)])
+def test_groups_never_leak(cv):
+    """A column that is enforced names the group of each row, so that each part is seen."""
+    X, y = make_rows()
+    groups = np.random.default_rng(0).integers(0, 12, len(y))
+    X[:, 3] = groups
+    parts = []
+
+    def note(model, X, y):
+        parts.append(set(X[:, 0].tolist()))
+        return 0.0
+
+    only = Constraints(always_include=[3])
+    over_sizes(1, cv=cv, scoring=note, constraints=only).fit(X, y, groups=groups)
+    assert len(parts) == 8
+    every = set(range(12))
+    small = [part for part in parts if len(part) < 6]
+    large = [part for part in parts if len(part) >= 6]
+    assert sorted(map(sorted, small)) == sorted(sorted(every - part) for part in large)
+    assert set.union(*small) == every
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_splits_without_groups_never_leak_unsaid(cv):
+    """A splitter that takes no groups is refused, or keeps them apart, or there is a warning."""
+    X, y = make_rows()
+    X[:, 3] = groups = np.arange(len(y)) // 10
+    parts = []
+
+    def note(model, X, y):
+        parts.append(set(X[:, 0].tolist()))
+        return 0.0
+
+    search = over_sizes(1, cv=cv, scoring=note, constraints=Constraints(always_include=[3]))
+    said = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            search.fit(X, y, groups=groups)
+        except ValueError as error:
+            said.append(str(error))
+    said += [str(each.message) for each in caught]
+    # Each split has two parts, which have 24 groups together where none is in both.
+    apart = parts and sum(map(len, parts)) == 24 * len(parts) / 2
+    assert apart or any("groups" in text for text in said)
+
+
+def test_groups_split_as_the_splitter_says():
+    X, y = make_rows()
+    groups = np.arange(len(y)) // 40
+    search = over_sizes(2, cv=GroupKFold(5)).fit(X, y, groups=groups)
+    by_hand = over_sizes(2, cv=list(GroupKFold(5).split(X, y, groups))).fit(X, y)
+    np.testing.assert_array_equal(test_scores(search.cv_results_), test_scores(by_hand.cv_results_))
+
+
+def test_metadata_reaches_splitter_scorer_and_search():
+    X, y = make_rows()
+    groups = np.arange(len(y)) // 40
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, size=len(y))
+    with sklearn.config_context(enable_metadata_routing=True):
+        scorer = make_scorer(accuracy_score).set_score_request(sample_weight=True)
+        search = over_sizes(2, cv=GroupKFold(5), scoring=scorer)
+        search.set_fit_request(sample_weight=True)
+        search.fit(X, y, sample_weight=weight, groups=groups)
+        score = search.score(X, y, sample_weight=weight)
+    assert score == accuracy_score(y, search.predict(X), sample_weight=weight)
+    train, test = list(GroupKFold(5).split(X, y, groups))[2]
+    one = of_size(2).fit(X[train], y[train], weight[train])
+    wanted = accuracy_score(y[test], one.predict(X[test]), sample_weight=weight[test])
+    assert search.cv_results_["split2_test_score"][1] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_nothing_is_learnt_from_test_rows():
+    """Test rows that are changed change no subset and no training score."""
+    X, y = make_rows()
+    train, test = np.arange(160), np.arange(160, 240)
+    other = X.copy()
+    other[test] = 1e3 * np.random.default_rng(0).normal(size=(80, X.shape[1]))
+    searches = [over_sizes(3, cv=[(train, test)]).fit(rows, y) for rows in (X, other)]
+    for name in ("split0_support", "split0_train_score", "split0_cross_entropy"):
+        np.testing.assert_array_equal(*(search.cv_results_[name] for search in searches))
+
+
+# ---- Rules ---------------------------------------------------------------------------------------
+
+# Two splits, four sizes; all numbers are sums of powers of two.
+TABLES = {
+    # The best mean, .75, has deviation .25 (divisor n): .5 is just enough.
+    "a tie at the limit": [[0.375, 0.625, 0.875, 1.0], [0.5, 0.375, 0.25, 0.5]],
+    # The deviation of .875 is .125 (n) or .177 (n - 1); the second mean is .71875.
+    "between two divisors": [[0.625, 0.71875, 0.8125, 1.0], [0.625, 0.71875, 0.75, 0.75]],
+    "no deviation": [[0.5, 0.75, 0.875, 0.875], [0.5, 0.75, 0.875, 0.875]],
+    "all equal": [[0.75, 0.75, 0.75, 0.75], [0.75, 0.75, 0.75, 0.75]],
+    "the best is in the middle": [[0.5, 0.875, 1.0, 0.75], [0.5, 0.75, 0.75, 0.5]],
+    "splits differ, sizes do not": [
+        [0.25, 0.28125, 0.3125, 0.34375],
+        [0.75, 0.78125, 0.8125, 0.875],
+    ],
+}
+
+
+def scripted(table, n_rows=240):
+    """Splits, and a scorer that gives the scores of a table; training rows score 0."""
+    tests = [np.arange(20 + i) for i in range(len(table))]
+    cv = [(np.arange(50, n_rows), test) for test in tests]
+
+    def score(model, X, y):
+        split = len(y) - 20
+        return table[split][X.shape[1] - 1] if 0 <= split < len(table) else 0.0
+
+    return cv, score
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("table", TABLES)
+def test_a_rule_chooses_by_its_definition(rule, table):
+    X, y = make_rows()
+    cv, score = scripted(TABLES[table])
+    search = over_sizes(4, rule=rule, cv=cv, scoring=score).fit(X, y)
+    np.testing.assert_array_equal(test_scores(search.cv_results_), TABLES[table])
+    assert search.n_features_ == size_by_rule(rule, TABLES[table], [1, 2, 3, 4])
+
+
+def test_the_tables_tell_rules_and_divisors_apart():
+    sizes = [1, 2, 3, 4]
+    chosen = {
+        rule: [size_by_rule(rule, TABLES[table], sizes) for table in TABLES] for rule in RULES
+    }
+    assert chosen["one_sd"] != chosen["one_se"] != chosen["best"]
+    limit = np.array(TABLES["a tie at the limit"])
+    assert limit.mean(axis=0)[1] == limit[:, 3].mean() - limit[:, 3].std()
+    assert size_by_rule("one_sd", limit, sizes) == 2
+    between = np.array(TABLES["between two divisors"])
+    least = [between[:, 3].mean() - between[:, 3].std(ddof=ddof) for ddof in (0, 1)]
+    assert least[1] < between.mean(axis=0)[1] < least[0]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_chooses_by_its_definition_on_random_scores(rule):
+    X, y = make_rows(n_rows=120)
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        table = np.sort(rng.uniform(0.3, 0.9, (4, 5)), axis=1) + rng.normal(0, 0.03, (4, 5))
+        cv, score = scripted(table, 120)
+        search = over_sizes(5, rule=rule, cv=cv, scoring=score).fit(X, y)
+        assert search.n_features_ == size_by_rule(rule, table, range(1, 6))
+
+
+@pytest.mark.filterwarnings("ignore::safdr.SeparationWarning")
+def test_scores_within_half_a_row_of_perfect_are_perfect():
+    """By all rules but the published one; half a test row of an AUC is 1/(2n)."""
+    X, y = load_wine(return_X_y=True)
+    published, other = (as_published(8, **how).fit(X, y) for how in ({}, {"rule": "one_sd"}))
+    scores = test_scores(other.cv_results_)
+    np.testing.assert_array_equal(test_scores(published.cv_results_), scores)
+    means, sizes = scores.mean(axis=0), other.cv_results_["n_features"]
+    best = scores[:, means.argmax()]
+    assert best.mean() - best.std() > 1 - 0.5 / 45
+    assert published.n_features_ == size_by_rule(PUBLISHED_RULE, scores, sizes)
+    assert other.n_features_ == sizes[means >= 1 - 0.5 / 45].min()
+    assert other.n_features_ < published.n_features_
+
+
+def test_as_published_is_the_papers_method():
+    for kind in (AnnealingSelectorCV, AnnealingRegressorSelectorCV):
+        published = kind.as_published(random_state=0)
+        assert published.rule == PUBLISHED_RULE
+        assert np.inf == published.C
+        assert published.criterion in (None, "fisher", "r2")
+        assert kind.as_published(random_state=0, rule="best").rule == "best"
+        assert type(published) is kind
+        assert clone(published).get_params().keys() == kind().get_params().keys()
+
+
+def test_a_rule_may_be_a_function():
+    X, y = make_rows()
+
+    def second(results):
+        assert "mean_test_score" in results
+        return 1
+
+    assert over_sizes(4, rule=second).fit(X, y).n_features_ == 2
+
+
+def test_sizes_that_constraints_forbid_are_not_tried():
+    X, y = make_rows()
+    limits = Constraints(always_include=[1, 2], never_include=[6, 7])
+    search = over_sizes(6, constraints=limits, cv=KFold(3)).fit(X, y)
+    assert search.cv_results_["n_features"].tolist() == [2, 3, 4, 5, 6]
+    groups = Constraints(groups=[[0, 1, 2, 3], [4, 5, 6, 7]])
+    search = over_sizes(2, constraints=groups).fit(X, y)
+    assert search.cv_results_["n_features"].tolist() == [1, 2]
+    assert search.support_.sum() == 4 * search.n_features_
+
+
+def test_ties_between_the_classes_count_half():
+    """Scores of few values, so that many pairs of rows of both classes are equal."""
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = (rng.random((200, 4)) < 0.3 + 0.3 * y[:, None]).astype(float)
+    splits = StratifiedShuffleSplit(3, random_state=0)
+    for scoring in (None, "roc_auc"):
+        search = over_sizes(2, cv=splits, scoring=scoring).fit(X, y)
+        for i, (train, test) in enumerate(splits.split(X, y)):
+            one = of_size(1).fit(X[train], y[train])
+            from_pairs = np.mean(
+                [
+                    (a > b) + 0.5 * (a == b)
+                    for a in one.decision_function(X[test])[y[test] == 1]
+                    for b in one.decision_function(X[test])[y[test] == 0]
+                ]
+            )
+            score = search.cv_results_[f"split{i}_test_score"][0]
+            assert score == pytest.approx(from_pairs, abs=1e-14)
+            assert len(np.unique(one.decision_function(X[test]))) == 2

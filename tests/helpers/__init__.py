@@ -1,0 +1,1 @@
+"""Data, slow references and adapters that several test files share."""

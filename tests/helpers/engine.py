@@ -1,0 +1,382 @@
+"""Adapt the engine's private modules to what tests ask of any engine.
+
+This file and `chains` are all that the contracts know of them: replace the engine, change these.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from safdr._engine import criterion as _criterion
+from safdr._engine import interrupt
+from safdr._engine import moments as _moments
+from safdr._engine import shrinkage as _shrinkage
+from safdr._engine.annealing import loop as _loop
+from safdr._engine.annealing import population as _population
+from safdr._engine.annealing.cached_function import CachedFunction
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.moments.buckets import BucketMoments
+from safdr._engine.proof.prover import Prover
+from safdr._engine.search import Search
+from safdr._engine.stability import nogueira_index
+from safdr._engine.streaming import histograms as _histograms
+from safdr._engine.streaming.models import PassingRows
+from safdr._estimators.measured_data import MeasuredData
+from safdr._estimators.training_data import ClassData
+
+# ---- Moments ------------------------------------------------------------------------------------
+
+
+class ClassMoments(NamedTuple):
+    """Weight and mean of each class, and the sum of their covariances."""
+
+    weight: np.ndarray
+    mean: np.ndarray
+    within: np.ndarray
+
+
+def _class_moments(moments):
+    return ClassMoments(moments.weight, moments.mean, moments.within)
+
+
+def _from_rows(X, codes, n_classes, weight):
+    return _class_moments(_moments.within_moments(X, codes, n_classes, weight))
+
+
+def _from_sparse_rows(X, codes, n_classes, weight):
+    return _from_rows(sparse.csr_array(X), codes, n_classes, weight)
+
+
+def _from_fortran_rows(X, codes, n_classes, weight):
+    return _from_rows(np.asfortranarray(X), codes, n_classes, weight)
+
+
+def _from_blocks(X, codes, n_classes, weight):
+    """Add the moments of blocks of rows."""
+    total = None
+    for some in np.array_split(np.arange(len(X)), 5):
+        of_rows = None if weight is None else weight[some]
+        part = _moments.class_moments(X[some], codes[some], n_classes, of_rows)
+        total = part if total is None else total + part
+    return _class_moments(total.within())
+
+
+def _from_buckets(X, codes, n_classes, weight):
+    """Collect rows in chunks, in random buckets."""
+    buckets = np.random.default_rng(0).integers(0, 6, len(X))
+    total = BucketMoments(6, n_classes, X.shape[1])
+    for some in np.array_split(np.arange(len(X)), 7):
+        of_rows = None if weight is None else weight[some]
+        total.add([c.copy() for c in X[some].T], buckets[some], codes[some], of_rows)
+    return _class_moments(total.classes(np.arange(6)).within())
+
+
+# Ways from rows to the moments of classes: f(X, codes, n_classes, weight).
+CLASS_MOMENTS = {
+    "rows": _from_rows,
+    "sparse": _from_sparse_rows,
+    "column order": _from_fortran_rows,
+    "blocks": _from_blocks,
+    "buckets": _from_buckets,
+}
+
+
+class JointMoments(NamedTuple):
+    """Moments of features and outputs."""
+
+    weight: float
+    mean: np.ndarray
+    covariance: np.ndarray
+    cross: np.ndarray
+    output_variance: np.ndarray
+
+
+def _joint(m):
+    return JointMoments(m.weight, m.mean, m.covariance, m.cross, m.output_variance)
+
+
+def _joint_of_rows(X, Y, weight):
+    return _joint(_moments.joint_moments(X, Y, weight))
+
+
+def _joint_of_sparse_rows(X, Y, weight):
+    return _joint_of_rows(sparse.csr_array(X), Y, weight)
+
+
+def _joint_of_blocks(X, Y, weight):
+    total = None
+    for some in np.array_split(np.arange(len(X)), 5):
+        part = _moments.joint_moments(X[some], Y[some], None if weight is None else weight[some])
+        total = part if total is None else total + part
+    return _joint(total)
+
+
+def _joint_of_buckets(X, Y, weight):
+    columns = np.column_stack([X, Y])
+    total = BucketMoments(4, 1, columns.shape[1])
+    for some in np.array_split(np.arange(len(X)), 7):
+        codes = np.zeros(len(some), dtype=np.int64)
+        of_rows = None if weight is None else weight[some]
+        total.add([c.copy() for c in columns[some].T], some % 4, codes, of_rows)
+    return _joint(total.joint(np.arange(4), X.shape[1]))
+
+
+JOINT_MOMENTS = {
+    "rows": _joint_of_rows,
+    "sparse": _joint_of_sparse_rows,
+    "blocks": _joint_of_blocks,
+    "buckets": _joint_of_buckets,
+}
+
+
+# ---- Criterion ----------------------------------------------------------------------------------
+
+
+def quadratic_criterion(A, D, shrinkage=0.0):
+    """Return a criterion on given matrices; `shrinkage` is added to the diagonal of A."""
+    A = np.asarray(A) + shrinkage * np.eye(len(A))
+    return _criterion.Criterion(A, D, np.ones(len(A)), shrinkage)
+
+
+def training_data(X, y, weight=None):
+    """Return training data without checks: integer codes of classes, or outputs."""
+    weight = None if weight is None else np.asarray(weight, dtype=float)
+    if np.asarray(y).dtype.kind == "f":
+        return MeasuredData(X, y, weight)
+    return ClassData(X, y, weight, y.astype(np.int64), np.unique(y))
+
+
+def criterion_of(X, y, weight=None, shrinkage=1e-6):
+    """Return Fisher's ratio of rows with codes, or R² of rows with outputs."""
+    return training_data(X, y, weight).criterion(shrinkage)
+
+
+def shrinkage_of(criterion):
+    """Return what was added to the diagonal, relative to it."""
+    return criterion.ridge
+
+
+def auto_shrinkage(correlation, n_rows):
+    """Return the default shrinkage of a correlation matrix of so many rows."""
+    return _shrinkage.auto_ridge(correlation, n_rows)
+
+
+def unneeded(criterion):
+    """Return the features that no subset needs."""
+    return criterion.redundant.tolist()
+
+
+# ---- Batches ------------------------------------------------------------------------------------
+
+
+def drawn_batches(codes, n_batches, share, seed=0):
+    """Return a mask of rows for each batch."""
+    rng = np.random.default_rng(seed)
+    return np.array([b >= 0 for b in _criterion.draw_batches(codes, n_batches, share, rng)])
+
+
+def batch_stack(X, y, n_batches, fraction, size=1, seed=0, weight=None, shrinkage=1e-6):
+    """Return A and D of the batches that a search draws for a size, or None for no batches."""
+    settings = {"n_batches": n_batches, "batch_fraction": fraction}
+    return search(X, y, weight=weight, shrinkage=shrinkage, seed=seed, **settings)._batches_for(
+        size
+    )
+
+
+# ---- Constraints --------------------------------------------------------------------------------
+
+
+def constraints(
+    n_features, always=(), never=(), groups=(), at_most_one_of=(), count="groups", signs=None
+):
+    """Return constraints on columns; `signs` has -1, 0 or 1 for each of them."""
+    return AllowedSubsets.make(
+        n_features,
+        always_include=list(always),
+        never_include=list(never),
+        groups=[list(g) for g in groups],
+        at_most_one_of=[list(s) for s in at_most_one_of],
+        count=count,
+        signs=None if signs is None else np.asarray(signs, dtype=float),
+    )
+
+
+def has_size(allowed, size):
+    """Return True if there is a subset of this size; else the error of a search is raised."""
+    allowed.check_size(size)
+    return True
+
+
+def random_allowed(allowed, size, n, rng):
+    """Return random allowed subsets, each a tuple of columns."""
+    return [tuple(allowed.columns_of(s).tolist()) for s in allowed.random(size, n, rng)]
+
+
+def every_allowed(allowed, size, most=10_000):
+    """Return all allowed subsets of a size, or None if they are more than `most`."""
+    found = allowed.every(size, most)
+    return None if found is None else [tuple(allowed.columns_of(s).tolist()) for s in found]
+
+
+def feasible_sizes(allowed):
+    """Return the sizes for which there is a subset."""
+    return allowed.sizes()
+
+
+# ---- Subsets ------------------------------------------------------------------------------------
+
+
+def padded(starts):
+    """Return subsets as rows, filled up with -1."""
+    width = max(map(len, starts))
+    return np.array([[*s, *[-1] * (width - len(s))] for s in starts], dtype=np.int64)
+
+
+def members(subsets):
+    """Return rows filled up with -1 as tuples of columns."""
+    return [tuple(j for j in row if j >= 0) for row in np.asarray(subsets).tolist()]
+
+
+class OfTuples:
+    """A function of tuples, as chains call it; it can be pickled if the function can."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __call__(self, subset, batch):
+        return self.value(tuple(subset.tolist()))
+
+
+# ---- Annealing ----------------------------------------------------------------------------------
+
+
+def anneal(chains, seed=0, **settings):
+    """Anneal chains and return the trace."""
+    settings = _loop.AnnealingSettings(**settings)
+    return settings.run(chains, np.random.default_rng(seed))
+
+
+def anneal_population(chains, seed=0, target_ess=0.9, **settings):
+    """Anneal a population and return the trace."""
+    settings = _population.PopulationSettings(overlap=target_ess, **settings)
+    return settings.run(chains, np.random.default_rng(seed))
+
+
+def search(
+    X, y, *, weight=None, shrinkage=1e-6, C=1.0, seed=0, allowed=None, cost=None, population=False,
+    batches=True, **settings,
+):  # fmt: skip
+    """Return a search over the rows, with the linear models that choose the winner."""
+    data = training_data(X, y, weight)
+    criterion = data.criterion(shrinkage)
+    make = _population.PopulationSettings if population else _loop.AnnealingSettings
+    return Search(
+        criterion,
+        settings=make(**settings),
+        seed=seed,
+        fitter=data.fitter(criterion, C),
+        noise=data.noise(criterion) if batches else None,
+        constraints=allowed,
+        cost=cost,
+    )
+
+
+def function_search(value, n_features, *, seed=0, allowed=None, cost=None, **settings):
+    """Return a search on any function of a subset."""
+    allowed = allowed or AllowedSubsets.without_limits(n_features)
+    cached = CachedFunction(OfTuples(value))
+    return Search(
+        None,
+        settings=_loop.AnnealingSettings(**settings),
+        seed=seed,
+        constraints=allowed,
+        cost=cost,
+        function=cached,
+    )
+
+
+# ---- Fits ---------------------------------------------------------------------------------------
+
+
+def fitter(X, y, weight=None, C=1.0):
+    """Return what fits linear models to subsets of the columns."""
+    data = training_data(X, y, weight)
+    return data.fitter(data.criterion(1e-6), C)
+
+
+def device_fitter(X, y, weight=None, C=1.0):
+    """Return the same, with loose-tolerance fits on torch's CPU."""
+    from safdr._engine.device.fits import DeviceFitter
+    from safdr._estimators.on_device import rows_on_device
+
+    data = training_data(X, y, weight)
+    exact = data.fitter(data.criterion(1e-6), C)
+    return DeviceFitter(exact, rows_on_device(data, "cpu"), exact.penalty)
+
+
+def device_criterion(X, y, weight=None, shrinkage="auto"):
+    """Return a criterion of rows on torch's CPU, back as arrays."""
+    from safdr._estimators.on_device import rows_on_device
+
+    found = rows_on_device(training_data(X, y, weight), "cpu").criterion(shrinkage)
+    A, D = found.A.numpy(), found.D.numpy()
+    return _criterion.Criterion(A, D, found.scale, found.ridge, found.redundant)
+
+
+def device_search(X, y, *, C=1.0, seed=0, allowed=None, cost=None, batches=True, **settings):
+    """Return a search on torch's CPU."""
+    from safdr._engine.device.search import DeviceSearch
+    from safdr._estimators.on_device import rows_on_device
+
+    data = training_data(X, y)
+    rows = rows_on_device(data, "cpu")
+    return DeviceSearch(
+        rows.criterion(1e-6),
+        noise=rows if batches else None,
+        settings=_loop.AnnealingSettings(**settings),
+        seed=seed,
+        fitter=device_fitter(X, y, None, C) if np.asarray(y).dtype.kind != "f" else fitter(X, y),
+        constraints=allowed or AllowedSubsets.without_limits(X.shape[1]),
+        cost=cost,
+    )
+
+
+# ---- Proof --------------------------------------------------------------------------------------
+
+
+def prover(criterion, allowed=None, cost=None):
+    """Return what proves the best subsets of a criterion: `prove(size, seconds=)`."""
+    return Prover(criterion, allowed, cost)
+
+
+def near_optimal(prover, size, *, rtol, max_subsets=10_000, seconds=10.0, n_threads=1):
+    """Return the subsets whose value is within a share of the best."""
+    return prover.near_ties(
+        size, within=rtol, at_most=max_subsets, seconds=seconds, n_threads=n_threads
+    )
+
+
+# ---- Stability, areas, interruptions ------------------------------------------------------------
+
+
+def nogueira(selected):
+    """Return the stability of selections, one a row of flags."""
+    return nogueira_index(np.asarray(selected, dtype=bool))[0]
+
+
+def streamed_area(X, codes, slopes, weight=None):
+    """Return the area under the ROC curve of a model whose rows come in chunks, and its error."""
+    model = _histograms.ScoredModel(np.arange(X.shape[1]), slopes, 0.0, None, np.array([0]))
+    task = _histograms.HistogramPass([model.with_edges_of(X.T)])
+    counts = task.empty()
+    for some in np.array_split(np.arange(len(X)), 4):
+        of_rows = None if weight is None else weight[some]
+        rows = PassingRows(X[some].T, np.zeros(len(some), dtype=np.int64), codes[some], of_rows)
+        task.add(counts, rows)
+    return _histograms.area_and_error(counts[0])
+
+
+def asking(ask):
+    """Call `ask` now and then during long work in a context; an error that it raises ends it."""
+    return interrupt.asking(ask)
