@@ -19,7 +19,7 @@ def cooling_script() -> str:
     told to stop there.
     """
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    longest = AnnealingSelector(SIZE, random_state=0).fit(X, y).result_
+    longest = AnnealingSelector.as_published(SIZE, random_state=0).fit(X, y).result_
     steps = [_after(step, X, y) for step in range(1, len(longest.trace.beta))]
     first = _values(X, y, longest.start_subsets)
     content = {
@@ -38,11 +38,12 @@ def _after(step: int, X: Any, y: Any) -> tuple[list[float], list[list[int]]]:
     annealing = Annealing(max_steps=step)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it stopped early is the point
-        result = AnnealingSelector(SIZE, annealing=annealing, random_state=0).fit(X, y).result_
+        selector = AnnealingSelector.as_published(SIZE, annealing=annealing, random_state=0)
+        result = selector.fit(X, y).result_
     values = np.round(result.criterion_values[:N_REPLICAS], 4).tolist()
     return values, result.subsets[:N_REPLICAS].tolist()
 
 
 def _values(X: Any, y: Any, subsets: Any) -> list[float]:
     """Criterion values of the subsets that replicas start at."""
-    return np.round(evaluate_subsets(X, y, subsets).criterion_values, 4).tolist()
+    return np.round(evaluate_subsets(X, y, subsets, ridge=1e-6).criterion_values, 4).tolist()

@@ -16,7 +16,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_sta
 
 # %%
 # No scaling is needed. For each number of features up to ten the search runs on five splits; the
-# fewest features whose score is within one standard deviation of the best are taken.
+# fewest features whose score is within one standard error of the best are selected.
 search = AnnealingSelectorCV(max_features=10, random_state=0).fit(X_train, y_train)
 print(list(search.get_feature_names_out()))
 print(search.rule_note_)

@@ -23,8 +23,8 @@ X, y = make_classification(
 search = AnnealingSelectorCV(max_features=14, random_state=0).fit(X, y)
 
 # %%
-# ``one_sd`` is the paper's and the default, ``one_se`` guards the score, ``tolerance`` is for
-# those who know what a feature is worth to them, ``best`` takes the best mean.
+# ``one_se`` is the default and guards the score. ``one_sd`` is the paper's and selects fewer
+# features. ``tolerance`` is for a known worth of a feature, ``best`` selects the best mean.
 print(search.n_features_by_rule_)
 print(search.rule_note_)
 

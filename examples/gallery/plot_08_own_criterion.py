@@ -36,15 +36,11 @@ blind = AnnealingSelector(2, random_state=0).fit(X, y)
 seeing = AnnealingSelector(2, annealing=few, criterion=agreement, random_state=0).fit(X, y)
 model = CrossValidatedScore(KNeighborsClassifier(5), cv=3)
 by_model = AnnealingSelector(2, annealing=few, criterion=model, random_state=0).fit(X, y)
-print(
-    "Fisher's ratio:", blind.subset_, "own function:", seeing.subset_, "a model:", by_model.subset_
-)
+print("default:", blind.subset_, "own function:", seeing.subset_, "a model:", by_model.subset_)
 
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
-for ax, selector, title in zip(
-    axes, (blind, seeing), ("Fisher's ratio", "Own function"), strict=True
-):
+for ax, selector, title in zip(axes, (blind, seeing), ("Default", "Own function"), strict=True):
     first, second = selector.subset_
     ax.scatter(X[:, first], X[:, second], c=y, s=14, cmap="coolwarm")
     ax.set(xlabel=f"feature {first}", ylabel=f"feature {second}", title=title)

@@ -46,7 +46,7 @@ def by_abess(Z, y):
 
 
 def by_safdr(Z, y):
-    """Simulated annealing on the Fisher ratio."""
+    """The default recipe: screen, anneal, choose."""
     path = anneal_path(Z, y, SIZES, random_state=0)
     return {k: result.subsets[result.best] for k, result in zip(SIZES, path, strict=True)}
 

@@ -7,7 +7,7 @@ import numpy as np
 from safdr._engine.arrays import FloatArray
 
 # The intensity is made for the covariance itself. Its inverse, and the best of many subsets, feel
-# its errors more: three times as much served best (docs/criterion.md).
+# its errors more: three times as much served best (docs/recipe.md).
 MULTIPLE = 3.0
 
 # From here on hardly anything but the diagonal is left.

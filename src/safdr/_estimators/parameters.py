@@ -143,8 +143,8 @@ class Annealing(BaseEstimator):
         - "auto" keeps k + 3 + n_samples // 20 features. With `feature_cost` it keeps all features
           while their matrix fits into memory, since the path ignores costs.
         - An int keeps that many, or k if that is larger.
-        - None keeps all. Use it if pairs of nearly equal features matter by their difference, which
-          no path sees.
+        - None keeps all. Use it, with ``ridge=1e-6``, if the difference of correlated features
+          matters: no path sees such pairs.
 
         A callable criterion is screened only by an int.
 

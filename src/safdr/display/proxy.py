@@ -82,7 +82,7 @@ class ProxyDisplay(Display):
     >>> selector = AnnealingSelector(3, random_state=0).fit(X, y)
     >>> display = ProxyDisplay.from_estimator(selector, X, y, n_random=200, random_state=0).plot()
     >>> display.to_frame().groupby("kind").size().to_dict()
-    {'annealed': 51, 'random': 200}
+    {'annealed': 53, 'random': 200}
     """
 
     def __init__(
