@@ -18,7 +18,7 @@ from helpers.cli import (
     validation_scores,
 )
 from helpers.html import HOSTILE, parsed
-from helpers.selectors import TASKS, make_rows, of_size, over_sizes, test_scores
+from helpers.selectors import TASKS, make_rows, of_one_size, of_size, over_sizes, test_scores
 from safdr import Constraints
 
 pytest.importorskip("cyclopts")
@@ -72,7 +72,7 @@ def table(task, write):
 def test_a_number_of_features(task, table, safdr):
     path, X, y = table
     found = safdr("select", path, "-t", "target", "-k", 3, *ALL).json
-    assert_same(found, fitted(of_size(3, task), X, y))
+    assert_same(found, fitted(of_one_size(3, task), X, y))
 
 
 @pytest.mark.parametrize("rule", ["one_sd", "one_se", "best"])
@@ -114,7 +114,7 @@ def test_every_option_is_a_parameter(option, write, safdr):
     words, parameters = OPTIONS[option]
     path = write({**X, "target": y})
     found = safdr("select", path, "-t", "target", "-k", 3, *words, *ALL).json
-    assert_same(found, fitted(of_size(3, **parameters), X, y))
+    assert_same(found, fitted(of_one_size(3, **parameters), X, y))
     found = safdr("select", path, "-t", "target", *QUICK, *words, *ALL).json
     assert_same(found, fitted(over_sizes(3, cv=None, **parameters), X, y))
 
@@ -123,7 +123,7 @@ def test_weights_are_sample_weights(task, table, write, safdr):
     _, X, y = table
     weight = np.random.default_rng(0).integers(0, 4, len(y))
     path = write({**X, "copies": weight, "target": y})
-    words = ["--weight", "copies", "-k", 3]
+    words = ["--weight", "copies", "-k", 3, "--no-validation"]
     found = safdr("select", path, "-t", "target", *words, *ALL).json
     assert_same(found, fitted(of_size(3, task), X, y, sample_weight=weight.astype(float)))
 
@@ -145,14 +145,14 @@ def test_the_positive_class_may_be_named(write, safdr):
     path = write({**X, "target": y})
     words = ["-t", "target", "-k", 3, "--positive", "no"]
     found = safdr("select", path, *words, *ALL).json
-    selector = fitted(of_size(3), X, (y == "no").astype(int))
+    selector = fitted(of_one_size(3), X, (y == "no").astype(int))
     assert_same(found, selector)
 
 
 def test_the_built_in_data_need_no_file(safdr):
     found = safdr("select", "-k", 2, *ALL).json
     data = load_breast_cancer(as_frame=True)
-    selector = fitted(of_size(2), data.data, (data.target == 0).astype(int))
+    selector = fitted(of_one_size(2), data.data, (data.target == 0).astype(int))
     assert features_of(found) == selector.get_feature_names_out().tolist()
     np.testing.assert_allclose(coefficients_of(found), selector.estimator_.coef_, rtol=1e-9)
 
@@ -171,7 +171,7 @@ def test_held_out_rows_are_those_of_scikit_learns_split(task, table, safdr):
     )
     train, test = map(np.sort, parts)
     assert found["rows"] == {"train": len(train), "test": len(test)}
-    selector = fitted(of_size(3, task, random_state=5), X.iloc[train], y[train])
+    selector = fitted(of_one_size(3, task, random_state=5), X.iloc[train], y[train])
     assert features_of(found) == [NAMES[j] for j in selector.subset_]
     name = {"two": "roc_auc", "three": "roc_auc_ovr", "regression": "r2"}[task]
     wanted = get_scorer(name)(selector, X.iloc[test], y[test])
@@ -188,7 +188,7 @@ def test_the_latest_rows_are_held_out(write, safdr):
     found = safdr("select", path, "-t", "target", *words, "--json").json
     late = days >= np.datetime64("2024-01-01") + 180
     assert found["rows"] == {"train": 180, "test": 60}
-    selector = fitted(of_size(3), X[~late], y[~late])
+    selector = fitted(of_one_size(3), X[~late], y[~late])
     assert_same(found, selector)
     wanted = roc_auc_score(y[late], selector.decision_function(X[late]))
     assert held_out_score(found)[0] == pytest.approx(wanted, abs=1e-12)
@@ -217,7 +217,7 @@ def test_missing_values_are_dealt_with_as_one_would_by_hand(write, safdr, way):
     if way == "median":
         X = X.fillna({NAMES[1]: X[NAMES[1]][train].median()})
     assert found["rows"]["train"] == train.sum()
-    selector = fitted(of_size(3, constraints=limits), X[train], y[train])
+    selector = fitted(of_one_size(3, constraints=limits), X[train], y[train])
     assert features_of(found) == selector.get_feature_names_out().tolist()
     np.testing.assert_allclose(coefficients_of(found), selector.estimator_.coef_, rtol=1e-9)
 
@@ -238,7 +238,7 @@ def test_any_kind_of_file_holds_the_same_table(tmp_path, write, safdr):
     feather.write_feather(table, tmp_path / "rows.feather")
     files.append(tmp_path / "rows.feather")
     words = ["-t", "target", "-k", 3, *ALL]
-    selector = fitted(of_size(3), X.round(4), y)
+    selector = fitted(of_one_size(3), X.round(4), y)
     for file in files:
         assert_same(safdr("select", file, *words).json, selector)
 
@@ -247,8 +247,8 @@ def test_rows_read_in_chunks_give_the_same_answer(task, table, write, safdr):
     _, X, y = table
     X, y = problem(task, 1500)
     path = write({**X, "target": y})
-    words = ["-t", "target", "-k", 3, *ALL, "--stream", "--sample-rows", 500]
-    found = safdr("select", path, *words).json
+    words = ["-t", "target", "-k", 3, "--no-validation", *ALL]
+    found = safdr("select", path, *words, "--stream", "--sample-rows", 500).json
     selector = fitted(of_size(3, task), X, y)
     assert features_of(found) == [NAMES[j] for j in selector.subset_]
     ours, theirs = coefficients_of(found), np.atleast_2d(selector.estimator_.coef_)

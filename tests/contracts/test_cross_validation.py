@@ -259,7 +259,7 @@ def test_nothing_is_learnt_from_test_rows():
 
 # ---- Rules ---------------------------------------------------------------------------------------
 
-# Two splits, four sizes; all numbers are sums of powers of two.
+# Splits by four sizes; all numbers are sums of powers of two.
 TABLES = {
     # The best mean, .75, has deviation .25 (divisor n): .5 is just enough.
     "a tie at the limit": [[0.375, 0.625, 0.875, 1.0], [0.5, 0.375, 0.25, 0.5]],
@@ -272,6 +272,8 @@ TABLES = {
         [0.25, 0.28125, 0.3125, 0.34375],
         [0.75, 0.78125, 0.8125, 0.875],
     ],
+    # The deviation of .75 is .177, its standard error .102; the other means are .625 and .6875.
+    "four splits": [[0.25, 0.625, 0.6875, best] for best in (1.0, 0.75, 0.75, 0.5)],
 }
 
 
@@ -348,7 +350,8 @@ def test_as_published_is_the_papers_method():
         assert (mine.n_replicas, mine.screen) == (7, None)
         assert kind.as_published(random_state=0, rule="best").rule == "best"
         assert type(published) is kind
-        assert clone(published).get_params().keys() == kind().get_params().keys()
+        parameters = kind().get_params(deep=False).keys()
+        assert clone(published).get_params(deep=False).keys() == parameters
 
 
 def test_a_rule_may_be_a_function():

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from helpers.formulas import RUNS
-from helpers.selectors import of_size
+from helpers.selectors import of_one_size
 from safdr import Constraints
 
 pa = pytest.importorskip("pyarrow")
@@ -85,7 +85,7 @@ def test_formulas_give_the_predictions_of_the_selector(safdr, task, gaps, tmp_pa
 
     X = encoded(table)
     limits = Constraints(groups=[GROUP], always_include=GROUP)
-    selector = of_size(11, task, constraints=limits, annealing=None)
+    selector = of_one_size(11, task, constraints=limits, annealing=None)
     selector.fit(X, np.array(table[TARGETS[task]].to_pylist()))
     assert len(found["features"]) == len(selector.subset_)
     # Rows far beyond those of training are scored as the selector does.

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from helpers.questions import all_subsets, evaluated
+from helpers.questions import all_subsets, evaluated, with_plain_criterion
 from helpers.selectors import (
     PLANTED,
     POPULATION,
@@ -92,7 +92,8 @@ def test_no_excluded_feature_is_ever_used(excluded):
 def test_strongly_limited_subsets_are_those_of_brute_force(limits):
     X, y = make_rows("regression")
     given, holds = LIMITS[limits]
-    found = of_size(3, "regression", constraints=Constraints(**given)).fit(X, y)
+    plain = with_plain_criterion(3, "regression", constraints=Constraints(**given))
+    found = plain.fit(X, y)
     every = [s for s in all_subsets(8, 3) if holds(set(s))]
     measured = evaluated(X, y, every, "regression")
     assert found.loss_ == pytest.approx(measured.losses.min(), rel=1e-9)

@@ -23,7 +23,7 @@ def _name(task):
 
 def evaluated(X, y, subsets, task="two", weight=None, C=None):
     """Criterion values and losses of subsets."""
-    how = {} if C is None else {"C": C}
+    how = {"ridge": PLAIN["ridge"]} | ({} if C is None else {"C": C})
     return evaluate_subsets(X, y, subsets, task=_name(task), sample_weight=weight, **how)
 
 
@@ -36,13 +36,14 @@ def along_path(X, y, sizes, task="two", **how):
 def proven(X, y, size, task="two", weight=None, constraints=None, seconds=LONG):
     """What is known about the best subset of a size."""
     rows = Moments.from_rows(X, y, task=_name(task), sample_weight=weight)
-    return prove(rows, size, constraints=constraints, time_limit=seconds)
+    return prove(rows, size, constraints=constraints, ridge=PLAIN["ridge"], time_limit=seconds)
 
 
 def near_best(X, y, size, rtol, task="two", n=1000):
     """Subsets whose criterion value is within a share of the best."""
     rows = Moments.from_rows(X, y, task=_name(task))
-    return near_ties(rows, size, within=rtol, at_most=n, time_limit=LONG)
+    how = {"ridge": PLAIN["ridge"], "time_limit": LONG}
+    return near_ties(rows, size, within=rtol, at_most=n, **how)
 
 
 def replacements(selector, X, y, **how):

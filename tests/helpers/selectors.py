@@ -53,6 +53,11 @@ def over_sizes(largest=4, task="two", **parameters):
     return kind(max_features=largest, **(common | parameters))
 
 
+def of_one_size(size=3, task="two", **parameters):
+    """An unfitted selector that tries one size on the default splits, as `safdr select -k` does."""
+    return over_sizes(size, task, **({"min_features": size, "cv": None} | parameters))
+
+
 def as_published(largest=4, task="two", **parameters):
     """An unfitted selector with the method of the paper."""
     kind = AnnealingRegressorSelectorCV if task == "regression" else AnnealingSelectorCV

@@ -62,11 +62,12 @@ def _formula(
     results: ResultOptions, prepared: Prepared, estimator: AnnealingSelectorCV, table_name: str
 ) -> Formula:
     """The model as a formula, with points where they are asked for."""
-    from safdr.export.formula import Formula, Term, value_limits
+    from safdr.export.formula import Formula, Term, target_range, value_limits
 
     model = estimator.estimator_
     features, target = prepared.recipe.features, prepared.target.kind
     coefficients = np.atleast_2d(model.coef_).T.tolist()
+    low, high = target_range(estimator)
     formula = Formula(
         terms=tuple(
             Term(features[j], tuple(own), *limits)
@@ -78,6 +79,8 @@ def _formula(
         target=target.name,
         classes=target.labels if isinstance(target, Classes) else (),
         table=table_name,
+        low=low,
+        high=high,
     )
     if not asks_for_points(results):
         return formula

@@ -51,6 +51,9 @@ class Formula:
     table: str
     # Points of a scorecard, where they are asked for.
     points: Points | None = None
+    # Range to which the prediction of a number is clipped.
+    low: float = -np.inf
+    high: float = np.inf
 
     def __post_init__(self) -> None:
         numbers = [self.intercepts, *(term.coefficients for term in self.terms)]
@@ -79,6 +82,11 @@ class Formula:
     def with_these(self, points: Points) -> Formula:
         """The same formula with points."""
         return replace(self, points=points)
+
+    @property
+    def is_clipped(self) -> bool:
+        """Return True if the prediction is clipped to a range."""
+        return bool(np.isfinite([self.low, self.high]).all())
 
     @property
     def columns(self) -> dict[str, Feature]:
@@ -119,6 +127,14 @@ def value_limits(estimator: Any) -> list[tuple[float, float]]:
         least, most = estimator.clip_limits_[:, estimator.subset_]
         low, high = np.maximum(low, least), np.minimum(high, most)
     return [*zip(low.tolist(), high.tolist(), strict=True)]
+
+
+def target_range(estimator: Any) -> tuple[float, float]:
+    """Return the range to which the model clips its predictions."""
+    model = estimator.estimator_
+    if not getattr(model, "clip", False):
+        return -np.inf, np.inf
+    return float(model.target_min_), float(model.target_max_)
 
 
 def whole_text(text: str) -> str:

@@ -119,6 +119,74 @@ FROM {query.table} AS rows_to_score
         return TOLERANCE * np.maximum(1.0, np.abs(sums)) + rounding
 
 
+class ClippedSum(Sum):
+    """The sum of terms, clipped to the range of the training targets."""
+
+    python = '''\
+INTERCEPT = {intercept}
+LOW, HIGH = {low}, {high}  # the range of TARGET in the training rows
+
+
+def prediction(row):
+    """Prediction of TARGET for a row, a mapping from column to value."""
+    terms = [c * _feature(row, column, *rest) for column, (c,), *rest in TERMS]
+    return min(max(total(INTERCEPT, terms), LOW), HIGH)
+
+
+def outputs(row):
+    return (prediction(row),)
+'''
+
+    @property
+    def added_by_queries(self) -> Sequence[str]:
+        """The sum too."""
+        return "unclipped", "prediction"
+
+    def constants(self) -> dict[str, str]:
+        """Intercept and range."""
+        return super().constants() | {
+            "low": repr(self.formula.low),
+            "high": repr(self.formula.high),
+        }
+
+    def select(self, query: Query) -> str:
+        """The sum within, the clipped sum around it."""
+        unclipped, prediction = query.names
+        low, high = repr(self.formula.low), repr(self.formula.high)
+        return f"""\
+-- Prediction of {query.comment(self.formula.target)}, clipped to its range in the training rows.
+{query.head}SELECT
+  scored.*,
+  CASE
+    WHEN scored.{unclipped} < {low} THEN {low}
+    WHEN scored.{unclipped} > {high} THEN {high}
+    ELSE scored.{unclipped}
+  END AS {prediction}
+FROM (
+  SELECT
+    rows_to_score.*,
+    {query.total(0)}
+    AS {unclipped}
+  FROM {query.table} AS rows_to_score
+) AS scored
+"""
+
+    def nodes(self, graph: Graph, sums: str) -> list[Any]:
+        """A name, after clipping."""
+        (name,) = graph.own_names(self.added)
+        ends = [graph.constant(np.array(end)) for end in (self.formula.low, self.formula.high)]
+        graph.node("Clip", [sums, *ends], output=name)
+        return [graph.info(name)]
+
+    def numbers(self, row: Sequence[Any]) -> Sequence[Any]:
+        """Only the prediction."""
+        return row[-1:]
+
+    def wanted(self, sums: FloatArray) -> FloatArray:
+        """The clipped sums."""
+        return np.clip(sums, self.formula.low, self.formula.high)
+
+
 def output_of(formula: Formula) -> Output:
     """What a formula gives."""
     from safdr.export.log_odds import LogOdds
@@ -127,5 +195,6 @@ def output_of(formula: Formula) -> Output:
 
     if formula.points is not None:
         return ScoredPoints(formula)
-    kinds: Mapping[int, type[Output]] = {0: Sum, 2: LogOdds}
+    number = ClippedSum if formula.is_clipped else Sum
+    kinds: Mapping[int, type[Output]] = {0: number, 2: LogOdds}
     return kinds.get(len(formula.classes), Softmax)(formula)
