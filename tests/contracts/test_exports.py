@@ -85,7 +85,7 @@ def test_formulas_give_the_predictions_of_the_selector(safdr, task, gaps, tmp_pa
 
     X = encoded(table)
     limits = Constraints(groups=[GROUP], always_include=GROUP)
-    selector = of_size(11, task, constraints=limits)
+    selector = of_size(11, task, constraints=limits, annealing=None)
     selector.fit(X, np.array(table[TARGETS[task]].to_pylist()))
     assert len(found["features"]) == len(selector.subset_)
     # Rows far beyond those of training are scored as the selector does.

@@ -32,8 +32,7 @@ def write_all(write, columns, ended, folder):
     """Write all files, and give the code that the command ends with."""
     files = [part for name, option in OPTIONS.items() for part in (option, folder / name)]
     table = ("select", write(columns), "-t", "late", "-k", 2)
-    quick = ("--n-replicas", 4, "--max-steps", 5)
-    return lambda: ended(*table, *quick, *files, "--force")
+    return lambda: ended(*table, *files, "--force")
 
 
 def contents(folder):

@@ -6,15 +6,15 @@ import weakref
 import numpy as np
 import pytest
 from joblib import parallel_config
-from safdr._estimators.styles import Comparison
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ShuffleSplit
 
-from safdr import Annealing, AnnealingSelector, AnnealingSelectorCV
+from safdr import Annealing, AnnealingSelector, AnnealingSelectorCV, Constraints
 from safdr._engine.fits.forward import ForwardSelection
 from safdr._estimators.folds import Fold
 from safdr._estimators.plan import SearchPlan
+from safdr.errors import ParameterError
 
 N_SPLITS = 6
 QUICK = {"annealing": Annealing(n_replicas=10, max_steps=15), "random_state": 0}
@@ -81,7 +81,7 @@ def test_no_more_folds_than_jobs_live_at_a_time(data, folds, searches, n_jobs, f
     selector(n_jobs=n_jobs).fit(form(X), y)
     assert folds.most <= n_jobs
     assert searches.most <= n_jobs
-    assert folds.n_made == 2 * N_SPLITS  # once to be checked
+    assert folds.n_made == 3 * N_SPLITS  # to be checked, searched, and for the calibration slope
     assert searches.n_made == N_SPLITS + 1
 
 
@@ -93,15 +93,6 @@ def test_jobs_share_the_moments_of_many_features(data, folds, searches, monkeypa
     # More jobs than one fold has work for.
     selector(n_jobs=8).fit(*data)
     assert searches.most <= 2
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_styles_are_compared_fold_by_fold(data, folds, searches, n_jobs):
-    search = selector(n_jobs=n_jobs, criterion="auto", ridge="auto", C="auto").fit(*data)
-    n_styles = len(search.style_results_["ridge"]) // (3 * 4)  # sizes and penalties
-    assert folds.most <= n_jobs
-    assert searches.n_made == N_SPLITS * (n_styles + 1) + 1
-    assert searches.most <= n_jobs
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -135,22 +126,18 @@ def test_the_last_fold_is_checked_before_the_first_is_searched(data, searches):
 def test_what_no_fold_allows_is_told_as_one_job_tells_it(data, how):
     X, _ = data
     y = np.arange(len(X)) % 3
-    with pytest.raises(ValueError, match="criterion must not be 'logistic'"):
-        selector(criterion="logistic", **how).fit(X, y)
+    with pytest.raises(ParameterError, match="got 3 classes"):
+        selector(constraints=Constraints(signs=[1] * X.shape[1]), **how).fit(X, y)
 
 
 def test_forward_selection_goes_its_way_once_a_fold(data, monkeypatch):
     steps, plain = [], ForwardSelection._promising
 
-    def counted(self, path):
-        steps.append(len(path))
-        return plain(self, path)
-
-    def mixed(self):
-        return next(plan for plan in self.plans if plan.criterion == "mixed")
+    def counted(self, known):
+        steps.append(len(known.path))
+        return plain(self, known)
 
     monkeypatch.setattr(ForwardSelection, "_promising", counted)
-    monkeypatch.setattr(Comparison, "best", property(mixed))
-    search = selector(n_jobs=1, criterion="auto", C=1.0).fit(*data)
-    # To the largest size on each fold, on values and on ranks, and to the chosen one on all rows.
-    assert sorted(steps) == sorted([*range(4)] * 2 * N_SPLITS + [*range(search.n_features_)])
+    search = selector(n_jobs=1).fit(*data)
+    # To the largest size on each fold, and to the chosen one on all rows.
+    assert sorted(steps) == sorted([*range(4)] * N_SPLITS + [*range(search.n_features_)])

@@ -169,8 +169,9 @@ def _one_sd(scores):
 
 
 def _one_se(scores):
-    behind = scores[:, [scores.mean(axis=0).argmax()]] - scores
-    return behind.mean(axis=0) <= behind.std(axis=0, ddof=1) / np.sqrt(len(scores))
+    best = scores.mean(axis=0).argmax()
+    error = scores[:, best].std(ddof=1) / np.sqrt(len(scores))
+    return scores.mean(axis=0) >= scores[:, best].mean() - error
 
 
 def _best(scores):
@@ -179,11 +180,10 @@ def _best(scores):
 
 RULES: dict[str, Callable] = {
     "one_sd": _one_sd,
-    "as_published": _one_sd,
     "one_se": _one_se,
     "best": _best,
 }
-PUBLISHED_RULE = "as_published"
+PUBLISHED_RULE = "one_sd"
 
 
 def size_by_rule(rule, scores, sizes):

@@ -86,10 +86,11 @@ def _softmax(decision: FloatArray, y: NDArray[Any], weight: FloatArray) -> float
     """
     decision = _two_sided(decision)
     shares = np.bincount(y, weight, decision.shape[1]).astype(np.float64)
-    # A class without held-out rows says nothing of the slope, and its intercept is not finite.
+    # A class without held-out rows says nothing of the slope, and its intercept is not finite; nor
+    # does one class alone.
     decision, y = decision[:, shares > 0], np.unique(y, return_inverse=True)[1]
     shares = shares[shares > 0]
-    if len(shares) < 2:
+    if len(shares) == 1:
         return 1.0
     observed = float(weight @ decision[np.arange(len(y)), y])
     if shares @ (weight @ decision) >= observed:
@@ -99,9 +100,8 @@ def _softmax(decision: FloatArray, y: NDArray[Any], weight: FloatArray) -> float
     p = softmax(decision + intercepts, axis=1)
     if weight @ (p * decision).sum(axis=1) <= observed:
         return 1.0
-    size = np.abs(decision).max()
-    slope = _fit(decision / size, shares, weight, np.append(0.0, levels), observed / size)[0]
-    return float(np.clip(slope / size, 0.0, 1.0))
+    slope = _fit(decision, shares, weight, np.append(0.0, levels), observed)[0]
+    return float(np.clip(slope, 0.0, 1.0))
 
 
 def _two_sided(decision: FloatArray) -> FloatArray:
@@ -152,7 +152,7 @@ def _fit(
         else:
             break
         free, loss, p = free - step, new_loss, new_p
-        if np.abs(error[first:]).max() <= NEARLY:
+        if np.abs(error[first:]).max() <= NEARLY * (1.0 + abs(wanted[0])):
             break
     free[1:] -= free[1:].mean()
     return free

@@ -70,7 +70,7 @@ class FoldScore:
     loss_name: str
     separated: bool
     subset: IntArray
-    # On the features found, for the calibration slope.
+    # On the features found; only if the calibration slope needs it.
     model: Any
 
 
@@ -322,29 +322,32 @@ def score_size(
             loss_name=result.loss_name,
             separated=separated,
             subset=result.subset,
-            model=model,
+            model=model if plan.calibrates else None,
         )
 
 
 def slope_of_folds(data: TrainingData, folds: Folds, scores: list[FoldScore]) -> float:
     """Return the calibration slope of the out-of-fold predictions of one size."""
-    predictions, targets, weights, n_train = [], [], [], 0.0
-    for number, score in enumerate(scores):
-        fold = folds[number]
-        X, subset = fold.X_test, score.subset
-        rows = X[:, subset] if issparse(X) else X.take(subset, axis=1)
-        predictions.append(score.model.linear_predictor(rows))
-        targets.append(data.target_of(fold.y_test))
-        ones = np.ones(len(fold.y_test))
-        weights.append(ones if fold.weight_test is None else fold.weight_test)
-        n_train += fold.train.n_rows / len(scores)
+    parts = [_predictions(folds[number], score) for number, score in enumerate(scores)]
+    predictions, targets, weights, n_train = zip(*parts, strict=True)
     return calibration_slope(
         np.concatenate(predictions),
-        np.concatenate(targets),
+        data.target_of(np.concatenate(targets)),
         np.concatenate(weights),
         regression=not isinstance(data, ClassData),
-        train_share=n_train / data.n_rows,
+        train_share=float(np.mean(n_train)) / data.n_rows,
     )
+
+
+def _predictions(fold: Fold, score: FoldScore) -> tuple[FloatArray, NDArray[Any], FloatArray, float]:
+    """Linear predictors of the test rows, their target and weights, and the training rows' weight.
+
+    The fold is released here, so that one is in memory at a time.
+    """
+    X, subset = fold.X_test, score.subset
+    rows = X[:, subset] if issparse(X) else X.take(subset, axis=1)
+    weight = np.ones(len(fold.y_test)) if fold.weight_test is None else fold.weight_test
+    return score.model.linear_predictor(rows), fold.y_test, weight, fold.train.n_rows
 
 
 def as_they_come(tasks: Iterator[Any], n_jobs: Any, *, threads: bool) -> Iterator[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from numbers import Integral
 from os import PathLike
 from typing import Any, Self
@@ -242,28 +243,49 @@ class SearchPlan:
         if screening is None:
             return self.search_all(data, allowed, cost, seed, n_jobs)
 
-        def among(columns: IntArray) -> Search:
-            everything = len(columns) == allowed.n_features
-            if everything and data.is_wide:
-                check_products(allowed.n_features)
-            some = data if everything and not data.is_wide else data.columns(columns)
-            ridge = screening.ridge
-            plan = self if ridge is None else replace(self, ridge=ridge)
-            how: dict[str, Any] = {"also": screening.forward(columns)}
-            if everything:
-                how["redundant"] = screening.redundant
-                return plan.search_all(some, allowed, cost, seed, n_jobs, **how)
-            its_cost = None if cost is None else cost[columns]
-            duplicates = np.intersect1d(columns, screening.redundant)
-            how["redundant"] = np.searchsorted(columns, duplicates)
-            return plan.search_all(some, allowed.among(columns), its_cost, seed, n_jobs, **how)
+        # Not local functions: searches are sent to other processes.
+        parts = (screening, data, allowed, cost)
+        among = partial(self._search_among, *parts, seed, n_jobs)
+        return ScreenedSearch(screening, among, partial(self._prover, *parts), allowed, seed)
 
-        def prover(ridge: float) -> Prover:
-            plan = replace(self, ridge=ridge)
-            criterion, _ = plan._criterion(data, allowed, cost, screening.redundant)
-            return Prover(criterion, allowed, cost)
+    def _search_among(
+        self,
+        screening: Screening,
+        data: TrainingData,
+        allowed: AllowedSubsets,
+        cost: FloatArray | None,
+        seed: int,
+        n_jobs: int,
+        columns: IntArray,
+    ) -> Search:
+        """Return the search among some of the columns."""
+        everything = len(columns) == allowed.n_features
+        if everything and data.is_wide:
+            check_products(allowed.n_features)
+        some = data if everything and not data.is_wide else data.columns(columns)
+        ridge = screening.ridge
+        plan = self if ridge is None else replace(self, ridge=ridge)
+        how: dict[str, Any] = {"also": screening.forward(columns)}
+        if everything:
+            how["redundant"] = screening.redundant
+            return plan.search_all(some, allowed, cost, seed, n_jobs, **how)
+        its_cost = None if cost is None else cost[columns]
+        duplicates = np.intersect1d(columns, screening.redundant)
+        how["redundant"] = np.searchsorted(columns, duplicates)
+        return plan.search_all(some, allowed.among(columns), its_cost, seed, n_jobs, **how)
 
-        return ScreenedSearch(screening, among, prover, allowed, seed)
+    def _prover(
+        self,
+        screening: Screening,
+        data: TrainingData,
+        allowed: AllowedSubsets,
+        cost: FloatArray | None,
+        ridge: float,
+    ) -> Prover:
+        """Return the prover over all columns."""
+        plan = replace(self, ridge=ridge)
+        criterion, _ = plan._criterion(data, allowed, cost, screening.redundant)
+        return Prover(criterion, allowed, cost)
 
     def search_all(
         self,
