@@ -41,9 +41,9 @@ class SelectionReport:
     >>> report = SelectionReport.from_estimator(search, X, y, title="Benign or malignant?")
     >>> content = report.to_dict()
     >>> [feature["name"] for feature in content["features"]]
-    ['worst radius', 'worst concave points']
+    ['worst radius', 'worst concave points', 'worst texture']
     >>> content["size"]["by_rule"]
-    {'one_sd': 2, 'one_se': 4, 'tolerance': 3, 'best': 4}
+    {'one_se': 3, 'one_sd': 2, 'tolerance': 3, 'best': 4}
     """
 
     def __init__(self, content: Mapping[str, Any]) -> None:
