@@ -39,9 +39,14 @@ class Screening:
         allowed: AllowedSubsets,
         cost: FloatArray | None,
     ) -> Self | None:
-        """Return the screening, or None for a custom criterion that is not screened."""
+        """Return the screening, or None if the search is simply among all columns.
+
+        That is the method of the paper, or a custom criterion.
+        """
         width = plan.screen
         if plan.own_criterion is not None and width in (AUTO, None):
+            return None
+        if not plan.is_recipe and width is None and plan.ridge != AUTO:
             return None
         # The path ignores costs.
         if width == AUTO and cost is not None and fits_products(allowed.n_features):
