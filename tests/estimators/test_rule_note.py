@@ -59,9 +59,9 @@ def test_a_rule_of_the_users_own_is_called_theirs():
 
 def test_scores_that_count_as_equal_are_told_only_if_they_decided():
     told = "Means from 0.7 on count as equal here: they are within half a test row a split"
-    assert told in note(ceiling=0.7)
-    assert "count as equal" not in note(ceiling=0.85)  # one_sd asks for 0.8 already
-    assert "count as equal" not in note("as_published", ceiling=0.7)
+    assert told in note("one_se", chosen=3, ceiling=0.7)
+    assert "count as equal" not in note("one_se", chosen=3, ceiling=0.85)  # it asks for 0.8 already
+    assert "count as equal" not in note("one_sd", ceiling=0.7)
 
 
 def test_with_one_size_there_was_nothing_to_choose():
@@ -80,7 +80,7 @@ def test_one_split_is_told():
     size = search.n_features_by_rule_["best"]
     value = search.cv_results_["mean_test_score"].max()
     assert search.rule_note_.startswith(
-        f"one_sd took {size} features, with the best mean R² ({value:.4g}); one_se would take as "
+        f"one_se took {size} features, with the best mean R² ({value:.4g}); one_sd would take as "
     )
     assert search.rule_note_.endswith(
         ". A single split has no spread: nothing below its best passes."

@@ -143,8 +143,10 @@ def test_a_class_that_weights_leave_next_to_nothing_is_named(three_classes):
 def test_rows_of_weight_zero_are_dropped_however_light_the_others(two_classes):
     X, y = two_classes
     weight = np.where(np.arange(len(y)) < 100, 0.0, 1e-12)
-    light = AnnealingSelector(2, C=np.inf, **QUIET).fit(X, y, sample_weight=weight)
-    assert_same(light, AnnealingSelector(2, C=np.inf, **QUIET).fit(X[100:], y[100:]))
+    # Shrinkage, screen and penalties count rows: weights are copies.
+    selector = AnnealingSelector.as_published(2, **QUIET)
+    light = clone(selector).fit(X, y, sample_weight=weight)
+    assert_same(light, selector.fit(X[100:], y[100:]))
 
 
 @pytest.mark.parametrize("rare", [0, 1])
@@ -175,7 +177,8 @@ def test_light_rows_decide_where_heavy_ones_are_too_few(rng, share):
     best = np.linalg.lstsq(columns * root[:, None], y * root, rcond=None)[0]
     residual = (y - columns @ best) * root
     assert model.loss_ == pytest.approx(residual @ residual, rel=1e-3)
-    np.testing.assert_allclose(model.predict(X), columns @ best, atol=1e-3)
+    predicted = np.clip(columns @ best, y.min(), y.max())
+    np.testing.assert_allclose(model.predict(X), predicted, atol=1e-3)
 
 
 @pytest.mark.parametrize("size", [1e300, 1e-300])
