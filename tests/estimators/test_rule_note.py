@@ -90,9 +90,9 @@ def test_one_split_is_told():
 def test_it_says_what_the_size_would_be_without_a_split():
     # Without the first split sizes 2 to 4 are alike, without the third 1 falls behind by much.
     scores = np.array([[0.7, 0.8, 0.9, 0.9], [0.8, 0.9, 0.9, 0.9], [0.9, 0.9, 0.9, 0.9]])
-    told = "Without one of the 3 splits as_published would take 2 to 3, depending on which."
-    assert told in note("as_published", scores=scores, chosen=3)
-    assert "Without" not in note("as_published", scores=scores[1:], chosen=2)
+    told = "Without one of the 3 splits one_sd would take 2 to 3, depending on which."
+    assert told in note("one_sd", scores=scores, chosen=3)
+    assert "Without" not in note("one_sd", scores=scores[1:], chosen=2)
     assert "Without" not in note("best", scores=np.tile(SCORES, (2, 1)), chosen=4)
     same = np.array([[0.8, 0.9, 0.9, 0.9]] * 3)
     assert "Without any one of the splits best would take 2." in note("best", scores=same, chosen=3)

@@ -191,9 +191,14 @@ def test_products_of_weights_that_are_no_numbers_are_named(two_classes, size):
 
 def test_balanced_weights_may_be_as_large_as_numbers_get(two_classes):
     X, y = two_classes
-    balanced = AnnealingSelector(2, class_weight="balanced", C=np.inf, **QUIET)
-    huge = clone(balanced).fit(X, y, sample_weight=np.full(len(y), 1e308))
+    balanced = AnnealingSelector.as_published(2, class_weight="balanced", **QUIET)
+    weight = np.full(len(y), 1e308)
+    huge = clone(balanced).fit(X, y, sample_weight=weight)
     assert_same(huge, balanced.fit(X, y))
+    # As many copies need neither shrinkage nor a screen.
+    default = AnnealingSelector(2, class_weight="balanced", **QUIET).fit(X, y, weight)
+    assert default.ridge_ == 1e-6
+    assert default.result_.n_screened == X.shape[1]
 
 
 @pytest.mark.parametrize(

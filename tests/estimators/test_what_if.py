@@ -19,6 +19,7 @@ from safdr import (
 )
 
 QUICK = {"annealing": Annealing(n_replicas=8, max_steps=10), "random_state": 0}
+UNSCREENED = QUICK | {"annealing": Annealing(n_replicas=8, max_steps=10, screen=None)}
 
 
 def some_rows(n_columns=12, n_classes=2, n=300, seed=0):
@@ -152,7 +153,7 @@ def test_constraints_come_along():
 
 def test_few_features_are_those_that_serve():
     X, y = some_rows(60)
-    search = AnnealingSelectorCV(max_features=3, **QUICK).fit(X, y)
+    search = AnnealingSelectorCV(max_features=3, **UNSCREENED).fit(X, y)
     ask = what_if(search, X, y, n_features=25, also=[59])
     carried = set(np.concatenate(ask.columns).tolist())
     assert len(carried) == 25
