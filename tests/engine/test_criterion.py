@@ -138,13 +138,13 @@ def test_several_columns_of_D_add_up(rng):
     assert value == pytest.approx(sum(alone), rel=1e-12)
 
 
-@pytest.mark.parametrize("ridge", [1e-12, 1e-3, 0.3, 10.0])
-def test_collinear_tolerance_is_what_the_ridge_leaves_to_a_copy(rng, two_classes, ridge):
+@pytest.mark.parametrize("ridge", [1e-12, 1e-6])
+def test_a_copy_has_no_more_variance_left_than_the_tolerance(rng, two_classes, ridge):
     X, y = two_classes
     criterion = fisher(np.column_stack([X, 3 * X[:, 0]]), y, ridge)
     A = criterion.A[np.ix_([0, 12, 1], [0, 12, 1])]
-    own = A[1, 1] - A[1, 0] ** 2 / A[0, 0]
-    assert criterion.collinear_tol == pytest.approx(own + MIN_COLLINEAR_TOL)
+    assert criterion.collinear_tol == ridge + MIN_COLLINEAR_TOL
+    assert A[1, 1] - A[1, 0] ** 2 / A[0, 0] <= criterion.collinear_tol
     assert A[2, 2] - A[2, 0] ** 2 / A[0, 0] > criterion.collinear_tol
 
 

@@ -13,7 +13,7 @@ SUBSETS = [[0, 1, 2], [3, 7, 11], [9, 4, 0]]
 @pytest.mark.parametrize("penalty", [{}, {"C": np.inf}, {"C": 0.01}])
 def test_values_are_those_of_the_reference(two_classes, penalty):
     X, y = two_classes
-    evaluation = evaluate_subsets(X, y, SUBSETS, **penalty)
+    evaluation = evaluate_subsets(X, y, SUBSETS, ridge=1e-6, **penalty)
     A, D = reference.matrices(X, y, ridge=1e-6)
     expected = [reference.fdr(A, D, subset) for subset in SUBSETS]
     np.testing.assert_allclose(evaluation.criterion_values, expected, rtol=1e-9)

@@ -59,9 +59,9 @@ def test_a_rule_of_the_users_own_is_called_theirs():
 
 def test_scores_that_count_as_equal_are_told_only_if_they_decided():
     told = "Means from 0.7 on count as equal here: they are within half a test row a split"
-    assert told in note(ceiling=0.7)
-    assert "count as equal" not in note(ceiling=0.85)  # one_sd asks for 0.8 already
-    assert "count as equal" not in note("as_published", ceiling=0.7)
+    assert told in note("one_se", chosen=3, ceiling=0.7)
+    assert "count as equal" not in note("one_se", chosen=3, ceiling=0.85)  # it asks for 0.8 already
+    assert "count as equal" not in note("one_sd", ceiling=0.7)
 
 
 def test_with_one_size_there_was_nothing_to_choose():
@@ -80,7 +80,7 @@ def test_one_split_is_told():
     size = search.n_features_by_rule_["best"]
     value = search.cv_results_["mean_test_score"].max()
     assert search.rule_note_.startswith(
-        f"one_sd took {size} features, with the best mean R² ({value:.4g}); one_se would take as "
+        f"one_se took {size} features, with the best mean R² ({value:.4g}); one_sd would take as "
     )
     assert search.rule_note_.endswith(
         ". A single split has no spread: nothing below its best passes."
@@ -90,9 +90,9 @@ def test_one_split_is_told():
 def test_it_says_what_the_size_would_be_without_a_split():
     # Without the first split sizes 2 to 4 are alike, without the third 1 falls behind by much.
     scores = np.array([[0.7, 0.8, 0.9, 0.9], [0.8, 0.9, 0.9, 0.9], [0.9, 0.9, 0.9, 0.9]])
-    told = "Without one of the 3 splits as_published would take 2 to 3, depending on which."
-    assert told in note("as_published", scores=scores, chosen=3)
-    assert "Without" not in note("as_published", scores=scores[1:], chosen=2)
+    told = "Without one of the 3 splits one_sd would take 2 to 3, depending on which."
+    assert told in note("one_sd", scores=scores, chosen=3)
+    assert "Without" not in note("one_sd", scores=scores[1:], chosen=2)
     assert "Without" not in note("best", scores=np.tile(SCORES, (2, 1)), chosen=4)
     same = np.array([[0.8, 0.9, 0.9, 0.9]] * 3)
     assert "Without any one of the splits best would take 2." in note("best", scores=same, chosen=3)

@@ -5,6 +5,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 
 from safdr._engine.taken_rows import take_rows
+from safdr._estimators.models import LogisticModel
 from safdr._estimators.scoring import (
     RocAucOfEachClass,
     cross_entropy,
@@ -49,14 +50,14 @@ def test_a_score_that_is_no_number_has_no_area(gap):
 def test_the_scorer_is_that_of_scikit_learn(two_classes, labels, kind):
     X, codes = two_classes
     X, y = kind(X), np.array(labels)[codes]
-    model = LogisticRegression().fit(X, y)
+    model = LogisticModel().fit(X, y)
     assert score_by_roc_auc(model, X, y) == pytest.approx(get_scorer("roc_auc")(model, X, y))
 
 
 def test_a_score_does_not_depend_on_how_many_rows_are_looked_at_together(two_classes, monkeypatch):
     X, y = two_classes
     columns = np.array([3, 0, 7])
-    model = LogisticRegression().fit(X[:, columns], y)
+    model = LogisticModel().fit(X[:, columns], y)
     whole = score_by_roc_auc(model, X[:, columns], y)
     monkeypatch.setattr("safdr._engine.taken_rows.BLOCK_BYTES", 8 * 3 * 7)
     rows = take_rows(X, np.arange(len(X)))

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fitting import QUICK, QUIET, assert_same_result, fitted
 from safdr import Annealing, AnnealingSelector, SeparationWarning
+from safdr._estimators.models import LogisticModel
 
 # ---- scikit-learn's own checks ------------------------------------------------------------------
 
@@ -52,13 +53,21 @@ def test_attributes_agree_with_each_other(two_classes):
 
 
 def test_the_result_has_one_entry_a_replica_and_one_for_the_best_that_climbing_reaches(two_classes):
-    result = fitted(*two_classes, 4, n_replicas=7).result_
+    result = fitted(*two_classes, 4, n_replicas=7, criterion="fisher").result_
     assert result.n_replicas == 7
     assert result.start_subsets.shape == (7, 4)
     assert result.subsets.shape == result.coefficients.shape == (8, 4)
     for name in ("criterion_values", "cross_entropies", "separated", "intercepts", "n_iter"):
         assert getattr(result, name).shape == (8,)
     assert result.criterion_values[7] == result.criterion_values.max()
+
+
+def test_by_default_half_of_the_replicas_follow_each_criterion(two_classes):
+    result = fitted(*two_classes, 4, n_replicas=7).result_
+    assert result.n_replicas == 7
+    # Those, what climbing reaches by each criterion, and forward selection.
+    assert result.start_subsets.shape == (4, 4)
+    assert result.subsets.shape == (10, 4)
 
 
 @pytest.mark.parametrize("name", ["subsets", "trace", "drift", "cross_entropies"])
@@ -117,7 +126,7 @@ def test_the_default_model_is_the_fit_of_scikit_learn_to_scaled_columns(two_clas
     scaler = StandardScaler()
     model = LogisticRegression(solver="newton-cholesky", tol=1e-10)
     model.fit(scaler.fit_transform(selector.transform(X)), y)
-    assert isinstance(selector.estimator_, LogisticRegression)
+    assert isinstance(selector.estimator_, LogisticModel)
     slopes = model.coef_ / scaler.scale_
     np.testing.assert_allclose(selector.estimator_.coef_, slopes, rtol=1e-6)
     intercept = model.intercept_ - slopes @ scaler.mean_
@@ -215,7 +224,8 @@ def test_it_works_in_a_grid_search(two_classes):
 
 def test_it_works_in_cross_validation(two_classes):
     X, y = two_classes
-    scores = cross_val_score(AnnealingSelector(4, random_state=0, annealing=QUICK), X, y, cv=4)
+    selector = AnnealingSelector(4, random_state=0, annealing=QUICK)
+    scores = cross_val_score(selector, X, y, cv=4, scoring="roc_auc")
     assert scores.shape == (4,)
     assert scores.mean() > 0.6
 
@@ -299,12 +309,6 @@ def test_separable_data_are_still_predicted(two_classes):
         selector = fitted(X, y, C=np.inf)
     assert selector.score(X, y) == 1
     assert np.isfinite(selector.estimator_.coef_).all()
-
-
-def test_a_custom_estimator_needs_no_warning(two_classes):
-    data = separable(two_classes)
-    selector = fitted(*data, estimator=LogisticRegression(), pick="linear", C=np.inf)
-    assert selector.result_.separated[selector.result_.best]
 
 
 def test_a_perfect_feature_constant_within_the_classes_is_chosen(two_classes):

@@ -124,14 +124,14 @@ def test_scores_of_both_kinds_of_selector_are_what_their_docs_say(data, fitted):
 
 
 def test_chosen_size_follows_the_rule(data, fitted):
-    assert fitted.n_features_ == fitted.n_features_by_rule_["one_sd"]
+    assert fitted.n_features_ == fitted.n_features_by_rule_["one_se"]
     assert set(fitted.n_features_by_rule_) == {"one_sd", "one_se", "tolerance", "best"}
     results = fitted.cv_results_
     passing = results["n_features"][results["mean_test_score"] >= fitted.threshold_]
     assert fitted.n_features_ == passing.min()
     other = clone(fitted).set_params(rule="best").fit(*data)
     assert other.n_features_ == fitted.n_features_by_rule_["best"]
-    assert other.threshold_ is None
+    assert other.threshold_ == other.cv_results_["mean_test_score"].max()
 
 
 def test_rule_may_be_a_callable(data):

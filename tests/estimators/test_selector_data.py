@@ -134,8 +134,9 @@ def test_rows_of_weight_zero_count_as_absent(two_classes, noise):
 def test_the_unit_of_the_weights_is_nothing_to_unpenalised_models(two_classes, factor):
     X, y = two_classes
     weight = np.linspace(1, 3, 240)
-    one = fitted(X, y, sample_weight=weight, C=np.inf)
-    other = fitted(X, y, sample_weight=factor * weight, C=np.inf)
+    how = {"C": np.inf, "ridge": 1e-6, "criterion": "fisher", "screen": None}
+    one = fitted(X, y, sample_weight=weight, **how)
+    other = fitted(X, y, sample_weight=factor * weight, **how)
     np.testing.assert_array_equal(one.result_.subsets, other.result_.subsets)
     assert one.cross_entropy_ == pytest.approx(other.cross_entropy_, rel=1e-9)
 
@@ -206,8 +207,9 @@ def test_many_more_features_than_rows_work(noise, size):
     # No row is called certain: the model is penalised.
     assert np.abs(selector.decision_function(X)).max() < 20
     if size > 1:
+        how = {"C": np.inf, "ridge": 1e-6, "criterion": "fisher", "screen": None}
         with pytest.warns(SeparationWarning):
-            published = fitted(X, y, size, C=np.inf, **{"max_steps": 40, **schedule, **noise})
+            published = fitted(X, y, size, **how, **{"max_steps": 40, **schedule, **noise})
         assert np.isfinite(published.predict_proba(X)).all()
 
 

@@ -78,7 +78,7 @@ def test_signs_that_the_winner_has_anyway_leave_it_no_worse(two_classes):
     X, y = two_classes
     free = AnnealingSelector(4, random_state=0).fit(X, y)
     signs = dict(zip(free.subset_.tolist(), np.sign(free.estimator_.coef_[0]), strict=True))
-    assert with_signs(4, signs).fit(X, y).loss_ <= free.loss_
+    assert with_signs(4, signs).fit(X, y).loss_ <= free.loss_ * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_signs_that_the_winner_has_anyway_leave_it_no_worse(two_classes):
         {"groups": [[1, 6]], "at_most_one_of": [[0, 2, 3]]},
         {"always_include": [3], "never_include": [0], "C": np.inf},
         {"feature_cost": {1: 0.1, 2: 0.2}, "class_weight": "balanced"},
-        {"criterion": "mixed", "ridge": "auto"},
-        {"criterion": "logistic", "clip": 0.05},
+        {"criterion": "fisher", "ridge": 1e-6},
+        {"clip": 0.05, "screen": 8},
     ],
 )
 def test_signs_go_with(two_classes, more):
@@ -112,7 +112,7 @@ def test_sparse_and_wide_rows_and_paths(two_classes):
     many[:, :30] += 0.8 * (np.arange(60) % 2)[:, None]
     up = np.ones(2500)
     fitted = with_signs(5, up, **QUICK.get_params()).fit(many, np.arange(60) % 2)
-    assert fitted.result_.working_set is not None
+    assert fitted.result_.n_screened < 2500
     assert keeps(fitted, up)
     for result in anneal_path(X, y, [2, 4], constraints=Constraints(signs=signs), random_state=0):
         own = result.coefficients[result.best]
@@ -187,7 +187,6 @@ def test_substitutes_have_the_signs_too(two_classes):
         ({"signs": {"g": 1}, "groups": {"g": [0, 1]}}, "must name single columns"),
         ({"estimator": LogisticRegression()}, "built-in linear model.*estimator="),
         ({"criterion": LogisticRegression()}, "built-in linear model.*criterion="),
-        ({"pick": "criterion"}, "pick='criterion'"),
         ({"prove": 1.0}, "signs of coefficients can't be proven"),
     ],
 )

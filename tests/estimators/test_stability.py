@@ -121,7 +121,7 @@ def test_the_answer_does_not_depend_on_n_jobs(two_classes, n_jobs):
 
 def test_seeds_alone(two_classes, searched):
     X, y = two_classes
-    selector = AnnealingSelector(4, annealing=QUICK, pick="criterion")
+    selector = AnnealingSelector(4, annealing=QUICK)
     found = stability(selector, X, y, resample="seeds", n_resamples=5, random_state=0)
     assert len({seed for _, seed, _, _ in searched}) == 5
     assert all(rows.tolist() == list(range(len(y))) for rows, *_ in searched)

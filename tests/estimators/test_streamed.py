@@ -160,11 +160,8 @@ def test_few_rows_give_the_answer_in_memory(rows, length):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"criterion": "logistic"},
-        {"criterion": "mixed"},
-        {"criterion": "auto", "ridge": "auto"},
-        {"C": "auto"},
-        {"pick": "criterion"},
+        {"criterion": "fisher"},
+        {"ridge": 1e-6},
         {"prove": 5.0},
         {"class_weight": "balanced"},
         {"class_weight": {0: 1.0, 1: 4.0}},
@@ -180,11 +177,9 @@ def test_parameters_mean_the_same(rows, parameters):
     streamed = AnnealingSelector(3, **how).fit(stream(X, y, sample_rows=6000), "y")
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(N_FEATURES)])
-    # All rows at hand have more to choose from.
-    whole = AnnealingSelector(3, **how | streamed.style_).fit(frame, y)
+    whole = AnnealingSelector(3, **how).fit(frame, y)
     np.testing.assert_array_equal(streamed.subset_, whole.subset_)
-    if how["C"] != "auto":
-        assert streamed.loss_ == pytest.approx(whole.loss_, abs=1e-8)
+    assert streamed.loss_ == pytest.approx(whole.loss_, abs=1e-8)
 
 
 def test_the_same_seed_gives_the_same_answer(rows):
@@ -258,15 +253,6 @@ def test_separation_in_part_is_told_as_in_memory(n_classes, rows_of_others):
     assert streamed.loss_ == pytest.approx(whole.loss_, abs=1e-7)
 
 
-def test_what_is_auto_is_chosen_on_rows_held_out():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(400, 60)), rng.integers(0, 2, 400)
-    selector = AnnealingSelector(8, C="auto", annealing=QUICK, random_state=0)
-    selector.fit(stream(X, y, sample_rows=398), "y")
-    # On noise no model is better than none, unless it has seen the rows.
-    assert np.all(selector.style_results_["mean_test_loss"] > np.log(2))
-
-
 def test_a_random_state_is_drawn_from_once(rows):
     X, y = rows[0][:2000], labels(rows, "two")[:2000]
     found = [
@@ -295,9 +281,6 @@ def test_any_scoring_that_fits_the_task(rows, scoring):
 
 
 IN_MEMORY = [
-    {"criterion": "ranks"},
-    {"criterion": "reference"},
-    {"pick": "unpenalised"},
     {"clip": 0.01},
     {"estimator": LogisticRegression()},
 ]

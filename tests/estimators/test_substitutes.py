@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer, roc_auc_score
 from sklearn.model_selection import (
     GroupKFold,
@@ -30,6 +30,7 @@ from safdr import (
     ParameterError,
     evaluate_subsets,
 )
+from safdr._estimators.models import LinearModel
 from safdr._estimators.parameters import seed_from
 
 QUICK = Annealing(n_replicas=8, max_steps=20)
@@ -85,10 +86,11 @@ def test_replacements_are_the_best_of_all_and_measured_as_subsets_are(two_classe
         mine = [row for row in rows if row["chosen"] == chosen]
         others = [j for j in range(X.shape[1]) if j not in selector.subset_]
         rest = [j for j in selector.subset_ if j != chosen]
-        swaps = evaluate_subsets(X, y, [[*rest, j] for j in others], task=kind_of_task)
+        how = {"task": kind_of_task, "ridge": selector.ridge_}
+        swaps = evaluate_subsets(X, y, [[*rest, j] for j in others], **how)
         order = np.argsort(-swaps.criterion_values)[:2]
         assert [row["replacement"] for row in mine] == [*(others[i] for i in order), None]
-        out = evaluate_subsets(X, y, [rest], task=kind_of_task)
+        out = evaluate_subsets(X, y, [rest], **how)
         values = [*swaps.criterion_values[order], *out.criterion_values]
         losses = [*swaps.losses[order], *out.losses]
         assert [row["criterion_value"] for row in mine] == pytest.approx(values, rel=1e-9)
@@ -143,7 +145,7 @@ def test_scores_are_those_of_scikit_learns_models_on_the_default_splits(two_clas
         splitter = StratifiedShuffleSplit
     else:
         X, y = load_diabetes(return_X_y=True)
-        kind, model, scoring = AnnealingRegressorSelector, LinearRegression(), "r2"
+        kind, model, scoring = AnnealingRegressorSelector, LinearModel(), "r2"
         splitter = ShuffleSplit
     selector = kind(3, annealing=QUICK, random_state=5).fit(X, y)
     rows = told(selector, X, y, n_best=1)
@@ -161,7 +163,7 @@ def test_cv_scoring_and_model_are_the_selectors_own(two_classes):
     cv, model = StratifiedKFold(4), GaussianNB()
     selector = AnnealingSelectorCV(
         **{"max_features": 3, "cv": cv, "scoring": "accuracy", "estimator": model},
-        **{"pick": "linear", "annealing": QUICK, "random_state": 0},
+        **{"annealing": QUICK, "random_state": 0},
     ).fit(X, y)
     rows = told(selector, X, y, n_best=1)
     scores, _ = expected_scores(model, X, y, selector, rows, cv, "accuracy")
@@ -338,5 +340,5 @@ def test_regression_with_several_outputs():
     rows = told(selector.fit(X, two), X, two, n_best=1)
     some = [subset_with(selector, row) for row in rows]
     cv = ShuffleSplit(n_splits=5, test_size=0.25, random_state=seed_from(0))
-    scores = [cross_val_score(LinearRegression(), X[:, s], two, cv=cv).mean() for s in some]
+    scores = [cross_val_score(LinearModel(), X[:, s], two, cv=cv).mean() for s in some]
     assert [row["score"] for row in rows] == pytest.approx(scores, abs=1e-6)

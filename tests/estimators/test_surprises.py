@@ -107,7 +107,7 @@ def test_a_pipeline_takes_weights(two_classes):
     assert selector.score(X, y) > 0.5
 
 
-@pytest.mark.parametrize("how", [{"pick": "criterion"}, {"criterion": sum_of_means}])
+@pytest.mark.parametrize("how", [{"criterion": "fisher"}, {"criterion": sum_of_means}])
 def test_separation_is_told_whatever_chose_the_winner(how):
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2

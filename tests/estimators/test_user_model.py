@@ -80,21 +80,6 @@ def test_without_probabilities_the_score_decides(cancer):
     assert not hasattr(selector, "cross_entropy_")
 
 
-@pytest.mark.parametrize(
-    ("pick", "name"), [("linear", "cross_entropy"), ("criterion", "negative_criterion")]
-)
-def test_the_judge_may_be_another_than_the_model(cancer, pick, name):
-    X, y = cancer
-    selector = AnnealingSelector(2, estimator=GaussianNB(), pick=pick, random_state=0).fit(X, y)
-    assert isinstance(selector.estimator_, GaussianNB)
-    assert selector.result_.loss_name == name
-    if pick == "linear":
-        plain = AnnealingSelector(2, random_state=0).fit(X, y)
-        np.testing.assert_array_equal(selector.result_.losses, plain.result_.losses)
-    else:
-        assert selector.criterion_value_ == selector.result_.criterion_values.max()
-
-
 @pytest.mark.parametrize("n_jobs", [2])
 def test_workers_do_not_change_a_loss(cancer, n_jobs):
     how = {"estimator": GaussianNB(), "annealing": Annealing(n_replicas=5), "random_state": 0}

@@ -185,7 +185,8 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.support_[self.subset_] = True
         self.criterion_value_ = result.criterion_value
         self.loss_ = result.loss
-        self.__dict__.pop("cross_entropy_", None)  # of an earlier fit
+        for name in ("cross_entropy_", "calibration_slope_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
         if result.loss_name == "cross_entropy":
             self.cross_entropy_ = result.loss
         self.estimator_, separated = plan.final_model(data, result, seed)

@@ -339,9 +339,7 @@ def slope_of_folds(data: TrainingData, folds: Folds, scores: list[FoldScore]) ->
     )
 
 
-def _predictions(
-    fold: Fold, score: FoldScore
-) -> tuple[FloatArray, NDArray[Any], FloatArray, float]:
+def _predictions(fold: Fold, score: FoldScore) -> tuple[Any, ...]:
     """Linear predictors of the test rows, their target and weights, and the training rows' weight.
 
     The fold is released here, so that one is in memory at a time.

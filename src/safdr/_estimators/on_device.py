@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.sparse import issparse
 from safdr._engine.arrays import FloatArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import r2_columns
+from safdr._engine.screen import find_duplicates
 from safdr._engine.search import Search
 from safdr._estimators.training_data import ClassData
 from safdr.errors import ParameterError
@@ -73,8 +75,14 @@ def device_search(
     fitter, rows = plan.fitter(data, None, seed), rows_on_device(data, plan.device)
     if fitter is not None and plan.estimator is None and isinstance(data, ClassData):
         fitter = DeviceFitter(fitter, rows, data._penalty(float(plan.C)))
+    criterion = rows.criterion(plan.ridge, plan.rank(allowed, cost))
+    if not hasattr(data.X, "tensor"):
+        given = None if plan.constraints is None else allowed
+        found = find_duplicates(data.X, data._relative_weight, constraints=given, cost=cost)
+        redundant = np.union1d(criterion.redundant, np.flatnonzero(found.redundant))
+        criterion = replace(criterion, redundant=redundant)
     return DeviceSearch(
-        rows.criterion(plan.ridge, plan.rank(allowed, cost)),
+        criterion,
         noise=rows,
         settings=plan.settings(),
         seed=seed,

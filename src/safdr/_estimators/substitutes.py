@@ -19,6 +19,7 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.interrupt import look_up
 from safdr._engine.nearby import Products, best_replacements
+from safdr._engine.screen import find_duplicates
 from safdr._engine.search import Search, fit_padded, padded
 from safdr._engine.signs import signed_values, wrong_signs
 from safdr._estimators.feature_names import names_of
@@ -99,6 +100,7 @@ def substitutes(
     allowed, cost = plan.allowed(selector), plan.cost(selector)
 
     usable, _ = plan.usable(data)
+    original = originals(usable)
     subset, columns = selector.subset_, np.arange(usable.X.shape[1])
     its_allowed, its_cost = allowed, cost
     if usable.is_wide and plan.own_criterion is None:
@@ -108,7 +110,7 @@ def substitutes(
         its_allowed = allowed.among(columns)
         its_cost = None if cost is None else cost[columns]
     search = plan.plain(usable).search_all(usable, its_allowed, its_cost, seed, n_threads)
-    some = list(variants(search, subset, int(n_best), n_threads))
+    some = list(variants(search, subset, original[columns], int(n_best), n_threads))
     losses, right = losses_of(search, some, n_threads)
     some = [replace(one, allowed=one.allowed and ok) for one, ok in zip(some, right, strict=True)]
     kept = [i for i, one in enumerate(some) if right[i] or one.replacement < 0]
@@ -133,7 +135,18 @@ def substitutes(
 # ---- Which ones ---------------------------------------------------------------------------------
 
 
-def variants(search: Search, subset: IntArray, n_best: int, n_threads: int) -> Iterator[Variant]:
+def originals(data: TrainingData) -> IntArray:
+    """Return for each column the first one that it duplicates: itself, if it is no duplicate."""
+    original = np.arange(data.X.shape[1])
+    if not hasattr(data.X, "tensor"):
+        for kept, dropped in find_duplicates(data.X, data._relative_weight).pairs:
+            original[dropped] = kept
+    return original
+
+
+def variants(
+    search: Search, subset: IntArray, original: IntArray, n_best: int, n_threads: int
+) -> Iterator[Variant]:
     """The subset itself; then for each feature in it the best replacements, and it left out."""
     allowed, values = search.constraints, _Values(search, n_threads)
     chosen, useful = allowed.selection_of(subset), _useful(search)
@@ -145,6 +158,11 @@ def variants(search: Search, subset: IntArray, n_best: int, n_threads: int) -> I
         replacements, swapped = _swaps(allowed, useful & ~rest, rest, int(dropped))
         found = values.of(swapped, refuse_collinear=True)
         found[values.wrong_signs(swapped)] = -np.inf
+        # Duplicates of features that stay: with much shrinkage they would look useful.
+        staying = original[allowed.columns_of(rest)]
+        for i, replacement in enumerate(replacements):
+            if np.isin(original[allowed.groups[replacement]], staying).any():
+                found[i] = -np.inf
         best = np.argsort(-found, kind="stable")[:n_best]
         for i in best[found[best] > -np.inf]:
             columns = allowed.columns_of(swapped[i])

@@ -62,7 +62,7 @@ def test_a_member_may_be_swapped_for_its_copy(rng):
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.5, 2.0, 10.0])
-@pytest.mark.parametrize("ridge", [1e-12, 1e-6, 1e-2])
+@pytest.mark.parametrize("ridge", [1e-12, 1e-6])
 @pytest.mark.parametrize("beta", [0.0, 10.0])
 def test_copies_never_enter_together(rng, strength, ridge, beta):
     criterion = fisher(*with_copies(rng, strength), ridge)
@@ -99,7 +99,7 @@ def test_a_sum_of_members_never_enters(rng):
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.5, 2.0, 10.0])
-@pytest.mark.parametrize("ridge", [1e-12, 1e-6, 1e-2])
+@pytest.mark.parametrize("ridge", [1e-12, 1e-6])
 def test_random_subsets_hold_no_copies_while_there_is_a_choice(rng, strength, ridge):
     criterion = fisher(*with_copies(rng, strength), ridge)
     assert not holds_a_pair(random_subsets(criterion, 6, 300, rng))

@@ -36,6 +36,8 @@ def screen_width(width: Width, size: int, n_rows: float, unexplained: float = 1.
     if width is None:
         return inf
     if width == "auto":
+        if not np.isfinite(n_rows):
+            return inf
         # Weights are fractions whose sum is an integer but for rounding.
         extra = N_EXTRA + int((n_rows + 1e-6) // ROWS_PER_EXTRA)
         most = max(extra, int((n_rows + 1e-6) // ROWS_PER_MOST))
