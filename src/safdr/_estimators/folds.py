@@ -34,6 +34,9 @@ from safdr.errors import NoSubsetError, ParameterError
 NO_SUCH_METHOD = 'Choose a scoring that the estimator can serve, for example scoring="accuracy".'
 
 
+# Smallest calibration slope.
+MIN_SLOPE = 0.01
+
 # Moments of so many take more memory than all else that a fold needs.
 MANY_FEATURES = 1000
 
@@ -327,16 +330,20 @@ def score_size(
 
 
 def slope_of_folds(data: TrainingData, folds: Folds, scores: list[FoldScore]) -> float:
-    """Return the calibration slope of the out-of-fold predictions of one size."""
+    """Return the calibration slope of the out-of-fold predictions of one size.
+
+    It is not quite zero, so that the model still ranks rows.
+    """
     parts = [_predictions(folds[number], score) for number, score in enumerate(scores)]
     predictions, targets, weights, n_train = zip(*parts, strict=True)
-    return calibration_slope(
+    slope = calibration_slope(
         np.concatenate(predictions),
         data.target_of(np.concatenate(targets)),
         np.concatenate(weights),
         regression=not isinstance(data, ClassData),
         train_share=float(np.mean(n_train)) / data.n_rows,
     )
+    return max(slope, MIN_SLOPE)
 
 
 def _predictions(fold: Fold, score: FoldScore) -> tuple[Any, ...]:

@@ -96,7 +96,7 @@ ridge, C, clip, prove, device
         Mean score that the rule required; None with a callable.
 
     calibration_slope_ : float
-        Factor between 0 and 1 on the slopes of the final model. Features are selected because they
+        Factor from 0.01 to 1 on the slopes of the final model. Features are selected because they
         look good on the training rows, so a model on them is overconfident. The factor is the
         calibration slope of the out-of-fold predictions at the selected size; 1 changes nothing.
         Absent unless `criterion` is "auto" and `estimator` is None.
