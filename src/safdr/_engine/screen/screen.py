@@ -136,6 +136,8 @@ class Screen:
         most = len(self._useful) if counts is None else int(counts[self._useful].sum())
         if places + most <= width:
             return len(self._useful)
+        if conflicts is None and (counts is None or (counts == 1).all()):
+            return max(0, int(width) - places)
         holders: list[int] = []
         for n in range(len(self._useful)):
             if places >= width:
