@@ -148,6 +148,8 @@ def numbers(y: Any) -> Any:
     values = np.asarray(y)
     if values.dtype.kind in "biuf":
         return y
+    if values.dtype.kind == "c":
+        raise ValueError("y must hold real numbers. Complex data not supported.")
     of_any_type = values.dtype == object
     for value in values.flat:
         if not of_any_type or isinstance(value, complex) or not isinstance(value, Number | None):
