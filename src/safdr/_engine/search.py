@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,9 +76,6 @@ class Search:
     searched in any order, together or apart, on any number of threads.
     """
 
-    # Of a search among all columns, which knows none.
-    duplicates: ClassVar[list[tuple[int, int]]] = []
-
     def __init__(
         self,
         criterion: Criterion | None,
@@ -92,6 +89,8 @@ class Search:
         function: Evaluate | None = None,
         also: Sequence[CandidateSource] = (),
     ) -> None:
+        # Pairs of duplicates, if the caller looked for them.
+        self.duplicates: list[tuple[int, int]] = []
         self.settings = settings
         self.seed = seed
         self.cost = cost

@@ -76,12 +76,14 @@ def device_search(
     if fitter is not None and plan.estimator is None and isinstance(data, ClassData):
         fitter = DeviceFitter(fitter, rows, data._penalty(float(plan.C)))
     criterion = rows.criterion(plan.ridge, plan.rank(allowed, cost))
+    duplicates: list[tuple[int, int]] = []
     if not hasattr(data.X, "tensor"):
         given = None if plan.constraints is None else allowed
         found = find_duplicates(data.X, data._relative_weight, constraints=given, cost=cost)
+        duplicates = found.pairs
         redundant = np.union1d(criterion.redundant, np.flatnonzero(found.redundant))
         criterion = replace(criterion, redundant=redundant)
-    return DeviceSearch(
+    search = DeviceSearch(
         criterion,
         noise=rows,
         settings=plan.settings(),
@@ -90,6 +92,8 @@ def device_search(
         constraints=allowed,
         cost=cost,
     )
+    search.duplicates = duplicates
+    return search
 
 
 def in_units_of_r2(outputs: FloatArray, weight: FloatArray | None) -> FloatArray:

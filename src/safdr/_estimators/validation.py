@@ -145,9 +145,13 @@ def _check_range(X: Any) -> None:
 
 def numbers(y: Any) -> Any:
     """Refuse text, even where it looks like numbers, dates and the like; None becomes NaN."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None.")
     values = np.asarray(y)
     if values.dtype.kind in "biuf":
         return y
+    if values.dtype.kind == "c":
+        raise ValueError("y must hold numbers; got complex ones. Complex data not supported.")
     of_any_type = values.dtype == object
     for value in values.flat:
         if not of_any_type or isinstance(value, complex) or not isinstance(value, Number | None):

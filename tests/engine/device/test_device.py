@@ -179,6 +179,14 @@ def test_values_are_never_below_those_of_the_core(seed):
         assert not {3, 7} <= {*ours.subset}
 
 
+def test_duplicates_are_reported_and_left_out():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = np.column_stack([X[:, :8], 3.0 - X[:, :4]])
+    selector = AnnealingSelector(6, device="cpu", annealing=FEW, random_state=0).fit(X, y)
+    assert selector.duplicates_ == [(j, 8 + j) for j in range(4)]
+    assert selector.subset_.max() < 8
+
+
 def test_classes_outputs_constraints_and_costs():
     X, y = load_wine(return_X_y=True)
     constraints = Constraints(always_include=[0], never_include=[12])

@@ -195,7 +195,7 @@ def test_what_needs_all_products_says_how_much_memory_before_it_is_taken(monkeyp
     X, y = planted(0)
     monkeypatch.setattr("safdr._memory.available_memory", lambda: 8_000_000)
     AnnealingSelector(3, random_state=0).fit(X, y)
-    match = r"600 columns with each other would take 9 MB .* 8 MB are .* Annealing\(screen"
+    match = r"600 columns with each other would take 9 MB .* 8 MB are .* annealing=Annealing"
     with pytest.raises(MemoryError, match=match):
         AnnealingSelector(3, random_state=0, **params).fit(X, y)
 
