@@ -58,7 +58,8 @@ def test_moments_in_files(monkeypatch):
 def test_proofs(monkeypatch):
     page = run("proof.md", monkeypatch)
     assert page.proof.optimal
-    assert page.ties.n_total == 4
+    assert page.ties.exact
+    assert page.ties.n_total == 95
 
 
 def test_stability(monkeypatch):

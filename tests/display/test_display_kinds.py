@@ -159,7 +159,8 @@ def test_proxy_measures_what_the_search_measured(kind):
     selector = make(2, **QUICK).fit(X, y)
     display = ProxyDisplay.from_estimator(selector, X, y, n_random=40, random_state=0)
     task = "classification" if kind == "classes" else "regression"
-    possible = evaluate_subsets(X, y, list(itertools.combinations(range(4), 2)), task=task)
+    every = list(itertools.combinations(range(4), 2))
+    possible = evaluate_subsets(X, y, every, task=task, ridge=selector.ridge_)
     for value, loss in zip(display.random_criterion_values, display.random_losses, strict=True):
         i = np.argmin(np.abs(possible.criterion_values - value))
         assert (possible.criterion_values[i], possible.losses[i]) == pytest.approx((value, loss))
@@ -175,7 +176,7 @@ def test_proxy_draws_what_constraints_allow():
         "constraints": Constraints(groups=GROUPS, always_include=["a"], at_most_one_of=[["b", "h"]])
     }
     how |= {"feature_cost": {"h": 3.0, "c": 1.0}, "class_weight": "balanced"}
-    selector = AnnealingSelector(3, **how, **QUICK).fit(X, y)
+    selector = AnnealingSelector(3, criterion="fisher", **how, **QUICK).fit(X, y)
     display = ProxyDisplay.from_estimator(selector, X, y, n_random=60, random_state=0)
     assert display.n_features == 3
     # Every allowed set is among the candidates of so small a search, with cost and weights.
@@ -193,7 +194,6 @@ def test_proxy_draws_what_constraints_allow():
     [
         {"criterion": lambda X, y: float(X[:, 0].mean())},
         {"estimator": LogisticRegression()},
-        {"pick": "criterion"},
     ],
 )
 def test_proxy_refuses_what_it_can_not_measure(how):

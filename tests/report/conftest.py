@@ -27,7 +27,9 @@ __all__ = ["browser", "open_page"]
 def searched():
     """A search over sizes, with its rows."""
     X, y = rows(8)
-    return AnnealingSelectorCV(max_features=5, **QUICK).fit(X[:200], y[:200]), X, y
+    # So many replicas that every pair of features is a candidate.
+    search = AnnealingSelectorCV(max_features=5, **QUICK).set_params(annealing__n_replicas=60)
+    return search.fit(X[:200], y[:200]), X, y
 
 
 @pytest.fixture(scope="session")
@@ -77,11 +79,15 @@ def hostile_report():
 
 @pytest.fixture(scope="session")
 def grouped():
-    """A search among groups of columns, and its report."""
+    """A search among groups of columns by one criterion, and its report."""
     X, y = rows(8)
     groups = {"c": [2, 3, 4], "pair": [0, 6]}
     search = AnnealingSelectorCV(
-        max_features=4, constraints=Constraints(groups=groups), rule="best", **QUICK
+        max_features=4,
+        constraints=Constraints(groups=groups),
+        criterion="fisher",
+        rule="best",
+        **QUICK,
     ).fit(X, y)
     names = ["a", "b", "c = 1", "c = 2", "c = 3", "d", "e", "f"]
     return search, SelectionReport.from_estimator(search, X, y, feature_names=names)

@@ -4,8 +4,10 @@ import re
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import softmax
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 from helpers.html import parsed
 from safdr import SelectionReport
@@ -150,14 +152,21 @@ def test_near_ties_have_short_bars(report, excess, mark):
 def score_of(search, subset, X, y, n):
     """The model of the task on some columns, by scikit-learn, scored on the rows after n."""
     train = X[:n][:, subset]
-    rows = (np.clip(X[:, subset], train.min(0), train.max(0)) - train.mean(0)) / train.std(0)
+    rows = X[:, subset]
+    if hasattr(search, "classes_"):
+        rows = (np.clip(rows, train.min(0), train.max(0)) - train.mean(0)) / train.std(0)
+    slope = search.calibration_slope_
     if not hasattr(search, "classes_"):
-        plain = X[:, subset]
-        return r2_score(y[n:], LinearRegression().fit(plain[:n], y[:n]).predict(plain[n:]))
+        predicted = slope * LinearRegression().fit(rows[:n], y[:n]).predict(X[:, subset])
+        predicted += y[:n].mean() - predicted[:n].mean()
+        return r2_score(y[n:], np.clip(predicted, y[:n].min(), y[:n].max())[n:])
     model = LogisticRegression(C=search.C_, tol=1e-10, max_iter=10_000).fit(rows[:n], y[:n])
     if len(search.classes_) == 2:
         return roc_auc_score(y[n:], model.decision_function(rows[n:]))
-    return roc_auc_score(y[n:], model.predict_proba(rows[n:]), multi_class="ovr")
+    scores = slope * model.decision_function(rows)
+    codes = np.searchsorted(model.classes_, y[:n])
+    again = minimize(lambda b: log_loss(codes, softmax(scores[:n] + b, axis=1)), model.intercept_)
+    return roc_auc_score(y[n:], softmax(scores[n:] + again.x, axis=1), multi_class="ovr")
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,6 @@ def test_several_outputs_are_refused_in_words():
     [
         {"estimator": LinearSVC()},
         {"criterion": lambda X, y: float(X[:, 0].mean())},
-        {"pick": "criterion"},
     ],
 )
 def test_losses_that_are_no_cross_entropies_are_refused_in_words(how):

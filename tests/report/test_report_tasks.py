@@ -52,7 +52,10 @@ def test_regression_has_a_formula(measured_report, measured_searched):
     predicted = content["intercept"] + sum(
         f["coefficient"] * X[:, f["index"]] for f in content["features"]
     )
-    np.testing.assert_allclose(predicted, search.predict(X), atol=1e-8)
+    clipped = np.clip(predicted, y[:200].min(), y[:200].max())
+    np.testing.assert_allclose(clipped, search.predict(X), atol=1e-8)
+    assert content["chosen_by"]["clips_predictions"]
+    assert "clipped to the range of the target" in measured_report.to_html()
     assert {f["odds_ratio"] for f in content["features"]} == {None}
     assert content["target"]["classes"] == []
     assert content["target"]["mean"] == pytest.approx(y[:200].mean())

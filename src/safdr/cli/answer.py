@@ -110,12 +110,14 @@ def _facts(content: dict[str, Any]) -> Table:
         ("Task", _task(content)),
         (task_of(content).score_in_short, _scores(content)),
         ("Size", _sizes(content)),
+        ("Slopes", _said(claims.calibration(content))),
         ("Proof", _proof(content)),
         ("Stability", _stability(content)),
         ("Instead", _replacements(content)),
         ("Rows", _rows(content)),
         ("Coded", _coding(content)),
         ("Left out", _left_out(content["left_out"])),
+        ("Duplicates", _said(claims.duplicates(content))),
     ):
         for i, line in enumerate(lines):
             grid.add_row("" if i else label, line)
@@ -126,6 +128,12 @@ def _task(content: dict[str, Any]) -> Iterator[Text]:
     """What the target was taken for, and why."""
     title = task_of(content).title.format(n_classes=len(content["target"]["classes"]))
     yield Text.assemble(title, (f"  {safe(content['task_note'], None)}", DIM))
+
+
+def _said(sentence: str | None) -> Iterator[Text]:
+    """A sentence, if there is one to say."""
+    if sentence is not None:
+        yield Text(sentence)
 
 
 def _scores(content: dict[str, Any]) -> Iterator[Text]:

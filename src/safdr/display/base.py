@@ -84,7 +84,7 @@ def check_most_shown(max_features_shown: Any) -> None:
 def criterion_name(selector: Any) -> str:
     """What the replicas climb on, in few letters."""
     name = "FDR" if hasattr(selector, "classes_") else "R²"
-    if selector.criterion not in (None, "fisher", "r2"):
+    if not isinstance(selector.criterion, str):
         name = "Criterion"
     return name if selector.feature_cost is None else f"{name} less cost"
 

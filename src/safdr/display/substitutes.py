@@ -223,7 +223,7 @@ class SubstitutesDisplay(Display):
 
     def _explanation(self, n_shown: int) -> str:
         """Label of the x axis: what is drawn, and what is not shown."""
-        lines = [f"Held-out {plain(self.score_name)}, difference to the chosen features"]
+        lines = [f"Change of held-out {plain(self.score_name)}"]
         hidden = len(self.order_) - n_shown
         if hidden:
             lines.append(f"{hidden} further feature{'s' if hidden > 1 else ''} not shown")

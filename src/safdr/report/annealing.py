@@ -28,8 +28,8 @@ def describe_alternatives(estimator: Any, names: list[str], loss: str) -> list[d
 
     `penalty` is what the cost of the features adds to the loss. `excess` is the sum of
     both relative to that of the chosen subset, less 1; None where that is 0, since others need not
-    have been fitted then. `replicas` counts those that ended there: none where polishing alone
-    found it.
+    have been fitted then. `replicas` counts those on the criterion that ended
+    there: none if only local search, the replicas on the log-loss or forward selection found it.
     """
     result = estimator.result_
     total = result.losses + result.penalties
@@ -53,6 +53,6 @@ def describe_alternatives(estimator: Any, names: list[str], loss: str) -> list[d
                 "replicas": 0,
             },
         )
-        # What comes after the replicas are candidates made from them.
+        # After the replicas on the criterion come other candidates.
         entry["replicas"] += int(i < len(result.start_subsets))
     return list(found.values())[:MOST_ALTERNATIVES]

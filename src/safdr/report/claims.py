@@ -163,6 +163,24 @@ def best_replacements(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return list(best.values())
 
 
+def calibration(content: Mapping[str, Any]) -> str | None:
+    """Say that the slopes were shrunk, if they were."""
+    slope = content["calibration_slope"]
+    if slope is None or slope == 1:
+        return None
+    return f"Slopes were multiplied by the calibration slope of the validation splits, {slope:.2f}."
+
+
+def duplicates(content: Mapping[str, Any]) -> str | None:
+    """Say how many columns were left out as duplicates."""
+    if not (found := content["duplicates"]):
+        return None
+    left_out = counted(len(found), "column")
+    if len(found) == 1:
+        return f"{left_out} is a duplicate of another and was left out of the search."
+    return f"{left_out} are duplicates of others and were left out of the search."
+
+
 def criterion(content: Mapping[str, Any]) -> str:
     """What a proof is about."""
     chosen_by = content["chosen_by"]

@@ -102,6 +102,8 @@ def describe(
         "substitutes": describe_substitutes(estimator, substitutes, groups, names),
         "what_if": describe_what_if(estimator, what_if, train, near_ties, stability, names),
         "chosen_by": _describe_choice(estimator),
+        "calibration_slope": getattr(estimator, "calibration_slope_", None),
+        "duplicates": _describe_duplicates(estimator, names),
         **{name: list(entries) for name, entries in preparation.items()},
         **describe_provenance(estimator),
         "data_fingerprint": fingerprint(rows, labels, names, measured=task.name == "regression"),
@@ -151,16 +153,30 @@ def _describe_groups(groups: FeatureGroups, names: list[str]) -> list[dict[str, 
 
 def _describe_choice(estimator: Any) -> dict[str, Any]:
     """What the search maximizes, and whose loss makes the final choice."""
+    result, n_columns = estimator.result_, estimator.n_features_in_
     return {
         # None is that of the task.
         "criterion": _name_of(estimator.criterion) if callable(estimator.criterion) else None,
-        # Features that were searched, where a screen left some.
-        "screened": getattr(estimator.result_, "n_screened", None),
+        # Whether the other replicas anneal on the log-loss.
+        "log_loss": result.n_replicas > len(result.start_subsets),
+        # Columns that the screen kept; None if it kept all.
+        "screened": result.n_screened if result.n_screened < n_columns else None,
         "ridge": estimator.ridge_,
         "C": None if math.isinf(estimator.C_) else estimator.C_,
         "model": None if estimator.estimator is None else _name_of(estimator.estimator),
         "cost": estimator.feature_cost is not None,
+        # Whether predicted numbers are clipped to the range of the training targets.
+        "clips_predictions": estimator.estimator is None
+        and bool(getattr(estimator.estimator_, "clip", False)),
     }
+
+
+def _describe_duplicates(estimator: Any, names: list[str]) -> list[dict[str, Any]]:
+    """Pairs of duplicate columns: the one that may be selected, and the one that is left out."""
+    return [
+        {"kept": names[kept], "left_out": names[out], "indices": [kept, out]}
+        for kept, out in estimator.duplicates_
+    ]
 
 
 def _name_of(thing: Any) -> str:

@@ -13,12 +13,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, NuSVC
 
+from safdr._estimators.models import LogisticModel
 from safdr.result import FeatureGroups
 
 FloatArray = NDArray[np.float64]
 
 # Models whose linear formula is the log-odds, so that exp(coefficient) is an odds ratio.
-LOG_ODDS_MODELS = (LogisticRegression, LinearDiscriminantAnalysis)
+LOG_ODDS_MODELS = (LogisticModel, LogisticRegression, LinearDiscriminantAnalysis)
 
 
 def describe_model(

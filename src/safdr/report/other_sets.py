@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from scipy.special import softmax
+from sklearn.base import clone
 
 from safdr.measures.intervals import (
     interval_of_counts,
@@ -61,35 +61,19 @@ def _predicted_by(estimator: Any, X: Any) -> FloatArray:
 def _predictions(
     estimator: Any, subsets: list[NDArray[np.int64]], rows: GivenRows, X_test: Any
 ) -> Iterator[FloatArray]:
-    """The same of the linear model that is fitted to each set."""
-    from safdr import evaluate_subsets
-
-    used = np.unique(np.concatenate(subsets))
-    X, X_test = rows.X[:, used], _columns(X_test, used)
-    if estimator.clip_limits_ is not None:
-        limits = estimator.clip_limits_[:, used]
-        X, X_test = np.clip(X, *limits), np.clip(X_test, *limits)
-    if hasattr(estimator.estimator_, "data_min_"):
-        # The model does not extrapolate.
-        X_test = np.clip(X_test, X.min(axis=0), X.max(axis=0))
+    """The same of the final model, fitted again to each set."""
     classes = getattr(estimator, "classes_", None)
-    found = evaluate_subsets(
-        X,
-        rows.y,
-        [np.searchsorted(used, each) for each in subsets],
-        task="regression" if classes is None else "classification",
-        sample_weight=rows.weight,
-        ridge=estimator.ridge_,
-        C=estimator.C_,
-    )
-    for i, subset in enumerate(found.subsets):
-        own = subset[subset >= 0]
-        coefficients = found.fits.coefficients[i, ..., : len(own)]
-        predicted = X_test[:, own] @ coefficients.T + found.fits.intercepts[i]
-        if classes is not None and len(classes) > 2:
-            yield softmax(predicted, axis=1)
+    for subset in subsets:
+        X, X_new = rows.X[:, subset], _columns(X_test, subset)
+        if estimator.clip_limits_ is not None:
+            limits = estimator.clip_limits_[:, subset]
+            X, X_new = np.clip(X, *limits), np.clip(X_new, *limits)
+        model = clone(estimator.estimator_).fit(X, rows.y, sample_weight=rows.weight)
+        if classes is None:
+            yield np.asarray(model.predict(X_new))
         else:
-            yield predicted.reshape(len(X_test))
+            predict = model.decision_function if len(classes) == 2 else model.predict_proba
+            yield np.asarray(predict(X_new))
 
 
 def _columns(X: Any, used: NDArray[np.int64]) -> FloatArray:
