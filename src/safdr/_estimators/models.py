@@ -48,6 +48,9 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
         Number of Newton steps.
     """
 
+    coef_: FloatArray
+    intercept_: Any
+
     def __init__(self, *, C: float = 1.0, calibration_slope: float = 1.0) -> None:
         self.C = C
         self.calibration_slope = calibration_slope
@@ -67,7 +70,7 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
         found = data.linear_model(
             every, fits.coefficients[0], fits.intercepts[0], int(fits.n_iter[0]), float(self.C)
         )
-        vars(self).update({k: v for k, v in vars(found).items() if k.endswith("_")})
+        self.__dict__.update({k: v for k, v in vars(found).items() if k.endswith("_")})
         return self.with_slope(
             self.calibration_slope, data.X[:, every], data.codes, data.sample_weight
         )
@@ -143,6 +146,9 @@ class LinearModel(RegressorMixin, BaseEstimator):
         Range of the training targets.
     """
 
+    coef_: FloatArray
+    intercept_: Any
+
     def __init__(
         self, *, C: float = np.inf, calibration_slope: float = 1.0, clip: bool = True
     ) -> None:
@@ -158,7 +164,7 @@ class LinearModel(RegressorMixin, BaseEstimator):
         every = np.arange(data.X.shape[1])
         fits: Any = data.linear_fitter(float(self.C)).fit(every[None])
         found = data.linear_model(every, fits.coefficients[0], fits.intercepts[0], 1, self.C)
-        vars(self).update({k: v for k, v in vars(found).items() if k.endswith("_")})
+        self.__dict__.update({k: v for k, v in vars(found).items() if k.endswith("_")})
         return self.with_slope(self.calibration_slope, data.X[:, every], data.y, data.sample_weight)
 
     def with_slope(self, slope: float, X: Any, y: Any, weight: FloatArray | None) -> Self:

@@ -425,5 +425,6 @@ class SearchPlan:
 
     def _made_model(self, data: TrainingData, subset: IntArray, *fit: Any) -> Any:
         """Return the fit as a model; only the recipe clips predictions of a regression."""
-        how = {"clip": self.is_recipe} if data.is_regression else {}
-        return data.linear_model(subset, *fit, float(self.C), **how)
+        slopes, intercepts, n_iter = fit
+        how = (slopes, intercepts, n_iter, float(self.C))
+        return data.linear_model(subset, *how, clip=self.is_recipe)

@@ -199,6 +199,8 @@ class TrainingData:
         intercepts: FloatArray,
         n_iter: int,
         C: float,
+        *,
+        clip: bool = True,
     ) -> Any:
         """The winning fit as a model of scikit-learn's kind, which tools around it can read."""
         raise NotImplementedError
@@ -358,8 +360,11 @@ class ClassData(TrainingData):
         intercepts: FloatArray,
         n_iter: int,
         C: float,
+        *,
+        clip: bool = True,
     ) -> LogisticModel:
         """Return the fit as a model of scikit-learn's kind."""
+        del clip  # probabilities have a range of their own
         model = LogisticModel(C=C)
         model.classes_ = self.classes
         model.coef_ = np.atleast_2d(coefficients)

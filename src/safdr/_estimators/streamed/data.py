@@ -49,7 +49,8 @@ class InPasses:
 
     def columns(self, which: IntArray) -> Any:
         """Return the same for some of the columns."""
-        return replace(self, X=self.X[:, which], which=which)
+        this: Any = self
+        return replace(this, X=this.X[:, which], which=which)
 
     def take(self, indices: Any) -> Any:
         """Rows can't be taken: folds are made of buckets."""
