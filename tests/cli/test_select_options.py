@@ -188,8 +188,8 @@ def test_the_answer_has_all_that_was_promised(select, table):
         "held out    0.",
         "95 % interval",
         "k* = ",
-        "one_sd took ",
-        "one_se would take ",
+        "one_se took ",
+        "one_sd would take ",
         "160 to learn from, 40 held out",
         " s\n",
     ):
