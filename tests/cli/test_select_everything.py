@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import softmax
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 pa = pytest.importorskip("pyarrow")
 pyarrow_csv = pytest.importorskip("pyarrow.csv")
@@ -70,8 +72,8 @@ def file(request, tables, tmp_path):
     return path
 
 
-def by_hand(names, target, numbers, learnt):
-    """A model of scikit-learn on the features, and its numbers for all rows."""
+def by_hand(names, target, numbers, learnt, slope):
+    """A model of scikit-learn on the features, its slopes scaled; and its numbers for all rows."""
     weight = numbers["exposure"].to_numpy()[learnt]
     columns = []
     for name in names:
@@ -81,9 +83,21 @@ def by_hand(names, target, numbers, learnt):
     X = np.column_stack(columns).astype(float)
     mean = np.average(X[learnt], axis=0, weights=weight)
     X = (X - mean) / np.sqrt(np.average((X[learnt] - mean) ** 2, axis=0, weights=weight))
-    kind = LinearRegression() if target == "loss" else LogisticRegression(tol=1e-12, max_iter=9999)
-    model = kind.fit(X[learnt], numbers[target][learnt], sample_weight=weight)
-    return model.predict(X) if target == "loss" else model.predict_proba(X)
+    y = numbers[target].to_numpy()[learnt]
+    if target == "loss":
+        found = slope * LinearRegression().fit(X[learnt], y, sample_weight=weight).predict(X)
+        found += np.average(y - found[learnt], weights=weight)
+        return np.clip(found, y.min(), y.max())
+    model = LogisticRegression(tol=1e-12, max_iter=9999).fit(X[learnt], y, sample_weight=weight)
+    # In one column for each class, whose intercepts are then fitted again.
+    scores = slope * model.decision_function(X)
+    scores = scores if scores.ndim > 1 else np.column_stack([-scores / 2, scores / 2])
+
+    def loss(intercepts):
+        return log_loss(y, softmax(scores[learnt] + intercepts, axis=1), sample_weight=weight)
+
+    again = minimize(loss, np.zeros(scores.shape[1]), tol=1e-8).x
+    return softmax(scores + again, axis=1)
 
 
 def score(target, numbers, rows, found):
@@ -123,7 +137,8 @@ def test_all_options_at_once_give_what_scikit_learn_gives(select, file, tables, 
     assert left_out == {"customer_id", "month", "exposure", *TARGETS} - {target}
     names = [each["name"] for each in found["features"]]
     assert {"use", "debt"} < set(names)
-    wanted = by_hand(names, target, numbers, known & ~held_out)
+    slope = found["calibration_slope"]
+    wanted = by_hand(names, target, numbers, known & ~held_out, slope)
     value = found["scores"]["test"]["value"]
     assert value == pytest.approx(score(target, numbers, held_out, wanted), abs=1e-5)
     # The formulas: one reads the texts, the other numbers.

@@ -60,7 +60,19 @@ def test_a_set_without_validation_is_that_with_it(select, write, loans, task):
     validated, bare = select(*options).json, select(*options, "--no-validation").json
     assert bare["scores"]["validation"] is None
     assert validated["scores"]["validation"] is not None
-    for part in ("features", "intercept", "rows", "left_out", "path", "selection"):
+    for part in ("rows", "left_out", "path", "selection"):
+        assert bare[part] == validated[part]
+    # Only validation knows the calibration slope.
+    assert bare["calibration_slope"] is None
+    slope = validated["calibration_slope"]
+    assert 0 < slope < 1
+    for f, g in zip(bare["features"], validated["features"], strict=True):
+        assert (f["name"], slope * f["coefficient"]) == (g["name"], pytest.approx(g["coefficient"]))
+    # The method as published has none.
+    options += ("--as-published",)
+    validated, bare = select(*options).json, select(*options, "--no-validation").json
+    assert validated["calibration_slope"] is None
+    for part in ("features", "intercept", "rows", "left_out"):
         assert bare[part] == validated[part]
     assert bare["scores"]["test"] == validated["scores"]["test"]
 

@@ -188,13 +188,32 @@ def test_the_answer_has_all_that_was_promised(select, table):
         "held out    0.",
         "95 % interval",
         "k* = ",
-        "one_sd took ",
-        "one_se would take ",
+        "one_se took ",
+        "one_sd would take ",
         "160 to learn from, 40 held out",
         " s\n",
     ):
         assert part in shown
     assert max(map(len, shown.splitlines())) <= 100
+
+
+def test_slopes_and_duplicates_are_told_where_there_is_something_to_tell(select, write, columns):
+    def told(size, *options):
+        found = select(write(columns), "-t", "late", "-k", size, *options, "--json").json
+        shown = select(write(columns), "-t", "late", "-k", size, *options).out
+        return found["calibration_slope"], " ".join(shown.split())
+
+    slope, shown = told(1)
+    assert slope < 1
+    splits = "of the validation splits"
+    assert f"Slopes were multiplied by the calibration slope {splits}, {slope:.2f}." in shown
+    assert "duplicate" not in shown
+    for size, options, expected in ((2, (), 1.0), (1, ("--as-published",), None)):
+        slope, shown = told(size, *options)
+        assert slope == expected
+        assert "Slopes" not in shown
+    columns["twice"] = [2 * value for value in columns["height"]]
+    assert "1 column is a duplicate of another and was left out of the search." in told(2)[1]
 
 
 def test_quiet_prints_nothing(select, table, tmp_path):

@@ -206,8 +206,13 @@ def test_the_positive_class_turns_the_signs(select, write, columns):
     assert one["target"]["classes"] == ["no", "yes"]
     assert other["target"]["classes"] == ["yes", "no"]
     assert {f["name"] for f in one["features"]} == {f["name"] for f in other["features"]}
+    # The splits follow the order of the classes, and the calibration slope the splits.
     for f, g in zip(one["features"], other["features"], strict=True):
-        assert f["coefficient"] == pytest.approx(-g["coefficient"], rel=1e-6)
+        fitted, turned = (
+            feature["coefficient"] / answer["calibration_slope"]
+            for feature, answer in ((f, one), (g, other))
+        )
+        assert fitted == pytest.approx(-turned, rel=1e-6)
 
 
 @pytest.mark.parametrize(

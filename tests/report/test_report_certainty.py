@@ -129,7 +129,7 @@ def test_a_proof_is_one_sentence_about_the_criterion(content):
 
 def test_a_chosen_set_that_is_not_the_best_is_not_called_so(content):
     text = claim(content, **BEST | {"chosen_is_best_known": False, "chosen_gap": 0.0314})
-    assert "are another set, 3.1 % above the chosen one, which was taken for its smaller" in text
+    assert "are another set, 3.1 % above the chosen one, which has the smallest loss" in text
     text = claim(content, **BEST | {"chosen_is_best_known": False, "chosen_gap": 1e-6})
     assert "less than 0.01 % above" in text
 

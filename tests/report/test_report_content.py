@@ -17,6 +17,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from helpers.html import parsed
 from report_cases import QUICK, auc_with_interval
 from safdr import AnnealingSelector, AnnealingSelectorCV, Constraints, SelectionReport
 from safdr._estimators.rules import RULES
@@ -271,6 +272,60 @@ def test_another_score_has_no_interval(searched):
     assert scores["scoring"] == "accuracy"
     assert scores["test"]["value"] == search.score(X, y)
     assert scores["test"]["low"] is None
+
+
+# ---- What the search did ----------------------------------------------------------------------
+
+
+def said(report):
+    """The text of the page in one line."""
+    return " ".join("".join(parsed(report.to_html()).text).split())
+
+
+def test_the_calibration_slope_is_stated_if_it_changes_anything(searched):
+    search, X, y = searched
+    given = X[:200], y[:200]
+    report = SelectionReport.from_estimator(search, *given)
+    slope = report.to_dict()["calibration_slope"]
+    assert slope == search.calibration_slope_ < 1
+    sentence = f"multiplied by the calibration slope of the validation splits, {slope:.2f}."
+    assert sentence in said(report)
+    content = report.to_dict()
+    for unchanged in (1.0, None):
+        content["calibration_slope"] = unchanged
+        assert "calibration slope" not in said(SelectionReport(content))
+    plain = clone(search).set_params(criterion="fisher").fit(*given)
+    assert content_of(plain, *given)["calibration_slope"] is None
+
+
+@pytest.mark.parametrize("n_copies", [0, 1, 2])
+def test_duplicates_are_counted_and_named(fixed, n_copies):
+    _, X, y = fixed
+    X = np.column_stack([X, *([-X[:, 1]] * n_copies)])
+    report = SelectionReport.from_estimator(AnnealingSelector(3, **QUICK).fit(X, y), X, y)
+    pairs = [(each["kept"], each["left_out"]) for each in report.to_dict()["duplicates"]]
+    assert pairs == [("x1", f"x{8 + i}") for i in range(n_copies)]
+    sentences = (
+        "1 column is a duplicate of another and was left out",
+        "2 columns are duplicates of others and were left out",
+    )
+    for i, sentence in enumerate(sentences):
+        assert (sentence in said(report)) == (n_copies == i + 1)
+    assert ("duplicate of x1" in said(report)) == (n_copies > 0)
+
+
+def test_the_screen_and_the_second_criterion_are_stated(fixed):
+    _, X, y = fixed
+    wide = np.column_stack([X, np.random.default_rng(0).normal(size=(len(X), 40))])
+    half, screen = "Half of the replicas anneal on it", "columns that the screen kept"
+    for rows, criterion in ((X, "auto"), (wide, "auto"), (wide, "fisher")):
+        selector = AnnealingSelector(3, criterion=criterion, **QUICK).fit(rows, y)
+        report = SelectionReport.from_estimator(selector, rows, y)
+        text, chosen_by = said(report), report.to_dict()["chosen_by"]
+        assert (half in text) == chosen_by["log_loss"] == (criterion == "auto")
+        assert (screen in text) == (rows is wide)
+        # As many as the recipe keeps: k + 3 + a twentieth of the rows.
+        assert chosen_by["screened"] == (3 + 3 + 300 // 20 if rows is wide else None)
 
 
 # ---- Where the numbers come from ----------------------------------------------------------------

@@ -72,6 +72,13 @@ def random_criterion(n, seed, n_outputs=1):
 
 
 @pytest.fixture(scope="module")
+def plain():
+    """A selector without shrinkage, whose criterion stands for an AUC; and its rows."""
+    X, y = rows(8)
+    return AnnealingSelector(3, ridge=1e-6, **QUICK).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
 def page(open_page, report):
     return open_page("what-if", report)
 
@@ -157,11 +164,10 @@ def test_the_replacement_is_the_best_of_all_that_constraints_allow(page, seed, r
 
 
 @pytest.fixture
-def panel(open_page, report, searched):
+def panel(open_page, plain):
     """A page of its own, and what Python says of its sets."""
-    search, X, y = searched
-    ask = what_if(search, X[:200], y[:200])
-    page = open_page("panel", report)
+    ask = what_if(*plain)
+    page = open_page("panel", SelectionReport.from_estimator(*plain))
     yield page, ask
     assert page.complaints == []
     page.close()
@@ -186,9 +192,9 @@ def row_of(page, ask, column):
     return page.locator(f"[data-feature='{at}']")
 
 
-def test_by_mouse(panel, searched):
+def test_by_mouse(panel, plain):
     page, ask = panel
-    chosen = sorted(searched[0].subset_.tolist())
+    chosen = sorted(plain[0].subset_.tolist())
     assert ticked(page) == chosen
     assert shown(page)[1:] == pytest.approx([ask.value(chosen), ask.score(chosen)], rel=1e-3)
     row_of(page, ask, chosen[0]).locator("input").click()
@@ -205,9 +211,9 @@ def test_by_mouse(panel, searched):
     assert ticked(page) == chosen
 
 
-def test_by_keyboard(panel, searched):
+def test_by_keyboard(panel, plain):
     page, ask = panel
-    chosen = searched[0].subset_.tolist()
+    chosen = plain[0].subset_.tolist()
     page.get_by_role("button", name="Back to the chosen set").focus()
     page.keyboard.press("Tab")  # the first feature
     first = page.evaluate("document.activeElement.id")
@@ -330,6 +336,18 @@ def test_the_numbers_are_in_the_content(report, searched):
     np.testing.assert_array_equal(unpacked(found["D"]), ask.D.ravel())
     assert found["value"] == pytest.approx(search.criterion_value_)
     assert [each["name"] for each in found["features"]] == list(ask.names)
+
+
+def test_a_shrunk_criterion_stands_for_no_auc(fixed, plain):
+    for given, is_shrunk in ((fixed, True), (plain, False)):
+        report = SelectionReport.from_estimator(*given)
+        found = report.to_dict()["what_if"]
+        assert (given[0].ridge_ > 0.01) == is_shrunk
+        assert found["shrunk"] == (found["score"] is None) == is_shrunk
+        page = report.to_html()
+        assert ("shrunk as in the search" in page) == is_shrunk
+        assert ("an AUC of 0.841" in page) != is_shrunk
+        assert ('"score_name": null' in page) == is_shrunk
 
 
 def test_rows_with_weights_need_to_be_told(fixed):

@@ -121,7 +121,7 @@ class WhatIf:
         float
             R² in regression. The area under the ROC curve of two classes that are normal, Φ(√J). Of
             more classes, with equal covariances, the mean of it over the classes, each against a
-            row of the others.
+            row of the others. With shrinkage J is smaller, and the score is too low.
         """
         found = self._explained(self._inside(features))
         if self.kind == "r2":

@@ -79,7 +79,7 @@ def proof(content: Mapping[str, Any]) -> str:
     if found["optimal"]:
         return (
             f"Proven: {by}, the best {_of(content)} on the training rows are another set, "
-            f"{_above(found)} the chosen one, which was taken for its smaller loss."
+            f"{_above(found)} the chosen one, which has the smallest loss of the sets found."
         )
     return _bound(content, by)
 

@@ -37,6 +37,9 @@ OTHER_ROWS = (
 
 NORMAL = "AUC if the classes were normal"
 
+# With a larger ridge the criterion is so far below the plain ratio that it says nothing of an AUC.
+MAX_PLAIN_RIDGE = 1e-3
+
 
 def describe_what_if(
     estimator: Any,
@@ -68,12 +71,14 @@ def describe_what_if(
     starts = np.cumsum([0, *map(len, given.columns)])
     means = None if given.shares is None else _packed(given.class_means)
     titles = groups.names(names)
+    shrunk = bool(estimator.ridge_ > MAX_PLAIN_RIDGE)
     return {
         "reason": None,
         "kind": given.kind,
         "n_total": given.n_total,
         "value": value,
-        "score": given.score(estimator.subset_),
+        "score": None if shrunk else given.score(estimator.subset_),
+        "shrunk": shrunk,
         "features": [
             {
                 "name": titles[groups.feature_of[columns[0]]],
@@ -147,14 +152,13 @@ def panel_of(
         return None
     is_r2 = found["kind"] == "r2"
     cost = " less cost" if any(each["cost"] for each in found["features"]) else ""
+    shrunk = "shrunk " if found["shrunk"] else ""
     return {
         **{key: each for key, each in found.items() if key not in ("reason", "value", "score")},
         "features": [{**each, "label": labels[each["index"]]} for each in found["features"]],
         "symbol": "R²" if is_r2 else "J",
-        "value_name": ("R² on the training rows" if is_r2 else "separation J") + cost
-        if found["kind"] != "logistic"
-        else f"criterion J{cost}",
-        "score_name": {"fisher": "AUC", "r2": "R²", "logistic": None}[found["kind"]],
+        "value_name": shrunk + ("R² on the training rows" if is_r2 else "separation J") + cost,
+        "score_name": "R²" if is_r2 else None if found["shrunk"] else "AUC",
         "score_title": NORMAL,
         "measured": _measured(content, score),
     }
