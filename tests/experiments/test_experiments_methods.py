@@ -39,7 +39,7 @@ def test_settings_hold_every_default_that_shapes_the_search():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("sa", "No method is called 'sa'. There are: sa-fdr, rfe, lasso, abess, auto"),
+        ("sa", "No method is called 'sa'. There are: sa-fdr, rfe, lasso, abess, recipe"),
         ("rfe+n_batches=2", "Only sa-fdr takes settings"),
         ("sa-fdr+batches=2", "'batches=2' in .* is not a setting"),
         ("sa-fdr+n_batches", "is not a setting"),
@@ -65,9 +65,9 @@ def test_a_variant_anneals_with_its_settings(toy):
     assert model.cross_entropy == selector.cross_entropy_
 
 
-def test_auto_is_a_selector_whose_models_are_penalised(toy):
-    [model] = get_method("auto").path(toy.X, toy.y, [3], 5)
-    selector = AnnealingSelector(3, criterion="auto", ridge="auto", random_state=5)
+def test_the_recipe_is_a_selector_whose_models_are_penalised(toy):
+    [model] = get_method("recipe").path(toy.X, toy.y, [3], 5)
+    selector = AnnealingSelector(3, random_state=5)
     selector.fit(toy.X, toy.y)
     np.testing.assert_array_equal(model.subset, selector.subset_)
     far = 10.0 * toy.X

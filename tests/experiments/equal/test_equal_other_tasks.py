@@ -65,12 +65,12 @@ def test_the_page_has_differences_in_pairs(tmp_path, capsys):
     rows, problems = RowStore(tmp_path).read_all()
     assert (len(rows), problems) == (4, [])
     for row in rows:
-        row["method"] = {"paper": "auto"}.get(row["method"], row["method"])
+        row["method"] = {"paper": "recipe"}.get(row["method"], row["method"])
     lead = [
         np.subtract(mine["scores"], theirs["scores"]).mean()
         for mine in rows
         for theirs in rows
-        if (mine["method"], theirs["method"]) == ("auto", "anova")
+        if (mine["method"], theirs["method"]) == ("recipe", "anova")
         and mine["repeat"] == theirs["repeat"]
     ]
     line = next(line for line in to_markdown(rows).splitlines() if line.startswith("| Wine"))
