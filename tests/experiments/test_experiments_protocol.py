@@ -3,7 +3,6 @@
 import json
 import warnings
 from dataclasses import replace
-from statistics import fmean, stdev
 
 import numpy as np
 import pytest
@@ -93,10 +92,10 @@ def test_k_star_and_its_auc_follow_from_the_numbers_in_the_row(cell):
 
 def within_one_error(scores):
     """The first size whose mean distance to the best, fold by fold, is within its error."""
-    best = int(np.argmax([fmean(column) for column in scores.T]))
+    best = np.argmax([column.mean() for column in scores.T])
     for index, column in enumerate(scores.T):
-        behind = [of_best - score for of_best, score in zip(scores[:, best], column, strict=True)]
-        if fmean(behind) <= stdev(behind) / len(behind) ** 0.5:
+        behind = scores[:, best] - column
+        if behind.mean() <= np.std(behind, ddof=1) / np.sqrt(len(behind)):
             return index
     raise AssertionError("the best is not behind itself")
 
