@@ -52,6 +52,14 @@ def test_models_are_scored_on_rows_that_they_never_saw(rng):
     assert score(X[:60], z[:60], X[60:], z[60:]) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("data", ["wine", "diabetes"])
+def test_every_method_serves_every_task(name, data):
+    rows = load(data)
+    found = METHODS[name].subsets(rows.X[::3, :8], rows.y[::3], [2, 3], 0)
+    assert [len(subset) for subset in found] == [2, 3]
+
+
 def test_a_cell_keeps_to_its_sizes_and_its_rows():
     cell = run_cell(load("diabetes"), METHODS["anova"], 0, SETTINGS)
     assert cell["rows"] == {"all": 442, "train": 60, "test": 382}
