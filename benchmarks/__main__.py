@@ -19,18 +19,15 @@ from benchmarks import (
     proofs,
     proposals,
     quality,
-    reference_ratio,
+    recipe,
     signs,
     sparse_rows,
     stability,
     start_up,
-    styles,
     table,
     tasks,
     threads,
     tts,
-    wide,
-    wide_quality,
 )
 from benchmarks.peers import PEERS
 from benchmarks.problem import EIGHT, KAGGLE, STAND_IN
@@ -39,7 +36,6 @@ from experiments.errors import DataError
 COMMANDS = {
     "folds": folds.main,
     "quality": quality.main,
-    "reference": reference_ratio.main,
     "tts": tts.main,
     "dynamics": dynamics.main,
     "threads": threads.main,
@@ -52,13 +48,11 @@ COMMANDS = {
     "leaps": leaps.main,
     "stability": stability.main,
     "signs": signs.main,
-    "styles": styles.main,
+    "recipe": recipe.main,
     "tasks": tasks.main,
     "groups": grouped.main,
     "sparse": sparse_rows.main,
     "fold-memory": fold_memory.main,
-    "wide": wide.main,
-    "wide-quality": wide_quality.main,
     "table": table.main,
 }
 
@@ -88,8 +82,8 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--contestants", nargs="+", choices=PEERS, help="of folds")
     parser.add_argument("--max-features", type=int, default=30, help="largest size")
     parser.add_argument("--rounds", type=int, help="runs of which the median is taken")
-    parser.add_argument("--sizes", nargs="+", type=int, help="of tts, reference and proofs")
-    parser.add_argument("--seeds", type=int, help="of tts and wide-quality")
+    parser.add_argument("--sizes", nargs="+", type=int, help="of tts and proofs")
+    parser.add_argument("--seeds", type=int, help="of tts")
     parser.add_argument("--renew", action="store_true", help="keep new counts of kernel")
     return parser.parse_args()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from experiments.datasets import get_dataset, load
 from experiments.methods import annealing_defaults
 from experiments.models import sizes_up_to
 from experiments.protocol import ProtocolSettings, make_split
+from safdr import Annealing
 from safdr._engine.criterion import Criterion, fisher_criterion
 from safdr._engine.moments import within_moments
 
@@ -29,6 +31,13 @@ EIGHT = (
 )
 STAND_IN = "loan_default_synthetic"
 KAGGLE = "loan_default_kaggle"
+# Parameters of the method as published, for two classes.
+AS_PUBLISHED: dict[str, Any] = {
+    "annealing": Annealing(screen=None),
+    "criterion": "fisher",
+    "ridge": 1e-6,
+    "C": np.inf,
+}
 
 
 @dataclass(frozen=True, eq=False)

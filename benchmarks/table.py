@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from benchmarks import proofs, signs, stability, styles, wide, wide_quality
+from benchmarks import proofs, recipe, signs, stability
 from benchmarks.problem import title_of
 from benchmarks.rows import RESULTS, read
 from benchmarks.table_parts import Rows, compare, markdown
@@ -134,7 +134,7 @@ TABLES: dict[str, Callable[[Rows], str]] = {
     ),
     "stability": stability.table,
     "signs": signs.table,
-    "styles": styles.table,
+    "recipe": recipe.table,
     "groups": _plain(
         "Groups: nine columns on their own, with one pair, and as three groups "
         "(processor seconds; in brackets as a multiple)",
@@ -144,8 +144,6 @@ TABLES: dict[str, Callable[[Rows], str]] = {
         "Sparse rows: 20 000 × 5 000 at 1 %, ten features, a fresh process",
         ("task", "process_s", "before_mb", "peak_mb"),
     ),
-    "wide": wide.table,
-    "wide_quality": wide_quality.table,
     "fold_memory": _plain(
         "Five splits beside one size, the largest: peak megabytes of a fresh process, with the "
         "rows, and as a multiple",
@@ -163,9 +161,6 @@ TABLES: dict[str, Callable[[Rows], str]] = {
     "tts": _plain(
         "Time to the best known value with a probability of 99 %",
         ("data", "size", "seeds", "hit_share", "run_s", "tts99_s"),
-    ),
-    "reference": _plain(
-        "A proposal, against NumPy", ("data", "size", "library_ns", "reference_ns", "ratio")
     ),
     "threads": _plain("One thread and two", ("data", "call", "one_wall_s", "two_wall_s", "ratio")),
     "first_call": _plain("First call in a fresh process", ("program", "wall_s", "least_s")),

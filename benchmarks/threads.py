@@ -7,10 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.problem import Fold, load_fold
+from benchmarks.problem import AS_PUBLISHED, Fold, load_fold
 from benchmarks.rows import keep
 from benchmarks.timing import take_turns
 from safdr import AnnealingSelectorCV, anneal_path
@@ -28,7 +27,8 @@ def main(options: argparse.Namespace) -> None:
 
 
 def _path(fold: Fold, n_jobs: int) -> None:
-    anneal_path(fold.X, fold.y, fold.sizes, C=np.inf, n_jobs=n_jobs, random_state=fold.seed)
+    how = {"n_jobs": n_jobs, "random_state": fold.seed, **AS_PUBLISHED}
+    anneal_path(fold.X, fold.y, fold.sizes, **how)
 
 
 def _choice(fold: Fold, n_jobs: int) -> None:

@@ -24,8 +24,9 @@ ABOUT = {
     "The rows go where those of run go; the comparison to ablation.md and ablation.csv. The "
     "validation rows of the folds decide; the test part is shown for information only.",
     "equal": "Compare subsets of equal size: the default recipe with and without its screen, the "
-    "method as published (paper), and five other methods. All are refitted alike and scored on "
-    "test rows. Does the cells that are missing, then writes equal.md and equal.csv.",
+    "method as published (paper), Fisher's ratio with C = 1 (fisher), and five other methods. All "
+    "are refitted alike and scored on test rows. Does the cells that are missing, "
+    "then writes equal.md and equal.csv.",
     "other": "The same for more than two classes and a measured output, on three small sets: "
     "recipe, unscreened, paper, forward selection and ANOVA. Writes other.md.",
     "regression": "Compare subsets of equal size by R² on test rows: the recipe, the search "
@@ -86,7 +87,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     about = f'names of data sets; "small" for the small ones that are there; else {UCI_SETS}'
     _add_names(parser, "--data", UCI_SETS, about)
     about = (
-        "of sa-fdr, rfe, lasso, abess and auto; else the first three. SA-FDR with other settings "
+        "of sa-fdr, rfe, lasso, abess and recipe; else the first three. SA-FDR with other settings "
         "is written as sa-fdr+n_batches=10+batch_draw=proposal"
     )
     _add_names(parser, "--methods", "sa-fdr,rfe,lasso", about)
@@ -112,7 +113,7 @@ def _add_ablation(parser: argparse.ArgumentParser) -> None:
 
 def _add_equal(parser: argparse.ArgumentParser) -> None:
     _add_names(parser, "--data", None, "names of data sets; else all that are there")
-    _add_splits(parser, "recipe, unscreened, paper, rfe, lasso, abess, forward, anova")
+    _add_splits(parser, "recipe, unscreened, paper, fisher, rfe, lasso, abess, forward, anova")
     parser.add_argument("--table", action="store_true", help="no cells: only write the table")
     _add_out(parser, Path("paper/equal"))
     _add_data_dir(parser)

@@ -112,7 +112,12 @@ def _parameters(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as parameters of the selector."""
     annealing = {name: value for name, value in changes.items() if name != "ridge"}
     ridge = changes.get("ridge", PUBLISHED.ridge)
-    return {"annealing": Annealing(**annealing), "ridge": ridge, "C": PUBLISHED.C}
+    return {
+        "annealing": Annealing(screen=None, **annealing),
+        "criterion": PUBLISHED.criterion,
+        "ridge": ridge,
+        "C": PUBLISHED.C,
+    }
 
 
 def get_method(spec: str) -> Method:

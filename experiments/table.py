@@ -28,12 +28,16 @@ N_SHARED = 3
 CAPTION = (
     "k*: number of features chosen. AUC: on the test part, of the model refitted at k*. "
     "Mean ± standard error over the repeats. Bold: the best method, and those behind it by no more "
-    f"than one standard error of the difference in pairs. {TITLES[RECIPE]}: "
-    "the default recipe with its penalised models; it is shown beside the others. one_sd: "
+    "than one standard error of the difference in pairs. one_sd: "
     "k* is the smallest k whose mean validation AUC is within one standard deviation over the "
     "folds of the best. one_se: within one standard error of the difference to the best on the "
     "same folds. s/fold: median processor time on one core for all k of a fold; the paper's times "
     "are from another machine."
+)
+
+ABOUT_RECIPE = (
+    f"{TITLES[RECIPE]}: the default recipe with its penalised models; it is shown beside the "
+    "others."
 )
 
 
@@ -146,18 +150,23 @@ def _published(published: Published | None) -> list[str]:
 def to_markdown(lines: Sequence[Line], warning: str | None = None) -> str:
     """The table for the README, with a caption below."""
     table = markdown_table(HEADER, _body(lines, "**{}**", " ± "))
-    notes = [CAPTION.replace("*", r"\*"), *_to_be_made(lines), *([warning] if warning else [])]
+    notes = [CAPTION.replace("*", r"\*"), *_about_recipe(lines), *([warning] if warning else [])]
     return table + "".join(f"\n{note}\n" for note in notes)
 
 
-def _to_be_made(lines: Sequence[Line]) -> list[str]:
-    """Where the method beside the others has no rows yet, and what makes them."""
+def _about_recipe(lines: Sequence[Line]) -> list[str]:
+    """What the recipe is, where it has no rows yet, and what makes them."""
     there = {line.data for line in lines if line.method == RECIPE}
     missing = [data for data in dict.fromkeys(line.data for line in lines) if data not in there]
-    if not there or not missing:
+    if not there:
         return []
+    if not missing:
+        return [ABOUT_RECIPE]
     command = f"python -m experiments run --data {','.join(missing)} --methods {RECIPE}"
-    return [f"{TITLES[RECIPE]} has no rows of the other data sets: `{command}` makes them."]
+    return [
+        ABOUT_RECIPE,
+        f"{TITLES[RECIPE]} has no rows of the other data sets: `{command}` makes them.",
+    ]
 
 
 def markdown_table(header: Sequence[str], body: Iterable[Sequence[str]]) -> str:

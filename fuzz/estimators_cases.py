@@ -127,7 +127,7 @@ def make(rng: np.random.Generator) -> Case:
         container=str(rng.choice(CONTAINERS)),
         rules=random_rules(rng, n_features),
         # Penalised models have a room of their own: penalised.py.
-        parameters=_parameters(rng) | {"C": np.inf},
+        parameters=_parameters(rng, n_classes) | {"C": np.inf},
     )
     if n_classes and rng.random() < 0.25:
         some = {label: float(rng.uniform(0.2, 5)) for label in np.unique(y).tolist()[:2]}
@@ -234,7 +234,7 @@ def random_rules(rng: np.random.Generator, n_features: int) -> dict[str, Any]:
     return rules
 
 
-def _parameters(rng: np.random.Generator) -> dict[str, Any]:
+def _parameters(rng: np.random.Generator, n_classes: int) -> dict[str, Any]:
     quiet = rng.random() < 0.5
     annealing = Annealing(
         n_replicas=int(rng.choice([20, 30])),
@@ -244,9 +244,11 @@ def _parameters(rng: np.random.Generator) -> dict[str, Any]:
         n_batches=1 if quiet else int(rng.integers(2, 5)),
         batch_fraction=1.0 if quiet else 0.5,
         batch_draw=str(rng.choice(["step", "step", "proposal"])),
+        screen=[None, None, "auto", 3][rng.integers(4)],
     )
     return {
         "annealing": annealing,
+        "criterion": str(rng.choice(["auto", "fisher" if n_classes else "r2"])),
         "ridge": float(rng.choice([1e-6, 1e-6, 1e-3, 0.1])),
         "random_state": int(rng.integers(2**31)),
     }

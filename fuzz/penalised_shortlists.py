@@ -21,7 +21,7 @@ def check(rng: np.random.Generator) -> None:
     """Subsets of nasty columns of three to ten classes, with a penalty."""
     X, codes, weight = random_rows(rng)
     data = ClassData.validate(SeenColumns(), X, codes, weight).usable()
-    fitter = data.linear_fitter(1e-6, float(rng.choice(PENALTIES)))
+    fitter = data.linear_fitter(float(rng.choice(PENALTIES)))
     size, n_subsets = int(rng.integers(1, 9)), int(rng.integers(2, 60))
     subsets = np.array([rng.permutation(X.shape[1])[:size] for _ in range(n_subsets)])
     every = fitter.fit(subsets)

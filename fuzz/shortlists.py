@@ -20,7 +20,7 @@ def check(rng: np.random.Generator) -> None:
     data = ClassData.validate(SeenColumns(), X, codes, weight).usable()
     for C in PENALTIES:
         subsets = rng.permutation(all_subsets(N_COLUMNS, int(rng.integers(1, 5))))[:MOST_SUBSETS]
-        compare(data.linear_fitter(1e-6, C), subsets)
+        compare(data.linear_fitter(C), subsets)
 
 
 def compare(fitter, subsets) -> None:

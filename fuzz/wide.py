@@ -1,4 +1,4 @@
-"""Fit problems of many columns, where the search works on some at a time; check by trying all."""
+"""Fit problems of many columns, whose products with each other are not made."""
 
 from __future__ import annotations
 
@@ -31,21 +31,15 @@ from safdr import (
 
 ALL = 10**9
 
-# Criteria that are no search: one subset of each size.
-PATHS = ("l1", "reference")
-
-# So few at a time that what is missing must be called for.
+# Tens of columns are many in here, and buffers hold few of them.
 SMALLER = {
     "safdr._engine.wide.WIDE": 60,
-    "safdr._engine.wide.start.N_STRONGEST": 6,
-    "safdr._engine.wide.start.N_PARTNERED": 10,
-    "safdr._engine.wide.start.N_PAIRS": 2,
-    "safdr._engine.wide.start.N_NEXT": 2,
-    "safdr._engine.wide.search.N_RANDOM": 4,
-    "safdr._engine.wide.explore.N_CALLED": 2,
+    "safdr._engine.wide.criterion.KEPT_BYTES": 2**14,
     "safdr._engine.wide.rows.BLOCK_COLUMNS": 16,
-    "safdr._engine.wide.group_swaps.COLUMNS_AT_ONCE": 7,
-    "safdr._estimators.full_model.N_STRONGEST": 20,
+    "safdr._engine.screen.duplicates.COMPARED_BYTES": 2**12,
+    "safdr._engine.screen.window.WINDOW_BYTES": 2**14,
+    "safdr._engine.screen.window.N_COPIED": 5,
+    "safdr._engine.screen.window.MIN_OTHERS": 4,
 }
 
 
@@ -73,13 +67,17 @@ def check(rng: np.random.Generator) -> None:
         fitted = fit(selector(case), case)
         check_subsets(fitted, case)
         check_numbers(fitted, case)
-        if case.parameters["criterion"] in (None, "fisher"):
-            check_values(fitted, case)
+        check_values(fitted, case)
+        check_same_screen(fitted, case)
+        if not is_screened(case):
             check_swaps(fitted, case)
-        if case.parameters["criterion"] in PATHS:
-            check_path(fitted, case)
         other = OTHERS[rng.integers(len(OTHERS))]
         other(fitted, case, rng)
+
+
+def is_screened(case: Case) -> bool:
+    """Whether some columns are left out of the search."""
+    return case.parameters["annealing"].screen is not None
 
 
 # ---- Problems -----------------------------------------------------------------------------------
@@ -112,12 +110,7 @@ def make(rng: np.random.Generator) -> Case:
     )
     if case.weight is not None and not np.ptp(case.X[case.weight > 0], axis=0).any():
         case.weight = None
-    if case.parameters["criterion"] in PATHS:  # which have nothing to choose from by a cost
-        case.rules.pop("feature_cost", None)
-        # Of columns that tell the same, rounding says which comes in first.
-        case.X = case.X + 0.1 * case.X.std(axis=0) * rng.normal(size=X.shape)
-        case.X = case.X.astype(np.float32).astype(np.float64)
-    if "groups" in case.rules or case.parameters["criterion"] in PATHS:
+    if "groups" in case.rules:
         case.parameters["prove"] = None
     if n_classes and rng.random() < 0.2:
         case.class_weight = "balanced"
@@ -154,17 +147,16 @@ def parameters(rng: np.random.Generator, n_classes: int) -> dict[str, Any]:
         max_steps=15,
         n_batches=int(rng.choice([1, 3])),
         batch_fraction=1.0 if quiet else 0.5,
+        screen=[None, "auto", "auto", 40][rng.integers(4)],
     )
-    criteria = ["fisher", "fisher", "mixed", "logistic", *PATHS] if n_classes == 2 else ["fisher"]
     tree = DecisionTreeClassifier if n_classes else DecisionTreeRegressor
     estimator = tree(max_depth=2, random_state=0)
     with_model = rng.random() < 0.1
     return {
         "annealing": annealing,
-        "criterion": str(rng.choice(criteria)) if n_classes else None,
+        "criterion": str(rng.choice(["auto", "auto", "fisher" if n_classes else "r2"])),
         "ridge": rng.choice([1e-6, 1e-6, 1e-3, 0.1]) if rng.random() < 0.8 else "auto",
         "C": float(rng.choice([np.inf, 1.0, 0.01])),
-        "pick": "criterion" if rng.random() < 0.15 else "auto",
         "estimator": estimator if with_model else None,
         "prove": 0.2 if rng.random() < 0.1 else None,
         "random_state": int(rng.integers(2**31)),
@@ -193,9 +185,8 @@ def check_subsets(fitted: Any, case: Case) -> None:
         assert case.keeps_rules(tuple(some)), f"{some} is not allowed: {case.rules}"
         size = sum(case.counts(unit) for unit in units if some.issuperset(unit))
         assert size == case.size, f"{some} counts {size}, wanted {case.size}"
-    working = fitted.result_.working_set
-    if working is not None:
-        assert set(np.unique(fitted.result_.subsets).tolist()) <= {-1, *working.columns.tolist()}
+    assert len(np.setdiff1d(fitted.result_.subsets, [-1])) <= fitted.result_.n_screened
+    assert fitted.result_.n_screened <= case.n_features
 
 
 def check_numbers(fitted: Any, case: Case) -> None:
@@ -211,9 +202,8 @@ def check_numbers(fitted: Any, case: Case) -> None:
         own = result.criterion_values[same]
         finite = np.isfinite(own)
         np.testing.assert_allclose(own[finite], here[0][finite], rtol=close, atol=close)
-        if case.parameters["criterion"] != "logistic":  # that depends on what is near all columns
-            np.testing.assert_allclose(own[finite], there[0][finite], rtol=close, atol=close)
-        if case.parameters["pick"] == "criterion" or case.parameters["estimator"] is not None:
+        np.testing.assert_allclose(own[finite], there[0][finite], rtol=close, atol=close)
+        if case.parameters["estimator"] is not None:
             continue
         sound = ~result.separated[same] & result.converged[same]
         sound &= np.isfinite(result.losses[same])
@@ -270,23 +260,18 @@ def check_swaps(fitted: Any, case: Case) -> None:
         )
 
 
-def never(*_: Any) -> bool:
-    """In place of a comparison."""
-    return False
-
-
-def check_path(fitted: Any, case: Case) -> None:
-    """The path of an L1 penalty has the same features where the products of all are made."""
-    if np.count_nonzero(np.ptp(case.X, axis=0)) < case.size:
-        return  # what adds nothing fills it up
-    if case.size >= np.count_nonzero(case.row_weights()) - 2 or "groups" in case.rules:
-        return  # a path ends where nothing is left, and of groups it has too many: replicas choose
-    # Very many columns have no ranks.
-    with of_all_columns(), patch("safdr._estimators.reference.gains_clearly", never):
+def check_same_screen(fitted: Any, case: Case) -> None:
+    """The answer is that where the products of all columns are made."""
+    if case.parameters["prove"] is not None or case.size >= len(case.X):
+        return
+    with of_all_columns():
         expected = fit(selector(case), case)
+    assert fitted.result_.n_screened == expected.result_.n_screened
+    close = 20 * tolerance_of(fitted, case)
     here, there = (members(one.subset_) for one in (fitted, expected))
     value = expected.criterion_value_
-    assert here == there or fitted.criterion_value_ == pytest.approx(value, rel=1e-9), (here, there)
+    same = fitted.criterion_value_ == pytest.approx(value, rel=close, abs=close)
+    assert here == there or same, (here, there, fitted.criterion_value_, value)
 
 
 def with_one_label(case: Case, subsets: Any, best: set[int]) -> np.ndarray:
@@ -358,10 +343,9 @@ def replaced(fitted: Any, case: Case, rng: np.random.Generator) -> None:
         there = fitted.substitutes(case.table(), case.y, **how)
     close = 20 * tolerance_of(fitted, case)
     assert list(here["chosen"]) == list(there["chosen"])
-    if case.parameters["criterion"] != "logistic":
-        np.testing.assert_allclose(
-            here["criterion_value"], there["criterion_value"], rtol=close, atol=close
-        )
+    np.testing.assert_allclose(
+        here["criterion_value"], there["criterion_value"], rtol=close, atol=close
+    )
 
 
 def along_a_path(fitted: Any, case: Case, rng: np.random.Generator) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 import reference
 from benchmarks.peers.run import Run
-from benchmarks.problem import Fold
+from benchmarks.problem import AS_PUBLISHED, Fold
 from benchmarks.timing import Seconds, timed
 from experiments.methods import annealing_defaults
 from safdr import AnnealingResult, anneal_path
@@ -25,7 +25,7 @@ N_PROPOSALS, N_FITS = 100, 2
 def run(fold: Fold) -> Run:
     """All sizes of the fold, estimated from a few."""
     once, a_proposal, a_fit = measure(fold)
-    results = anneal_path(fold.X, fold.y, fold.sizes, C=np.inf, random_state=fold.seed)
+    results = anneal_path(fold.X, fold.y, fold.sizes, random_state=fold.seed, **AS_PUBLISHED)
     n_proposals = [count_proposals(result, fold.X.shape[1]) for result in results]
     n_fits = [len(np.unique(result.subsets, axis=0)) for result in results]
     process, wall = n_proposals @ a_proposal + n_fits @ a_fit

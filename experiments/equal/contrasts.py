@@ -15,6 +15,7 @@ from experiments.summary import Mean, group
 
 # Which way is better.
 METRICS = {"auc": 1.0, "log_loss": -1.0}
+METRIC_TITLES = {"auc": "AUC", "log_loss": "log-loss"}
 # Training rows up to which a set counts as one of few rows.
 FEW_ROWS = 500
 

@@ -22,6 +22,8 @@ Subset = NDArray[np.int64]
 
 # The paper's method whatever becomes of the defaults.
 AS_PUBLISHED: dict[str, Any] = {"criterion": "fisher", "ridge": 1e-6, "C": np.inf}
+# Fisher's ratio alone, with penalised models.
+FISHER: dict[str, Any] = {**AS_PUBLISHED, "C": 1.0}
 NO_SCREEN = Annealing(screen=None)
 # Forward selection's model is penalised: without, all subsets that separate the classes have a loss
 # of 0, and where features outnumber the rows there are many of them from a few features on.
@@ -62,6 +64,12 @@ def recipe(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset
 def unscreened(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]:
     """The recipe without its screen."""
     how: dict[str, Any] = {"annealing": NO_SCREEN, **_task(y)}
+    return [r.subset for r in anneal_path(X, y, sizes, random_state=seed, **how)]
+
+
+def fisher(X: Floats, y: Labels, sizes: Sequence[int], seed: int) -> list[Subset]:
+    """The search by Fisher's ratio with penalised models, without a screen."""
+    how = {"annealing": NO_SCREEN, **_for_task(y, FISHER)}
     return [r.subset for r in anneal_path(X, y, sizes, random_state=seed, **how)]
 
 
@@ -142,6 +150,7 @@ _ALL = (
     EqualMethod("recipe", "recipe", recipe, DEFAULTS),
     EqualMethod("unscreened", "no screen", unscreened, {**DEFAULTS, "screen": None}),
     EqualMethod("paper", "paper", paper, {**annealing_defaults(), **AS_PUBLISHED}),
+    EqualMethod("fisher", "Fisher's ratio, C = 1", fisher, {**NO_SCREEN.get_params(), **FISHER}),
     EqualMethod("rfe", "RFE", rfe, RFE().settings),
     EqualMethod("lasso", "Lasso", lasso, LASSO.settings),
     EqualMethod("abess", "abess", abess, Abess().settings),

@@ -124,7 +124,7 @@ ABOUT = (
     "Subsets of equal size k of sets with more than two classes (mean AUC of each class against "
     "the rest, C = 1) and of a measured output (R², no penalty): `recipe` − the other, in pairs, "
     "mean over k and over the splits ± a standard error that allows for splits that overlap. "
-    "Bold: beyond two of them. Here `recipe` compares the published style with a shrunken one."
+    "Bold: beyond two of them."
 )
 
 

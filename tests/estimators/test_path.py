@@ -5,7 +5,14 @@ import polars as pl
 import pytest
 
 from fitting import nested
-from safdr import Annealing, AnnealingResult, AnnealingSelector, anneal_path
+from safdr import (
+    Annealing,
+    AnnealingRegressorSelector,
+    AnnealingResult,
+    AnnealingSelector,
+    ParameterError,
+    anneal_path,
+)
 from safdr._engine.criterion import batch_criteria
 from safdr._engine.search import Search
 
@@ -161,3 +168,16 @@ def test_results_of_an_array_have_no_names(two_classes):
     assert result.feature_names is None
     assert result.subset_names is None
     assert f"subset={result.subset.tolist()}, " in repr(result)
+
+
+def test_regression_has_its_own_criterion(rng):
+    X = rng.normal(size=(60, 6))
+    y = X[:, 1] - X[:, 4] + rng.normal(size=60)
+    how = {"criterion": "r2", "ridge": 1e-6, "annealing": Annealing(screen=None)}
+    [result] = anneal_path(X, y, [2], task="regression", random_state=0, **how)
+    alone = AnnealingRegressorSelector(2, random_state=0, **how).fit(X, y)
+    np.testing.assert_array_equal(result.subsets, alone.result_.subsets)
+    np.testing.assert_array_equal(result.losses, alone.result_.losses)
+    for task, criterion in (("regression", "fisher"), ("classification", "r2")):
+        with pytest.raises(ParameterError, match=f"Got '{criterion}' instead"):
+            anneal_path(X, y > 0, [2], task=task, criterion=criterion)

@@ -201,7 +201,7 @@ EQUAL = ["--data", "Wine_1", "--repeats", "2"]
 @pytest.fixture(scope="module")
 def equal_rows(tmp_path_factory):
     folder = tmp_path_factory.mktemp("equal")
-    run("equal", *EQUAL, "--method", "auto,anova", "--out", folder)
+    run("equal", *EQUAL, "--method", "recipe,anova", "--out", folder)
     return folder
 
 
@@ -218,7 +218,7 @@ def rows_in(folder):
 def test_equal_keeps_rows_goes_on_and_writes_its_page(equal):
     before = rows_in(equal)
     assert len(before) == 4
-    done = run("equal", *EQUAL, "--method", "auto,anova,forward", "--out", equal)
+    done = run("equal", *EQUAL, "--method", "recipe,anova,forward", "--out", equal)
     assert "4 cells were there, 2 done now." in done.stderr
     assert before.items() <= rows_in(equal).items()
     assert done.stdout == (equal / "equal.md").read_text()
@@ -228,11 +228,11 @@ def test_equal_keeps_rows_goes_on_and_writes_its_page(equal):
 
 def test_equal_makes_a_method_anew_and_leaves_the_others(equal):
     before = rows_in(equal)
-    done = run("equal", *EQUAL, "--method", "auto", "--again", "--out", equal)
+    done = run("equal", *EQUAL, "--method", "recipe", "--again", "--out", equal)
     assert "0 cells were there, 2 done now." in done.stderr
     changed = {path for path, content in rows_in(equal).items() if content != before[path]}
     # The seconds, at least.
-    assert {path.parts[-2] for path in changed} == {"auto"}
+    assert {path.parts[-2] for path in changed} == {"recipe"}
 
 
 def test_the_page_of_equal_comes_from_the_rows_alone(equal):
@@ -248,12 +248,16 @@ def test_the_page_of_equal_comes_from_the_rows_alone(equal):
     ("option", "value", "message"),
     [
         ("--data", "hart", "No data set is called 'hart'. There are: heart, cancer"),
-        ("--method", "sa-fdr", "No method is called 'sa-fdr'. There are: auto, paper"),
+        (
+            "--method",
+            "sa-fdr",
+            "No method is called 'sa-fdr'. There are: recipe, unscreened, paper",
+        ),
         ("--first", "-1", "--first: must be a whole number of at least 0; got -1"),
     ],
 )
 def test_a_wrong_name_in_equal_says_what_there_is(tmp_path, option, value, message):
-    words = {"--data": "wine_1", "--method": "auto", "--out": str(tmp_path), option: value}
+    words = {"--data": "wine_1", "--method": "recipe", "--out": str(tmp_path), option: value}
     done = run("equal", *(word for pair in words.items() for word in pair), code=2)
     assert message in done.stderr
     assert "Traceback" not in done.stderr

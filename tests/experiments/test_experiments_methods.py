@@ -39,7 +39,7 @@ def test_settings_hold_every_default_that_shapes_the_search():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("sa", "No method is called 'sa'. There are: sa-fdr, rfe, lasso, abess, auto"),
+        ("sa", "No method is called 'sa'. There are: sa-fdr, rfe, lasso, abess, recipe"),
         ("rfe+n_batches=2", "Only sa-fdr takes settings"),
         ("sa-fdr+batches=2", "'batches=2' in .* is not a setting"),
         ("sa-fdr+n_batches", "is not a setting"),
@@ -65,9 +65,25 @@ def test_a_variant_anneals_with_its_settings(toy):
     assert model.cross_entropy == selector.cross_entropy_
 
 
-def test_auto_is_a_selector_whose_models_are_penalised(toy):
-    [model] = get_method("auto").path(toy.X, toy.y, [3], 5)
-    selector = AnnealingSelector(3, criterion="auto", ridge="auto", random_state=5)
+def test_the_method_as_published_has_no_screen():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 200))
+    # Near-copies, whose difference tells the class.
+    X[:, 11] = X[:, 10] + 0.1 * X[:, 11]
+    y = (10.0 * (X[:, 11] - X[:, 10]) + 0.2 * rng.logistic(size=100) > 0).astype(np.int64)
+    by_default = get_method("recipe").path(X, y, [3, 6], 5)
+    as_published = get_method("sa-fdr").path(X, y, [3, 6], 5)
+    for size, model, other in zip([3, 6], as_published, by_default, strict=True):
+        selector = AnnealingSelector.as_published(size, random_state=5).fit(X, y)
+        np.testing.assert_array_equal(model.subset, selector.subset_)
+        # Without a screen the pair is found by its difference.
+        assert {10, 11} <= set(model.subset)
+        assert not {10, 11} <= set(other.subset)
+
+
+def test_the_recipe_is_a_selector_whose_models_are_penalised(toy):
+    [model] = get_method("recipe").path(toy.X, toy.y, [3], 5)
+    selector = AnnealingSelector(3, random_state=5)
     selector.fit(toy.X, toy.y)
     np.testing.assert_array_equal(model.subset, selector.subset_)
     far = 10.0 * toy.X

@@ -84,15 +84,31 @@ def test_the_shapes_are_folds_by_grid(cell):
 
 def test_k_star_and_its_auc_follow_from_the_numbers_in_the_row(cell):
     for rule, chosen in cell["chosen"].items():
-        scores = cell["folds"]["validation_auc"]
-        index = choose_size(rule, range(len(cell["grid"])), scores, Limits())
+        index = first_as_good(rule, np.array(cell["folds"]["validation_auc"]))
         assert chosen["index"] == index
         assert chosen["k"] == np.mean(np.array(cell["folds"]["n_features"])[:, index])
         assert chosen["test_auc"] == cell["refit"]["test_auc"][index]
 
 
-@pytest.mark.parametrize("rule", protocol.RULES)
-def test_the_rules_are_the_librarys(rule):
+def within_one_error(scores):
+    """The first size whose mean distance to the best, fold by fold, is within its error."""
+    best = np.argmax([column.mean() for column in scores.T])
+    for index, column in enumerate(scores.T):
+        behind = scores[:, best] - column
+        if behind.mean() <= np.std(behind, ddof=1) / np.sqrt(len(behind)):
+            return index
+    raise AssertionError("the best is not behind itself")
+
+
+def within_one_deviation(scores):
+    """The rule of the library."""
+    return choose_size("one_sd", range(scores.shape[1]), scores, Limits())
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"), [("one_sd", within_one_deviation), ("one_se", within_one_error)]
+)
+def test_sizes_follow_the_rules(rule, expected):
     chosen = set()
     for seed in range(200):
         rng = np.random.default_rng(seed)
@@ -100,7 +116,7 @@ def test_the_rules_are_the_librarys(rule):
         curve = 0.9 - 0.2 * rng.random() ** np.arange(12)
         scores = (curve + rng.normal(0, 0.03, (5, 1)) + rng.normal(0, 0.01, (5, 12))).round(2)
         index = first_as_good(rule, scores)
-        assert index == choose_size(rule, range(12), scores, Limits())
+        assert index == expected(scores)
         chosen.add(index)
     assert len(chosen) > 5
 

@@ -11,7 +11,10 @@ from numpy.typing import ArrayLike
 
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.screened_search import AnySearch
+from safdr._estimators.measured_data import MeasuredData
 from safdr._estimators.parameters import (
+    REGRESSOR_CONSTRAINTS,
+    SELECTOR_CONSTRAINTS,
     AnyAnnealing,
     Constraints,
     as_int,
@@ -21,10 +24,17 @@ from safdr._estimators.parameters import (
 )
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.tasks import check_task
+from safdr._estimators.training_data import ClassData
 from safdr._estimators.validation import SeenColumns
 from safdr._estimators.workers import Cancellation
 from safdr.errors import ParameterError
 from safdr.result import AnnealingResult
+
+# `SearchPlan.check_models` refuses class weights of regression.
+ALLOWED = {
+    ClassData: SELECTOR_CONSTRAINTS,
+    MeasuredData: SELECTOR_CONSTRAINTS | REGRESSOR_CONSTRAINTS,
+}
 
 
 def anneal_path(
@@ -119,7 +129,8 @@ def anneal_path(
         C=kind.default_C if C is None else C,
         device=device,
     )
-    check_values("anneal_path", vars(plan) | {"n_jobs": n_jobs, "random_state": random_state})
+    values = vars(plan) | {"n_jobs": n_jobs, "random_state": random_state}
+    check_values("anneal_path", values, ALLOWED[kind])
     plan.check_models(kind)
     seen = SeenColumns()
     data = kind.validate(seen, X, y, sample_weight).usable(class_weight)

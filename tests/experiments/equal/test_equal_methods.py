@@ -98,7 +98,7 @@ def test_settings_can_be_written_and_tell_methods_apart():
 
 
 def test_an_unknown_method_says_what_there_is():
-    with pytest.raises(MethodError, match=r"'sa-fdr'.*auto, paper, rfe"):
+    with pytest.raises(MethodError, match=r"'sa-fdr'.*recipe, unscreened, paper, fisher, rfe"):
         get_method("sa-fdr")
 
 

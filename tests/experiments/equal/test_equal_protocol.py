@@ -20,7 +20,7 @@ SETTINGS = EqualSettings(sizes=(1, 2, 5, 8, 20))
 
 @pytest.fixture(scope="module")
 def cell(toy):
-    return run_cell(toy, METHODS["auto"], 0, SETTINGS)
+    return run_cell(toy, METHODS["recipe"], 0, SETTINGS)
 
 
 def test_a_quarter_is_for_testing_and_keeps_the_class_balance(toy):
@@ -98,7 +98,7 @@ def test_the_log_loss_is_that_of_the_probabilities_and_finite_where_they_are_not
     assert log_loss(np.array([0, 1]), np.array([1e8, 1e8])) == 5e7
 
 
-@pytest.mark.parametrize("name", ["auto", "anova"])
+@pytest.mark.parametrize("name", ["recipe", "anova"])
 def test_the_test_part_does_not_leak(toy, name):
     split = make_split(toy, 0, SETTINGS)
     X = toy.X.copy()
