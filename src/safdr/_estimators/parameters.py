@@ -140,8 +140,9 @@ class Annealing(BaseEstimator):
         Number of features that are annealed, for a subset of k features. They are the first that
         enter the L1 (LARS) path of the criterion.
 
-        - "auto" keeps k + 3 + n_samples // 20 features. With `feature_cost` it keeps all features
-          while their matrix fits into memory, since the path ignores costs.
+        - "auto" keeps k + 3 + n_samples // 20 features; for regression more, if the targets are
+          precise. It keeps all features for more than two classes (up to 2000 features), and with
+          `feature_cost` while their matrix fits into memory, since the path ignores costs.
         - An int keeps that many, or k if that is larger.
         - None keeps all. Use it, with ``ridge=1e-6``, if the difference of correlated features
           matters: no path sees such pairs.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from safdr._engine import wide
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.fits.forward import ForwardSelection, PlacedForward
@@ -48,8 +49,11 @@ class Screening:
             return None
         if not plan.is_recipe and width is None and plan.ridge != AUTO:
             return None
+        n_features = allowed.n_features
         # The path ignores costs.
-        if width == AUTO and cost is not None and fits_products(allowed.n_features):
+        costs_decide = cost is not None and fits_products(n_features)
+        # With more than two classes a screen saves time, but it costs a little AUC.
+        if width == AUTO and (costs_decide or (data.has_many_classes and n_features <= wide.WIDE)):
             width = None
         return cls(plan, data, allowed, cost, width)
 

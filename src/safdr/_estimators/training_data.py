@@ -71,6 +71,8 @@ class TrainingData:
     fold_hint: ClassVar[str]
     # Whether outputs are numbers.
     is_regression: ClassVar[bool] = False
+    # Whether there are more than two classes.
+    has_many_classes: ClassVar[Any] = False
     # Whether its second-order approximation guides half of the replicas.
     has_log_loss: ClassVar[Any] = False
     # Whether these rows are a sample of those that passed by.
@@ -321,6 +323,11 @@ class ClassData(TrainingData):
     def target_of(self, y: NDArray[Any]) -> IntArray:
         """Return the place of each label in `classes`."""
         return np.searchsorted(self.classes, y)
+
+    @property
+    def has_many_classes(self) -> bool:
+        """Return True for more than two classes."""
+        return len(self.classes) > 2
 
     @property
     def has_log_loss(self) -> bool:
