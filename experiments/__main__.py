@@ -35,6 +35,7 @@ ABOUT = {
     "error by signal-to-noise ratio. Writes simulations.md and simulations.csv.",
     "probabilities": "Compare the loss on test rows with the calibration slope and without, on the "
     "sets of equal and other. Does the cells that are missing, then writes probabilities.md.",
+    "pack": "Merge the rows of each data set and method into one file, to be kept.",
 }
 
 
@@ -76,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         "regression": _add_regression,
         "simulations": _add_simulations,
         "probabilities": _add_probabilities,
+        "pack": _add_out,
     }
     for name, add in add_options.items():
         about = ABOUT[name]

@@ -197,6 +197,11 @@ def probabilities(options: Namespace) -> None:
     print(markdown, end="")
 
 
+def pack(options: Namespace) -> None:
+    """Merge the rows of each data set and method into one file."""
+    RowStore(options.out).pack()
+
+
 def _there(data_dir: Path | None) -> list[str]:
     """The sets of the comparison that need no download; the others are named."""
     missing = [name for name in PAPER_SETS if not is_there(DATASETS[name], data_dir)]

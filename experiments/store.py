@@ -1,8 +1,9 @@
 """Rows on disk, one small JSON file for each cell.
 
 One file a cell, and not one growing file, since then a rename makes each row appear whole, workers
-never write to the same file, and doing a cell again touches no other. Each file carries a checksum
-of its row, so that a damaged one is seen even where it still parses.
+never write to the same file, and doing a cell again touches no other. Each row carries a checksum,
+so that a damaged one is seen even where it still parses. `pack` merges the files of a data set and
+a method into one file with a line for each row, to be kept.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +38,20 @@ class Cell:
 
 @dataclass(frozen=True)
 class RowStore:
-    """The rows below one folder, as rows/DATA/METHOD/NUMBER.json."""
+    """The rows below one folder, as rows/DATA/METHOD/NUMBER.json or lines of DATA/METHOD.jsonl.
+
+    A row in a file of its own is newer than a line.
+    """
 
     folder: Path
 
     def path(self, cell: Cell) -> Path:
         """Where the row of a cell is, or would be."""
         return self._rows / cell.data / cell.method / f"{cell.repeat:03d}.json"
+
+    def packed_path(self, data: str, method: str) -> Path:
+        """Return where the packed rows of a method are, or would be."""
+        return self._rows / data / f"{method}.jsonl"
 
     @property
     def _rows(self) -> Path:
@@ -56,6 +66,28 @@ class RowStore:
         for name, method in itertools.product(data, methods):
             for path in (self._rows / name / method).glob("*.json"):
                 path.unlink()
+            self.packed_path(name, method).unlink(missing_ok=True)
+
+    def pack(self) -> None:
+        """Merge the rows of each data set and method into one file; damaged rows stay outside."""
+        for folder in sorted(path for path in self._rows.glob("*/*") if path.is_dir()):
+            self._pack(folder, self.packed_path(folder.parent.name, folder.name))
+
+    def _pack(self, folder: Path, packed: Path) -> None:
+        lines = {row["repeat"]: row for _, row in _lines(packed) if row is not None}
+        merged = []
+        for path in folder.glob("*.json"):
+            with suppress(CorruptRowError):
+                row = self._read(path)
+                lines[row["repeat"]] = row
+                merged.append(path)
+        if merged:
+            text = "".join(f"{_envelope(lines[repeat])}\n" for repeat in sorted(lines))
+            write_whole(packed, text.encode())
+        for path in merged:
+            path.unlink()
+        if not any(folder.iterdir()):
+            folder.rmdir()
 
     def write(self, cell: Cell, settings: Mapping[str, Any], content: Mapping[str, Any]) -> None:
         """Keep a row; what a damaged file held is replaced."""
@@ -66,37 +98,74 @@ class RowStore:
             "settings": settings,
             **content,
         }
-        text = json.dumps({"sha256": _checksum(row), "row": row}, ensure_ascii=False)
-        write_whole(self.path(cell), text.encode())
+        write_whole(self.path(cell), _envelope(row).encode())
 
     def read(self, cell: Cell) -> Row | None:
         """The row of a cell; None if it was not made yet."""
         path = self.path(cell)
-        return self._read(path) if path.exists() else None
+        if path.exists():
+            return self._read(path)
+        packed = _lines(self.packed_path(cell.data, cell.method))
+        return next((row for _, row in packed if row and _cell_of(row) == cell), None)
 
     def read_all(self) -> tuple[list[Row], list[str]]:
         """All rows in the order of their names, and a line for each damaged file."""
-        rows, problems = [], []
+        rows: dict[Cell, Row] = {}
+        problems = []
+        for path in sorted(self._rows.glob("*/*.jsonl")):
+            for number, row in _lines(path):
+                if row is None or self.packed_path(row["data"], row["method"]) != path:
+                    problems.append(_damaged(f"Line {number} of {path}"))
+                else:
+                    rows[_cell_of(row)] = row
         for path in sorted(self._rows.glob("*/*/*.json")):
             try:
-                rows.append(self._read(path))
+                row = self._read(path)
+                rows[_cell_of(row)] = row
             except CorruptRowError as error:
                 problems.append(str(error))
-        return rows, problems
+        return [rows[cell] for cell in sorted(rows)], problems
 
     def _read(self, path: Path) -> Row:
         """A whole row that is in its place, or an error."""
-        try:
-            envelope = json.loads(path.read_bytes())
-            row: Row = envelope["row"]
-            whole = envelope["sha256"] == _checksum(row) and self.path(_cell_of(row)) == path
-        except (ValueError, KeyError, TypeError):
-            whole = False
-        if not whole:
-            raise CorruptRowError(
-                f"{path} is damaged (cut short, changed or moved); the next run makes it again."
-            )
+        row = _row_of(path.read_bytes())
+        if row is None or self.path(_cell_of(row)) != path:
+            raise CorruptRowError(_damaged(str(path)))
         return row
+
+
+def _damaged(where: str) -> str:
+    return f"{where} is damaged (cut short, changed or moved); the next run makes it again."
+
+
+def _envelope(row: Row) -> str:
+    return json.dumps({"sha256": _checksum(row), "row": row}, ensure_ascii=False)
+
+
+def _row_of(text: bytes) -> Row | None:
+    """Return the row in an envelope; None if it is damaged."""
+    try:
+        envelope = json.loads(text)
+        row: Row = envelope["row"]
+        whole = envelope["sha256"] == _checksum(row)
+        _cell_of(row)
+    except (ValueError, KeyError, TypeError):
+        return None
+    return row if whole else None
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Row | None]]:
+    """Yield the number and the row of each line of a packed file; None for a damaged row."""
+    if path.exists():
+        about = path.stat()
+        version = (about.st_ino, about.st_mtime_ns, about.st_size)
+        yield from enumerate(_parsed(path, version), start=1)
+
+
+@lru_cache(maxsize=16)
+def _parsed(path: Path, version: tuple[int, ...]) -> list[Row | None]:
+    del version
+    return [_row_of(line) for line in path.read_bytes().splitlines()]
 
 
 def _checksum(row: Mapping[str, Any]) -> str:

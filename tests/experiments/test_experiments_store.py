@@ -79,6 +79,62 @@ def test_a_file_of_something_else_is_a_damaged_row(store, content):
         store.read(CELL)
 
 
+@pytest.fixture
+def packed(store):
+    """Three rows of one method in one file."""
+    for repeat in (10, 8):
+        store.write(Cell("heart", "sa-fdr", repeat), SETTINGS, {"auc": [0.1 * repeat]})
+    store.pack()
+    return store
+
+
+def files(store):
+    return [path.name for path in store.folder.rglob("*") if path.is_file()]
+
+
+def test_packed_rows_are_the_rows(store):
+    store.write(Cell("heart", "rfe", 7), SETTINGS, {"auc": [0.5]})
+    store.write(Cell("heart", "rfe", 9), SETTINGS, {"auc": [0.5]})
+    before = store.read_all()
+    store.pack()
+    assert sorted(files(store)) == ["rfe.jsonl", "sa-fdr.jsonl"]
+    assert store.read_all() == before
+    assert store.read(CELL)["auc"] == [0.5, 0.75]
+    assert store.read(Cell("heart", "sa-fdr", 8)) is None
+
+
+def test_a_row_in_its_own_file_is_newer_than_a_packed_one(packed):
+    packed.write(CELL, SETTINGS, {"auc": [0.25]})
+    assert packed.read(CELL)["auc"] == [0.25]
+    rows = packed.read_all()[0]
+    assert [row["repeat"] for row in rows] == [7, 8, 10]
+    assert rows[0]["auc"] == [0.25]
+    packed.pack()
+    assert packed.read_all() == (rows, [])
+    assert files(packed) == ["sa-fdr.jsonl"]
+
+
+def test_a_damaged_line_is_reported_and_the_others_stay(packed):
+    path = packed.packed_path("heart", "sa-fdr")
+    path.write_text(path.read_text().replace("0.75", "0.76"))
+    rows, problems = packed.read_all()
+    assert [row["repeat"] for row in rows] == [8, 10]
+    assert problems[0].startswith(f"Line 1 of {path} is damaged")
+    assert packed.read(CELL) is None
+
+
+def test_packing_leaves_a_damaged_file_where_it_is(packed):
+    packed.path(CELL).parent.mkdir()
+    packed.path(CELL).write_text("{")
+    packed.pack()
+    assert sorted(files(packed)) == ["007.json", "sa-fdr.jsonl"]
+
+
+def test_removed_rows_are_gone_from_packed_files(packed):
+    packed.remove(["heart"], ["sa-fdr"])
+    assert packed.read_all() == ([], [])
+
+
 def test_other_settings_are_named(store):
     other = {**SETTINGS, "protocol": {"max_features": 10}}
     with pytest.raises(SettingsError, match=r"protocol\.max_features 30 there, 10 here") as caught:
