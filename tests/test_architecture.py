@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "table": {"errors"},
     "export": {"_atomic", "_frames", "errors", "measures", "table"},
     "display": {"safdr", "_frames", "result"},
-    "report": {"safdr", "_atomic", "display", "measures", "result"},
+    "report": {"safdr", "_atomic", "_estimators", "display", "measures", "result"},
     "cli": {
         "safdr",
         "_atomic",

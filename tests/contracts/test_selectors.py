@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from scipy import sparse
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -42,20 +42,8 @@ def make(request):
 # ---- scikit-learn --------------------------------------------------------------------------------
 
 
-# Messages of their own, which are not those that scikit-learn asks for.
-OWN_WORDS = {
-    "check_complex_data": "complex targets are refused as no numbers",
-    "check_requires_y_none": "a missing target is refused as NaN",
-}
-
-
-def expected_failures(estimator):
-    return OWN_WORDS if is_regressor(estimator) else {}
-
-
 @parametrize_with_checks(
     [of_size(None, annealing=WHOLE), over_sizes(1, "regression", annealing=WHOLE, cv=3)],
-    expected_failed_checks=expected_failures,
 )
 @pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API")
 def test_scikit_learn_checks(estimator, check):

@@ -15,6 +15,7 @@ from safdr import (
     Constraints,
     Moments,
     ParameterError,
+    evaluate_subsets,
     near_ties,
     prove,
 )
@@ -43,15 +44,30 @@ def test_the_value_is_that_of_the_selector(two_classes, moments):
 @pytest.mark.filterwarnings("ignore::safdr.SeparationWarning")
 def test_more_classes_and_regression():
     X, y = load_iris(return_X_y=True)
-    proof = prove(Moments.from_rows(X, y), 2)
+    proof = prove(Moments.from_rows(X, y), 2, ridge=1e-6)
     found = AnnealingSelector.as_published(2, random_state=0).fit(X, y).result_
     best = found.subsets[found.criterion_values.argmax()]
     assert (proof.optimal, proof.subset.tolist()) == (True, best.tolist())
     X, y = load_diabetes(return_X_y=True)
-    proof = prove(Moments.from_rows(X, y, task="regression"), 5)
+    proof = prove(Moments.from_rows(X, y, task="regression"), 5, ridge=1e-6)
     found = AnnealingRegressorSelector.as_published(5, random_state=0).fit(X, y).result_
     best = found.subsets[found.criterion_values.argmax()]
     assert (proof.optimal, proof.subset.tolist()) == (True, best.tolist())
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_ridge_is_that_of_selectors(task):
+    if task == "regression":
+        (X, y), make = load_diabetes(return_X_y=True), AnnealingRegressorSelector
+    else:
+        (X, y), make = load_iris(return_X_y=True), AnnealingSelector
+    X = np.column_stack([X, -2.0 * X[:, 1]])  # a duplicate
+    selector = make(3, prove=10.0, random_state=0).fit(X, y)
+    proof = prove(Moments.from_rows(X, y, task=task), 3)
+    assert proof.value == pytest.approx(selector.proof_.value, rel=1e-9)
+    assert proof.subset.tolist() == selector.proof_.subset.tolist()
+    measured = evaluate_subsets(X, y, [selector.subset_], task=task)
+    assert measured.criterion_values == pytest.approx([selector.criterion_value_], rel=1e-9)
 
 
 def test_features_by_name(two_classes):
@@ -96,7 +112,7 @@ def test_near_ties_hold_the_best_first(moments):
 def test_features_without_any_use(two_classes):
     X, y = two_classes
     odd = np.column_stack([X, np.ones(len(X)), 3.0 * X[:, 0], X[:, 1] + X[:, 2]])
-    proof = prove(Moments.from_rows(odd, y), 12)
+    proof = prove(Moments.from_rows(odd, y), 12, ridge=1e-6)
     assert proof.optimal
     assert 12 not in proof.subset
     assert not {0, 13} <= set(proof.subset)

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Ridge
 from safdr._engine.search import fit_padded, padded, values_padded
 from safdr._estimators.feature_names import WAYS, FeatureSpec, is_single
-from safdr._estimators.parameters import C_NUMBER, check_values, n_workers
+from safdr._estimators.parameters import AUTO, C_NUMBER, check_values, n_workers
+from safdr._estimators.plan import SearchPlan
+from safdr._estimators.screening import Screening
 from safdr._estimators.tasks import check_task
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.validation import SeenColumns
@@ -176,7 +179,10 @@ def evaluate_subsets(
     seen = SeenColumns()
     data = kind.validate(seen, X, y, sample_weight).usable()
     features = FeatureSpec(seen.n_features_in_, getattr(seen, "feature_names_in_", None))
-    evaluation = evaluate(data, check_subsets(subsets, features), ridge, float(C), n_jobs)
+    every = AllowedSubsets.without_limits(seen.n_features_in_)
+    found = Screening(SearchPlan(ridge=ridge), data, every, None, AUTO).ridge
+    assert found is not None
+    evaluation = evaluate(data, check_subsets(subsets, features), found, float(C), n_jobs)
     return replace(evaluation, feature_names=features.labels)
 
 

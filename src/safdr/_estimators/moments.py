@@ -291,6 +291,16 @@ class Moments:
             raise ValueError(f"A search needs moments of 2 or more classes; got {self!r}.")
         return fisher_criterion(self._arrays.within(), ridge=ridge, rank=rank, overwrite=True)
 
+    def _total_covariance(self) -> FloatArray:
+        """Return the covariance of the features over all rows."""
+        arrays: Any = self._arrays
+        if self.task == "regression":
+            return np.asarray(arrays.covariance)
+        share = arrays.weight / arrays.weight.sum()
+        deviation = (arrays.mean - share @ arrays.mean) * np.sqrt(share)[:, None]
+        within = arrays.scatter.sum(axis=0) / arrays.weight.sum()
+        return np.asarray(within + deviation.T @ deviation)
+
 
 def _task_of(y: Any) -> str:
     """What y holds, by its looks."""

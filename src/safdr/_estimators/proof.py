@@ -10,9 +10,12 @@ import numpy as np
 from safdr._engine.arrays import IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.proof.prover import Prover
+from safdr._engine.screen import Screen, duplicates_in
+from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._estimators.feature_names import FeatureSpec
 from safdr._estimators.moments import Moments
 from safdr._estimators.parameters import (
+    AUTO,
     SELECTOR_CONSTRAINTS,
     Constraints,
     Number,
@@ -21,6 +24,7 @@ from safdr._estimators.parameters import (
     n_workers,
 )
 from safdr._estimators.plan import SearchPlan
+from safdr._estimators.screening import ridge_for_regression
 from safdr.errors import ParameterError
 from safdr.result import NearTies, Proof
 
@@ -186,11 +190,11 @@ def near_ties(
     >>> from sklearn.preprocessing import StandardScaler
     >>> from safdr import evaluate_subsets
     >>> evaluate_subsets(X, y, ties.subsets).losses.round(3).tolist()
-    [0.108, 0.112, 0.118, 0.117]
+    [0.108, 0.11, 0.112]
     >>> model = make_pipeline(StandardScaler(), LogisticRegression())
     >>> scores = [cross_val_score(model, X[:, subset], y).mean() for subset in ties.subsets]
     >>> np.round(scores, 3).tolist()
-    [0.965, 0.967, 0.967, 0.965]
+    [0.965, 0.965, 0.967]
     """
     values = {
         "moments": moments,
@@ -245,7 +249,16 @@ def _prover(values: dict[str, Any]) -> tuple[FeatureSpec, Prover]:
             most=moments.n_features,
             size=values["size"],
         )
-    criterion = moments._criterion(plan.ridge, allowed.rank(cost))
+    criterion: Any = moments._criterion(plan.ridge, allowed.rank(cost))
+    limits = None if plan.constraints is None else allowed
+    found = duplicates_in(moments._total_covariance(), constraints=limits, cost=cost)
+    redundant = np.union1d(criterion.redundant, np.flatnonzero(found.redundant))
+    if plan.ridge == AUTO and moments.task == "regression":
+        how = {"n_rows": criterion.marginals.weight, "ridge": SMALLEST_AUTO, "redundant": redundant}
+        screen = Screen(criterion, constraints=limits, is_regression=True, **how)
+        ridge = ridge_for_regression(criterion.ridge, screen.unexplained)
+        criterion = moments._criterion(ridge, allowed.rank(cost))
+    criterion = replace(criterion, redundant=redundant)
     return plan.features(seen), Prover(criterion, allowed, cost)
 
 

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from safdr._estimators.plan import SearchPlan
 
 
+def ridge_for_regression(ridge: float, unexplained: float) -> float:
+    """Return the automatic ridge for outputs of which a model leaves a share unexplained."""
+    # The shrinkage s = r / (1 + r) is multiplied: at the largest r it is close to one.
+    shrinkage = unexplained * ridge / (1.0 + ridge)
+    return max(shrinkage / (1.0 - shrinkage), SMALLEST_AUTO)
+
+
 @dataclass(frozen=True, eq=False)
 class Screening:
     """Which columns each size is searched on, and with which ridge."""
@@ -74,9 +81,7 @@ class Screening:
         ridge = float(self._criterion.ridge)
         if self.plan.ridge != AUTO or not self.data.is_regression:
             return ridge
-        # The shrinkage s = r / (1 + r) is multiplied: at the largest r it is close to one.
-        shrinkage = self._screen.unexplained * ridge / (1.0 + ridge)
-        return max(shrinkage / (1.0 - shrinkage), SMALLEST_AUTO)
+        return ridge_for_regression(ridge, self._screen.unexplained)
 
     @cached_property
     def redundant(self) -> IntArray:

@@ -61,6 +61,33 @@ def find_duplicates(
     return Duplicates(sorted(pairs, key=lambda pair: pair[1]), redundant)
 
 
+def duplicates_in(
+    covariance: FloatArray,
+    *,
+    constraints: AllowedSubsets | None = None,
+    cost: FloatArray | None = None,
+) -> Duplicates:
+    """Find duplicates from the total covariance of the features."""
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    live = np.flatnonzero(deviation > 0)
+    correlation = covariance[np.ix_(live, live)] / np.outer(deviation[live], deviation[live])
+    redundant = np.zeros(len(deviation), dtype=bool)
+    rank, is_forced = _ranks(len(deviation), constraints, cost)
+    pairs: list[tuple[int, int]] = []
+    for i in np.argsort(rank[live]):
+        kept, signs = int(live[i]), np.sign(correlation[i])
+        equal = np.abs(correlation[i]) > 1.0 - MAX_DIFFERENCE
+        equal &= ~redundant[live] & ~is_forced[live] & (rank[live] > rank[kept])
+        others = live[equal]
+        if redundant[kept] or not len(others):
+            continue
+        if constraints is not None:
+            others = others[_replaceable(kept, others, signs[equal], constraints)]
+        redundant[others] = True
+        pairs += [(kept, int(other)) for other in others]
+    return Duplicates(sorted(pairs, key=lambda pair: pair[1]), redundant)
+
+
 def _project(rows: CentredRows) -> tuple[FloatArray, IntArray]:
     """Standardised columns in a few random directions, and which columns are not constant.
 
