@@ -38,6 +38,15 @@ def test_the_method_of_the_paper_is_one_option(select, table, size):
     for name in {"criterion", "ridge", "rule"} & set(published):
         assert settings[name] == published[name]
     assert (settings["C"], published["C"]) == ("infinite", float("inf"))
+    assert settings["screen"] == "none"
+
+
+def test_a_rule_overrides_that_of_the_paper(select, table):
+    for rule in ("one_se", "best"):
+        asked = ("--as-published", "--rule", rule, "--json")
+        content = select(table, "-t", "late", *asked).json
+        assert (content["settings"]["rule"], content["settings"]["criterion"]) == (rule, "fisher")
+        assert content["size"]["rule"] == rule
 
 
 def test_a_given_size_is_taken_and_validated(select, table):

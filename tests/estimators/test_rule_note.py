@@ -30,7 +30,7 @@ def test_it_says_what_is_given_up_and_what_others_would_take():
 def test_it_says_that_nothing_is_given_up():
     assert note("best", chosen=4) == (
         "best took 4 features, with the best mean ROC AUC (0.9); "
-        "one_sd would take 2 (0.1 below), one_se 3 (0.02 below), tolerance as many."
+        "one_sd would take 2 (0.1 below), one_se 3 (0.02 below), tolerance 4 (the same)."
     )
 
 
@@ -80,7 +80,8 @@ def test_one_split_is_told():
     size = search.n_features_by_rule_["best"]
     value = search.cv_results_["mean_test_score"].max()
     assert search.rule_note_.startswith(
-        f"one_se took {size} features, with the best mean R² ({value:.4g}); one_sd would take as "
+        f"one_se took {size} features, with the best mean R² ({value:.4g}); one_sd would take "
+        f"{size} (the same)"
     )
     assert search.rule_note_.endswith(
         ". A single split has no spread: nothing below its best passes."

@@ -33,6 +33,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from safdr import Annealing, AnnealingSelector, AnnealingSelectorCV
 from safdr._estimators.parameters import seed_from
+from safdr._estimators.rules import DEFAULT_MAX_FEATURES
 from safdr._estimators.scoring import score_by_roc_auc
 
 # Quick settings: what is tested here is not how well they anneal.
@@ -287,8 +288,18 @@ def test_data_frames_keep_their_names(data, frame):
 
 def test_max_features_beyond_the_data_is_clipped_with_a_warning(data):
     X, y = data
-    search = AnnealingSelectorCV(max_features=30, random_state=0, **QUICK)
-    with pytest.warns(UserWarning, match="max_features=30 is more than the 4 feature"):
+    search = AnnealingSelectorCV(max_features=20, random_state=0, **QUICK)
+    with pytest.warns(UserWarning, match="max_features=20 is more than the 4 feature"):
+        search.fit(X[:, :4], y)
+    assert search.cv_results_["n_features"].tolist() == [1, 2, 3, 4]
+
+
+def test_the_default_of_max_features_is_clipped_without_a_warning(data):
+    X, y = data
+    search = AnnealingSelectorCV(random_state=0, **QUICK)
+    assert search.max_features == DEFAULT_MAX_FEATURES
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         search.fit(X[:, :4], y)
     assert search.cv_results_["n_features"].tolist() == [1, 2, 3, 4]
 
@@ -300,7 +311,7 @@ def test_max_features_beyond_the_data_is_clipped_with_a_warning(data):
         ({"min_features": 13}, r"min_features must be at most n_features = 12"),
         ({"min_features": 0}, r"'min_features' parameter .* Got 0 instead"),
         ({"max_features": 2.5}, r"'max_features' parameter .* Got 2.5 instead"),
-        ({"rule": "two_sd"}, r"'rule' parameter .* Got 'two_sd' instead"),
+        ({"rule": "two_sd"}, r"{'one_se', 'one_sd', 'tolerance', 'best'} .* Got 'two_sd' instead"),
         ({"scoring": "nonsense", "max_features": 3}, r"'nonsense' is not a valid scoring"),
         ({"cv": 1}, r"'cv' parameter .* Got 1 instead"),
     ],

@@ -24,7 +24,7 @@ from safdr._estimators.calibration import calibration_slope
 from safdr._estimators.clipping import clipped
 from safdr._estimators.parameters import as_int
 from safdr._estimators.plan import SearchPlan
-from safdr._estimators.rules import deviation
+from safdr._estimators.rules import DEFAULT_MAX_FEATURES, deviation
 from safdr._estimators.scoring import score_by_roc_auc
 from safdr._estimators.splits import splits_of
 from safdr._estimators.training_data import ClassData, TrainingData
@@ -94,7 +94,7 @@ def sizes_to_try(plan: SearchPlan, allowed: AllowedSubsets, least: int, most: in
             total=plan.total(allowed),
             least=least,
         )
-    if most > total:
+    if most > total and most != DEFAULT_MAX_FEATURES:
         warnings.warn(
             f"max_features={most} is more than the {total} feature(s) of X: "
             f"sizes up to {total} are tried.",

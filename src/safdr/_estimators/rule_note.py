@@ -51,7 +51,7 @@ class RuleNote:
             if rule in (self.rule, "best"):
                 continue
             if size == self.chosen:
-                yield f"{rule}{would_take} as many"
+                yield f"{rule}{would_take} {size} (the same)"
             else:
                 gap = self._gap(size)
                 yield f"{rule}{would_take} {size} ({self._behind(size) if gap else 'the best'})"

@@ -84,13 +84,17 @@ THRESHOLDS: Mapping[str, Callable[[FloatArray, Limits], float]] = {
 }
 RULES = tuple(THRESHOLDS)
 
+# A default that exceeds the number of features is no mistake of the user.
+DEFAULT_MAX_FEATURES = 30
+
 # Of those that choose the number of features.
 CV_CONSTRAINTS: dict[str, Any] = {
     "min_features": [WholeNumber(1)],
     "max_features": [WholeNumber(1)],
     "cv": ["cv_object"],
     "scoring": [None, str, callable],
-    "rule": [StrOptions(set(RULES)), callable],
+    # A set would name the rules in another order each time.
+    "rule": [StrOptions(THRESHOLDS.keys()), callable],
     "tolerance": [Number(0, None, closed="left")],
 }
 

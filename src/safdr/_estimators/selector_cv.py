@@ -31,7 +31,8 @@ class AnnealingSelectorCV(CrossValidatedSelector, ClassSelectorBase):
     ----------
     min_features, max_features : int, default=1 and 30
         Sizes to try, as `count_by` counts them; those that constraints rule out are left out. A
-        `max_features` above the number of features is lowered to that, with a warning.
+        `max_features` above the number of features is lowered to that, with a warning
+        unless it is 30, the default.
 
     cv : int, cross-validation generator or iterable, default=None
         How to split the rows. None is the paper's way: 5 stratified random splits, a quarter of
@@ -98,8 +99,9 @@ ridge, C, clip, prove, device
     calibration_slope_ : float
         Factor from 0.01 to 1 on the slopes of the final model. Features are selected because they
         look good on the training rows, so a model on them is overconfident. The factor is the
-        calibration slope of the out-of-fold predictions at the selected size; 1 changes nothing.
-        Absent unless `criterion` is "auto" and `estimator` is None.
+        calibration slope of the out-of-fold predictions at the selected size, adjusted for the
+        number of rows; 1 changes nothing. Absent unless `criterion` is "auto" and `estimator` is
+        None.
 
     n_splits_ : int
         Number of folds.
@@ -131,7 +133,7 @@ cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, feature_n
     3
     >>> print(search.rule_note_.replace("; ", ";\\n").replace(". ", ".\\n"))
     one_se took 3 features: their mean ROC AUC is 0.002 below the best (0.9919 at 6);
-    one_sd would take 2 (0.0067 below), tolerance as many.
+    one_sd would take 2 (0.0067 below), tolerance 3 (the same).
     Without one of the 5 splits one_se would take 2 to 3, depending on which.
     >>> search.get_feature_names_out().tolist()
     ['worst radius', 'worst texture', 'worst concave points']

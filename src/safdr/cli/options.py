@@ -202,12 +202,13 @@ class SearchOptions:
         Parameter(help=f"Largest number of features to try. Default: {LARGEST_SIZE}."),
     ] = None
     rule: Annotated[
-        Literal["one_se", "one_sd", "tolerance", "best"],
+        Literal["one_se", "one_sd", "tolerance", "best"] | None,
         Parameter(
             help="The fewest within one standard error (one_se) or deviation (one_sd) of the best "
-            "score, or within --tolerance of it; best: the best score."
+            "score, or within --tolerance of it; best: the best score. Default: one_se (with "
+            "--as-published: one_sd)."
         ),
-    ] = "one_se"
+    ] = None
     tolerance: Annotated[
         float | None,
         Parameter(help="Score that --rule tolerance may give up. Default: 0.005."),

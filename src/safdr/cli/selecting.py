@@ -176,14 +176,11 @@ def _estimator(search: SearchOptions, constraining: Constraining, rows: SplitRow
         fixed = safdr.AnnealingSelector if by_class else safdr.AnnealingRegressorSelector
         return (fixed.as_published if search.as_published else fixed)(search.k, **shared)
     kind = safdr.AnnealingSelectorCV if by_class else safdr.AnnealingRegressorSelectorCV
-    # The paper has a rule of its own.
-    chooses: dict[str, Any] = {} if search.as_published else {"rule": search.rule}
     return (kind.as_published if search.as_published else kind)(
         cv=rows.splitter(search.seed),
         min_features=search.k or 1,
         max_features=search.k or min(search.k_max or LARGEST_SIZE, n_features),
-        **chooses,
-        **_given({"tolerance": search.tolerance}),
+        **_given({"rule": search.rule, "tolerance": search.tolerance}),
         **shared,
     )
 
@@ -205,8 +202,7 @@ def _check_settings(search: SearchOptions, constraints: ConstraintOptions) -> No
 def _unused(search: SearchOptions) -> list[str]:
     """Say which option another one leaves nothing to do."""
     notes = []
-    rule = None if search.rule == SearchOptions.rule else search.rule
-    given = {"--rule": rule, "--k-max": search.k_max, "--tolerance": search.tolerance}
+    given = {"--rule": search.rule, "--k-max": search.k_max, "--tolerance": search.tolerance}
     if search.k is not None:
         notes = [
             f"{option} {value} has no effect: -k {search.k} fixes the number of features."

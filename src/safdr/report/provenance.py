@@ -57,6 +57,9 @@ def _settings(estimator: Any) -> dict[str, Any]:
     parameters = estimator.get_params(deep=False)
     for name, defaults in (("annealing", safdr.Annealing()), ("constraints", safdr.Constraints())):
         parameters |= (parameters.pop(name) or defaults).get_params(deep=False)
+    # Elsewhere None is the default; here it switches the screen off.
+    if parameters["screen"] is None:
+        parameters["screen"] = "none"
     return {name: _plain(value) for name, value in sorted(parameters.items())}
 
 
