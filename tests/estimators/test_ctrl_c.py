@@ -60,7 +60,9 @@ CASES = {
     "logistic fits": lambda: fits(15, *rows(300_000, 30)),
     "folds": lambda: folds(*rows(60_000, 80)),
     "softmax search": lambda: search(20, *rows(60_000, 40, 10)),
-    "proof": lambda: search(30, *rows(400, 120), annealing=Annealing(n_replicas=1), ridge=1e-6, prove=60.0),
+    "proof": lambda: search(
+        30, *rows(400, 120), annealing=Annealing(n_replicas=1), ridge=1e-6, prove=60.0
+    ),
     "stability": lambda: halves(*rows(20_000, 60)),
 }
 for case in sys.stdin:
