@@ -110,7 +110,7 @@ class Screening:
 
     @cached_property
     def _forward(self) -> ForwardSelection:
-        allowed = self.allowed.without(np.union1d(self.redundant, self._redundant))
+        allowed = self.allowed.without(self._left_out)
         data: Any = self.data
         return data.forward(float(self.plan.C), allowed, self._criterion, self.columns)
 
@@ -134,19 +134,19 @@ class Screening:
             self._criterion,
             n_rows=self.data.n_rows,
             constraints=None if self.plan.constraints is None else self.allowed,
-            redundant=np.union1d(self.redundant, self._redundant),
+            redundant=self._left_out,
             ridge=self.data.path_ridge(self._criterion.ridge),
             width=self.width,
             is_regression=self.data.is_regression,
         )
 
     @property
-    def _redundant(self) -> IntArray:
-        """Columns that the criterion finds redundant."""
-        redundant = self._criterion.redundant
-        return (
-            redundant(self.plan.rank(self.allowed, self.cost)) if self.data.is_wide else redundant
-        )
+    def _left_out(self) -> IntArray:
+        """Duplicates, and columns that the criterion finds redundant."""
+        redundant: Any = self._criterion.redundant
+        if self.data.is_wide:
+            redundant = redundant(self.plan.rank(self.allowed, self.cost))
+        return np.union1d(self.redundant, redundant)
 
 
 def make_search(
