@@ -15,6 +15,7 @@ from fuzz.fits import random_rows
 from fuzz.penalised_optimum import PenalisedOptimum
 from safdr import Annealing, evaluate_subsets
 from safdr._estimators.plan import SearchPlan
+from safdr._estimators.screening import make_search
 from safdr._estimators.training_data import ClassData
 from safdr._estimators.validation import SeenColumns
 
@@ -212,7 +213,8 @@ def check_forward(fitted: Any, case: Case, optimum: PenalisedOptimum) -> None:
     data = ClassData.validate(SeenColumns(), case.table(), case.y, case.weight)
     plan = SearchPlan.of_fitted(fitted)
     allowed = plan.allowed(fitted)
-    search: Any = plan.search(data.usable(case.class_weight), allowed, plan.cost(fitted), seed=0)
+    usable, cost = data.usable(case.class_weight), plan.cost(fitted)
+    search: Any = make_search(plan, usable, allowed, cost, seed=0)
     forward = search.prepare(case.size)._last[1].also[-1]._forward
     path = forward._path_to(case.size)
     for k in range(len(allowed.include), len(path)):

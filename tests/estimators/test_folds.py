@@ -13,7 +13,7 @@ from sklearn.model_selection import ShuffleSplit
 from safdr import Annealing, AnnealingSelector, AnnealingSelectorCV, Constraints
 from safdr._engine.fits.forward import ForwardSelection
 from safdr._estimators.folds import Fold
-from safdr._estimators.plan import SearchPlan
+from safdr._estimators.screening import make_search
 from safdr.errors import ParameterError
 
 N_SPLITS = 6
@@ -49,14 +49,15 @@ def folds(monkeypatch):
 
 @pytest.fixture
 def searches(monkeypatch):
-    alive, plain = Alive(), SearchPlan.search
+    alive, plain = Alive(), make_search
 
-    def counted(self, *args, **how):
-        search = plain(self, *args, **how)
+    def counted(*args, **how):
+        search = plain(*args, **how)
         alive.add(search)
         return search
 
-    monkeypatch.setattr(SearchPlan, "search", counted)
+    for module in ("base", "cross_validated"):
+        monkeypatch.setattr(f"safdr._estimators.{module}.make_search", counted)
     return alive
 
 

@@ -17,6 +17,7 @@ from safdr import (
 )
 from safdr._engine.constraints import AllowedSubsets
 from safdr._estimators.plan import SearchPlan
+from safdr._estimators.screening import make_search
 from safdr._estimators.training_data import ClassData
 from safdr._estimators.validation import SeenColumns
 
@@ -41,7 +42,7 @@ def screened(selector, X, y, size):
     """The columns that the screen keeps, which results do not tell."""
     data = ClassData.validate(SeenColumns(), X, y, None).usable()
     allowed = AllowedSubsets.without_limits(X.shape[1])
-    return SearchPlan.of(selector).search(data, allowed, None, 0)._screen.columns(size)
+    return make_search(SearchPlan.of(selector), data, allowed, None, 0)._screen.columns(size)
 
 
 def fisher_optimum(X, y, columns, size, ridge):

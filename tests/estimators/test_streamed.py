@@ -21,6 +21,7 @@ from safdr import (
     Stream,
 )
 from safdr._engine.streaming.positions import buckets_of
+from safdr._estimators.folds import slope_of_folds
 from safdr._estimators.parameters import seed_from
 from safdr._estimators.streamed.folds import buckets_of_folds
 
@@ -180,6 +181,25 @@ def test_parameters_mean_the_same(rows, parameters):
     whole = AnnealingSelector(3, **how).fit(frame, y)
     np.testing.assert_array_equal(streamed.subset_, whole.subset_)
     assert streamed.loss_ == pytest.approx(whole.loss_, abs=1e-8)
+
+
+@pytest.mark.parametrize("class_weight", [None, {0: 1.0, 1: 4.0}], ids=str)
+def test_the_calibration_slope_counts_classes_by_their_weights(rows, class_weight, monkeypatch):
+    X, y = rows[0], labels(rows, "two")
+    seen = []
+
+    def kept(data, folds, scores):
+        seen.append(folds)
+        return slope_of_folds(data, folds, scores)
+
+    monkeypatch.setattr("safdr._estimators.cross_validated.slope_of_folds", kept)
+    how = {"max_features": 2, "annealing": QUICK, "random_state": 0, "class_weight": class_weight}
+    AnnealingSelectorCV(**how).fit(stream(X, y, sample_rows=2000), "y")
+    (folds,) = seen
+    fold = folds[0]
+    _, labels_of_rows, weight = folds.rows.sampled(folds.tests[0])
+    factor = np.where(labels_of_rows == 1, 4.0, 1.0) if class_weight else 1.0
+    np.testing.assert_allclose(fold.weight_test, weight * factor)
 
 
 def test_the_same_seed_gives_the_same_answer(rows):

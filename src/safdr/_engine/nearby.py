@@ -41,7 +41,7 @@ class Products:
         return cls(subset, inside, across, diagonal, criterion.D, criterion.collinear_tol)
 
     def gains(self, parts: Sequence[IntArray]) -> FloatArray:
-        """What each column adds to the subset, and to it without each part: (1 + n_parts, n).
+        """Return what each column adds to the subset, with and without each part.
 
         Parts are places in the subset. Minus infinity for members and for columns that follow from
         those that stay. With P the inverse of A of the subset, slopes W = P·A_S and weights P·D_S,

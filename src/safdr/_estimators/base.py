@@ -34,6 +34,7 @@ from safdr._estimators.parameters import (
 )
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.scoring import RocAucOfEachClass, score_by_roc_auc
+from safdr._estimators.screening import make_search
 from safdr._estimators.substitutes import substitutes
 from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.validation import SeenColumns, rows_like_those_seen, warn_separated
@@ -164,7 +165,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> None:
         """Search usable rows at the chosen size, and fit the final model to what was found."""
         self.__dict__.pop("streamed_", None)  # of an earlier fit
-        search = plan.search(data, allowed, plan.cost(self), seed, n_jobs)
+        search = make_search(plan, data, allowed, plan.cost(self), seed, n_jobs)
         seconds = None if plan.prove is None else as_float(plan.prove)
         result = search.run(size, n_threads=n_jobs, prove=seconds)
         if data.in_passes:

@@ -51,6 +51,7 @@ from safdr._estimators.rules import (
     threshold,
 )
 from safdr._estimators.scoring import scorer_name
+from safdr._estimators.screening import make_search
 from safdr._estimators.training_data import TrainingData
 
 
@@ -121,7 +122,7 @@ class CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         progress.call_on_fit_task_begin(estimator=self)
 
         def search_of(train: TrainingData) -> AnySearch:
-            return plan.search(train, allowed, cost, seed).prepare(sizes[-1])
+            return make_search(plan, train, allowed, cost, seed).prepare(sizes[-1])
 
         def tell(task: str) -> None:
             # Told here and not by the workers, which may be anywhere.

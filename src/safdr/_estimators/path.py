@@ -23,6 +23,7 @@ from safdr._estimators.parameters import (
     seed_from,
 )
 from safdr._estimators.plan import SearchPlan
+from safdr._estimators.screening import make_search
 from safdr._estimators.tasks import check_task
 from safdr._estimators.training_data import ClassData
 from safdr._estimators.validation import SeenColumns
@@ -139,7 +140,7 @@ def anneal_path(
     if not wanted:
         return []
     cost, seed = plan.cost(seen), seed_from(random_state)
-    search = plan.search(data, allowed, cost, seed)
+    search = make_search(plan, data, allowed, cost, seed)
     # Else threads that start together would each compute what all of them share.
     search.prepare(max(wanted))
     # Large sizes take longest: first, and one by one, so that all threads end at the same time.

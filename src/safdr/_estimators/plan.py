@@ -1,31 +1,25 @@
-"""From parameters and training data to a search, and from what it found to a model."""
+"""The parameters of a search, for the columns at hand, and the final model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from numbers import Integral
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 
-from safdr._engine.annealing.cached_function import CachedFunction
 from safdr._engine.annealing.chains import Dynamics
-from safdr._engine.annealing.function_chains import Evaluate
 from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.annealing.population import PopulationSettings
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.criterion import Noise
 from safdr._engine.fits.fits import Fitter
-from safdr._engine.proof.prover import Prover
-from safdr._engine.screened_search import AnySearch, ScreenedSearch
-from safdr._engine.search import CandidateSource, Search, fit_padded, padded
+from safdr._engine.search import fit_padded, padded
 from safdr._estimators.clipping import clip_limits, clipped
 from safdr._estimators.feature_names import FeatureSpec
-from safdr._estimators.on_device import check_device, device_search
+from safdr._estimators.on_device import check_device
 from safdr._estimators.parameters import (
     AUTO,
     LARGEST_COST,
@@ -35,21 +29,16 @@ from safdr._estimators.parameters import (
     PopulationAnnealing,
     as_float,
 )
-from safdr._estimators.plan_checks import check_signs
-from safdr._estimators.screening import Screening
 from safdr._estimators.training_data import TrainingData
 from safdr._estimators.user_criterion import (
     CrossValidatedScore,
-    RowsObjective,
-    as_objective,
     fit_weighted,
     model_of,
     seeded,
 )
 from safdr._estimators.user_model import ModelPick
 from safdr._estimators.validation import warn_unfinished
-from safdr._estimators.workers import Workers
-from safdr._memory import check_products, check_rivals
+from safdr._memory import check_rivals
 from safdr.errors import Columns, ParameterError
 from safdr.result import AnnealingResult
 
@@ -224,115 +213,11 @@ class SearchPlan:
         is_source = isinstance(X, str | PathLike) or callable(X)
         return is_source or isinstance(y, str) or hasattr(X, "dask") or hasattr(X, "sample_rows")
 
-    # ---- The search -------------------------------------------------------------------------
-
-    def search(
-        self,
-        data: TrainingData,
-        allowed: AllowedSubsets,
-        cost: FloatArray | None,
-        seed: int,
-        n_jobs: int = 1,
-    ) -> AnySearch:
-        """The search on usable training data, among the columns that a screen keeps."""
-        if allowed.signs is not None:
-            check_signs(self, data)
-        if self.device is not None or hasattr(data.X, "tensor"):
-            return device_search(self, data, allowed, cost, seed)
-        screening = Screening.make(self, data, allowed, cost)
-        if screening is None:
-            return self.search_all(data, allowed, cost, seed, n_jobs)
-
-        # Not local functions: searches are sent to other processes.
-        parts = (screening, data, allowed, cost)
-        among = partial(self._search_among, *parts, seed, n_jobs)
-        return ScreenedSearch(screening, among, partial(self._prover, *parts), allowed, seed)
-
-    def _search_among(
-        self,
-        screening: Screening,
-        data: TrainingData,
-        allowed: AllowedSubsets,
-        cost: FloatArray | None,
-        seed: int,
-        n_jobs: int,
-        columns: IntArray,
-    ) -> Search:
-        """Return the search among some of the columns."""
-        everything = len(columns) == allowed.n_features
-        if everything and data.is_wide:
-            check_products(allowed.n_features)
-        some = data if everything and not data.is_wide else data.columns(columns)
-        ridge = screening.ridge
-        plan = self if ridge is None else replace(self, ridge=ridge)
-        how: dict[str, Any] = {"also": screening.forward(columns)}
-        if everything:
-            how["redundant"] = screening.redundant
-            return plan.search_all(some, allowed, cost, seed, n_jobs, **how)
-        its_cost = None if cost is None else cost[columns]
-        duplicates = np.intersect1d(columns, screening.redundant)
-        how["redundant"] = np.searchsorted(columns, duplicates)
-        return plan.search_all(some, allowed.among(columns), its_cost, seed, n_jobs, **how)
-
-    def _prover(
-        self,
-        screening: Screening,
-        data: TrainingData,
-        allowed: AllowedSubsets,
-        cost: FloatArray | None,
-        ridge: float,
-    ) -> Prover:
-        """Return the prover over all columns."""
-        plan = replace(self, ridge=ridge)
-        criterion, _ = plan._criterion(data, allowed, cost, screening.redundant)
-        return Prover(criterion, allowed, cost)
-
-    def search_all(
-        self,
-        data: TrainingData,
-        allowed: AllowedSubsets,
-        cost: FloatArray | None,
-        seed: int,
-        n_jobs: int = 1,
-        *,
-        redundant: IntArray | None = None,
-        also: Sequence[CandidateSource] = (),
-    ) -> Search:
-        """Return the search among all columns of the data; `redundant` ones are duplicates."""
-        how: dict[str, Any] = {"seed": seed, "constraints": allowed, "cost": cost}
-        settings, function = self.settings(), self._function(data, seed, n_jobs)
-        if function is not None:
-            fitter = self.fitter(data, None, seed)
-            return Search(None, settings=settings, fitter=fitter, function=function, **how)
-        criterion, noise = self._criterion(data, allowed, cost, redundant)
-        fitter = self.fitter(data, criterion, seed)
-        if not (self.is_recipe and data.has_log_loss):
-            return Search(criterion, settings=settings, noise=noise, fitter=fitter, **how)
-        # Half of the replicas for each criterion, so that it takes no longer.
-        first, second = settings.halves()
-        plan = replace(self, ridge=criterion.ridge)
-        log_loss, its_noise = plan._criterion(data.linearised(), allowed, cost, redundant)
-        other = Search(log_loss, settings=second, noise=its_noise, **how)
-        how |= {"fitter": fitter, "also": [other, *also]}
-        return Search(criterion, settings=first, noise=noise, **how)
+    # ---- What a search needs ----------------------------------------------------------------
 
     def plain(self, data: TrainingData) -> Self:
         """Return the plan that evaluates subsets by the criterion alone, with the same models."""
         return replace(self, criterion=data.criteria[1]) if self.is_recipe else self
-
-    def _criterion(
-        self,
-        rows: TrainingData,
-        allowed: AllowedSubsets,
-        cost: FloatArray | None,
-        redundant: IntArray | None = None,
-    ) -> tuple[Any, Noise]:
-        """Return the criterion of some rows, and its batches."""
-        criterion = rows.criterion(self.ridge, self.rank(allowed, cost))
-        if redundant is not None and len(redundant):
-            redundant = np.union1d(criterion.redundant, redundant)
-            criterion = replace(criterion, redundant=redundant)
-        return criterion, rows.noise(criterion)
 
     def rank(self, allowed: AllowedSubsets, cost: FloatArray | None) -> FloatArray | None:
         """Without constraints and costs no column comes before another."""
@@ -346,12 +231,6 @@ class SearchPlan:
         kinds = {field.name: PLAIN[str(field.type)] for field in fields(settings)}
         return settings(**{name: kind(given[name]) for name, kind in kinds.items()})
 
-    def _function(self, data: TrainingData, seed: int, n_jobs: int) -> Evaluate | None:
-        if self.own_criterion is None:
-            return None
-        function = as_objective(self.own_criterion, seed)
-        return CachedFunction(RowsObjective(function, data), Workers(n_jobs))
-
     def fitter(self, data: TrainingData, criterion: Any, seed: int) -> Fitter | None:
         """The models that choose the winner; None where the criterion does."""
         if self.estimator is not None:
@@ -364,6 +243,7 @@ class SearchPlan:
 
     @property
     def _inner_model(self) -> Any:
+        """The model that a custom criterion scores; None for other criteria."""
         return None if self.own_criterion is None else model_of(self.own_criterion)
 
     @property

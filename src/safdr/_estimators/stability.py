@@ -23,6 +23,7 @@ from safdr._estimators.feature_names import names_of
 from safdr._estimators.folds import as_they_come, at_largest
 from safdr._estimators.parameters import SELECTOR_CONSTRAINTS, WholeNumber, check_values, seed_from
 from safdr._estimators.plan import SearchPlan
+from safdr._estimators.screening import make_search
 from safdr._estimators.selector_cv import AnnealingRegressorSelectorCV, AnnealingSelectorCV
 from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.validation import SeenColumns
@@ -281,7 +282,7 @@ class _GivenSize:
         """Columns chosen, and how many features they count."""
         some = data.take(rows) if len(rows) < len(data.y) else data
         usable, _ = self.plan.usable(some)
-        search = self.plan.search(usable, self.allowed, self.cost, seed_from(seed))
+        search = make_search(self.plan, usable, self.allowed, self.cost, seed_from(seed))
         # Half of the rows may have no subset whose coefficients have the signs asked for.
         sizes = self.allowed.sizes(self.size)
         return at_largest(sizes, lambda size: (search.run(size).subset, size))

@@ -39,6 +39,7 @@ from safdr._estimators.parameters import (
 )
 from safdr._estimators.plan import SearchPlan
 from safdr._estimators.rules import deviation
+from safdr._estimators.screening import search_all
 from safdr._estimators.training_data import ClassData, TrainingData
 from safdr._estimators.validation import SeenColumns
 from safdr._estimators.workers import Cancellation, Shared
@@ -109,7 +110,7 @@ def substitutes(
         subset, usable = np.searchsorted(columns, subset), usable.columns(columns)
         its_allowed = allowed.among(columns)
         its_cost = None if cost is None else cost[columns]
-    search = plan.plain(usable).search_all(usable, its_allowed, its_cost, seed, n_threads)
+    search = search_all(plan.plain(usable), usable, its_allowed, its_cost, seed, n_threads)
     some = list(variants(search, subset, original[columns], int(n_best), n_threads))
     losses, right = losses_of(search, some, n_threads)
     some = [replace(one, allowed=one.allowed and ok) for one, ok in zip(some, right, strict=True)]

@@ -109,7 +109,7 @@ class TrainingData:
 
     @cached_property
     def is_wide(self) -> bool:
-        """Whether columns are so many that replicas choose from some of them at a time."""
+        """Return True if A is formed for the screened columns only."""
         many = self.X.shape[1] > wide.WIDE and not self.in_passes
         return many or hasattr(self.X, "tensor")  # on a device, with all columns
 

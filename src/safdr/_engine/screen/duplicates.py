@@ -108,7 +108,7 @@ def _project(rows: CentredRows) -> tuple[FloatArray, IntArray]:
 def _ranks(
     n_features: int, constraints: AllowedSubsets | None, cost: FloatArray | None
 ) -> tuple[IntArray, BoolArray]:
-    """Which feature stays rather than another: the lower rank; and which are forced."""
+    """Return the rank of each feature, of which the lowest stays, and which are forced."""
     price = np.zeros(n_features) if cost is None else cost
     forced, excluded = np.zeros((2, n_features), dtype=bool)
     if constraints is not None:
@@ -160,7 +160,7 @@ def _unit_columns(rows: CentredRows, which: IntArray) -> FloatArray:
 def _replaceable(
     kept: int, others: IntArray, signs: FloatArray, constraints: AllowedSubsets
 ) -> BoolArray:
-    """Whether one feature may stand for each of the others."""
+    """Return True for each of the others that a feature may replace."""
     group, theirs = constraints.group_of[kept], constraints.group_of[others]
     lengths = np.array([len(constraints.groups[other]) for other in theirs])
     is_alone = len(constraints.groups[group]) == 1

@@ -81,7 +81,7 @@ class _ActiveSet:
         return np.concatenate([self._root.solve(forced), self.inside])
 
     def positions(self, features: IntArray) -> IntArray:
-        """Where some features are among the active ones."""
+        """Return the positions of some features among the active ones."""
         order = np.argsort(self.features)
         return np.asarray(order[np.searchsorted(self.features, features, sorter=order)])
 
@@ -125,7 +125,7 @@ class _ActiveSet:
         return left
 
     def _gap(self, left: FloatArray, penalty: float) -> float:
-        """How far the optimality conditions are from being met."""
+        """Return the largest violation of the optimality conditions."""
         lengths = np.linalg.norm(self.inside, axis=1)
         on = lengths > 0
         gap = left[on] - penalty * self.inside[on] / lengths[on, None]
@@ -135,7 +135,7 @@ class _ActiveSet:
     def _improve(self, penalty: float) -> None:
         """Find norms w for which B = (A + t·diag(1/w))⁻¹·D has these norms.
 
-        The result is kept if it is no worse: a feature that leaves is the sweep's matter.
+        The result is kept if it is no worse. Only a sweep removes features.
         """
         on = self.inside.any(axis=1)
         A, D = self._A[np.ix_(on, on)], self._D[on]

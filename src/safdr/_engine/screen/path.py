@@ -99,7 +99,7 @@ def lasso_path(problem: Problem) -> Iterator[Event]:
 
 
 def _ways_out(slopes: FloatArray, v: FloatArray, sides: FloatArray) -> FloatArray:
-    """How far the penalty falls until each member's slope is zero."""
+    """Return how far the penalty falls until each member's slope is zero."""
     ways = np.full(len(v), np.inf)
     back = sides * v < 0
     ways[back] = np.maximum(-slopes[back] / v[back], 0.0)
@@ -109,7 +109,7 @@ def _ways_out(slopes: FloatArray, v: FloatArray, sides: FloatArray) -> FloatArra
 def _ways_in(
     problem: Problem, features: IntArray, penalty: float, left: FloatArray, falls: FloatArray
 ) -> FloatArray:
-    """How far the penalty falls until each feature has as much left, on a side that it may have."""
+    """Return how far the penalty falls until each feature can enter on a side that it may have."""
     ways = np.full(len(features), np.inf)
     for side in (1.0, -1.0):
         slower = 1.0 - side * falls

@@ -49,7 +49,7 @@ class Root:
         self._L = L
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """A⁻¹ times some columns."""
+        """Return A⁻¹ times some columns."""
         if not len(self._L):
             return right
         solved = np.empty(right.shape)
@@ -93,7 +93,7 @@ class Problem:
 
     @property
     def is_dense(self) -> bool:
-        """Whether A is in memory."""
+        """Return True if A is in memory."""
         return isinstance(self.criterion, Criterion)
 
     @cached_property
@@ -112,20 +112,20 @@ class Problem:
         return slopes, self.D - self.products(self.forced, slopes)
 
     def root(self) -> Root:
-        """The root of A of the forced features."""
+        """Return the root of A of the forced features."""
         root = Root()
         for i, feature in enumerate(self.forced.tolist()):
             root.append(self.row(feature, self.forced[:i]), self.variance[feature])
         return root
 
     def row(self, feature: int, others: IntArray) -> FloatArray:
-        """A of one feature with others."""
+        """Return A of one feature with others."""
         if not len(others):
             return np.empty(0)
         return np.asarray(self.criterion.products(feature, others))
 
     def products(self, features: IntArray, slopes: FloatArray) -> FloatArray:
-        """A·B of all features, where some have slopes: (n_features, n_outputs)."""
+        """Return A·B of all features, where some have slopes: (n_features, n_outputs)."""
         criterion = self.criterion
         if not len(features):
             return np.zeros_like(self.D)
@@ -146,7 +146,7 @@ class Problem:
         return np.asarray(product)
 
     def sizes(self, left: FloatArray, features: IntArray | slice = slice(None)) -> FloatArray:
-        """How large a penalty keeps each of some features out, given D - A·B."""
+        """Return the penalty above which each of some features stays out, given D - A·B."""
         if left.shape[1] > 1:
             return np.asarray(np.sqrt(np.einsum("ij,ij->i", left, left)))
         if self.signs is None:

@@ -127,7 +127,7 @@ class Screen:
     # ---- How many groups ------------------------------------------------------------------------
 
     def _n_for_width(self, width: float) -> int:
-        """Length of the shortest start of the order with n places, or of all useful groups."""
+        """Return how many groups, the first of the order, fill a width; all useful ones at most."""
         constraints = self._constraints
         places, counts, conflicts = 0, None, None
         if constraints is not None:
@@ -150,7 +150,7 @@ class Screen:
         return len(self._useful)
 
     def _n_for_subset(self, size: int, n_groups: int) -> int:
-        """Length of the shortest start of the order, from some length on, that has a subset."""
+        """Return how many groups, n_groups or more, allow a subset of the size."""
         n_all = len(self._useful) + len(self._spare)
         if self._has_subset(size, n_groups) or not self._has_subset(size, n_all):
             return n_groups
@@ -164,7 +164,7 @@ class Screen:
         return high
 
     def _has_subset(self, size: int, n_groups: int) -> bool:
-        """Whether some subset of a size holds only the forced groups and the first free ones."""
+        """Return True if the forced groups and the first free ones allow a subset of a size."""
         constraints = self._constraints
         if constraints is None:
             return n_groups >= size
@@ -176,7 +176,7 @@ class Screen:
     # ---- The order ------------------------------------------------------------------------------
 
     def _first(self, n_groups: int) -> IntArray:
-        """The first groups of the order; of the useful ones all are known without a path."""
+        """Return the first groups of the order; all useful ones are known without a path."""
         n_spare = n_groups - len(self._useful)
         if n_spare >= 0:
             return np.concatenate([self._useful, self._spare[:n_spare]])

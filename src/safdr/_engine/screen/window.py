@@ -77,11 +77,11 @@ class Window:
 
     @property
     def is_all(self) -> bool:
-        """Whether no usable feature is outside."""
+        """Return True if no usable feature is outside."""
         return self._largest_outside == -np.inf
 
     def covers(self, members: IntArray, slopes: FloatArray, penalty: float) -> bool:
-        """Whether no feature outside can have reached the penalty on the way to these slopes."""
+        """Return True if no feature outside can reach the penalty on the way to these slopes."""
         if self.is_all:
             return True
         far = max(self._farthest, float(np.linalg.norm(self._fit_of(members, slopes) - self._fit)))
@@ -94,7 +94,7 @@ class Window:
         return True
 
     def products(self, members: IntArray, slopes: FloatArray) -> FloatArray:
-        """A·B of the features in the window."""
+        """Return A·B of the features in the window."""
         problem = self._problem
         if self._columns is None:
             return problem.products(members, slopes)[self.features]
@@ -103,14 +103,14 @@ class Window:
         return np.asarray(product)
 
     def row(self, feature: int, members: IntArray) -> FloatArray:
-        """A of one feature of the window with others."""
+        """Return A of one feature of the window with others."""
         if self._columns is None:
             return self._problem.row(feature, members)
         place = int(self.positions(np.array([feature]))[0])
         return self._columns[self.positions(members)] @ self._columns[place]
 
     def positions(self, members: IntArray) -> IntArray:
-        """Where some features are in the window."""
+        """Return the positions of some features in the window."""
         return np.searchsorted(self.features, members)
 
     def _fit_of(self, members: IntArray, slopes: FloatArray) -> FloatArray:

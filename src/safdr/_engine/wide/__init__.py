@@ -1,4 +1,4 @@
-"""Many columns: a criterion without the products of each with each, and a search that grows."""
+"""Many columns: a criterion whose matrix A is never formed."""
 
-# With more columns than this, replicas choose from some of them at a time.
+# With more columns than this, A is formed for the screened columns only.
 WIDE = 2000

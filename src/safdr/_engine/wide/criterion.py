@@ -92,12 +92,6 @@ class WideCriterion:
         """That of A, without the ridge."""
         return self.rows.variance / self.divisor**2
 
-    @cached_property
-    def own_values(self) -> FloatArray:
-        """J of each column alone; nothing where a column never changes."""
-        values = np.sum(self.D**2, axis=1) / (self.diagonal + max(self.ridge, 1e-300))
-        return np.where(self.scale == 0, 0.0, values)
-
     def redundant(self, rank: FloatArray | None) -> IntArray:
         """Columns that no subset needs; of those that say the same, the lowest rank is needed."""
         return redundant_columns(self.rows.variance, self.D, self.scale, rank)

@@ -50,7 +50,8 @@ class InPasses:
     def columns(self, which: IntArray) -> Any:
         """Return the same for some of the columns."""
         this: Any = self
-        return replace(this, X=this.X[:, which], which=which)
+        of_source = which if this.which is None else this.which[which]
+        return replace(this, X=this.X[:, which], which=of_source)
 
     def take(self, indices: Any) -> Any:
         """Rows can't be taken: folds are made of buckets."""

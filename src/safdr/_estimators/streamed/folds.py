@@ -86,8 +86,11 @@ class StreamedFolds:
 
     def __getitem__(self, number: int) -> Fold:
         """One of them, made anew: they are not kept."""
+        train = self._train(number)
         X, y, weight = self.rows.sampled(self.tests[number])
-        return Fold(number, self._train(number), X, y, weight, {})
+        if self.class_weight is not None:
+            weight = weight * train.class_factor[train.target_of(y)]
+        return Fold(number, train, X, y, weight, {})
 
     def _train(self, number: int) -> Any:
         buckets = np.setdiff1d(self.rows.every, self.tests[number])
