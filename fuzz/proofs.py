@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from safdr import Constraints, Moments, ParameterError, near_ties, prove
 from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.screen import duplicates_in
 from tests.reference import all_values, near_best
 
 # What summing up in another order may change a value by: where members are as collinear as allowed,
@@ -21,13 +24,16 @@ def check(rng: np.random.Generator) -> None:
     constraints, limits = random_constraints(rng, moments.n_features)
     limits["cost"] = random_costs(rng, moments.n_features)
     size = int(rng.integers(1, moments.n_features + 1))
-    rank = AllowedSubsets.make(
+    allowed = AllowedSubsets.make(
         moments.n_features,
         always_include=limits["include"],
         never_include=limits["exclude"],
         at_most_one_of=limits["rivals"],
-    ).rank(limits["cost"])
-    criterion = moments._criterion(ridge, rank)
+    )
+    criterion = moments._criterion(ridge, allowed.rank(limits["cost"]))
+    how = {"constraints": None if constraints is None else allowed, "cost": limits["cost"]}
+    duplicates = np.flatnonzero(duplicates_in(moments._total_covariance(), **how).redundant)
+    criterion = replace(criterion, redundant=np.union1d(criterion.redundant, duplicates))
     values = _values(criterion, size, limits)
     given = {"constraints": constraints, "feature_cost": limits["cost"], "ridge": ridge}
     if not values:
