@@ -248,7 +248,7 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
 
     duplicates_ : list of tuple of int
         Pairs of features that correlate perfectly, with either sign: the one that may be selected,
-        and the one that is left out.
+        and the one that is left out. Empty for the method of the paper, which looks for none.
 
     proof_ : Proof or None
         Best subset by the criterion over all features, and whether that is proven. `subset_` has
