@@ -8,10 +8,12 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from safdr._engine import wide
 from safdr._engine.arrays import IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.proof.prover import Prover
 from safdr._engine.search import Search
+from safdr.errors import NoSubsetError
 from safdr.result import AnnealingResult
 
 
@@ -20,6 +22,10 @@ class ColumnScreen(Protocol):
 
     def columns(self, size: int) -> IntArray:
         """Return the sorted columns that the screen keeps for a size."""
+
+    @property
+    def usable(self) -> IntArray:
+        """All columns that may be selected."""
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -61,15 +67,26 @@ class ScreenedSearch:
     def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
         """Search for the best subset of a size, and prove it over all columns for some seconds."""
         self.constraints.check_size(size)
-        columns = self._screen.columns(size)
-        found = self._search_among(columns).run(size, n_threads=n_threads)
-        result = among_all_columns(found, columns)
+        result = self._found(size, n_threads)
         if prove is None:
             return result
         best = result.subsets[np.argmax(result.criterion_values)]
         prover = self._prover(result.ridge)
         proof = prover.prove(size, incumbent=best, seconds=prove, n_threads=n_threads)
         return replace(result, proof=proof)
+
+    def _found(self, size: int, n_threads: int) -> AnnealingResult:
+        """Search among the screened columns; if no subset has the required signs, among all."""
+        columns = self._screen.columns(size)
+        try:
+            found = self._search_among(columns).run(size, n_threads=n_threads)
+        except NoSubsetError:
+            usable = self._screen.usable
+            if len(usable) == len(columns) or len(usable) > wide.WIDE:
+                raise
+            columns = usable
+            found = self._search_among(columns).run(size, n_threads=n_threads)
+        return among_all_columns(found, columns)
 
     def _search_among(self, columns: IntArray) -> Search:
         last = self._last

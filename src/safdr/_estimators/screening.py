@@ -78,9 +78,14 @@ class Screening:
         allowed = self.allowed
         if self._screen.width(size) < allowed.n_features:
             return self._screen.columns(size)
-        kept = np.ones(allowed.n_groups, dtype=bool)
-        kept[allowed.exclude] = False
-        return allowed.columns_of(kept)
+        return self.usable
+
+    @property
+    def usable(self) -> IntArray:
+        """All columns but the excluded ones."""
+        kept = np.ones(self.allowed.n_groups, dtype=bool)
+        kept[self.allowed.exclude] = False
+        return self.allowed.columns_of(kept)
 
     @cached_property
     def ridge(self) -> float | None:
