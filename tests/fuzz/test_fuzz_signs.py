@@ -3,7 +3,6 @@
 from fuzz import signs
 from fuzz.__main__ import failure
 
-
 # Only features outside the screen have the signs.
 NARROW_SCREEN = 498
 
