@@ -1,32 +1,20 @@
-"""Fixtures: Chromium, one for all tests, and pages in it that tell what goes wrong there."""
+"""Fixtures: one Chromium for all tests, and pages that record their console messages."""
 
 import os
 import shutil
 
 import pytest
-
-REQUIRED = os.environ.get("SAFDR_REQUIRE_BROWSER") == "1"
-
-
-def missing(what):
-    """Skip with a clear word, or fail where the browser is required."""
-    message = f"The browser tests need {what}."
-    if REQUIRED:
-        pytest.fail(f"{message} SAFDR_REQUIRE_BROWSER=1 says that it must be there.")
-    pytest.skip(message)
+from helpers.optional import optional
 
 
 @pytest.fixture(scope="session")
 def browser():
-    try:
-        from playwright.sync_api import sync_playwright
-    except ModuleNotFoundError:
-        missing("playwright (pip install playwright)")
+    playwright = optional("playwright.sync_api")
     path = shutil.which("chromium")
-    if path is None:
-        missing("chromium (on Debian: apt-get install chromium)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    if path is None and not os.environ.get("SAFDR_REQUIRE_ALL"):
+        pytest.skip("chromium is not installed (on Debian: apt-get install chromium)")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
         browser.close()
 
