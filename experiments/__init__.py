@@ -1,1 +1,1 @@
-"""The paper's experiments: data, protocol, baselines, rows, table and figures; not in the wheel."""
+"""The paper's experiments and the comparisons with other methods."""

@@ -1,173 +1,254 @@
-"""Methods by name; SA-FDR also with other settings, as in "sa-fdr+n_batches=10"."""
+"""The methods that are compared: each returns a subset for every size."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.feature_selection import RFE, f_classif, f_regression
+from sklearn.linear_model import LinearRegression, LogisticRegression, lasso_path
 
-from experiments.baselines import RFE, Abess, Lasso
-from experiments.errors import MethodError
-from experiments.models import Method, SubsetModel, sizes_up_to
-from safdr import Annealing, AnnealingResult, AnnealingSelector, anneal_path
+from experiments.errors import ExperimentError
+from safdr import (
+    Annealing,
+    AnnealingRegressorSelector,
+    AnnealingSelector,
+    anneal_path,
+    evaluate_subsets,
+)
 
-SA_FDR = "sa-fdr"
-RECIPE = "recipe"
-# Those that are compared with each other, and beside them what goes beyond the paper's models.
-COMPARED = {SA_FDR: "SA-FDR", "rfe": "RFE", "lasso": "Lasso", "abess": "abess"}
-TITLES = {**COMPARED, RECIPE: "safdr, default"}
-# The paper's three; abess is an extra.
-DEFAULT_METHODS = (SA_FDR, "rfe", "lasso")
-# The defaults of the selectors, which settings must name in full.
-DEFAULTS: dict[str, Any] = {**Annealing().get_params(), "criterion": "auto", "ridge": "auto"}
+Floats = NDArray[np.float64]
+Subset = NDArray[np.int64]
+Select = Callable[[Floats, NDArray[Any], Sequence[int], int], list[Subset]]
 
-# The paper's models are not penalised, and its criterion is not shrunk.
-PUBLISHED = AnnealingSelector.as_published()
-
-# Of the paper's moves there is no other kind now; rows written before still say so.
-MOVES = {"moves": "metropolis"}
-
-
-@dataclass(frozen=True)
-class SAFDR:
-    """The paper's method, with settings that may differ from the defaults."""
-
-    changes: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """With the changes, in alphabetical order."""
-        return "+".join(
-            [SA_FDR, *(f"{key}={value}" for key, value in sorted(self.changes.items()))]
-        )
-
-    @property
-    def settings(self) -> dict[str, object]:
-        """All of them, so that a change of defaults is seen."""
-        return {"method": SA_FDR, **MOVES, **annealing_defaults(), **self.changes}
-
-    def grid(self, X: NDArray[np.float64], y: NDArray[np.int64], max_features: int) -> list[int]:
-        """Sizes."""
-        return sizes_up_to(max_features, X.shape[1])
-
-    def path(
-        self, X: NDArray[np.float64], y: NDArray[np.int64], grid: Any, seed: int
-    ) -> list[SubsetModel]:
-        """One search for each size."""
-        results = anneal_path(X, y, grid, random_state=seed, **_parameters(self.changes))
-        return [_logistic_model(result) for result in results]
+# Values of the L1 penalty from the first feature on, and their range: 121 values in three decades
+# for classes, 400 for regression. The finer the path, the fewer features are cut to reach a size.
+LASSO_VALUES = 121
+LASSO_REGRESSION_VALUES = 400
+LASSO_RANGE = 1e3
+# liblinear penalises the intercept; scaled by 100 the penalty is negligible.
+INTERCEPT_SCALING = 100.0
+# A column whose variance is explained to this share by the selected ones adds nothing.
+EXPLAINED = 1e-10
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """The default recipe: screen, shrinkage, two criteria and penalised models."""
-
-    name = RECIPE
-
-    @property
-    def settings(self) -> dict[str, object]:
-        """All of them."""
-        return {"method": RECIPE, **DEFAULTS, "C": 1.0}
-
-    def grid(self, X: NDArray[np.float64], y: NDArray[np.int64], max_features: int) -> list[int]:
-        """Sizes."""
-        return sizes_up_to(max_features, X.shape[1])
-
-    def path(
-        self, X: NDArray[np.float64], y: NDArray[np.int64], grid: Any, seed: int
-    ) -> list[SubsetModel]:
-        """One search for each size; the models clip values to the training range."""
-        low, high = X.min(axis=0), X.max(axis=0)
-        models = []
-        for result in anneal_path(X, y, grid, random_state=seed):
-            model, subset = _logistic_model(result), result.subset
-            models.append(replace(model, low=low[subset], high=high[subset]))
-        return models
+def is_regression(y: NDArray[Any]) -> bool:
+    """Return True if the target is continuous."""
+    return y.dtype.kind == "f"
 
 
-def _logistic_model(result: AnnealingResult) -> SubsetModel:
-    """The winner's model, which is always there without an estimator or criterion of one's own."""
-    assert result.coefficients is not None
-    assert result.intercepts is not None
-    return SubsetModel(
-        result.subset,
-        result.coefficients[result.best],
-        float(result.intercepts[result.best]),
-        result.cross_entropy,
+def selector(y: NDArray[Any], seed: int, **parameters: Any) -> Any:
+    """Return the selector for a target."""
+    kind = AnnealingRegressorSelector if is_regression(y) else AnnealingSelector
+    return kind(random_state=seed, **parameters)
+
+
+def published(y: NDArray[Any], seed: int) -> Any:
+    """Return the selector of the paper for a target."""
+    kind = AnnealingRegressorSelector if is_regression(y) else AnnealingSelector
+    return kind.as_published(random_state=seed)
+
+
+def recipe(X: Floats, y: NDArray[Any], sizes: Sequence[int], seed: int) -> list[Subset]:
+    """Select with the defaults of safdr."""
+    return [r.subset for r in anneal_path(selector(y, seed), X, y, sizes)]
+
+
+def unscreened(X: Floats, y: NDArray[Any], sizes: Sequence[int], seed: int) -> list[Subset]:
+    """Select with the defaults, without the screen."""
+    how = selector(y, seed, annealing=Annealing(screen=None))
+    return [r.subset for r in anneal_path(how, X, y, sizes)]
+
+
+def paper(X: Floats, y: NDArray[Any], sizes: Sequence[int], seed: int) -> list[Subset]:
+    """Select as published."""
+    return [r.subset for r in anneal_path(published(y, seed), X, y, sizes)]
+
+
+def fisher(X: Floats, y: NDArray[Any], sizes: Sequence[int], seed: int) -> list[Subset]:
+    """Select by Fisher's ratio alone, without screen and shrinkage, with penalised models."""
+    how = published(y, seed).set_params(C=1.0)
+    return [r.subset for r in anneal_path(how, X, y, sizes)]
+
+
+def rfe(X: Floats, y: NDArray[Any], sizes: Sequence[int], seed: int) -> list[Subset]:
+    """Eliminate one feature at a time (scikit-learn)."""
+    model = LinearRegression() if is_regression(y) else LogisticRegression()
+    ranking = RFE(model, n_features_to_select=1).fit(X, y).ranking_
+    return [np.flatnonzero(ranking <= size) for size in sizes]
+
+
+def lasso(X: Floats, y: NDArray[Any], sizes: Sequence[int], seed: int) -> list[Subset]:
+    """Take the largest slopes at the first penalty with enough features."""
+    found: list[Subset] = []
+    slopes = np.zeros(X.shape[1])
+    for slopes in _lasso_slopes(X, y, seed):
+        while len(found) < len(sizes) and np.count_nonzero(slopes) >= sizes[len(found)]:
+            found.append(largest(slopes, sizes[len(found)]))
+        if len(found) == len(sizes):
+            return found
+    return found + [np.flatnonzero(slopes)] * (len(sizes) - len(found))
+
+
+def _lasso_slopes(X: Floats, y: NDArray[Any], seed: int) -> Any:
+    """Yield absolute slopes from the strongest penalty on; the largest over the classes."""
+    if is_regression(y):
+        smallest = np.abs(X.T @ (y - y.mean())).max() / len(X)
+        alphas = smallest * np.geomspace(1.0, 1.0 / LASSO_RANGE, LASSO_REGRESSION_VALUES)
+        yield from np.abs(lasso_path(X, y - y.mean(), alphas=alphas, max_iter=10000)[1].T)
+        return
+    for C in lasso_grid(X, y, LASSO_VALUES) / len(X):
+        yield np.abs(lasso_model(C, seed).fit(X, y).coef_).max(axis=0)
+
+
+def lasso_grid(X: Floats, y: NDArray[Any], n_values: int) -> Floats:
+    """Return values of C times rows: at the smallest the first feature enters."""
+    indicators = y[:, None] == np.unique(y)[1:]
+    first = len(X) / np.abs(X.T @ (indicators - indicators.mean(axis=0))).max()
+    return np.asarray(first * np.geomspace(1.0, LASSO_RANGE, n_values))
+
+
+def lasso_model(C: float, seed: int) -> LogisticRegression:
+    """Return logistic regression with an L1 penalty."""
+    return LogisticRegression(
+        C=C,
+        l1_ratio=1.0,
+        solver="liblinear",
+        intercept_scaling=INTERCEPT_SCALING,
+        random_state=seed,
     )
 
 
-def annealing_defaults() -> dict[str, Any]:
-    """How the method as published anneals unless told otherwise."""
-    annealing = Annealing().get_params()
-    del annealing["screen"]  # which the paper has not
-    return {**annealing, "ridge": PUBLISHED.ridge}
+def abess(X: Floats, y: NDArray[Any], sizes: Sequence[int], seed: int) -> list[Subset]:
+    """Select by splicing; two classes from two starts at each size."""
+    if not is_regression(y) and len(np.unique(y)) == 2:
+        subsets = [subset for subset, _ in abess_path(X, y, range(1, max(sizes) + 1))]
+        return [subsets[size - 1] for size in sizes]
+    models = _abess()
+    varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
+    kind = models.LinearRegression if is_regression(y) else models.MultinomialRegression
+    target = y if is_regression(y) else np.eye(int(y.max()) + 1)[y]
+    found = []
+    for size in sizes:
+        slopes = kind(support_size=[size]).fit(X[:, varying], target).coef_
+        found.append(varying[np.flatnonzero(np.abs(slopes).reshape(len(varying), -1).sum(axis=1))])
+    return found
 
 
-def _parameters(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as parameters of the selector."""
-    annealing = {name: value for name, value in changes.items() if name != "ridge"}
-    ridge = changes.get("ridge", PUBLISHED.ridge)
-    return {
-        "annealing": Annealing(screen=None, **annealing),
-        "criterion": PUBLISHED.criterion,
-        "ridge": ridge,
-        "C": PUBLISHED.C,
-    }
+def abess_path(X: Floats, y: NDArray[Any], sizes: Sequence[int]) -> list[tuple[Subset, Any]]:
+    """Return a subset and its unpenalised fit for each size.
+
+    Splicing stops at local optima. It starts once from abess's own subset and once from the
+    subset of the size before; the smaller loss wins.
+    """
+    models = _abess()
+    varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
+    found: list[tuple[Subset, Any]] = []
+    for size in sizes:
+        starts = [None, np.searchsorted(varying, found[-1][0])] if found else [None]
+        best: tuple[Subset, Any] | None = None
+        for start in starts:
+            k = min(size, len(varying))
+            model = models.LogisticRegression(support_size=[k], A_init=start)
+            subset = varying[np.flatnonzero(model.fit(X[:, varying], y).coef_)]
+            fit = evaluate_subsets(AnnealingSelector(C=np.inf), X[:, subset], y, [range(k)])
+            if best is None or fit.losses[0] < best[1].losses[0]:
+                best = subset, fit
+        assert best is not None
+        found.append(best)
+    return found
 
 
-def get_method(spec: str) -> Method:
-    """A method by name; SA-FDR's may be followed by settings, each as "+name=value"."""
-    name, *changes = spec.split("+")
-    if name == SA_FDR:
-        return SAFDR(_parse_changes(spec, changes))
-    if changes:
-        raise MethodError(f"Only {SA_FDR} takes settings; got {spec!r}.")
-    if name == "abess" and find_spec("abess") is None:
-        raise MethodError("The method 'abess' needs the package: pip install abess")
-    others: dict[str, Method] = {"rfe": RFE(), "lasso": Lasso(), "abess": Abess(), RECIPE: Recipe()}
-    if name not in others:
-        raise MethodError(f"No method is called {name!r}. There are: {', '.join(TITLES)}.")
-    return others[name]
-
-
-def _parse_changes(spec: str, changes: list[str]) -> dict[str, Any]:
-    """Settings out of "name=value" texts, those at their default left out."""
-    defaults = annealing_defaults()
-    parsed = {}
-    for change in changes:
-        key, equals, text = change.partition("=")
-        if key not in defaults or not equals:
-            raise MethodError(
-                f"{change!r} in {spec!r} is not a setting. Write +name=value with a name of: "
-                f"{', '.join(defaults)}."
-            )
-        value = _parse_value(spec, key, text, type(defaults[key]))
-        if value != defaults[key]:
-            parsed[key] = value
-    if parsed:
-        _check_values(spec, parsed)
-    return parsed
-
-
-def _check_values(spec: str, changes: dict[str, Any]) -> None:
-    """Refuse what the selector refuses on a few rows, before any cell is run."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(400, 3)), np.arange(400) % 2
+def _abess() -> Any:
     try:
-        AnnealingSelector(1, random_state=0, **_parameters(changes)).fit(X, y)
-    except ValueError as error:
-        raise MethodError(f"{spec!r} has a setting that is not allowed: {error}") from None
-
-
-def _parse_value(spec: str, key: str, text: str, kind: type) -> Any:
-    try:
-        return kind(text)
-    except ValueError:
-        raise MethodError(
-            f"{key} in {spec!r} must be of type {kind.__name__}; got {text!r}."
+        import abess.linear
+    except ImportError:
+        raise ExperimentError(
+            "The method 'abess' needs a package. Run: pip install abess"
         ) from None
+    return abess.linear
+
+
+def forward(X: Floats, y: NDArray[Any], sizes: Sequence[int], seed: int) -> list[Subset]:
+    """Add the feature that lowers the loss most: penalised log-loss, or squared error."""
+    if is_regression(y):
+        return forward_least_squares(X, y, sizes)
+    how = AnnealingSelector(shrinkage=None)
+    free = np.flatnonzero(np.ptp(X, axis=0) > 0).tolist()
+    chosen: list[int] = []
+    while free and len(chosen) < max(sizes):
+        losses = evaluate_subsets(how, X, y, [[*chosen, j] for j in free]).losses
+        chosen.append(free.pop(int(np.argmin(losses))))
+    return [np.sort(chosen[:size]) for size in sizes]
+
+
+def forward_least_squares(X: Floats, y: Floats, sizes: Sequence[int]) -> list[Subset]:
+    """Add the feature that lowers the residual sum of squares most."""
+    centred, residual = X - X.mean(axis=0), y - y.mean()
+    initial = np.einsum("ij,ij->j", centred, centred)
+    free = initial > 0
+    chosen: list[int] = []
+    while len(chosen) < min(max(sizes), len(X) - 1):
+        squares = np.einsum("ij,ij->j", centred, centred)
+        free &= squares > EXPLAINED * initial
+        if not free.any():
+            break
+        gains = np.where(free, (residual @ centred) ** 2 / np.where(free, squares, 1.0), -1.0)
+        j = int(np.argmax(gains))
+        direction = centred[:, j] / np.sqrt(squares[j])
+        centred -= np.outer(direction, direction @ centred)
+        residual = residual - direction * (direction @ residual)
+        free[j] = False
+        chosen.append(j)
+    return [np.sort(np.array(chosen[:size], dtype=np.int64)) for size in sizes]
+
+
+def forward_fisher(X: Floats, y: NDArray[Any], sizes: Sequence[int], seed: int) -> list[Subset]:
+    """Add the feature that raises Fisher's ratio most."""
+    how = published(y, seed)
+    free = np.flatnonzero(np.ptp(X, axis=0) > 0).tolist()
+    chosen: list[int] = []
+    while free and len(chosen) < max(sizes):
+        subsets = [[*chosen, j] for j in free]
+        values = evaluate_subsets(how, X, y, subsets).criterion_values
+        chosen.append(free.pop(int(np.argmax(values))))
+    return [np.sort(chosen[:size]) for size in sizes]
+
+
+def anova(X: Floats, y: NDArray[Any], sizes: Sequence[int], seed: int) -> list[Subset]:
+    """Take the largest F statistics."""
+    varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
+    ratios = np.zeros(X.shape[1])
+    test = f_regression if is_regression(y) else f_classif
+    ratios[varying] = test(X[:, varying], y)[0]
+    return [largest(ratios, size) for size in sizes]
+
+
+def largest(values: Floats, size: int) -> Subset:
+    """Return the positions of the largest values; ties by position."""
+    return np.sort(np.argsort(-values, kind="stable")[:size])
+
+
+# Names in the rows and on the command line, with their titles.
+METHODS: dict[str, tuple[str, Select]] = {
+    "recipe": ("safdr", recipe),
+    "unscreened": ("safdr, no screen", unscreened),
+    "paper": ("SA-FDR as published", paper),
+    "fisher": ("Fisher's ratio, C = 1", fisher),
+    "rfe": ("RFE", rfe),
+    "lasso": ("Lasso", lasso),
+    "abess": ("abess", abess),
+    "forward": ("forward selection", forward),
+    "forward-fisher": ("forward, Fisher's ratio", forward_fisher),
+    "anova": ("ANOVA", anova),
+}
+TITLES = {name: title for name, (title, _) in METHODS.items()}
+
+
+def get(name: str) -> Select:
+    """Return a method by name."""
+    if name not in METHODS:
+        raise ExperimentError(f"No method is called {name!r}. Use: {', '.join(METHODS)}.")
+    return METHODS[name][1]

@@ -1,221 +1,216 @@
-"""Which cells are missing, and doing them: each row goes to disk when its cell is done."""
+"""Which cells are missing, running them, and the rows on disk.
+
+A cell is a data set, a method and a repeat. Its row is written to a file of its own when it is
+done, so that a run can stop at any moment and go on. `pack` moves the rows into one compressed
+file for each experiment.
+"""
 
 from __future__ import annotations
 
-import os
-import threading
+import gzip
+import hashlib
+import json
 import time
 import traceback
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
-from experiments.datasets import get_dataset, load
-from experiments.environment import environment
-from experiments.errors import CorruptRowError, WorkerError
-from experiments.methods import get_method
-from experiments.protocol import run_cell, settings_of
-from experiments.store import Cell, RowStore, check_same_settings
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
-# How often a worker looks whether the run that started it is still there.
-WATCH_SECONDS = 0.5
+import safdr
+from experiments import data, methods, paper_methods, protocols, simulations, synthetic
+
+Row = dict[str, Any]
+Key = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What cells are made of: data sets, methods, and what is done with one and the other."""
+    """Data sets, methods, repeats, and what is done with each cell."""
 
-    # Values or, if each cell draws its own, what they are drawn by.
-    load: Callable[[str, Path | None], Any]
-    is_made_up: Callable[[str], bool]
-    get_method: Callable[[str], Any]
-    # Of the data, the method, the repeat and the protocol.
-    run_cell: Callable[[Any, Any, int, Any], dict[str, Any]]
+    name: str
+    data: tuple[str, ...]
+    methods: tuple[str, ...]
+    repeats: int
+    load: Callable[[str], Any]
+    run: Callable[[Any, str, int], Row]
+    # Repeats of the sets that take long.
+    fewer: tuple[str, ...] = ()
+    few_repeats: int = 5
 
-
-def _is_made_up(name: str) -> bool:
-    return get_dataset(name).file is None
-
-
-PAPER = Experiment(load, _is_made_up, get_method, run_cell)
-
-
-@dataclass(frozen=True)
-class Task:
-    """A cell that is to be done, with all that a worker needs for it."""
-
-    experiment: Experiment
-    cell: Cell
-    settings: dict[str, Any]
-    protocol: Any
-    data_dir: Path | None
-    out: Path
-    parent: int = field(default_factory=os.getpid)
+    def cells(self) -> Iterator[Key]:
+        """Yield data set by data set, then repeat by repeat."""
+        for name in self.data:
+            for repeat in range(self.few_repeats if name in self.fewer else self.repeats):
+                for method in self.methods:
+                    yield name, method, repeat
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """How a cell went: its seconds, and the error if there was one."""
+TWO_CLASSES = (
+    *data.PAPER,
+    *("wine_1", "digits_1", "digits_8"),
+    *("wide_70x1000", "wide_100x2000", "wide_80x1500", "wide_90x1200", "wide_120x800"),
+    *("wide_200x600", "few_200x40", "few_150x60", "few_120x30"),
+    *("tails_log_normal", "tails_cauchy", "rare_2_percent"),
+)
+MORE_CLASSES = ("wine", "digits", "classes_4", "classes_8", "classes_26")
+REGRESSION = (
+    *("diabetes", "wine_alcohol", "cancer_concavity", "cancer_area", "digits_pixel"),
+    *(n for n in synthetic.SETS if n.split("_")[0] in ("independent", "chain", "blocks")),
+)
+SLOW = ("madelon", "loan_default_kaggle")
+EQUAL_METHODS = tuple(name for name in methods.METHODS if name != "forward-fisher")
 
-    cell: Cell
-    seconds: float
-    error: str | None = None
+EXPERIMENTS: dict[str, Experiment] = {
+    each.name: each
+    for each in (
+        Experiment(
+            "paper",
+            tuple(data.PAPER),
+            tuple(paper_methods.TITLES),
+            20,
+            data.load,
+            protocols.paper,
+            SLOW,
+        ),
+        Experiment(
+            "ablation",
+            ("heart", "cancer", "ozone", "spambase", "student"),
+            paper_methods.ABLATION,
+            20,
+            data.load,
+            protocols.paper,
+        ),
+        Experiment("equal", TWO_CLASSES, EQUAL_METHODS, 20, data.load, protocols.equal, SLOW),
+        Experiment(
+            "classes",
+            MORE_CLASSES,
+            ("recipe", "unscreened", "rfe", "abess", "forward-fisher", "anova"),
+            10,
+            data.load,
+            protocols.equal,
+        ),
+        Experiment(
+            "regression",
+            REGRESSION,
+            ("recipe", "unscreened", "paper", "lasso", "abess", "forward"),
+            10,
+            data.load,
+            protocols.equal,
+        ),
+        Experiment(
+            "simulations",
+            tuple(simulations.SIMULATIONS),
+            tuple(simulations.METHODS),
+            10,
+            simulations.load,
+            simulations.run,
+        ),
+        Experiment(
+            "probabilities",
+            (*TWO_CLASSES[:7], *TWO_CLASSES[9:], *MORE_CLASSES, "diabetes"),
+            ("selector",),
+            6,
+            data.load,
+            protocols.probabilities,
+        ),
+    )
+}
 
 
-@dataclass
-class Plan:
-    """What is there, and what is to be done."""
+class Rows:
+    """The rows of one experiment below a folder: a packed file, and files of single rows."""
 
-    tasks: list[Task] = field(default_factory=list)
-    n_done: int = 0
-    seconds_of_done: dict[tuple[str, str], list[float]] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    def __init__(self, folder: Path, experiment: str) -> None:
+        self.packed = folder / f"{experiment}.jsonl.gz"
+        self.loose = folder / "rows" / experiment
 
+    def read(self) -> dict[Key, Row]:
+        """Return all rows; a single row replaces a packed one."""
+        lines: list[str] = []
+        if self.packed.exists():
+            lines = gzip.decompress(self.packed.read_bytes()).decode().splitlines()
+        texts = [*lines, *(path.read_text() for path in sorted(self.loose.glob("*.json")))]
+        rows = (json.loads(text) for text in texts)
+        return {(row["data"], row["method"], row["repeat"]): row for row in rows}
 
-def make_plan(
-    out: Path,
-    *,
-    data: Sequence[str],
-    methods: Sequence[str],
-    repeats: int,
-    first: int = 0,
-    protocol: Any,
-    data_dir: Path | None = None,
-    experiment: Experiment = PAPER,
-) -> Plan:
-    """Look at the rows that are there; name the cells that are missing.
+    def write(self, row: Row) -> None:
+        """Write one row; a stopped run leaves no half of a file."""
+        self.loose.mkdir(parents=True, exist_ok=True)
+        path = self.loose / f"{row['data']}-{row['method']}-{row['repeat']:03d}.json"
+        _replace(path, json.dumps(row, ensure_ascii=False).encode())
 
-    Data set by data set, then repeat by repeat, so that what is there can be compared early.
-    """
-    store = RowStore(out)
-    plan = Plan()
-    chosen = {method.name: method for method in map(experiment.get_method, methods)}
-    for name in data:
-        checksum = _checksum(experiment, name, data_dir)
-        for repeat in range(first, first + repeats):
-            for method in chosen.values():
-                settings = settings_of(checksum, method, protocol)
-                cell = Cell(name, method.name, repeat)
-                _take_in(Task(experiment, cell, settings, protocol, data_dir, out), store, plan)
-    return plan
-
-
-def _checksum(experiment: Experiment, name: str, data_dir: Path | None) -> str:
-    """Of the values; of the recipe where they are made up, since BLAS decides their last digits."""
-    if experiment.is_made_up(name):
-        return f"generated as {name}, version 1"
-    return str(_load(experiment, name, data_dir).sha256())
+    def pack(self, forget: Iterable[Key] = ()) -> None:
+        """Move all rows but some to the packed file."""
+        rows = self.read()
+        for key in forget:
+            rows.pop(key, None)
+        text = "".join(
+            f"{json.dumps(rows[key], ensure_ascii=False, separators=(',', ':'))}\n"
+            for key in sorted(rows)
+        )
+        self.packed.parent.mkdir(parents=True, exist_ok=True)
+        # No time stamp: equal rows give equal files.
+        _replace(self.packed, gzip.compress(text.encode(), mtime=0))
+        for path in self.loose.glob("*.json"):
+            path.unlink()
 
 
-def _take_in(task: Task, store: RowStore, plan: Plan) -> None:
-    """Count the cell as done, or as one to do."""
-    row = None
+def _replace(path: Path, content: bytes) -> None:
+    partial = path.with_name(f".{path.name}.part")
+    partial.write_bytes(content)
+    partial.replace(path)
+
+
+def missing(experiment: Experiment, rows: Rows, wanted: Callable[[Key], bool]) -> list[Key]:
+    """Return the cells without a row, of the sets that can be loaded."""
+    known = rows.read()
+    return [
+        key
+        for key in experiment.cells()
+        if wanted(key) and key not in known and data.is_available(key[0])
+    ]
+
+
+def run_cells(
+    experiment: Experiment, rows: Rows, cells: Sequence[Key], jobs: int
+) -> Iterator[tuple[Key, float, str | None]]:
+    """Run cells, write each row, and yield the cell, its seconds and its traceback, if any."""
+    parallel = Parallel(jobs, return_as="generator_unordered", batch_size=1)
+    yield from parallel(delayed(_run_cell)(experiment.name, rows, key) for key in cells)
+
+
+def _run_cell(name: str, rows: Rows, key: Key) -> tuple[Key, float, str | None]:
+    experiment, start = EXPERIMENTS[name], time.perf_counter()
     try:
-        row = store.read(task.cell)
-    except CorruptRowError as error:
-        plan.problems.append(str(error))
-    if row is None:
-        plan.tasks.append(task)
-        return
-    check_same_settings(store.path(task.cell), row, task.settings)
-    plan.n_done += 1
-    _note(plan.seconds_of_done, task.cell, row["seconds"])
-
-
-def _note(seconds: dict[tuple[str, str], list[float]], cell: Cell, value: float) -> None:
-    seconds.setdefault((cell.data, cell.method), []).append(value)
-
-
-def run_plan(plan: Plan, jobs: int = 1) -> Iterator[Outcome]:
-    """Do the missing cells, several at a time; each writes its own row."""
-    from joblib import Parallel, delayed
-
-    for folder in {task.out for task in plan.tasks}:
-        RowStore(folder).clean_up()
-    parallel = Parallel(jobs, "loky", return_as="generator_unordered", batch_size=1)
-    outcomes: Iterable[Outcome] = parallel(delayed(_do)(task) for task in plan.tasks)
-    try:
-        yield from outcomes
-    except BrokenProcessPool:
-        raise WorkerError(
-            "A worker process was killed, most likely because the memory was full. Finished cells "
-            "are kept: give the same command again, with fewer --jobs."
-        ) from None
-
-
-@lru_cache(maxsize=1)
-def _end_with(parent: int) -> None:
-    """Let a worker end soon after the run that started it: one that is killed can't tell it to."""
-
-    def watch() -> None:
-        # A process whose parent has ended gets another one.
-        while os.getppid() == parent:
-            time.sleep(WATCH_SECONDS)
-        # At once: rows are written whole, and there is nobody left to answer to.
-        os._exit(1)
-
-    if os.getpid() != parent:
-        threading.Thread(target=watch, daemon=True).start()
-
-
-def _do(task: Task) -> Outcome:
-    """One cell; an error in it must not end the others."""
-    _end_with(task.parent)
-    start = time.perf_counter()
-    try:
-        data = _load(task.experiment, task.cell.data, task.data_dir)
-        method = task.experiment.get_method(task.cell.method)
-        content = task.experiment.run_cell(data, method, task.cell.repeat, task.protocol)
-        seconds = round(time.perf_counter() - start, 3)
-        about = {"seconds": seconds, "environment": environment()}
-        RowStore(task.out).write(task.cell, task.settings, {**content, **about})
+        with threadpool_limits(limits=1):
+            content = experiment.run(_load(name, key[0]), *key[1:])
     except Exception:
-        return Outcome(task.cell, time.perf_counter() - start, traceback.format_exc())
-    return Outcome(task.cell, seconds)
+        return key, time.perf_counter() - start, traceback.format_exc()
+    about = dict(zip(("data", "method", "repeat"), key, strict=True))
+    rows.write({**about, **content, "made": made_with()})
+    return key, time.perf_counter() - start, None
 
 
 @lru_cache(maxsize=1)
-def _load(experiment: Experiment, name: str, data_dir: Path | None) -> Any:
-    """The data of the cell at hand; cells come data set by data set."""
-    return experiment.load(name, data_dir)
+def _load(experiment: str, name: str) -> Any:
+    """Return the data of a cell; cells come data set by data set."""
+    return EXPERIMENTS[experiment].load(name)
 
 
-def seconds_left(
-    tasks: Iterable[Cell], known: dict[tuple[str, str], list[float]], jobs: int
-) -> float | None:
-    """Estimate of the time left, from cells of the same data and method, else of the same data."""
-    if not known:
-        return None
-    by_data: dict[str, list[float]] = defaultdict(list)
-    for (data, _), seconds in known.items():
-        by_data[data].extend(seconds)
-    everything = fmean(value for seconds in known.values() for value in seconds)
-
-    def guess(cell: Cell) -> float:
-        similar = known.get((cell.data, cell.method)) or by_data.get(cell.data)
-        return fmean(similar) if similar else everything
-
-    return sum(map(guess, tasks)) / jobs
-
-
-Report = Callable[[Outcome, float | None], None]
-
-
-def run_all(plan: Plan, jobs: int, report: Report) -> list[Outcome]:
-    """Do the missing cells, report each with the seconds left, and return those that failed."""
-    left = {task.cell for task in plan.tasks}
-    known = plan.seconds_of_done
-    failed = []
-    for outcome in run_plan(plan, jobs):
-        left.discard(outcome.cell)
-        if outcome.error is None:
-            _note(known, outcome.cell, outcome.seconds)
-        else:
-            failed.append(outcome)
-        report(outcome, seconds_left(left, known, jobs))
-    return failed
+@lru_cache(maxsize=1)
+def made_with() -> dict[str, str]:
+    """Return versions, and a checksum of the code that searches and fits."""
+    package = Path(safdr.__file__).parent
+    digest = hashlib.sha256()
+    for part in ("_core", "_engine", "_estimators"):
+        for path in sorted((package / part).rglob("*.[chp][py]*")):
+            if path.suffix in (".py", ".cpp", ".hpp"):
+                digest.update(path.read_bytes())
+    versions = {name: version(name) for name in ("safdr", "numpy", "scikit-learn")}
+    return {**versions, "code": digest.hexdigest()[:12], "date": time.strftime("%Y-%m-%d")}

@@ -1,23 +1,22 @@
-"""The simulations of Hastie, Tibshirani and Tibshirani (2020): rows, coefficients and errors.
+"""The simulations of Hastie, Tibshirani and Tibshirani (2020).
 
 Best Subset, Forward Stepwise or Lasso? Statistical Science 35, 579-592. Models are tuned on a
-second sample of the same size. The error is exact: the covariance and the noise are known.
+second sample of the same size. The error is exact: covariance and noise are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import lasso_path
 
-from experiments.errors import UnknownDataError
-from experiments.protocol import DECIMALS
-from experiments.run import Experiment
-from experiments.simulated_methods import Models, SimulatedMethod, get_method
+from experiments.errors import ExperimentError
+from experiments.methods import Subset, forward_least_squares, published, selector
+from safdr import anneal_path
 
 Floats = NDArray[np.float64]
 
@@ -30,32 +29,17 @@ PROBLEMS = {
 }
 PATTERNS = (1, 2)
 CORRELATIONS = (0.0, 0.35, 0.7)
-# Ten values from .05 to 6, equally spaced on a logarithmic scale.
 RATIOS = tuple(np.round(np.geomspace(0.05, 6.0, 10), 4).tolist())
-
-
-@dataclass(frozen=True)
-class SimulationSettings:
-    """What is compared: the signal-to-noise ratios and the sizes of the subsets."""
-
-    ratios: tuple[float, ...] = RATIOS
-    sizes: tuple[int, ...] = (*range(1, 11), 12, 15, 20)
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Rows with their outputs."""
-
-    X: Floats
-    y: Floats
+SIZES = (*range(1, 11), 12, 15, 20)
+# Penalties of the Lasso, their range, and blends with least squares, as in the article.
+N_PENALTIES, RANGE, N_BLENDS = 50, 100.0, 10
+# Factors on the slopes of the recipe, tuned like the blends.
+FACTORS = (0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """One of the settings: its size, the pattern of its slopes and the correlation of neighbours.
-
-    Features i and j have the correlation ρ^|i − j|, and each has mean 0 and variance 1.
-    """
+    """One setting. Features i and j have the correlation ρ^|i − j|, each has variance 1."""
 
     name: str
     n_rows: int
@@ -81,99 +65,131 @@ class Simulation:
         distances = np.abs(nonzero[:, None] - nonzero)
         return float(slopes[nonzero] @ self.correlation**distances @ slopes[nonzero])
 
-    def draw(self, rng: np.random.Generator, noise: Floats, deviation: float) -> Sample:
-        """Draw features; add the noise, scaled to a standard deviation."""
-        X = rng.standard_normal((len(noise), self.n_features))
-        for j in range(1, self.n_features):
-            X[:, j] = self.correlation * X[:, j - 1] + np.sqrt(1 - self.correlation**2) * X[:, j]
-        return Sample(X, X @ self.slopes + deviation * noise)
+    def samples(self, repeat: int, ratio: float) -> tuple[list[tuple[Floats, Floats]], float]:
+        """Return training and validation rows, and the variance of the noise.
 
-    def samples(self, repeat: int, ratio: float) -> tuple[Sample, Sample, float]:
-        """Return training rows, validation rows and the variance of the noise.
-
-        Ratios of a repeat share features and noise, so that they differ in its scale alone.
+        All ratios of a repeat share features and noise.
         """
         rng = np.random.default_rng(np.random.SeedSequence([repeat, *self.name.encode()]))
         noise_variance = self.variance(self.slopes) / ratio
-        noises = rng.standard_normal((2, self.n_rows))
-        train, validation = (self.draw(rng, noise, noise_variance**0.5) for noise in noises)
-        return train, validation, noise_variance
+        samples = []
+        for noise in rng.standard_normal((2, self.n_rows)):
+            X = rng.standard_normal((self.n_rows, self.n_features))
+            for j in range(1, self.n_features):
+                X[:, j] *= np.sqrt(1 - self.correlation**2)
+                X[:, j] += self.correlation * X[:, j - 1]
+            samples.append((X, X @ self.slopes + noise_variance**0.5 * noise))
+        return samples, noise_variance
 
-    def relative_test_error(self, intercept: float, slopes: Floats, noise_variance: float) -> float:
+    def relative_test_error(self, intercept: float, slopes: Floats, noise: float) -> float:
         """Return the expected squared error on new rows over that of the true model."""
-        excess = self.variance(slopes - self.slopes) + intercept**2
-        return 1.0 + excess / noise_variance
+        return 1.0 + (self.variance(slopes - self.slopes) + intercept**2) / noise
 
 
-def _name(problem: str, pattern: int, correlation: float) -> str:
-    return f"{problem}-pattern{pattern}-rho{correlation:g}"
+def _names() -> dict[str, Simulation]:
+    found = {}
+    for problem, size in PROBLEMS.items():
+        for pattern in PATTERNS:
+            for rho in CORRELATIONS:
+                name = f"{problem}-pattern{pattern}-rho{rho:g}"
+                found[name] = Simulation(name, *size, pattern, rho)
+    return found
 
 
-SIMULATIONS = {
-    _name(problem, pattern, correlation): Simulation(
-        _name(problem, pattern, correlation), *PROBLEMS[problem], pattern, correlation
-    )
-    for problem in PROBLEMS
-    for pattern in PATTERNS
-    for correlation in CORRELATIONS
+SIMULATIONS = _names()
+
+
+def load(name: str) -> Simulation:
+    """Return a setting by name."""
+    if name not in SIMULATIONS:
+        raise ExperimentError(f"No simulation is called {name!r}. Use: {', '.join(SIMULATIONS)}.")
+    return SIMULATIONS[name]
+
+
+def least_squares(X: Floats, y: Floats, subset: Subset) -> Floats:
+    """Return the slopes of least squares on a subset, 0 elsewhere."""
+    slopes = np.zeros(X.shape[1])
+    columns = X[:, subset] - X[:, subset].mean(axis=0)
+    slopes[subset] = np.linalg.lstsq(columns, y - y.mean(), rcond=None)[0]
+    return slopes
+
+
+def _refitted(X: Floats, y: Floats, subsets: Sequence[Subset]) -> Floats:
+    return np.array([least_squares(X, y, subset) for subset in subsets])
+
+
+def recipe(X: Floats, y: Floats, sizes: Sequence[int]) -> Floats:
+    """Fit least squares on the subsets of the default selector."""
+    return _refitted(X, y, [r.subset for r in anneal_path(selector(y, 0), X, y, sizes)])
+
+
+def scaled(X: Floats, y: Floats, sizes: Sequence[int]) -> Floats:
+    """Multiply the slopes of the recipe by common factors."""
+    models = recipe(X, y, sizes)
+    return np.vstack([factor * models for factor in FACTORS])
+
+
+def unscreened(X: Floats, y: Floats, sizes: Sequence[int]) -> Floats:
+    """Fit least squares on the subsets of the search as published."""
+    return _refitted(X, y, [r.subset for r in anneal_path(published(y, 0), X, y, sizes)])
+
+
+def lasso(X: Floats, y: Floats, sizes: Sequence[int]) -> Floats:
+    """Return the slopes of the Lasso at each penalty."""
+    del sizes
+    centred, target = X - X.mean(axis=0), y - y.mean()
+    largest = np.abs(target @ centred).max() / len(X)
+    penalties = largest * np.geomspace(1.0, 1.0 / RANGE, N_PENALTIES)
+    return np.asarray(lasso_path(centred, target, alphas=penalties, max_iter=10000)[1].T)
+
+
+def relaxed(X: Floats, y: Floats, sizes: Sequence[int]) -> Floats:
+    """Blend the slopes of the Lasso with least squares on its features."""
+    models = []
+    for slopes in lasso(X, y, sizes):
+        full = least_squares(X, y, np.flatnonzero(slopes))
+        models += [w * slopes + (1.0 - w) * full for w in np.linspace(0.0, 1.0, N_BLENDS)]
+    return np.array(models)
+
+
+def forward(X: Floats, y: Floats, sizes: Sequence[int]) -> Floats:
+    """Fit least squares on the subsets of forward selection."""
+    return _refitted(X, y, forward_least_squares(X, y, sizes))
+
+
+METHODS: dict[str, tuple[str, Callable[[Floats, Floats, Sequence[int]], Floats]]] = {
+    "recipe": ("safdr", recipe),
+    "scaled": ("safdr, slopes scaled", scaled),
+    "unscreened": ("safdr, no screen, no shrinkage", unscreened),
+    "lasso": ("Lasso", lasso),
+    "relaxed": ("relaxed Lasso", relaxed),
+    "forward": ("forward selection", forward),
 }
+TITLES = {name: title for name, (title, _) in METHODS.items()}
 
 
-def names_of(problems: Sequence[str]) -> list[str]:
-    """Return the settings of some problems, or settings as they are named."""
-    names = []
-    for name in problems:
-        members = [each for each in SIMULATIONS if each == name or each.startswith(f"{name}-pat")]
-        if not members:
-            raise UnknownDataError(
-                f"No simulation is called {name!r}. Use {', '.join(PROBLEMS)}, or one setting "
-                f"such as {next(iter(SIMULATIONS))}."
-            )
-        names += members
-    return names
+def run(simulation: Simulation, name: str, repeat: int) -> dict[str, Any]:
+    """Return the relative test error of one method at every ratio."""
+    sizes = [size for size in SIZES if size <= simulation.n_features]
+    errors = []
+    for ratio in RATIOS:
+        (train, validation), noise = simulation.samples(repeat, ratio)
+        models = METHODS[name][1](*train, sizes)
+        errors.append(
+            round(simulation.relative_test_error(*tuned(models, train, validation), noise), 6)
+        )
+    return {"errors": errors}
 
 
-def load(name: str, data_dir: Path | None = None) -> Simulation:
-    """Return a setting by name; its rows are drawn in each cell."""
-    del data_dir
-    return SIMULATIONS[names_of([name])[0]]
-
-
-def run_cell(
-    data: Simulation, method: SimulatedMethod, repeat: int, settings: SimulationSettings
-) -> dict[str, Any]:
-    """Run one repeat of one method at every ratio, on one core."""
-    from threadpoolctl import threadpool_limits
-
-    sizes = [size for size in settings.sizes if size <= data.n_features]
-    errors, n_nonzero = [], []
-    with threadpool_limits(limits=1):
-        for ratio in settings.ratios:
-            train, validation, noise_variance = data.samples(repeat, ratio)
-            models = method.models(train.X, train.y, sizes)
-            intercept, slopes = tuned(models, train, validation)
-            error = data.relative_test_error(intercept, slopes, noise_variance)
-            errors.append(round(error, DECIMALS))
-            n_nonzero.append(int(np.count_nonzero(slopes)))
-    return {"problem": asdict(data), "errors": errors, "n_nonzero": n_nonzero}
-
-
-def tuned(models: Models, train: Sample, validation: Sample) -> tuple[float, Floats]:
+def tuned(
+    models: Floats, train: tuple[Floats, Floats], validation: tuple[Floats, Floats]
+) -> tuple[float, Floats]:
     """Return the model with the least squared error on the validation rows.
 
-    The constant model is a candidate of every method. Ties go to the first.
+    The constant model is a candidate of every method.
     """
-    slopes = np.vstack([np.zeros(train.X.shape[1]), models])
-    intercepts = train.y.mean() - slopes @ train.X.mean(axis=0)
-    residuals = validation.y[:, None] - validation.X @ slopes.T - intercepts
+    slopes = np.vstack([np.zeros(train[0].shape[1]), models])
+    intercepts = train[1].mean() - slopes @ train[0].mean(axis=0)
+    residuals = validation[1][:, None] - validation[0] @ slopes.T - intercepts
     best = int(np.argmin((residuals**2).mean(axis=0)))
     return float(intercepts[best]), slopes[best]
-
-
-def is_made_up(name: str) -> bool:
-    """Return True: all rows are drawn."""
-    del name
-    return True
-
-
-EXPERIMENT = Experiment(load, is_made_up, get_method, run_cell)
