@@ -1,7 +1,1 @@
-"""Side-by-side timings: contestants take turns in one run, and medians are kept."""
-
-import sys
-from pathlib import Path
-
-# The NumPy reference is kept with the tests.
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+"""Side-by-side measurements of safdr and its peers."""

@@ -1,61 +1,35 @@
-"""Peak memory of one contestant on one fold, in a process of its own.
-
-What the process holds before (the interpreter, the packages, the rows) is not counted.
-"""
+"""Peak memory of fresh processes: the import, a fit, cross-validation, and rows in chunks."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-import numpy as np
-from sklearn.datasets import load_breast_cancer
+from benchmarks.rows import write
 
-from benchmarks.peers import PEERS, numpy_reference
-from benchmarks.problem import Fold
-
-STATUS = Path("/proc/self/status")
-
-
-def peak_megabytes(fold: Fold, contestant: str) -> float | None:
-    """What the contestant needs beyond the rows; None where the system does not tell."""
-    if not STATUS.exists():
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        # Out of a plain file, so that reading the rows leaves no higher mark than they need.
-        np.save(Path(folder, "X.npy"), fold.X)
-        np.save(Path(folder, "y.npy"), fold.y)
-        command = [sys.executable, "-m", "benchmarks.memory", folder, contestant]
-        command += [str(fold.sizes[-1]), str(fold.seed)]
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return round(float(done.stdout.split()[-1]), 1)
+JOBS = {
+    "import": "import safdr; safdr.AnnealingSelectorCV",
+    "rows": "from benchmarks.problems import blocks; blocks(50_000, 200)",
+    "fit": "from benchmarks.problems import blocks; from safdr import AnnealingSelector\n"
+    "p = blocks(50_000, 200); AnnealingSelector(10, random_state=0).fit(p.X, p.y)",
+    "cross-validation": "from benchmarks.problems import blocks\n"
+    "from safdr import AnnealingSelectorCV\n"
+    "p = blocks(50_000, 200); AnnealingSelectorCV(10, random_state=0).fit(p.X, p.y)",
+    "parquet": "from benchmarks.streaming import fit_files; fit_files(1_000_000, 50)",
+}
 
 
-def high_water() -> float:
-    """Megabytes; ru_maxrss would start at the mark of the process that started this one."""
-    line = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) / 1024
+def peak_megabytes(code: str) -> tuple[float, str]:
+    """Run code in a fresh process; return its peak memory and its last printed line."""
+    report = "\nimport resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    done = subprocess.run(
+        [sys.executable, "-c", code + report], capture_output=True, text=True, check=True
+    )
+    *printed, peak = done.stdout.split("\n")[:-1]
+    return float(peak), printed[-1] if printed else ""
 
 
-def _measure(folder: str, contestant: str, max_features: str, seed: str) -> float:
-    # Not the run of the library that tells the reference how much work there is.
-    run = numpy_reference.measure if contestant == "reference" else PEERS[contestant]
-    X, y = load_breast_cancer(return_X_y=True)
-    run(Fold("warm-up", (X - X.mean(axis=0)) / X.std(axis=0), y, [1, 2], 0))
-    X, y = (np.load(Path(folder, f"{name}.npy")) for name in "Xy")
-    fold = Fold("measured", X, y, list(range(1, int(max_features) + 1)), int(seed))
-    before = high_water()
-    run(fold)
-    return high_water() - before
-
-
-if __name__ == "__main__":
-    import warnings
-
-    from threadpoolctl import threadpool_limits
-
-    warnings.simplefilter("ignore")
-    with threadpool_limits(limits=1):
-        print(_measure(*sys.argv[1:]))
+def main() -> None:
+    """Write one row for each job."""
+    rows = [{"job": name, "peak_mb": round(peak_megabytes(code)[0])} for name, code in JOBS.items()]
+    write("memory", rows)

@@ -1,62 +1,44 @@
-"""Whether the best candidate is at least as good as greedy selection and abess, size by size."""
+"""What the default number of replicas misses: 50 replicas against 500 on the same fold."""
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmarks import greedy
-from benchmarks.peers import PEERS
-from benchmarks.problem import EIGHT, Fold, best_value, load_fold
-from benchmarks.rows import keep
-from experiments.models import fit_models
+from benchmarks import problems
+from benchmarks.rows import write
+from safdr import Annealing, AnnealingSelector, anneal_path
 
-Subsets = dict[int, NDArray[np.int64]]
+N_REPLICAS = 500
 
 
-def main(options: argparse.Namespace) -> None:
-    """One row for each data set, size and rival."""
-    for data in options.data or EIGHT:
-        fold = load_fold(data, options.data_dir, options.max_features)
-        ours = PEERS["sa-fdr"](fold)
-        best = {
-            size: best_value(fold, candidates)
-            for size, candidates in zip(fold.sizes, ours.candidates, strict=True)
+def main() -> None:
+    """Write one row for each data set and way to search."""
+    rows = []
+    for name in problems.available():
+        _, X, y = problems.fold(name)
+        sizes = range(1, min(30, X.shape[1]) + 1)
+        annealing = Annealing(screen=None)
+        ways = {
+            "as published": AnnealingSelector.as_published(annealing=annealing, random_state=0),
+            "recipe": AnnealingSelector(annealing=Annealing(), random_state=0),
         }
-        entropy = {len(model.subset): model.cross_entropy for model in ours.models}
-        rows = [
-            row | {"ours": f"{best[size]:.12g}", "our_cross_entropy": f"{entropy[size]:.9g}"}
-            for rival, subsets in rival_subsets(fold).items()
-            for size, row in _rows_of(fold, rival, subsets).items()
-        ]
-        keep("quality", rows, by=("data",), quiet=True)
-
-
-def rival_subsets(fold: Fold) -> dict[str, Subsets]:
-    """What forward greedy, backward greedy and abess choose at each size."""
-    found = {
-        "forward greedy": greedy.forward(fold.criterion, fold.sizes[-1]),
-        "backward greedy": greedy.backward(fold.criterion, fold.sizes[-1]),
-        "abess": [model.subset for model in PEERS["abess"](fold).models],
-    }
-    return {
-        rival: {len(s): s for s in subsets if len(s) in fold.sizes}
-        for rival, subsets in found.items()
-    }
-
-
-def _rows_of(fold: Fold, rival: str, subsets: Subsets) -> dict[int, dict[str, Any]]:
-    models = fit_models(fold.X, fold.y, subsets.values())
-    return {
-        size: {
-            "data": fold.data,
-            "size": size,
-            "rival": rival,
-            "theirs": f"{fold.criterion.value(subsets[size]):.12g}",
-            "their_cross_entropy": f"{model.cross_entropy:.9g}",
-        }
-        for size, model in zip(subsets, models, strict=True)
-    }
+        for way, selector in ways.items():
+            few = anneal_path(selector, X, y, sizes)
+            many = anneal_path(selector.set_params(annealing__n_replicas=N_REPLICAS), X, y, sizes)
+            value = np.array(
+                [[np.nanmax(r.criterion_values) for r in each] for each in (few, many)]
+            )
+            loss = np.array([[np.nanmin(r.losses) for r in each] for each in (few, many)])
+            below = 1.0 - value[0] / np.maximum(value[1], value[0])
+            above = (loss[0] - loss[1]) / np.maximum(loss[1], 1e-12)
+            rows.append(
+                {
+                    "data": name,
+                    "way": way,
+                    "sizes": len(sizes),
+                    "largest_criterion_below": f"{below.max():.2g}",
+                    "sizes_below_1e-6": int((below > 1e-6).sum()),
+                    "largest_loss_above": f"{max(above.max(), 0.0):.2g}",
+                }
+            )
+    write("quality", rows)

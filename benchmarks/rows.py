@@ -1,60 +1,70 @@
-"""Rows to CSV and back: tracked, so that the tables need no second run."""
+"""Take turns, take medians, and write rows with machine, versions and date."""
 
 from __future__ import annotations
 
 import csv
-import io
+import os
 import platform
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-from experiments.whole_files import write_whole
-
 RESULTS = Path(__file__).parent / "results"
+PACKAGES = ("safdr", "numpy", "scikit-learn")
 
 
-def keep(
-    name: str, rows: Sequence[dict[str, Any]], by: Sequence[str] = (), quiet: bool = False
-) -> None:
-    """Write rows as CSV, whole or not at all, and print them.
+def seconds_of(run: Callable[[], object], cpu: bool = True) -> float:
+    """Return the CPU seconds of this process, or the wall-clock seconds, of a call."""
+    clock = time.process_time if cpu else time.perf_counter
+    start = clock()
+    run()
+    return clock() - start
 
-    Parameters
-    ----------
-    name : str
-        Of the file, without ".csv".
-    rows : sequence of dict
-        New rows, all with the same columns.
-    by : sequence of str, default=()
-        Columns that name the work: earlier rows of other work stay. Without them none stay.
-    quiet : bool, default=False
-        Whether to print how many rows there are instead.
-    """
-    rows = [{**row, "machine": f"{platform.machine()} {platform.system()}"} for row in rows]
-    new = {_key(row, by) for row in rows}
-    others = [row for row in read(name) if _key(row, by) not in new] if by else []
-    text = io.StringIO()
-    writer = csv.DictWriter(
-        text, fieldnames=list(rows[0]), restval="", extrasaction="ignore", lineterminator="\n"
-    )
-    writer.writeheader()
-    writer.writerows([*others, *rows])
-    write_whole(RESULTS / f"{name}.csv", text.getvalue().encode())
-    if quiet:
-        print(name, f"rows={len(rows)}", sep="  ", flush=True)
-        return
+
+def take_turns(
+    methods: Mapping[str, Callable[[], object]], rounds: int, cpu: bool = True
+) -> dict[str, float]:
+    """Return median seconds; the methods alternate, so that load affects all alike."""
+    found: dict[str, list[float]] = {name: [] for name in methods}
+    for _ in range(rounds):
+        for name, run in methods.items():
+            found[name].append(seconds_of(run, cpu))
+    return {name: median(values) for name, values in found.items()}
+
+
+def write(name: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Write rows to results/NAME.csv and print them."""
+    about = {
+        "machine": f"{cpu_name()}, {os.cpu_count()} cores",
+        "python": platform.python_version(),
+    }
+    about |= {package: version(package) for package in PACKAGES}
+    about["date"] = time.strftime("%Y-%m-%d")
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [*rows[0], *about], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**row, **about} for row in rows)
     for row in rows:
         print(name, *(f"{key}={value}" for key, value in row.items()), sep="  ", flush=True)
 
 
-def read(name: str) -> list[dict[str, str]]:
-    """The rows of a file; none where it is not there."""
-    path = RESULTS / f"{name}.csv"
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+def cpu_name() -> str:
+    """Return the model of the processor."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
 
 
-def _key(row: dict[str, Any], by: Sequence[str]) -> tuple[str, ...]:
-    return tuple(str(row[column]) for column in by)
+def geometric_mean(values: Sequence[float]) -> float:
+    """Return the geometric mean."""
+    product = 1.0
+    for value in values:
+        product *= value ** (1.0 / len(values))
+    return product

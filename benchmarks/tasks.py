@@ -1,70 +1,51 @@
-"""More classes and regression: seconds for all sizes, and who finds the smaller training loss."""
+"""Seconds of the cross-validated selectors for each kind of task and constraint."""
 
 from __future__ import annotations
 
-import argparse
-import warnings
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
+import numpy as np
 
-from benchmarks.folds import LONG_ENOUGH
-from benchmarks.rows import keep
-from benchmarks.task_peers import Losses, contestants
-from benchmarks.task_problem import TASKS, TaskFold, load_task
-from benchmarks.timing import Seconds, median_seconds, timed
+from benchmarks import problems
+from benchmarks.rows import take_turns, write
+from safdr import (
+    AnnealingRegressorSelectorCV,
+    AnnealingSelectorCV,
+    Constraints,
+    PopulationAnnealing,
+    near_optimal,
+    stability,
+    substitutes,
+)
 
 ROUNDS = 3
 
 
-def main(options: argparse.Namespace) -> None:
-    """Each task: all contestants in turn, several rounds, medians."""
-    for title in TASKS:
-        fold = load_task(title)
-        with warnings.catch_warnings():
-            # RFE's models stop at scikit-learn's default number of steps, as in the protocol.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            seconds, losses = _take_turns(fold, options.rounds or ROUNDS)
-        by = ("problem", "contestant")
-        keep("tasks", [_row(fold, name, several) for name, several in seconds.items()], by=by)
-        keep("tasks_found", _found(fold, losses), by=by, quiet=True)
+def main() -> None:
+    """Write one row for each task."""
+    seconds = take_turns(_tasks(), ROUNDS)
+    write("tasks", [{"task": name, "s": round(value, 3)} for name, value in seconds.items()])
 
 
-def _take_turns(fold: TaskFold, rounds: int) -> tuple[dict[str, list[Seconds]], dict[str, Losses]]:
-    """Seconds of each round, and losses by size, of each contestant."""
-    peers = contestants(fold)
-    small = replace(fold, X=fold.X[:, :20], sizes=fold.sizes[:2])
-    for run in peers.values():
-        run(small)
-    seconds: dict[str, list[Seconds]] = {name: [] for name in peers}
-    losses: dict[str, Losses] = {}
-    for _ in range(rounds):
-        for name, run in peers.items():
-            if not any(taken.process > LONG_ENOUGH for taken in seconds[name]):
-                losses[name], taken = timed(partial(run, fold))
-                seconds[name].append(taken)
-    return seconds, losses
+def _tasks() -> dict[str, Callable[[], object]]:
+    _, X, y = problems.whole("digits_8")
+    digits, regression = problems.digits(), problems.whole("diabetes")
+    signs = Constraints(signs={int(j): 1 for j in np.flatnonzero(np.arange(X.shape[1]) % 2)})
+    pairs = Constraints(groups={f"pair {j}": [j, j + 1] for j in range(0, 40, 2)})
+    selector = AnnealingSelectorCV(10, random_state=0).fit(X, y)
 
+    def fit(kind: Any, X: Any, y: Any, **parameters: Any) -> Callable[[], object]:
+        return lambda: kind(10, random_state=0, **parameters).fit(X, y)
 
-def _row(fold: TaskFold, name: str, several: list[Seconds]) -> dict[str, Any]:
-    seconds = median_seconds(several)
     return {
-        "problem": fold.title,
-        "rows": fold.X.shape[0],
-        "features": fold.X.shape[1],
-        "max_size": fold.sizes[-1],
-        "contestant": name,
-        "process_s": round(seconds.process, 4),
-        "wall_s": round(seconds.wall, 4),
-        "rounds": len(several),
+        "two classes": fit(AnnealingSelectorCV, X, y),
+        "ten classes": fit(AnnealingSelectorCV, digits.X, digits.y),
+        "regression": fit(AnnealingRegressorSelectorCV, regression.X, regression.y),
+        "signs": fit(AnnealingSelectorCV, X, y, constraints=signs),
+        "groups": fit(AnnealingSelectorCV, X, y, constraints=pairs),
+        "population": fit(AnnealingSelectorCV, X, y, annealing=PopulationAnnealing()),
+        "stability, 50 half-samples": lambda: stability(selector, X, y, random_state=0),
+        "substitutes": lambda: substitutes(selector, X, y),
+        "near-optimal subsets": lambda: near_optimal(selector, X, y),
     }
-
-
-def _found(fold: TaskFold, losses: dict[str, Losses]) -> list[dict[str, Any]]:
-    return [
-        {"problem": fold.title, "contestant": name, "size": size, "loss": f"{loss:.9g}"}
-        for name, by_size in losses.items()
-        for size, loss in sorted(by_size.items())
-    ]

@@ -77,7 +77,6 @@ def _draw_proxy(ax: Any, selector: AnnealingSelector, each: Data, rng: Any) -> N
     annealed = evaluate_subsets(selector, each.X, each.y, result.subsets)
     ax.scatter(-found.criterion_values, found.losses, s=4, color="gray", label="Random subsets")
     ax.scatter(-annealed.criterion_values, annealed.losses, s=12, label="Annealed replicas")
-    best = result.best
     x, y = -annealed.criterion_values[result.best], annealed.losses[result.best]
     ax.plot(x, y, "o", color="black", fillstyle="none", markersize=12, label="Selected")
     ax.set(xlabel="−FDR", ylabel="Cross-entropy")

@@ -83,8 +83,8 @@ PUBLISHED: dict[str, tuple[tuple[float, float, float], ...]] = {
 }
 PAPER_ABOUT = (
     "k\\*: number of selected features. AUC: test AUC of the model refitted at k\\*. Mean ± "
-    "standard error over the repeats. `one_sd`: the smallest k whose mean validation AUC is within one "
-    "standard deviation over the folds of the best. `one_se`: within one standard error of the "
+    "standard error over the repeats. `one_sd`: the smallest k whose mean validation AUC is within "
+    "one standard deviation over the folds of the best. `one_se`: within one standard error of the "
     "paired difference. s/fold: median CPU seconds for all sizes of a fold on one core. The last "
     "three columns are the paper's, measured on another machine."
 )
@@ -309,8 +309,8 @@ def probabilities_page(rows: Mapping[Key, Row]) -> str:
         )
     about = (
         "`AnnealingSelectorCV(20)`: loss on test rows of the final model with its calibration "
-        "slope, and of the same model with slope 1. Log-loss; for regression, squared error as a share of "
-        f"the variance. Mean over the sets: {Mean.of(values).signed()}."
+        "slope, and of the same model with slope 1. Log-loss; for regression, squared error as a share "
+        f"of the variance. Mean over the sets: {Mean.of(values).signed()}."
     )
     return f"# Probabilities after selection\n\n{about}\n\n{markdown(header, body)}"
 
