@@ -309,8 +309,8 @@ def probabilities_page(rows: Mapping[Key, Row]) -> str:
         )
     about = (
         "`AnnealingSelectorCV(20)`: loss on test rows of the final model with its calibration "
-        "slope, and of the same model with slope 1. Log-loss; for regression, squared error as a share "
-        f"of the variance. Mean over the sets: {Mean.of(values).signed()}."
+        "slope, and of the same model with slope 1. Log-loss; for regression, squared error as a "
+        f"share of the variance. Mean over the sets: {Mean.of(values).signed()}."
     )
     return f"# Probabilities after selection\n\n{about}\n\n{markdown(header, body)}"
 
