@@ -5,7 +5,7 @@ from pathlib import Path
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
-import safdr  # noqa: E402  (once BLAS knows its number of threads)
+import safdr
 
 HERE = Path(__file__).parent
 

@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("threadpoolctl")
 
-from experiments import data, methods, paper_methods, protocols, simulations, tables  # noqa: E402
-from experiments.data import Data  # noqa: E402
-from experiments.errors import ExperimentError  # noqa: E402
-from experiments.run import EXPERIMENTS, Rows, missing, run_cells  # noqa: E402
+from experiments import data, methods, paper_methods, protocols, simulations, tables
+from experiments.data import Data
+from experiments.errors import ExperimentError
+from experiments.run import EXPERIMENTS, Rows, missing, run_cells
 
 ROOT = Path(__file__).parent.parent
 
@@ -132,11 +132,11 @@ def test_the_pages_follow_from_the_rows(name):
 
 
 def test_unknown_names_are_refused_with_the_known_ones():
-    with pytest.raises(ExperimentError, match="No data set is called 'hart'. Use: heart,"):
+    with pytest.raises(ExperimentError, match=r"No data set is called 'hart'\. Use: heart,"):
         data.load("hart")
-    with pytest.raises(ExperimentError, match="No method is called 'rf'. Use: recipe,"):
+    with pytest.raises(ExperimentError, match=r"No method is called 'rf'\. Use: recipe,"):
         methods.get("rf")
-    with pytest.raises(ExperimentError, match="No method is called 'rf'. Use: sa-fdr,"):
+    with pytest.raises(ExperimentError, match=r"No method is called 'rf'\. Use: sa-fdr,"):
         paper_methods.get("rf")
 
 
@@ -145,7 +145,7 @@ def test_a_file_with_other_rows_is_refused(tmp_path, monkeypatch):
     import pyarrow.parquet as pq
 
     monkeypatch.setenv("SAFDR_DATA", str(tmp_path))
-    with pytest.raises(ExperimentError, match="does not exist. To get it, run"):
+    with pytest.raises(ExperimentError, match=r"does not exist\. To get it, run"):
         data.load("heart")
     pq.write_table(pa.table({"a": [1.0, 2.0], "target": [0, 1]}), tmp_path / "heart.parquet")
     with pytest.raises(ExperimentError, match=r"expected \(267, 44, 212\)"):
