@@ -67,6 +67,7 @@ def small(options: argparse.Namespace) -> None:
 
 def tables(options: argparse.Namespace) -> None:
     """Write a page for each experiment with rows, and print the paper's table."""
+    from experiments import evidence
     from experiments.run import Rows
     from experiments.tables import PAGES, readme_table
 
@@ -77,6 +78,8 @@ def tables(options: argparse.Namespace) -> None:
             print(f"Wrote {options.out / name}.md from {len(rows)} rows.")
             if name == "paper":
                 print(readme_table(rows))
+    if options.out == Path("paper"):
+        Path("docs/evidence.md").write_text(evidence.page(options.out), encoding="utf-8")
 
 
 def figures(options: argparse.Namespace) -> None:

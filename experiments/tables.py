@@ -255,12 +255,9 @@ def simulations_page(rows: Mapping[Key, Row]) -> str:
         errors = _common_errors(groups, problem)
         if not errors:
             continue
-        body = []
+        body, leads = [], simulation_leads(rows, problem, "recipe")
         for method, values in errors.items():
-            lead = MISSING
-            if method != "recipe" and "recipe" in errors:
-                ratio = 100 * (errors["recipe"] / values - 1).mean(axis=1)
-                lead = Mean.of(ratio).signed(1)
+            lead = leads[method].signed(1) if method in leads else MISSING
             means = [f"{value:.2f}" for value in values.mean(axis=0)]
             body.append([simulations.TITLES[method], *means, lead])
         header = ["Method", *(f"{ratio:g}" for ratio in simulations.RATIOS), "safdr, %"]
@@ -269,6 +266,18 @@ def simulations_page(rows: Mapping[Key, Row]) -> str:
             markdown(header, body).rstrip(),
         ]
     return "\n\n".join(parts) + "\n"
+
+
+def simulation_leads(rows: Mapping[Key, Row], problem: str, one: str) -> dict[str, Mean]:
+    """Return the error of one method over each other's, minus 1, in percent."""
+    errors = _common_errors(groups_of(rows), problem)
+    if one not in errors:
+        return {}
+    return {
+        other: Mean.of(100 * (errors[one] / values - 1).mean(axis=1))
+        for other, values in errors.items()
+        if other != one
+    }
 
 
 def _common_errors(

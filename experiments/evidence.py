@@ -1,0 +1,146 @@
+"""The page of evidence: summaries of all rows, and the benchmarks."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from experiments import data, methods, simulations
+from experiments.run import Key, Row, Rows
+from experiments.tables import METRICS, Mean, difference, groups_of, markdown, simulation_leads
+
+RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
+ABOUT = """# Evidence
+
+This page is made from rows by `python -m experiments tables`. The rows, the full tables and the commands are in `paper/`
+and `benchmarks/`. Differences are safdr − the other method on the same splits, ± one standard error over the data sets.
+"""
+EQUAL = """Every method selects subsets of k = 1, 2, 3, 5, 8, 12 and 20 features. The same model is refitted to
+all subsets and scored on test rows. *Ahead* names the sets on which the other method is better by more than two standard
+errors."""
+
+
+def page(folder: Path) -> str:
+    """Return the page."""
+    parts = [ABOUT]
+    for name, title, metrics in (
+        ("equal", "Two classes at equal size", ("auc", "log_loss")),
+        ("classes", "More than two classes at equal size", ("accuracy", "log_loss")),
+        ("regression", "Regression at equal size", ("r2",)),
+    ):
+        rows = Rows(folder, name).read()
+        if rows:
+            parts.append(f"## {title}")
+            parts += [EQUAL] if name == "equal" else []
+            parts.append(equal_table(rows, metrics))
+    rows = Rows(folder, "simulations").read()
+    if rows:
+        parts.append(SIMULATIONS)
+        parts.append(simulations_table(rows))
+    parts += _benchmarks()
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+SIMULATIONS = """## Simulations of Hastie, Tibshirani and Tibshirani (2020)
+
+Relative test error of safdr with tuned slopes, over the other method's, minus 1, in percent (below 0: safdr is ahead)."""
+
+
+def equal_table(rows: Mapping[Key, Row], metrics: Sequence[str]) -> str:
+    """Return mean differences over the sets, and the sets where a method is ahead."""
+    groups = groups_of(rows)
+    sets = [name for name in data.TITLES if (name, "recipe") in groups]
+    body = []
+    for method, title in methods.TITLES.items():
+        if method == "recipe" or not any(key[1] == method for key in groups):
+            continue
+        cells, ahead = [title], []
+        for metric in metrics:
+            found = {
+                name: difference(groups[name, "recipe"], groups.get((name, method), {}), metric)
+                for name in sets
+            }
+            known = {name: mean for name, mean in found.items() if mean}
+            cells.append(Mean.of(mean.value for mean in known.values()).signed())
+            better = METRICS[metric][0]
+            ahead += [
+                f"{data.TITLES[name]} ({METRICS[metric][1]} {mean.value:+.3f})"
+                for name, mean in known.items()
+                if -better * mean.value > 2 * mean.error
+            ]
+        body.append([*cells, "; ".join(ahead) or "none"])
+    header = ["Method", *(METRICS[metric][1] for metric in metrics), "Ahead"]
+    return markdown(header, body)
+
+
+def simulations_table(rows: Mapping[Key, Row]) -> str:
+    """Return the leads of the scaled recipe by problem."""
+    others = [name for name in simulations.METHODS if name not in ("recipe", "scaled")]
+    body = []
+    for problem, (n_rows, n_features, _) in simulations.PROBLEMS.items():
+        leads = simulation_leads(rows, problem, "scaled")
+        if leads:
+            body.append([f"{n_rows} × {n_features}", *(leads[o].signed(1) for o in others)])
+    return markdown(["Rows × features", *(simulations.TITLES[o] for o in others)], body)
+
+
+def _benchmarks() -> list[str]:
+    """Return the tables of the benchmarks that have rows."""
+    parts = []
+    for name, (title, columns) in BENCHMARKS.items():
+        path = RESULTS / f"{name}.csv"
+        if not path.exists():
+            continue
+        with path.open(newline="", encoding="utf-8") as file:
+            found = list(csv.DictReader(file))
+        body = [[row.get(column, "") for column in columns] for row in found]
+        last = found[-1]
+        made = f"`python -m benchmarks {name}`: {last['machine']}, {last['date']}, "
+        made += f"scikit-learn {last['scikit-learn']}, NumPy {last['numpy']}."
+        parts += [f"## {title}", made, markdown(list(columns.values()), body)]
+        ratios = [float(row["safdr_over_abess"]) for row in found if "safdr_over_abess" in row]
+        if ratios:
+            parts.append(f"Geometric mean over abess: {np.exp(np.mean(np.log(ratios))):.2f}.")
+    return parts
+
+
+BENCHMARKS = {
+    "whole_job": (
+        "The whole job: sizes 1 to 30, five splits, final model",
+        {
+            "data": "Data",
+            "safdr_s": "safdr, s",
+            "abess_s": "abess, s",
+            "rfecv_s": "RFECV, s",
+            "l1cv_s": "L1, s",
+            "safdr_over_abess": "safdr / abess",
+            "two_threads": "speed-up of two threads",
+        },
+    ),
+    "folds": (
+        "One fold of the paper's protocol",
+        {
+            "data": "Data",
+            "sa-fdr_s": "SA-FDR, s",
+            "recipe_s": "recipe, s",
+            "rfe_s": "RFE, s",
+            "lasso_s": "Lasso, s",
+            "abess_s": "abess, s",
+        },
+    ),
+    "wide": (
+        "Many features",
+        {"rows": "Rows", "features": "Features", "fit_s": "fit, s", "peak_mb": "peak MB"},
+    ),
+    "streaming": (
+        "Rows from Parquet files",
+        {"rows": "Rows", "read_once_s": "one read, s", "fit_s": "fit, s", "peak_mb": "peak MB"},
+    ),
+    "gpu": (
+        "GPU, without a screen",
+        {"rows": "Rows", "features": "Features", "device": "Device", "wall_s": "s"},
+    ),
+}
