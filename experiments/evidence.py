@@ -15,12 +15,17 @@ from experiments.tables import METRICS, Mean, difference, groups_of, markdown, s
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
 ABOUT = """# Evidence
 
-This page is made from rows by `python -m experiments tables`. The rows, the full tables and the commands are in `paper/`
-and `benchmarks/`. Differences are safdr − the other method on the same splits, ± one standard error over the data sets.
+This page is made from rows by `python -m experiments tables`. The rows, the full tables and the
+commands are in `paper/` and `benchmarks/`. Differences are safdr − the other method on the same
+splits, ± one standard error over the data sets.
 """
-EQUAL = """Every method selects subsets of k = 1, 2, 3, 5, 8, 12 and 20 features. The same model is refitted to
-all subsets and scored on test rows. *Ahead* names the sets on which the other method is better by more than two standard
-errors."""
+EQUAL = """Every method selects subsets of k = 1, 2, 3, 5, 8, 12 and 20 features. The same model is
+refitted to all subsets and scored on test rows. *Ahead* names the sets on which the other method is
+better by more than two standard errors."""
+SIMULATIONS = """## Simulations of Hastie, Tibshirani and Tibshirani (2020)
+
+Relative test error of safdr with tuned slopes over the other method's, minus 1, in percent. Below
+0, safdr is ahead."""
 
 
 def page(folder: Path) -> str:
@@ -42,11 +47,6 @@ def page(folder: Path) -> str:
         parts.append(simulations_table(rows))
     parts += _benchmarks()
     return "\n\n".join(part.strip() for part in parts) + "\n"
-
-
-SIMULATIONS = """## Simulations of Hastie, Tibshirani and Tibshirani (2020)
-
-Relative test error of safdr with tuned slopes, over the other method's, minus 1, in percent (below 0: safdr is ahead)."""
 
 
 def equal_table(rows: Mapping[Key, Row], metrics: Sequence[str]) -> str:
