@@ -7,8 +7,8 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from safdr.table.columns import sort_columns
-from safdr.table.plain import plain
+from safdr._old_table.columns import sort_columns
+from safdr._old_table.plain import plain
 
 N = 60
 

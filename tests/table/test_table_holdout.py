@@ -7,11 +7,11 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from safdr.table import errors
-from safdr.table.choices import Choices
-from safdr.table.holdout import learn_rule
-from safdr.table.prepare import prepare
-from safdr.table.times import Order
+from safdr._old_table import errors
+from safdr._old_table.choices import Choices
+from safdr._old_table.holdout import learn_rule
+from safdr._old_table.prepare import prepare
+from safdr._old_table.times import Order
 
 # ---- Time ---------------------------------------------------------------------------------------
 

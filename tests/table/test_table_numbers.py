@@ -8,10 +8,10 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from safdr.table import errors
-from safdr.table.choices import Choices
-from safdr.table.numbers import MARKS, as_numbers, how_written, number_pattern
-from safdr.table.prepare import prepare
+from safdr._old_table import errors
+from safdr._old_table.choices import Choices
+from safdr._old_table.numbers import MARKS, as_numbers, how_written, number_pattern
+from safdr._old_table.prepare import prepare
 
 N = 400
 

@@ -8,10 +8,10 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from safdr.table import errors
-from safdr.table.choices import Choices
-from safdr.table.passes import TARGET, prepare_in_passes
-from safdr.table.prepare import prepare
+from safdr._old_table import errors
+from safdr._old_table.choices import Choices
+from safdr._old_table.passes import TARGET, prepare_in_passes
+from safdr._old_table.prepare import prepare
 
 N = 4000
 

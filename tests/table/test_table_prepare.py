@@ -5,10 +5,10 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from safdr.table import errors
-from safdr.table.choices import Choices
-from safdr.table.kinds import percent
-from safdr.table.prepare import prepare
+from safdr._old_table import errors
+from safdr._old_table.choices import Choices
+from safdr._old_table.kinds import percent
+from safdr._old_table.prepare import prepare
 
 N = 200
 

@@ -5,11 +5,11 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from safdr.table import errors
-from safdr.table.choices import Choices
-from safdr.table.kinds import Classes, Measured
-from safdr.table.prepare import prepare
-from safdr.table.target import MAX_WHOLE, MOST_CLASSES, TargetValues, read_target
+from safdr._old_table import errors
+from safdr._old_table.choices import Choices
+from safdr._old_table.kinds import Classes, Measured
+from safdr._old_table.prepare import prepare
+from safdr._old_table.target import MAX_WHOLE, MOST_CLASSES, TargetValues, read_target
 
 N = 600
 

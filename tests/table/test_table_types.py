@@ -8,11 +8,11 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from safdr.table import errors
-from safdr.table.choices import Choices
-from safdr.table.columns import sort_columns
-from safdr.table.plain import plain
-from safdr.table.prepare import prepare
+from safdr._old_table import errors
+from safdr._old_table.choices import Choices
+from safdr._old_table.columns import sort_columns
+from safdr._old_table.plain import plain
+from safdr._old_table.prepare import prepare
 
 N = 60
 HALVES = np.arange(N) % 2

@@ -11,7 +11,7 @@ from safdr.cli.errors import UsageError
 from safdr.cli.lists import split_costs, split_signs
 from safdr.cli.options import ConstraintOptions, ResultOptions, SearchOptions, TableOptions
 from safdr.cli.pointing import check_points
-from safdr.export.errors import ExportError
+from safdr._old_export.errors import ExportError
 
 # Fewer rows say little about a column.
 LEAST_SAMPLED = 100
@@ -125,7 +125,7 @@ def _check_target(path: Path, target: Path) -> None:
 
 
 def _check_exports(paths: list[Path]) -> None:
-    from safdr.export.write import check_ending
+    from safdr._old_export.write import check_ending
 
     for path in paths:
         try:

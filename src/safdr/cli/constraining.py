@@ -9,9 +9,9 @@ from typing import Any
 from safdr.cli.errors import UsageError
 from safdr.cli.lists import one_by_one, split_costs, split_names, split_signs
 from safdr.cli.options import ConstraintOptions
-from safdr.table.errors import TableError, named
-from safdr.table.names import FeaturePlaces
-from safdr.table.prepare import Prepared
+from safdr._old_table.errors import TableError, named
+from safdr._old_table.names import FeaturePlaces
+from safdr._old_table.prepare import Prepared
 
 BALANCED = (
     "All classes count alike (--class-weight balanced): probabilities and intercept are those of "

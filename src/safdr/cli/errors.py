@@ -71,8 +71,8 @@ def clear_errors(debug: bool, command: str = "select") -> Iterator[None]:
 def _told(error: Exception) -> tuple[str, int]:
     """What to say, and the exit code."""
     from safdr.errors import ParameterError
-    from safdr.export.errors import ExportError
-    from safdr.table.errors import ClassLostError, MissingValuesError, TableError
+    from safdr._old_export.errors import ExportError
+    from safdr._old_table.errors import ClassLostError, MissingValuesError, TableError
 
     if isinstance(error, MissingValuesError | ClassLostError):
         from safdr.cli.gaps import print_gaps

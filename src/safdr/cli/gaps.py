@@ -12,9 +12,9 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from safdr.cli.words import name_text, printable, safe
-from safdr.table.errors import counted
-from safdr.table.kinds import Totals
-from safdr.table.missing import MissingColumn, MissingReport
+from safdr._old_table.errors import counted
+from safdr._old_table.kinds import Totals
+from safdr._old_table.missing import MissingColumn, MissingReport
 
 MOST_LISTED = 20
 WIDEST = 120

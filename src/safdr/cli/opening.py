@@ -14,8 +14,8 @@ from safdr.cli.rows import SplitRows, most_rows_at_hand, rows_in_memory, rows_in
 from safdr.cli.sampling import draw_rows
 from safdr.sources.errors import SourceError
 from safdr.sources.parquet import ParquetFiles, check_local
-from safdr.table.choices import Choices
-from safdr.table.reading import STANDARD_INPUT, checked_table, is_parquet, read_table
+from safdr._old_table.choices import Choices
+from safdr._old_table.reading import STANDARD_INPUT, checked_table, is_parquet, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa

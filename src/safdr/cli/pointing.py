@@ -9,13 +9,13 @@ import numpy as np
 from safdr.cli.errors import OPTION_OF, UsageError
 from safdr.cli.options import ResultOptions
 from safdr.errors import ParameterError
-from safdr.table.kinds import Classes
+from safdr._old_table.kinds import Classes
 
 if TYPE_CHECKING:
     from safdr import AnnealingSelectorCV
-    from safdr.export.points import Scale
-    from safdr.table.kinds import TargetKind
-    from safdr.table.prepare import Prepared
+    from safdr._old_export.points import Scale
+    from safdr._old_table.kinds import TargetKind
+    from safdr._old_table.prepare import Prepared
 
 
 def asks_for_points(results: ResultOptions) -> bool:
@@ -25,7 +25,7 @@ def asks_for_points(results: ResultOptions) -> bool:
 
 def scale_of(results: ResultOptions) -> Scale:
     """How log-odds become points."""
-    from safdr.export.points import Scale
+    from safdr._old_export.points import Scale
 
     return Scale(whole=results.whole_points, **_given(results))
 
@@ -75,8 +75,8 @@ def about_points(
     results: ResultOptions, prepared: Prepared, estimator: AnnealingSelectorCV
 ) -> list[str]:
     """What points mean, and what rounding them costs."""
-    from safdr.export.formula import value_limits
-    from safdr.export.points import Points, typical_values
+    from safdr._old_export.formula import value_limits
+    from safdr._old_export.points import Points, typical_values
 
     target = prepared.target.kind
     if not asks_for_points(results) or not isinstance(target, Classes):

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from safdr.cli.options import ResultOptions, TableOptions
 from safdr.cli.rows import SplitRows
-from safdr.table.choices import Choices
-from safdr.table.errors import ColumnUseError
+from safdr._old_table.choices import Choices
+from safdr._old_table.errors import ColumnUseError
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from safdr.cli.errors import UsageError
 from safdr.cli.progress import SearchProgress
 from safdr.sources.local import Readable
-from safdr.table.choices import Choices
-from safdr.table.errors import TableError, counted
-from safdr.table.kinds import MIN_CLASS_ROWS, Task, Totals
-from safdr.table.passes import TARGET, WEIGHT, Numbers, PreparedPasses, prepare_in_passes
-from safdr.table.prepare import Prepared, prepare
+from safdr._old_table.choices import Choices
+from safdr._old_table.errors import TableError, counted
+from safdr._old_table.kinds import MIN_CLASS_ROWS, Task, Totals
+from safdr._old_table.passes import TARGET, WEIGHT, Numbers, PreparedPasses, prepare_in_passes
+from safdr._old_table.prepare import Prepared, prepare
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -35,9 +35,9 @@ from safdr.cli.warning import Caught, other_notes, warn
 from safdr.cli.weighing import counted_by_weight, weighted_scores
 from safdr.cli.writing import to_json, write_results
 from safdr.errors import ParameterError
-from safdr.export.errors import ExportError
-from safdr.table.choices import Choices
-from safdr.table.kinds import TargetKind
+from safdr._old_export.errors import ExportError
+from safdr._old_table.choices import Choices
+from safdr._old_table.kinds import TargetKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -138,8 +138,8 @@ def _which_target(table: pa.Table) -> str:
     """Ask for the target, and name the columns that could be one."""
     import pyarrow.compute as pc
 
-    from safdr.table.errors import named
-    from safdr.table.plain import plain
+    from safdr._old_table.errors import named
+    from safdr._old_table.plain import plain
 
     readable, _ = plain(table)
     pairs = zip(readable.column_names, readable.columns, strict=True)

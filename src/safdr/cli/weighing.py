@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from safdr.cli.rows import SplitRows
-from safdr.table.passes import WEIGHT
+from safdr._old_table.passes import WEIGHT
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def weighted_scores(estimator: Any, rows: SplitRows) -> Iterator[None]:
 
 def counted_by_weight(estimator: Any, rows: SplitRows) -> dict[str, Any]:
     """The AUC on held-out rows that are read in passes; by sums of weights there is no interval."""
-    from safdr.measures.intervals import interval_of_counts
+    from safdr._old_measures.intervals import interval_of_counts
 
     counts = estimator.count_scores(rows.X_test, rows.y_test, sample_weight=WEIGHT)
     value = interval_of_counts(counts)["value"]

@@ -11,13 +11,13 @@ import numpy as np
 from safdr._atomic import write_all_atomically
 from safdr.cli.options import ResultOptions
 from safdr.cli.pointing import asks_for_points, scale_of
-from safdr.export.errors import ExportError
-from safdr.table.kinds import Classes
-from safdr.table.prepare import Prepared
+from safdr._old_export.errors import ExportError
+from safdr._old_table.kinds import Classes
+from safdr._old_table.prepare import Prepared
 
 if TYPE_CHECKING:
     from safdr import AnnealingSelectorCV, SelectionReport
-    from safdr.export.formula import Formula
+    from safdr._old_export.formula import Formula
 
 
 def write_results(
@@ -51,7 +51,7 @@ def _export(
     estimator: AnnealingSelectorCV,
 ) -> bytes:
     """The formula in one form, checked on the training rows."""
-    from safdr.export.write import export
+    from safdr._old_export.write import export
 
     predict = getattr(estimator, "decision_function", None) or estimator.predict
     sums = predict(prepared.train.X)
@@ -62,7 +62,7 @@ def _formula(
     results: ResultOptions, prepared: Prepared, estimator: AnnealingSelectorCV, table_name: str
 ) -> Formula:
     """The model as a formula, with points where they are asked for."""
-    from safdr.export.formula import Formula, Term, target_range, value_limits
+    from safdr._old_export.formula import Formula, Term, target_range, value_limits
 
     model = estimator.estimator_
     features, target = prepared.recipe.features, prepared.target.kind

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from safdr.table.arrow_types import is_number, is_text
-from safdr.table.times import TYPED, time_in_numbers, time_in_texts
+from safdr._old_table.arrow_types import is_number, is_text
+from safdr._old_table.times import TYPED, time_in_numbers, time_in_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safdr.table.columns import code_example
-from safdr.table.errors import UnreadableError
+from safdr._old_table.columns import code_example
+from safdr._old_table.errors import UnreadableError
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safdr.table.errors import DuplicateColumnsError, UnreadableError, counted
-from safdr.table.text import owned_by_arrow, read_text
+from safdr._old_table.errors import DuplicateColumnsError, UnreadableError, counted
+from safdr._old_table.text import owned_by_arrow, read_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from safdr.table.columns import CODE_TEXT, MANY_VALUES, WHOLE_TEXT
+from safdr._old_table.columns import CODE_TEXT, MANY_VALUES, WHOLE_TEXT
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.choices import Choices, check_columns
-from safdr.table.columns import (
+from safdr._old_table.choices import Choices, check_columns
+from safdr._old_table.columns import (
     Kind,
     LeftOut,
     code_example,
@@ -19,7 +19,7 @@ from safdr.table.columns import (
     names_groups,
     sort_columns,
 )
-from safdr.table.errors import (
+from safdr._old_table.errors import (
     MOST_NAMED,
     ClassLostError,
     ColumnUseError,
@@ -30,21 +30,21 @@ from safdr.table.errors import (
     counted,
     named,
 )
-from safdr.table.holdout import split_rows
-from safdr.table.missing import (
+from safdr._old_table.holdout import split_rows
+from safdr._old_table.missing import (
     MissingReport,
     TableWarning,
     complete_rows,
     look_for_missing,
     warnings_about,
 )
-from safdr.table.plain import plain
-from safdr.table.readings import Readings, given_readings, learn_readings
-from safdr.table.recipe import Coding, FloatArray, Recipe, learn_recipe
-from safdr.table.row_values import row_groups, row_weights
-from safdr.table.target import Target, label_text, read_target
-from safdr.table.text import decimal_mark
-from safdr.table.times import REASONS as TIMES
+from safdr._old_table.plain import plain
+from safdr._old_table.readings import Readings, given_readings, learn_readings
+from safdr._old_table.recipe import Coding, FloatArray, Recipe, learn_recipe
+from safdr._old_table.row_values import row_groups, row_weights
+from safdr._old_table.target import Target, label_text, read_target
+from safdr._old_table.text import decimal_mark
+from safdr._old_table.times import REASONS as TIMES
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,16 +8,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from safdr.table.arrow_types import is_number, is_text
-from safdr.table.errors import ColumnUseError, named
-from safdr.table.kinds import percent
-from safdr.table.numbers import MOST, Written, as_numbers, how_written
-from safdr.table.target import MAX_CLASSES, label_text
+from safdr._old_table.arrow_types import is_number, is_text
+from safdr._old_table.errors import ColumnUseError, named
+from safdr._old_table.kinds import percent
+from safdr._old_table.numbers import MOST, Written, as_numbers, how_written
+from safdr._old_table.target import MAX_CLASSES, label_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from safdr.table.choices import Choices
+    from safdr._old_table.choices import Choices
 
 # So many words that are no numbers show what kind they are.
 MOST_WORDS = 4

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from safdr.errors import meant
 
 if TYPE_CHECKING:
-    from safdr.table.missing import MissingReport
+    from safdr._old_table.missing import MissingReport
 
 # More names than this help nobody.
 MOST_NAMED = 12

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.arrow_types import is_number, type_words
-from safdr.table.errors import ColumnUseError, counted
+from safdr._old_table.arrow_types import is_number, type_words
+from safdr._old_table.errors import ColumnUseError, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa

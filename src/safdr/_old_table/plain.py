@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from safdr.table.columns import LeftOut
+from safdr._old_table.columns import LeftOut
 
 if TYPE_CHECKING:
     import pyarrow as pa

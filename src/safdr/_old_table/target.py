@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.arrow_types import is_number, type_words
-from safdr.table.errors import (
+from safdr._old_table.arrow_types import is_number, type_words
+from safdr._old_table.errors import (
     ManyLabelsError,
     NoClassesError,
     OneClassError,
@@ -18,7 +18,7 @@ from safdr.table.errors import (
     TaskError,
     UnknownLabelError,
 )
-from safdr.table.kinds import (
+from safdr._old_table.kinds import (
     Classes,
     Measured,
     TargetKind,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from safdr.table.errors import ColumnUseError, UnknownColumnError
-from safdr.table.prepare import Prepared
-from safdr.table.recipe import level_name
+from safdr._old_table.errors import ColumnUseError, UnknownColumnError
+from safdr._old_table.prepare import Prepared
+from safdr._old_table.recipe import level_name
 
 
 class FeaturePlaces:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.columns import Kind, LeftOut
-from safdr.table.readings import PLAIN, Reading, Readings
-from safdr.table.target import label_text
+from safdr._old_table.columns import Kind, LeftOut
+from safdr._old_table.readings import PLAIN, Reading, Readings
+from safdr._old_table.target import label_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.kinds import Hint, TargetKind, Totals
-from safdr.table.target import Target
+from safdr._old_table.kinds import Hint, TargetKind, Totals
+from safdr._old_table.target import Target
 
 if TYPE_CHECKING:
     import pyarrow as pa

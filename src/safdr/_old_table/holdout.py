@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.choices import Choices
-from safdr.table.errors import ColumnUseError, TableError, counted
-from safdr.table.kinds import TargetKind, Totals
-from safdr.table.row_values import row_groups
-from safdr.table.target import Target, label_text
-from safdr.table.times import Order
+from safdr._old_table.choices import Choices
+from safdr._old_table.errors import ColumnUseError, TableError, counted
+from safdr._old_table.kinds import TargetKind, Totals
+from safdr._old_table.row_values import row_groups
+from safdr._old_table.target import Target, label_text
+from safdr._old_table.times import Order
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.choices import Choices, check_columns
-from safdr.table.columns import LeftOut
-from safdr.table.errors import TargetError
-from safdr.table.holdout import Since, about, check_parts, learn_rule
-from safdr.table.kinds import TargetKind, Totals
-from safdr.table.missing import complete_rows, gaps_of, missing_report
-from safdr.table.plain import plain
-from safdr.table.prepare import (
+from safdr._old_table.choices import Choices, check_columns
+from safdr._old_table.columns import LeftOut
+from safdr._old_table.errors import TargetError
+from safdr._old_table.holdout import Since, about, check_parts, learn_rule
+from safdr._old_table.kinds import TargetKind, Totals
+from safdr._old_table.missing import complete_rows, gaps_of, missing_report
+from safdr._old_table.plain import plain
+from safdr._old_table.prepare import (
     Prepared,
     about_unknown,
     check_readable,
@@ -27,10 +27,10 @@ from safdr.table.prepare import (
     usable_columns,
     without_gaps,
 )
-from safdr.table.readings import Readings, given_readings, learn_readings
-from safdr.table.recipe import Recipe
-from safdr.table.row_values import row_weights
-from safdr.table.target import Target, TargetValues
+from safdr._old_table.readings import Readings, given_readings, learn_readings
+from safdr._old_table.recipe import Recipe
+from safdr._old_table.row_values import row_weights
+from safdr._old_table.target import Target, TargetValues
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.errors import ColumnUseError
+from safdr._old_table.errors import ColumnUseError
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from safdr.table.errors import ColumnUseError, UnknownColumnError
-from safdr.table.kinds import Task
-from safdr.table.missing import Way
-from safdr.table.reading import check_names
+from safdr._old_table.errors import ColumnUseError, UnknownColumnError
+from safdr._old_table.kinds import Task
+from safdr._old_table.missing import Way
+from safdr._old_table.reading import check_names
 
 
 @dataclass(frozen=True, kw_only=True)

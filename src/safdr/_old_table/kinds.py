@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.errors import OneClassError, RareClassError, TableError
+from safdr._old_table.errors import OneClassError, RareClassError, TableError
 
 if TYPE_CHECKING:
     import pyarrow as pa

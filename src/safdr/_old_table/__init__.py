@@ -1,0 +1,1 @@
+"""Tables as people have them become rows of numbers; knows neither models nor a command line."""
