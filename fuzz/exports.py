@@ -26,13 +26,13 @@ from fuzz.exports_run import (
     quoted,
 )
 from fuzz.exports_tables import Case, make_case
-from safdr.export.errors import ExportError, WrongFormulaError
-from safdr.export.formula import Formula
-from safdr.export.write import export
-from safdr.table.errors import TableError
-from safdr.table.plain import plain
-from safdr.table.recipe import Feature
-from safdr.table.text import read_text
+from safdr._old_export.errors import ExportError, WrongFormulaError
+from safdr._old_export.formula import Formula
+from safdr._old_export.write import export
+from safdr._old_table.errors import TableError
+from safdr._old_table.plain import plain
+from safdr._old_table.recipe import Feature
+from safdr._old_table.text import read_text
 
 EPS = float(np.finfo(float).eps)
 # Beyond this a product or a sum may leave the range of doubles, and any way to say so will do.

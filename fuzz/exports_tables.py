@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from safdr.export.formula import Formula, Term
-from safdr.table.recipe import Feature
+from safdr._old_export.formula import Formula, Term
+from safdr._old_table.recipe import Feature
 
 TEXTS = [
     *("'", '"', "''", '""', "\\", "\\\\", "\\'", '\\"', "a\\", "\\' OR 1=1 --", '\\" + 1 AS "y'),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from safdr.table.text import MISSING_TEXTS
+from safdr._old_table.text import MISSING_TEXTS
 
 # Nothing that csv.writer would not quote, but all that a terminal or a reader may stumble over.
 NASTY = (

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.datasets import make_classification
 
 from safdr import Annealing
-from safdr.measures.intervals import interval_of_counts
+from safdr._old_measures.intervals import interval_of_counts
 
 QUICK = {"annealing": Annealing(n_replicas=12, max_steps=15), "random_state": 0}
 

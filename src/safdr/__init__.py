@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         TraceDisplay,
     )
     from safdr.errors import ParameterError
-    from safdr.export.scorecard import Scorecard
+    from safdr._old_export.scorecard import Scorecard
     from safdr.report import SelectionReport
     from safdr.result import AnnealingResult, FeatureGroups, NearTies, Proof, Stability
     from safdr.sources import Stream
@@ -52,7 +52,7 @@ _HOME = {
     "PopulationAnnealing": "_estimators.parameters",
     "Proof": "result",
     "ProxyDisplay": "display",
-    "Scorecard": "export.scorecard",
+    "Scorecard": "_old_export.scorecard",
     "SelectionDisplay": "display",
     "SelectionReport": "report",
     "SeparationWarning": "_estimators.validation",

@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 
 from report_cases import auc_with_interval
 from safdr import AnnealingSelector, Stream
-from safdr.measures.intervals import interval_of_counts
+from safdr._old_measures.intervals import interval_of_counts
 
 pa = pytest.importorskip("pyarrow")
 

@@ -12,11 +12,11 @@ from scipy.special import expit
 
 pa = pytest.importorskip("pyarrow")
 
-from safdr.export.formula import Formula, Term
-from safdr.export.python import to_python
-from safdr.table.plain import plain
-from safdr.table.recipe import Feature
-from safdr.table.text import read_text
+from safdr._old_export.formula import Formula, Term
+from safdr._old_export.python import to_python
+from safdr._old_table.plain import plain
+from safdr._old_table.recipe import Feature
+from safdr._old_table.text import read_text
 
 FEATURES = (
     Feature("a", "a", "number"),

@@ -16,12 +16,12 @@ from scipy.special import expit
 
 pa = pytest.importorskip("pyarrow")
 
-from safdr.export.errors import ExportError, WrongFormulaError
-from safdr.export.formula import Formula, Term
-from safdr.export.python import to_python
-from safdr.export.sql import to_sql
-from safdr.export.write import export
-from safdr.table.recipe import Feature
+from safdr._old_export.errors import ExportError, WrongFormulaError
+from safdr._old_export.formula import Formula, Term
+from safdr._old_export.python import to_python
+from safdr._old_export.sql import to_sql
+from safdr._old_export.write import export
+from safdr._old_table.recipe import Feature
 
 # Each would do something if it were ever pasted into code.
 HOSTILE = [
@@ -312,7 +312,7 @@ def test_extreme_log_odds_are_no_error_anywhere(size, tmp_path):
 def test_the_graph_runs_in_onnxruntime(case):
     onnx = pytest.importorskip("onnx")
     runtime = pytest.importorskip("onnxruntime")
-    from safdr.export.onnx import column_input
+    from safdr._old_export.onnx import column_input
 
     table, formula, wanted = case
     content = export(Path("m.onnx"), formula, table, wanted)

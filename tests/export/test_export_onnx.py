@@ -6,10 +6,10 @@ import pytest
 pytest.importorskip("onnx")
 pa = pytest.importorskip("pyarrow")
 
-from safdr.export.errors import ExportError
-from safdr.export.formula import Formula, Term
-from safdr.export.onnx import run_onnx, to_onnx
-from safdr.table.recipe import Feature
+from safdr._old_export.errors import ExportError
+from safdr._old_export.formula import Formula, Term
+from safdr._old_export.onnx import run_onnx, to_onnx
+from safdr._old_table.recipe import Feature
 
 
 def make_formula(*features):

@@ -9,10 +9,10 @@ from scipy.special import expit
 
 pa = pytest.importorskip("pyarrow")
 
-from safdr.export.errors import ExportError
-from safdr.export.formula import Formula, Term
-from safdr.export.sql import run_sql, to_sql
-from safdr.table.recipe import Feature
+from safdr._old_export.errors import ExportError
+from safdr._old_export.formula import Formula, Term
+from safdr._old_export.sql import run_sql, to_sql
+from safdr._old_table.recipe import Feature
 
 
 def on_text(level, column="t", fill=None):

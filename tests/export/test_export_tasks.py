@@ -15,14 +15,14 @@ from helpers.formulas import in_duckdb, in_onnxruntime, in_sqlite
 
 pa = pytest.importorskip("pyarrow")
 
-from safdr.export.errors import ExportError, WrongFormulaError
-from safdr.export.formula import Formula, Term
-from safdr.export.onnx import to_onnx
-from safdr.export.outputs import output_of
-from safdr.export.python import to_python
-from safdr.export.sql import to_sql
-from safdr.export.write import export
-from safdr.table.recipe import Feature
+from safdr._old_export.errors import ExportError, WrongFormulaError
+from safdr._old_export.formula import Formula, Term
+from safdr._old_export.onnx import to_onnx
+from safdr._old_export.outputs import output_of
+from safdr._old_export.python import to_python
+from safdr._old_export.sql import to_sql
+from safdr._old_export.write import export
+from safdr._old_table.recipe import Feature
 
 HOSTILE = ("it's", '"""quoted"""\n', "back\\slash", "two words")
 NUMBER = Feature("a b", "a b", "number")

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from helpers.html import parsed
 from report_cases import QUICK, auc_with_interval, rows
 from safdr import AnnealingRegressorSelector, AnnealingSelector, SelectionReport
-from safdr.measures.intervals import mean_auc_with_interval, r2_with_interval
+from safdr._old_measures.intervals import mean_auc_with_interval, r2_with_interval
 from safdr.report.charts.by_class import MOST_CLASSES, shown_classes
 from safdr.report.model import _linear_formula
 

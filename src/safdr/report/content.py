@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from safdr.display.base import column_names
-from safdr.measures.intervals import FloatArray, interval_of_counts
+from safdr._old_measures.intervals import FloatArray, interval_of_counts
 from safdr.report.annealing import describe_alternatives, describe_trace
 from safdr.report.certainty import describe_near_ties, describe_proof
 from safdr.report.leaks import describe_leaks

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from safdr.measures.intervals import (
+from safdr._old_measures.intervals import (
     interval_of_counts,
     mean_auc_with_interval,
     r2_with_interval,
 )
-from safdr.measures.ranking import Ranked
+from safdr._old_measures.ranking import Ranked
 from safdr.report.risk.rows import GivenRows
 
 FloatArray = NDArray[np.float64]

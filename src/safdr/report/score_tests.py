@@ -8,7 +8,7 @@ from typing import Any
 
 from scipy.stats import norm, t
 
-from safdr.measures.intervals import LEVEL
+from safdr._old_measures.intervals import LEVEL
 
 # How rarely chance may do what is claimed not to be chance.
 LEVEL_OF_TESTS = 0.01

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.measures.intervals import (
+from safdr._old_measures.intervals import (
     FloatArray,
     interval_of_counts,
     mean_auc_with_interval,
     r2_with_interval,
 )
-from safdr.measures.ranking import Ranked
+from safdr._old_measures.ranking import Ranked
 
 
 def validation_score(estimator: Any) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t
 
-from safdr.measures.inference import (
+from safdr._old_measures.inference import (
     LARGEST_ERROR,
     ROWS_PER_COEFFICIENT,
     Coefficients,
@@ -18,7 +18,7 @@ from safdr.measures.inference import (
     variance_inflation,
     with_intercept,
 )
-from safdr.measures.intervals import LEVEL, FloatArray
+from safdr._old_measures.intervals import LEVEL, FloatArray
 from safdr.report.numbers import counted
 from safdr.report.risk.rows import GivenRows, Predicted
 from safdr.report.tasks import REGRESSION, ReportTask

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from safdr.measures.calibration import calibration
-from safdr.measures.classes import against_the_rest, classes_apart
-from safdr.measures.intervals import FloatArray
-from safdr.measures.numbers import errors_of
-from safdr.measures.ranking import Ranked, cut_offs, discrimination
+from safdr._old_measures.calibration import calibration
+from safdr._old_measures.classes import against_the_rest, classes_apart
+from safdr._old_measures.intervals import FloatArray
+from safdr._old_measures.numbers import errors_of
+from safdr._old_measures.ranking import Ranked, cut_offs, discrimination
 from safdr.report.risk.coefficients import describe_coefficients
 from safdr.report.risk.parts import describe_segments, drift
 from safdr.report.risk.rows import GivenRows, Predicted, predict

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.measures.drift import stability_index
-from safdr.measures.intervals import (
+from safdr._old_measures.drift import stability_index
+from safdr._old_measures.intervals import (
     effective_number,
     interval_of_counts,
     mean_auc_with_interval,
@@ -17,8 +17,8 @@ from safdr.measures.intervals import (
     r2_with_interval,
     share_interval,
 )
-from safdr.measures.ranking import Ranked
-from safdr.measures.slices import segments_of
+from safdr._old_measures.ranking import Ranked
+from safdr._old_measures.slices import segments_of
 from safdr.report.risk.rows import GivenRows, Predicted
 from safdr.report.tasks import MORE_CLASSES, REGRESSION, ReportTask
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.measures.intervals import FloatArray
+from safdr._old_measures.intervals import FloatArray
 from safdr.report.scores import scores_of
 from safdr.report.tasks import MORE_CLASSES, REGRESSION, ReportTask
 

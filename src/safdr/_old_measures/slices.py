@@ -76,7 +76,7 @@ def _number_text(number: float) -> str:
 
 def _bands(numbers: NDArray[np.float64], n: int) -> tuple[list[str], NDArray[np.int64]]:
     """Bands of about equal numbers of rows; ties stay together."""
-    from safdr.measures.calibration import bins_of
+    from safdr._old_measures.calibration import bins_of
 
     codes = bins_of(numbers, np.ones(len(numbers)), n)
     parts = [numbers[codes == i] for i in range(codes.max() + 1)]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from safdr.measures.calibration import bins_of
-from safdr.measures.inference import fit_numbers, with_intercept
-from safdr.measures.intervals import (
+from safdr._old_measures.calibration import bins_of
+from safdr._old_measures.inference import fit_numbers, with_intercept
+from safdr._old_measures.intervals import (
     FloatArray,
     estimate,
     mean_interval,

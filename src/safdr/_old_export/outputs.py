@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from safdr.table.recipe import FloatArray
+from safdr._old_table.recipe import FloatArray
 
 if TYPE_CHECKING:
-    from safdr.export.formula import Formula
-    from safdr.export.onnx import Graph
-    from safdr.export.sql import Query
+    from safdr._old_export.formula import Formula
+    from safdr._old_export.onnx import Graph
+    from safdr._old_export.sql import Query
 
 # Of sums (of large ones relatively) and probabilities: room for functions of other libraries.
 TOLERANCE = 1e-9
@@ -189,9 +189,9 @@ FROM (
 
 def output_of(formula: Formula) -> Output:
     """What a formula gives."""
-    from safdr.export.log_odds import LogOdds
-    from safdr.export.scored_points import ScoredPoints
-    from safdr.export.softmax import Softmax
+    from safdr._old_export.log_odds import LogOdds
+    from safdr._old_export.scored_points import ScoredPoints
+    from safdr._old_export.softmax import Softmax
 
     if formula.points is not None:
         return ScoredPoints(formula)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.measures.calibration import NEAREST, rates_by_bin
-from safdr.measures.intervals import FloatArray, effective_number, mean_of, share_interval, sums_of
-from safdr.measures.ranking import Ranked, discrimination
+from safdr._old_measures.calibration import NEAREST, rates_by_bin
+from safdr._old_measures.intervals import FloatArray, effective_number, mean_of, share_interval, sums_of
+from safdr._old_measures.ranking import Ranked, discrimination
 
 
 def confusion(

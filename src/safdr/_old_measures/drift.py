@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from safdr.measures.intervals import LEVEL, FloatArray, effective_number
+from safdr._old_measures.intervals import LEVEL, FloatArray, effective_number
 
 N_BINS = 10
 

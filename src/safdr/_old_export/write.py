@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from safdr.export.card import to_card
-from safdr.export.errors import ExportError, WrongFormulaError
-from safdr.export.formula import Formula
-from safdr.export.onnx import require_onnx, run_onnx, to_onnx
-from safdr.export.outputs import output_of
-from safdr.export.python import run_python, to_python
-from safdr.export.sql import run_sql, to_sql
-from safdr.table.recipe import Coding, FloatArray
+from safdr._old_export.card import to_card
+from safdr._old_export.errors import ExportError, WrongFormulaError
+from safdr._old_export.formula import Formula
+from safdr._old_export.onnx import require_onnx, run_onnx, to_onnx
+from safdr._old_export.outputs import output_of
+from safdr._old_export.python import run_python, to_python
+from safdr._old_export.sql import run_sql, to_sql
+from safdr._old_table.recipe import Coding, FloatArray
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,11 +11,11 @@ import numpy as np
 from safdr._atomic import write_all_atomically
 from safdr._frames import kind_of, to_frame
 from safdr.errors import ParameterError
-from safdr.export.card import HEAD, card_rows, to_csv
-from safdr.export.errors import WrongFormulaError
-from safdr.export.formula import Formula, Term, value_limits
-from safdr.export.points import Points, Scale, typical_values
-from safdr.table.recipe import Feature, FloatArray
+from safdr._old_export.card import HEAD, card_rows, to_csv
+from safdr._old_export.errors import WrongFormulaError
+from safdr._old_export.formula import Formula, Term, value_limits
+from safdr._old_export.points import Points, Scale, typical_values
+from safdr._old_table.recipe import Feature, FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from safdr.export.errors import ExportError
-from safdr.export.points import Points, Scale, typical_values
-from safdr.table.recipe import Feature, FloatArray
+from safdr._old_export.errors import ExportError
+from safdr._old_export.points import Points, Scale, typical_values
+from safdr._old_table.recipe import Feature, FloatArray
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from safdr.export.errors import ExportError
-from safdr.export.formula import Formula, Term, unused_names, whole_text
-from safdr.export.outputs import output_of
-from safdr.export.points import Points
+from safdr._old_export.errors import ExportError
+from safdr._old_export.formula import Formula, Term, unused_names, whole_text
+from safdr._old_export.outputs import output_of
+from safdr._old_export.points import Points
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from safdr.export.outputs import TOLERANCE, Output
-from safdr.table.recipe import FloatArray
+from safdr._old_export.outputs import TOLERANCE, Output
+from safdr._old_table.recipe import FloatArray
 
 if TYPE_CHECKING:
-    from safdr.export.onnx import Graph
-    from safdr.export.sql import Query
+    from safdr._old_export.onnx import Graph
+    from safdr._old_export.sql import Query
 
 
 def probability(query: Query, log_odds: str) -> str:

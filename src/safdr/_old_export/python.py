@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from safdr.export.formula import Formula, Term
-from safdr.export.outputs import output_of
-from safdr.table.numbers import MARKS, number_pattern, unwanted_pattern
-from safdr.table.recipe import Feature
-from safdr.table.text import MISSING_TEXTS
+from safdr._old_export.formula import Formula, Term
+from safdr._old_export.outputs import output_of
+from safdr._old_table.numbers import MARKS, number_pattern, unwanted_pattern
+from safdr._old_table.recipe import Feature
+from safdr._old_table.text import MISSING_TEXTS
 
 if TYPE_CHECKING:
     import pyarrow as pa

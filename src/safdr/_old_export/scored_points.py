@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from safdr.export.errors import ExportError
-from safdr.export.log_odds import LogOdds
-from safdr.export.points import Points
-from safdr.table.recipe import FloatArray
+from safdr._old_export.errors import ExportError
+from safdr._old_export.log_odds import LogOdds
+from safdr._old_export.points import Points
+from safdr._old_table.recipe import FloatArray
 
 if TYPE_CHECKING:
-    from safdr.export.onnx import Graph
-    from safdr.export.sql import Query
+    from safdr._old_export.onnx import Graph
+    from safdr._old_export.sql import Query
 
 
 class ScoredPoints(LogOdds):

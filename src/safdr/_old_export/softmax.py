@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import softmax
 
-from safdr.export.errors import ExportError
-from safdr.export.formula import whole_text
-from safdr.export.outputs import TOLERANCE, Output
-from safdr.table.recipe import FloatArray
+from safdr._old_export.errors import ExportError
+from safdr._old_export.formula import whole_text
+from safdr._old_export.outputs import TOLERANCE, Output
+from safdr._old_table.recipe import FloatArray
 
 if TYPE_CHECKING:
-    from safdr.export.onnx import Graph
-    from safdr.export.sql import Query
+    from safdr._old_export.onnx import Graph
+    from safdr._old_export.sql import Query
 
 # With what goes before it, well within the 63 characters that databases take.
 LONGEST_NAME = 40

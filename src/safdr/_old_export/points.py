@@ -9,7 +9,7 @@ from math import isfinite, log
 import numpy as np
 
 from safdr.errors import ParameterError
-from safdr.table.recipe import FloatArray
+from safdr._old_table.recipe import FloatArray
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from safdr.export.errors import WrongFormulaError
-from safdr.export.formula import Formula, Term
-from safdr.export.points import Points
-from safdr.table.recipe import Coding, FloatArray
-from safdr.table.target import label_text
+from safdr._old_export.errors import WrongFormulaError
+from safdr._old_export.formula import Formula, Term
+from safdr._old_export.points import Points
+from safdr._old_table.recipe import Coding, FloatArray
+from safdr._old_table.target import label_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

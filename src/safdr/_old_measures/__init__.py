@@ -1,0 +1,1 @@
+"""How good predictions are: arrays of outcomes and predictions become numbers, and nothing else."""
