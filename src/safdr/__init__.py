@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from safdr.report import SelectionReport
     from safdr.result import AnnealingResult, FeatureGroups, NearTies, Proof, Stability
     from safdr.sources import Stream
+    from safdr.table.encoder import TableEncoder
     from safdr.trace import Trace
 
 __version__ = "0.1.0"
@@ -61,6 +62,7 @@ _HOME = {
     "Stream": "sources",
     "SubsetEvaluation": "_estimators.evaluate",
     "SubstitutesDisplay": "display",
+    "TableEncoder": "table.encoder",
     "Trace": "trace",
     "TraceDisplay": "display",
     "WhatIf": "_estimators.what_if",
@@ -99,6 +101,7 @@ __all__ = [
     "Stream",
     "SubsetEvaluation",
     "SubstitutesDisplay",
+    "TableEncoder",
     "Trace",
     "TraceDisplay",
     "WhatIf",

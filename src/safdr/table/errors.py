@@ -1,0 +1,66 @@
+"""What can be wrong with a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from safdr.errors import meant
+
+if TYPE_CHECKING:
+    from safdr.table.missing import MissingReport
+
+# Names listed in one message.
+MAX_NAMES = 12
+
+
+class TableError(Exception):
+    """The table cannot be used as it is."""
+
+
+class FileError(TableError):
+    """A file does not exist, is damaged, or is not a table."""
+
+
+class ColumnError(TableError):
+    """A column was asked for that does not exist, or that cannot be used like this."""
+
+
+class MissingValuesError(TableError, ValueError):
+    """Values are missing, and no option says what to do.
+
+    Parameters
+    ----------
+    report : MissingReport
+        Missing values by column and class.
+    """
+
+    def __init__(self, report: MissingReport) -> None:
+        names = [each.column for each in report.columns]
+        super().__init__(
+            f"{counted(report.n_missing, 'value')} missing in {len(names)} of "
+            f"{counted(report.n_columns, 'column')}: {listed(names)}. Use missing='median' to fill "
+            "in medians (categories: the most frequent value), missing='drop-columns' to drop "
+            "these columns, or drop the rows first."
+        )
+        self.report = report
+
+
+def unknown_column(name: str, columns: Sequence[str]) -> ColumnError:
+    """Return an error for a column that does not exist, with the one probably meant."""
+    near = meant(name, columns)
+    guess = "" if near is None else f" Did you mean {near!r}?"
+    return ColumnError(
+        f"The table has no column {name!r}.{guess} It has {len(columns)}: {listed(columns)}."
+    )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in quotes; a long list is cut."""
+    more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(repr(name) for name in names[:MAX_NAMES]) + more
