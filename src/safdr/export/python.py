@@ -1,0 +1,115 @@
+"""The model as a Python file that needs the standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.export.model import Model, Term
+
+TEMPLATE = '''\
+"""Score rows of a table. In Python: score({{"column": value, ...}}).
+
+Score a CSV file: python {module}.py < rows.csv > scored.csv
+"""
+
+import csv
+import math
+import sys
+
+TARGET = {target}
+OUTPUTS = {outputs}
+INTERCEPTS = {intercepts}
+# Column, value that it equals (None: the number itself), coefficients, ends of the training range,
+# and what stands for a missing value (None: a value is required).
+TERMS = [
+{terms}
+]
+
+
+def term(row, column, equals, low, high, missing):
+    value = row[column]
+    if not isinstance(equals, str):
+        value = {{"true": 1, "false": 0}}.get(str(value).lower(), value)
+        value = math.nan if value in (None, "") else float(value)
+    if value in (None, "") or value != value or value in (math.inf, -math.inf):
+        if missing is None:
+            raise ValueError(f"{{column!r}} has no value")
+        return missing
+    return min(max(float(value if equals is None else value == equals), low), high)
+
+
+def sums(row):
+    x = [term(row, column, equals, *rest) for column, equals, _, *rest in TERMS]
+    weights = zip(*(coefficients for _, _, coefficients, *_ in TERMS))
+    return [b + sum(w * v for w, v in zip(each, x)) for b, each in zip(INTERCEPTS, weights)]
+
+
+def score(row):
+{score}
+
+
+if __name__ == "__main__":
+    sys.stdin.reconfigure(encoding="utf-8-sig", newline="")
+    sys.stdout.reconfigure(encoding="utf-8", newline="")
+    reader = csv.DictReader(sys.stdin)
+    writer = csv.DictWriter(sys.stdout, [*reader.fieldnames, *OUTPUTS], lineterminator="\\n")
+    writer.writeheader()
+    writer.writerows(row | score(row) for row in reader)
+'''
+SCORES = {
+    "identity": """\
+    (value,) = sums(row)
+    return {{OUTPUTS[0]: {value}}}""",
+    "logit": """\
+    # The probability of {positive}.
+    (value,) = sums(row)
+    return dict(zip(OUTPUTS, [value, 0.5 * (1 + math.tanh(value / 2)){points}]))""",
+    "softmax": """\
+    values = sums(row)
+    powers = [math.exp(value - max(values)) for value in values]
+    best = {classes}[values.index(max(values))]
+    return dict(zip(OUTPUTS, [best, *(each / sum(powers) for each in powers)]))""",
+}
+
+
+def to_python(model: Model, module: str = "model") -> str:
+    """Write the model as a Python file; names and labels are ASCII literals."""
+    lines = "\n".join(f"    {_row(term)}," for term in model.terms)
+    points = model.points and f", {model.points.offset!r} - {model.points.factor!r} * value"
+    low, high = model.limits or (None, None)
+    score = SCORES[model.link].format(
+        value="value" if model.limits is None else f"min(max(value, {low!r}), {high!r})",
+        positive=ascii(model.classes[-1]) if model.classes else "",
+        points=points or "",
+        classes=ascii(list(model.classes)),
+    )
+    return TEMPLATE.format(
+        module=module if module.isidentifier() and module.isascii() else "model",
+        target=ascii(model.target),
+        outputs=ascii(model.outputs),
+        intercepts=list(model.intercepts),
+        terms=lines,
+        score=score,
+    )
+
+
+def _row(term: Term) -> str:
+    """A row of TERMS; an infinite end has no literal."""
+    ends = (repr(end).replace("inf", "math.inf") for end in (term.low, term.high))
+    first = (ascii(term.column), ascii(term.equals), repr(list(term.coefficients)))
+    return f"({', '.join([*first, *ends, repr(term.fill)])})"
+
+
+def run_python(model: Model, code: str, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    """Return the numeric outputs of the file for rows."""
+    module: dict[str, Any] = {"__name__": "model"}
+    exec(compile(code, "model.py", "exec"), module)
+    rows = [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
+    skip = int(model.link == "softmax")
+    return np.array([[*module["score"](row).values()][skip:] for row in rows], dtype=np.float64)

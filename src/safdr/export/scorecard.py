@@ -1,0 +1,63 @@
+"""The model as a table of points, as credit scoring has them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.export.model import Model
+
+HEAD = ["column", "value", "points", "points_per_unit", "low", "high"]
+BASE, MISSING = "(base)", "(missing)"
+
+
+def to_scorecard(model: Model) -> str:
+    """Write the points as CSV; a row's points are the sum of its lines.
+
+    A number has `points_per_unit`, counted between `low` and `high`; a category has `points`.
+    """
+    assert model.points is not None
+    factor = model.points.factor
+    text = io.StringIO(newline="")
+    write = csv.writer(text, lineterminator="\n").writerow
+    write(HEAD)
+    write([BASE, "", repr(model.points.offset - factor * model.intercepts[0]), "", "", ""])
+    for term in model.terms:
+        per_unit = -factor * term.coefficients[0]
+        if term.equals is None:
+            ends = ("" if math.isinf(end) else repr(end) for end in (term.low, term.high))
+            write([term.column, "", "", repr(per_unit), *ends])
+        else:
+            write([term.column, term.equals, repr(per_unit * term.clip(1)), "", "", ""])
+        if term.fill:
+            write([term.column, MISSING, repr(per_unit * term.fill), "", "", ""])
+    return text.getvalue()
+
+
+def run_scorecard(
+    model: Model, content: str, columns: Mapping[str, NDArray[Any]]
+) -> NDArray[np.float64]:
+    """Return the points of rows, by adding up the lines of the table."""
+    lines = list(csv.DictReader(io.StringIO(content, newline="")))
+    n_rows = len(next(iter(columns.values())))
+    total = np.full(n_rows, float(lines[0]["points"]))
+    for line in lines[1:]:
+        for i, value in enumerate(columns[line["column"]]):
+            total[i] += _points(line, value)
+    return total[:, None]
+
+
+def _points(line: Mapping[str, str], value: Any) -> float:
+    missing = value is None or value == ""
+    if line["value"] == MISSING or missing:
+        return float(line["points"]) if missing and line["value"] == MISSING else 0.0
+    if not line["points_per_unit"]:
+        return float(line["points"]) if str(value) == line["value"] else 0.0
+    low, high = float(line["low"] or "-inf"), float(line["high"] or "inf")
+    return float(line["points_per_unit"]) * min(max(float(value), low), high)
