@@ -158,8 +158,8 @@ def _learn_text(
 
     category = replace(column, use="category")
     if column.name in wishes.categories:
-        found = _plain_numbers(values, mark)
-        return replace(category, has_codes=found, mark="." if found else None)
+        has_codes = _plain_numbers(values, mark)
+        return replace(category, has_codes=has_codes, mark="." if has_codes else None)
     asked = column.name in wishes.numbers
     if not asked and set(pc.unique(values.drop_null()[:1000]).to_pylist()) <= _TRUTH:
         distinct = set(pc.unique(values.drop_null()).to_pylist())

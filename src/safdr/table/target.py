@@ -97,18 +97,19 @@ def learn_target(
     *,
     positive: str | None = None,
     task: Task | None = None,
-    wishes: Wishes = Wishes(),
+    na: Sequence[str] = (),
+    numbers: Sequence[str] = (),
 ) -> tuple[Target, NDArray[np.bool_]]:
     """Decide what a target is; also return which rows have a value of it."""
     from safdr.table.columns import UNTYPED
 
     names = table.column_names
     untyped = (table.schema.metadata or {}).items() >= UNTYPED.items()
-    numeric = {name} if task == "regression" else set(wishes.numbers) & {name}
+    numeric = {name} if task == "regression" else set(numbers) & {name}
     column = learn_column(
         name,
         table.column(name),
-        Wishes(keep={name}, numbers=numeric, na=wishes.na),
+        Wishes(keep={name}, numbers=numeric, na=na),
         names,
         untyped=untyped,
     )
