@@ -256,7 +256,9 @@ def _unproven(found: Mapping[str, Any], features: str, name: str) -> str:
         best = joined(found["features"], 12)
         better = f" The best known subset is {best}; the selected one is "
         better += f"{shortfall(found['below'])} below{loss}."
-    return f"{lead}: no {features} have a {name} more than {shortfall(found['gap'])} larger.{better}"
+    return (
+        f"{lead}: no {features} have a {name} more than {shortfall(found['gap'])} larger.{better}"
+    )
 
 
 def near(result: Result) -> str:
@@ -265,7 +267,7 @@ def near(result: Result) -> str:
     if found is None or "note" in found or len(chosen(result)) == result["data"]["n_features"]:
         return found.get("note", "") if found else ""
     least = "" if found["exact"] else "At least "
-    n, share = found["n"], number(100 * found["rtol"], 2)
+    n, share = found["n"], f"{100 * found['rtol']:g}"
     text = f"{least}{count(n, 'subset')} within {share}\u00a0% of the best {criterion_name(result)}"
     if n > 1 and found["in_all"]:
         return f"{text}, all with {joined(found['in_all'])}."

@@ -14,7 +14,7 @@ from scipy.stats import norm, rankdata, t
 from safdr import text
 
 Result = Mapping[str, Any]
-Warning_ = dict[str, Any]
+Found = dict[str, Any]
 FloatArray = NDArray[np.float64]
 
 # All but one row in a thousand: too good to be true.
@@ -55,8 +55,8 @@ def find_warnings(found: Result, leaks: list[Any], given: Iterable[Mapping[str, 
     return sorted(warnings, key=lambda each: not each["serious"])
 
 
-def _warning(kind: str, text_: str, advice: str, *, serious: bool = False, **more: Any) -> Warning_:
-    return {"kind": kind, "serious": serious, "text": text_, "advice": advice, **more}
+def _warning(kind: str, says: str, advice: str, *, serious: bool = False, **more: Any) -> Found:
+    return {"kind": kind, "serious": serious, "text": says, "advice": advice, **more}
 
 
 # ---- Leaks --------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def _ranges_apart(column: FloatArray, codes: NDArray[Any]) -> bool:
     return all(high < low for (_, high), (low, _) in pairwise(ranges))
 
 
-def _leaks(leaks: list[tuple[str, str]], _: Result) -> Iterator[Warning_]:
+def _leaks(leaks: list[tuple[str, str]], _: Result) -> Iterator[Found]:
     if leaks:
         told = "; ".join(f"{text.shortened(name)} {how}" for name, how in leaks[:MAX_NAMES])
         names = list(dict.fromkeys(name for name, _ in leaks))
@@ -131,7 +131,7 @@ def _leaks(leaks: list[tuple[str, str]], _: Result) -> Iterator[Warning_]:
 # ---- Scores -------------------------------------------------------------------------------------
 
 
-def _chance(found: Result) -> Iterator[Warning_]:
+def _chance(found: Result) -> Iterator[Found]:
     score = found["score"]
     if "chance" not in score or not (p := _p_of_chance(score)):
         return
@@ -170,7 +170,7 @@ def _error_of_mean(score: Mapping[str, Any]) -> float:
     return float(spread * sqrt(1 / n + max(1 / 3, 1 / max(1, n - 1))))
 
 
-def _differs(found: Result) -> Iterator[Warning_]:
+def _differs(found: Result) -> Iterator[Found]:
     """Welch's test of the held-out against the cross-validated score."""
     score = found["score"]
     if "cv" not in score or len(score.get("test", [])) != 3 or score["n_splits"] < 2:
@@ -202,7 +202,7 @@ def _both(found: Result) -> str:
     return f"{text.score_name(found)} {', '.join(said)}"
 
 
-def _wide(found: Result) -> Iterator[Warning_]:
+def _wide(found: Result) -> Iterator[Found]:
     score = found["score"]
     if "chance" not in score or len(score.get("test", [])) != 3:
         return
@@ -217,7 +217,7 @@ def _wide(found: Result) -> Iterator[Warning_]:
         )
 
 
-def _costly(found: Result) -> Iterator[Warning_]:
+def _costly(found: Result) -> Iterator[Found]:
     score, sizes = found["score"], found["sizes"]
     if "chance" not in score or not sizes:
         return
@@ -238,7 +238,7 @@ def _costly(found: Result) -> Iterator[Warning_]:
 # ---- Rows, probabilities, selection --------------------------------------------------------------
 
 
-def _few_rows(found: Result) -> Iterator[Warning_]:
+def _few_rows(found: Result) -> Iterator[Found]:
     counts = found["target"].get("counts", [])
     rows = found["data"]["n_train"]
     least = min(counts, default=rows)
@@ -248,8 +248,10 @@ def _few_rows(found: Result) -> Iterator[Warning_]:
     per = (least if len(counts) == 2 else rows) / (n_columns * max(1, len(counts) - 1))
     if per >= ROWS_PER_COEFFICIENT and rows >= FEW_ROWS:
         return
-    rarer = f"{text.count(int(least), 'row')} of the rarer class" if len(counts) == 2 else (
-        text.count(rows, "row")
+    rarer = (
+        f"{text.count(int(least), 'row')} of the rarer class"
+        if len(counts) == 2
+        else (text.count(rows, "row"))
     )
     coefficients = text.count(n_columns * max(1, len(counts) - 1), "coefficient")
     yield _warning(
@@ -260,7 +262,7 @@ def _few_rows(found: Result) -> Iterator[Warning_]:
     )
 
 
-def _small_classes(found: Result) -> Iterator[Warning_]:
+def _small_classes(found: Result) -> Iterator[Found]:
     target = found["target"]
     counts = target.get("counts", [])
     pairs = sorted(zip(counts, map(str, target.get("classes", [])), strict=False))
@@ -273,7 +275,7 @@ def _small_classes(found: Result) -> Iterator[Warning_]:
         )
 
 
-def _separated(found: Result) -> Iterator[Warning_]:
+def _separated(found: Result) -> Iterator[Found]:
     if found["search"]["separated"]:
         yield _warning(
             "separated",
@@ -282,29 +284,36 @@ def _separated(found: Result) -> Iterator[Warning_]:
         )
 
 
-def _misfit(found: Result) -> Iterator[Warning_]:
+def _misfit(found: Result) -> Iterator[Found]:
     """Half of the groups or more differ from their prediction, and all together beyond chance."""
     test = found.get("test", {})
     fit = test.get("calibration", {})
     if 2 * fit.get("n_outside", 0) < len(test.get("bins", [0])):
         return
     if fit.get("p_value", 1.0) < MISFIT_LEVEL:
+        used = {term["column"] for term in found["model"].get("terms", [])}
+        columns = found["data"].get("columns", [])
+        codes = [c["name"] for c in columns if c["name"] in used and c.get("few_values")]
+        hint = f"If {text.joined(codes, MAX_NAMES)} " if codes else "If a column of numbers "
+        hint += "hold codes" if len(codes) > 1 else "holds codes"
         yield _warning(
             "calibration",
             f"The probabilities are off. {text.calibration(found)}",
-            "If a column of numbers is a code, make it a category. Otherwise calibrate before "
-            "using probabilities (scikit-learn's CalibratedClassifierCV).",
+            f"{hint}, use --categories (TableEncoder). Otherwise calibrate before using "
+            "probabilities (scikit-learn's CalibratedClassifierCV).",
         )
 
 
-def _unstable(found: Result) -> Iterator[Warning_]:
+def _unstable(found: Result) -> Iterator[Found]:
     chosen = [each for each in found["features"] if each["chosen"]]
     k = len(chosen)
     if k == found["data"]["n_features"]:
         return
     stability = found["search"].get("stability", {})
     if "index" in stability:
-        told = f"stability {text.fixed(stability['index'][0], 2)} over {stability['n']} half-samples"
+        told = (
+            f"stability {text.fixed(stability['index'][0], 2)} over {stability['n']} half-samples"
+        )
         is_poor = stability["index"][0] < POOR_INDEX
     else:
         shares = [each["splits"] for each in chosen if "splits" in each]
@@ -319,7 +328,7 @@ def _unstable(found: Result) -> Iterator[Warning_]:
         )
 
 
-def _largest(found: Result) -> Iterator[Warning_]:
+def _largest(found: Result) -> Iterator[Found]:
     sizes = found["sizes"]
     if sizes:
         k, largest = found["rule"]["k"], max(each["k"] for each in sizes)
@@ -331,7 +340,7 @@ def _largest(found: Result) -> Iterator[Warning_]:
             )
 
 
-def _not_converged(found: Result) -> Iterator[Warning_]:
+def _not_converged(found: Result) -> Iterator[Found]:
     if not found["search"]["converged"]:
         yield _warning(
             "not_converged",

@@ -131,9 +131,7 @@ def _target(selector: Any, y: Any, codes: Any, given: Mapping[str, Any]) -> Foun
     return found | dict(given)
 
 
-def _data(
-    selector: Any, train: Rows, test: Rows | None, features: Features, encoder: Any
-) -> Found:
+def _data(selector: Any, train: Rows, test: Rows | None, features: Features, encoder: Any) -> Found:
     found: Found = {
         "n_train": len(np.asarray(train.y)),
         "n_test": 0 if test is None else len(np.asarray(test.y)),
@@ -174,7 +172,7 @@ def _features(
     names = features.names
     terms = [term.get("of", term["feature"]) for term in model.get("terms", [])]
     chosen = list(dict.fromkeys(terms)) or [names[i] for i in features.chosen]
-    shares = next((each["features"] for each in sizes if each["k"] == rule["k"]), {})
+    shares: Found = next((each["features"] for each in sizes if each["k"] == rule["k"]), {})
     frequencies = answers["frequencies"]
     rank = {name: max(shares.get(name, 0), frequencies.get(name, [0])[0]) for name in names}
     others = [name for name in names if name not in set(chosen) and rank[name] >= OFTEN]
@@ -240,9 +238,8 @@ def _dense(X: Any, columns: Sequence[int]) -> Any:
     """Return some columns as numbers."""
     if hasattr(X, "iloc"):
         return np.asarray(X.iloc[:, list(columns)], dtype=np.float64)
-    some = X.tocsc() if issparse(X) else np.asarray(X)
-    some = some[:, list(columns)]
-    return np.asarray(some.toarray() if issparse(X) else some, dtype=np.float64)
+    some = X.tocsc()[:, list(columns)].toarray() if issparse(X) else np.asarray(X)[:, list(columns)]
+    return np.asarray(some, dtype=np.float64)
 
 
 def plain(value: Any) -> Any:

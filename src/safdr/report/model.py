@@ -66,7 +66,9 @@ def describe_model(
         if feature != term["feature"]:
             term["of"] = feature
         terms.append(term)
-    return found | link | {"intercepts": intercepts, "terms": terms}, [int(subset[i]) for i in order]
+    return found | link | {"intercepts": intercepts, "terms": terms}, [
+        int(subset[i]) for i in order
+    ]
 
 
 def _by_strength(effects: FloatArray, feature_of: NDArray[np.int64]) -> list[int]:

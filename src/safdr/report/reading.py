@@ -168,7 +168,7 @@ def read_settings(selector: Any) -> Found:
     """Return the parameters that differ from their defaults."""
     defaults = type(selector)().get_params(deep=False)
     changed = selector.get_params(deep=False)
-    found = {}
+    found: Found = {}
     for name, value in changed.items():
         if name == "random_state" or repr(value) == repr(defaults.get(name)):
             continue
@@ -350,7 +350,7 @@ def read_what_if(selector: Any, rows: Rows, features: Features, also: list[int])
 
 
 def _packed(numbers: FloatArray) -> str:
-    return base64.b64encode(np.ascontiguousarray(numbers, dtype="<f4").tobytes()).decode()
+    return base64.b64encode(np.ascontiguousarray(numbers, dtype="<f8").tobytes()).decode()
 
 
 # ---- Predictions --------------------------------------------------------------------------------

@@ -142,7 +142,10 @@ class Report:
         selector, transform, made = _split(estimator)
         names = None
         if transform is not None:
-            X, X_test = transform.transform(X), None if X_test is None else transform.transform(X_test)
+            X, X_test = (
+                transform.transform(X),
+                None if X_test is None else transform.transform(X_test),
+            )
             encoder = encoder or made
             names = transform.get_feature_names_out()
         test = None if X_test is None else Rows(X_test, y_test, sample_weight_test, by or {})

@@ -87,9 +87,7 @@ def _calibrated(happened: Any, probability: FloatArray, weight: FloatArray | Non
 def _classes(found: Predicted) -> Found:
     assert found.probabilities is not None
     told = calibration.classes(found.y, found.probabilities, found.weight)
-    each = [
-        {"name": label} | own for label, own in zip(found.classes, told["each"], strict=True)
-    ]
+    each = [{"name": label} | own for label, own in zip(found.classes, told["each"], strict=True)]
     right, top = found.score == found.y, found.probabilities.max(axis=1)
     return {
         "accuracy": told["accuracy"],

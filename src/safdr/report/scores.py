@@ -72,8 +72,11 @@ def _splits(train: Rows, codes: Any, test: Rows | None) -> Iterator[tuple[Rows, 
     y = np.asarray(train.y)
     weight = None if train.weight is None else np.asarray(train.weight)
     kind = KFold if codes.dtype.kind == "f" else StratifiedKFold
-    for parts in kind(N_FOLDS, shuffle=True, random_state=0).split(X, codes):
-        yield tuple(Rows(X[i], y[i], None if weight is None else weight[i]) for i in parts)
+    for inside, outside in kind(N_FOLDS, shuffle=True, random_state=0).split(X, codes):
+        first, second = (
+            Rows(X[i], y[i], None if weight is None else weight[i]) for i in (inside, outside)
+        )
+        yield first, second
 
 
 def _one(selector: Any, codes: Any, train: Rows, test: Rows) -> float:
