@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from safdr._estimators.validation import SeparationWarning
     from safdr._estimators.what_if import WhatIf, what_if
     from safdr.display import (
-        DiscriminantDisplay,
         PathDisplay,
-        ProxyDisplay,
         SelectionDisplay,
         StabilityDisplay,
         SubstitutesDisplay,
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     )
     from safdr.errors import ParameterError
     from safdr._old_export.scorecard import Scorecard
-    from safdr.report import SelectionReport
+    from safdr.report import Report
     from safdr.result import AnnealingResult, FeatureGroups, NearTies, Proof, Stability
     from safdr.sources import Stream
     from safdr.table.encoder import TableEncoder
@@ -44,7 +42,6 @@ _HOME = {
     "AnnealingSelectorCV": "_estimators.selector_cv",
     "Constraints": "_estimators.parameters",
     "CrossValidatedScore": "_estimators.user_criterion",
-    "DiscriminantDisplay": "display",
     "FeatureGroups": "result",
     "Moments": "_estimators.moments",
     "NearTies": "result",
@@ -52,10 +49,9 @@ _HOME = {
     "PathDisplay": "display",
     "PopulationAnnealing": "_estimators.parameters",
     "Proof": "result",
-    "ProxyDisplay": "display",
+    "Report": "report",
     "Scorecard": "_old_export.scorecard",
     "SelectionDisplay": "display",
-    "SelectionReport": "report",
     "SeparationWarning": "_estimators.validation",
     "Stability": "result",
     "StabilityDisplay": "display",
@@ -83,7 +79,6 @@ __all__ = [
     "AnnealingSelectorCV",
     "Constraints",
     "CrossValidatedScore",
-    "DiscriminantDisplay",
     "FeatureGroups",
     "Moments",
     "NearTies",
@@ -91,10 +86,9 @@ __all__ = [
     "PathDisplay",
     "PopulationAnnealing",
     "Proof",
-    "ProxyDisplay",
+    "Report",
     "Scorecard",
     "SelectionDisplay",
-    "SelectionReport",
     "SeparationWarning",
     "Stability",
     "StabilityDisplay",

@@ -63,7 +63,7 @@ def describe_selection(estimator: Any, names: list[str], groups: FeatureGroups) 
         "sizes": counted.n_features.tolist(),
         "features": [names[i] for i in order],
         "indices": [int(groups.columns[i][0]) for i in order],
-        "share": (counted.n_folds_chosen[order] / counted.n_splits).tolist(),
+        "share": (counted.counts[order] / counted.n_splits).tolist(),
     }
 
 
