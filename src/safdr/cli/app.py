@@ -1,0 +1,283 @@
+"""The three commands and their options. Everything heavy is imported by the command."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from safdr import __version__
+from safdr.cli.errors import UsageError
+from safdr.errors import meant
+
+ABOUT = """\
+usage: safdr COMMAND ...
+Select a small subset of features that predicts as well as many.
+
+  safdr select loans.csv -t late                     how many features, and which
+  safdr select loans.parquet -t late -k 5 -o report.html -o score.sql
+  safdr select houses.csv -t price --prove 10 --stability 50
+  safdr show result.json -o score.py                 export a result later, without the data
+  safdr compare last_year.json this_year.json        features in and out, coefficients, scores
+
+safdr COMMAND --help lists the options. safdr --version prints the version.
+Exit codes: 0 done, 1 data error, 2 usage error, 130 interrupted, 143 terminated."""
+WIDTH = 33
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help is one line per option, and whose errors are exceptions."""
+
+    def __init__(self, usage: str, about: str) -> None:
+        super().__init__(usage=usage, description=about, add_help=False, allow_abbrev=False)
+        self.groups: list[tuple[str, list[tuple[str, str]]]] = []
+        self.heading("")
+
+    def heading(self, title: str) -> None:
+        """Begin a group of options in the help."""
+        self.groups.append((title, []))
+
+    def option(self, *names: str, help: str, metavar: str = "", **how: Any) -> None:
+        """Add an option with one line of help."""
+        if metavar or "choices" in how:
+            how["metavar"] = metavar or "|".join(how["choices"])
+        else:
+            how["action"] = how.get("action", "store_true")
+        self.add_argument(*names, help=argparse.SUPPRESS, **how)
+        self.groups[-1][1].append((f"{', '.join(names)} {how.get('metavar', '')}".rstrip(), help))
+
+    def format_help(self) -> str:
+        """Return one line per option."""
+        lines = [f"usage: {self.usage}", str(self.description)]
+        for title, options in self.groups:
+            lines += [f"{title}:"] if title else []
+            lines += [f"  {names:<{WIDTH}} {about}".rstrip() for names, about in options]
+        return "\n".join(lines) + "\n"
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the usage."""
+        text = message.removeprefix("argument ")
+        raise UsageError(f"{text[:1].upper()}{text[1:]}. --help lists the options.")
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """Parse the words after the command."""
+        options, unknown = self.parse_known_args(words)
+        if unknown:
+            name = unknown[0].partition("=")[0]
+            known = [each for each in self._option_string_actions if each.startswith("--")]
+            near = meant(name, known) if name.startswith("-") else None
+            guess = "" if near is None else f" Did you mean {near}?"
+            what = "Unknown option" if name.startswith("-") else "Unexpected argument"
+            raise UsageError(f"{what}: {name}.{guess} --help lists the options.")
+        return options
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command, with the function that runs it."""
+    command = words[0] if words else "--help"
+    if command in ("-h", "--help", "--version"):
+        print(__version__ if command == "--version" else ABOUT)
+        raise SystemExit(0)
+    if command not in COMMANDS:
+        near = meant(command, COMMANDS)
+        guess = "" if near is None else f" Did you mean {near}?"
+        raise UsageError(f"Unknown command: {command!r}.{guess} Commands: {', '.join(COMMANDS)}.")
+    parser = COMMANDS[command]()
+    if {"-h", "--help"} & set(words):
+        print(parser.format_help(), end="")
+        raise SystemExit(0)
+    options = parser.parse(words[1:])
+    options.command = command
+    return options
+
+
+# ---- Values --------------------------------------------------------------------------------------
+
+
+def _sizes(text: str) -> int | tuple[int, int]:
+    first, dash, last = text.partition("-")
+    try:
+        sizes = (int(first), int(last)) if dash else int(first)
+    except ValueError:
+        sizes = 0
+    low, high = sizes if isinstance(sizes, tuple) else (sizes, sizes)
+    if not 1 <= low <= high:
+        raise argparse.ArgumentTypeError(f"use a number such as 5 or a range as 1-20; got {text!r}")
+    return sizes
+
+
+def _rule(text: str) -> str | float:
+    if text in ("one_se", "one_sd", "best"):
+        return text
+    try:
+        tolerance = float(text)
+    except ValueError:
+        tolerance = -1.0
+    if not 0 <= tolerance < 1:
+        raise argparse.ArgumentTypeError(
+            f"use one_se, one_sd, best or a loss of score such as 0.005; got {text!r}"
+        )
+    return tolerance
+
+
+def _points(text: str) -> tuple[float, float, float]:
+    try:
+        double, points, odds = map(float, text.split(","))
+        valid = double != 0 and odds > 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise argparse.ArgumentTypeError(
+            f"use points that double the odds, points, and their odds: 20,600,50; got {text!r}"
+        )
+    return double, points, odds
+
+
+class _Range:
+    """A number between two bounds."""
+
+    def __init__(self, kind: type, low: float, high: float, wanted: str) -> None:
+        self.kind, self.low, self.high, self.wanted = kind, low, high, wanted
+
+    def __call__(self, text: str) -> Any:
+        """Return the number of a text."""
+        try:
+            value = self.kind(text)
+        except ValueError:
+            value = None
+        if value is None or not self.low <= value <= self.high:
+            raise argparse.ArgumentTypeError(f"use {self.wanted}; got {text!r}")
+        return value
+
+
+def _half_samples(text: str) -> int:
+    value: int = _Range(int, 4, 1_000_000, "an even number from 4 on, such as 50")(text)
+    if value % 2:
+        raise argparse.ArgumentTypeError(f"use an even number such as {value + 1}; got {text!r}")
+    return value
+
+
+def _jobs(text: str) -> int:
+    value: int = _Range(int, -1024, 1024, "a number of processes, or -1 for all")(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError("use 1 process, or -1 for all; got '0'")
+    return value
+
+
+# ---- Commands ------------------------------------------------------------------------------------
+
+
+def _select() -> _Parser:
+    parser = _Parser(
+        "safdr select TABLE -t COLUMN [options]",
+        "Select features of a table: CSV, Parquet (file or folder), Feather; - is standard input.\n"
+        "COLUMNS and NAMES are separated by commas. Without TABLE: breast-cancer data.",
+    )
+    parser.add_argument("table", nargs="?")
+    lists: dict[str, Any] = {"action": "append", "default": []}
+    add, heading = parser.option, parser.heading
+    heading("The table")
+    add("-t", "--target", metavar="COLUMN", help="Predict this column: classes or numbers.")
+    add("--positive", metavar="VALUE", help="Model this class (default: the last: 1, yes).")
+    add("--task", choices=["classification", "regression"], help="Predict classes or numbers.")
+    add("--drop", metavar="COLUMNS", help="Leave out columns.", **lists)
+    add("--keep", metavar="COLUMNS", help="Use columns that look like identifiers.", **lists)
+    add(
+        "--categories", metavar="COLUMNS", help="Read values, also numbers, as categories.", **lists
+    )
+    add("--numbers", metavar="COLUMNS", help="Read text as numbers, such as € 5 or 9.1%.", **lists)
+    add("--na", metavar="VALUE", help="Count VALUE, or COLUMN=VALUE, as missing.", **lists)
+    ways = ["drop-rows", "drop-columns", "median"]
+    add("--missing", choices=ways, help="Drop or fill missing values.")
+    heading("The test")
+    share = _Range(float, 0, 0.99, "a share from 0 to 0.99")
+    add(
+        "--test-size",
+        metavar="SHARE",
+        type=share,
+        default=0.2,
+        help="Hold out rows (default: 0.2).",
+    )
+    add("--test", metavar="FILE", help="Hold out the rows of another file instead.")
+    add("--time", metavar="COLUMN", help="Hold out the latest rows by this date column.")
+    add("--keep-together", metavar="COLUMN", help="Split whole groups of rows, such as customers.")
+    add("--weight", metavar="COLUMN", help="Weight rows.")
+    add("--by", metavar="COLUMNS", help="Report scores by segment.", **lists)
+    heading("The search")
+    add("-k", metavar="5|1-20", type=_sizes, help="Select 5, or 1 to 20 (default: 1-30) features.")
+    rules = "Choose the size: one_se (default), one_sd, best, or a loss of score."
+    add("--rule", metavar="RULE|0.005", type=_rule, help=rules)
+    add("--as-published", help="Use the settings of the paper.")
+    add("--balanced", help="Give all classes the same total weight, for rare events.")
+    seconds = _Range(float, 0, 1e9, "a number of seconds, such as 10")
+    add("--prove", metavar="SECONDS", type=seconds, help="Prove that the subset is the best.")
+    add("--stability", metavar="N", type=_half_samples, help="Select again on N half-samples.")
+    seed = _Range(int, 0, 2**32 - 1, "a whole number from 0 on")
+    add("--seed", metavar="N", type=seed, default=0, help="Set the seed (default: 0).")
+    add("-j", "--jobs", metavar="N", type=_jobs, default=1, help="Use N processes; -1: all.")
+    heading("Constraints")
+    add("--include", metavar="NAMES", help="Always select these features.", **lists)
+    add("--as-one", metavar="A,B", help="Select these together, as one feature.", **lists)
+    add("--at-most-one-of", metavar="A,B", help="Select at most one of these.", **lists)
+    add("--sign", metavar="NAME=+|-", help="Require the sign of a coefficient.", **lists)
+    add("--cost", metavar="NAME=2.5", help="Set the cost of a feature.", **lists)
+    heading("Output")
+    _add_output(parser)
+    parser.set_defaults(run=_run_select)
+    return parser
+
+
+def _add_output(parser: _Parser) -> None:
+    ends = "Write .json .html .py .sql .onnx .csv (scorecard); - is JSON; repeat."
+    add = parser.option
+    add("-o", metavar="FILE", action="append", default=[], dest="output", help=ends)
+    scale = "Add points: doubling the odds, base points, base odds (20,600,50)."
+    add("--points", metavar="20,600,50", type=_points, help=scale)
+    add("--force", help="Replace existing files.")
+    add("-q", "--quiet", help="Print errors only.")
+    add("--debug", help="Print the traceback of an error.")
+
+
+def _show() -> _Parser:
+    parser = _Parser(
+        "safdr show RESULT.json [options]", "Print a result, or export its model without the data."
+    )
+    parser.add_argument("result", type=Path)
+    _add_output(parser)
+    parser.set_defaults(run=_run_show)
+    return parser
+
+
+def _compare() -> _Parser:
+    parser = _Parser(
+        "safdr compare FIRST.json SECOND.json [options]",
+        "Compare two results: features in and out, coefficients, scores.",
+    )
+    parser.add_argument("first", type=Path)
+    parser.add_argument("second", type=Path)
+    parser.option("--json", help="Print JSON.")
+    parser.option("--debug", help="Print the traceback of an error.")
+    parser.set_defaults(run=_run_compare)
+    return parser
+
+
+def _run_select(options: argparse.Namespace) -> None:
+    from safdr.cli.select import run
+
+    run(options)
+
+
+def _run_show(options: argparse.Namespace) -> None:
+    from safdr.cli.output import show
+
+    show(options)
+
+
+def _run_compare(options: argparse.Namespace) -> None:
+    from safdr.cli.compare import run
+
+    run(options)
+
+
+COMMANDS = {"select": _select, "show": _show, "compare": _compare}
