@@ -139,10 +139,10 @@ class SubstitutesDisplay(Display):
         best = [(y, each[1]) for y, each in enumerate(rows) if len(each) > 1]
         others = [(y, row) for y, each in enumerate(rows) for row in each[2:]]
         out = [(y, each[0]) for y, each in enumerate(rows)]
-        faint: dict[str, Any] = {"color": FIRST, "marker": "o", "markerfacecolor": "white", "alpha": 0.7}
+        faint: dict[str, Any] = {"color": FIRST, "markerfacecolor": "white", "alpha": 0.7}
         return [
             *self._draw_points(ax, best, bars=True, color=FIRST, marker="o", label="Best"),
-            *self._draw_points(ax, others, label="Other replacements", **faint),
+            *self._draw_points(ax, others, marker="o", label="Other replacements", **faint),
             *self._draw_points(ax, out, bars=True, color=SECOND, marker="X", label="Left out"),
         ]
 
