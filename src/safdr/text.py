@@ -265,7 +265,7 @@ def near(result: Result) -> str:
     """Return how many subsets come near the best one by the criterion."""
     found = result["search"].get("near")
     if found is None or "note" in found or len(chosen(result)) == result["data"]["n_features"]:
-        return found.get("note", "") if found else ""
+        return ""
     least = "" if found["exact"] else "At least "
     n, share = found["n"], f"{100 * found['rtol']:g}"
     text = f"{least}{count(n, 'subset')} within {share}\u00a0% of the best {criterion_name(result)}"

@@ -147,6 +147,9 @@ class Report:
                 None if X_test is None else transform.transform(X_test),
             )
             encoder = encoder or made
+            if made is None:
+                steps = ", ".join(type(step).__name__ for _, step in transform.steps)
+                notes = [*notes, f"Terms are columns after {steps}."]
             names = transform.get_feature_names_out()
         test = None if X_test is None else Rows(X_test, y_test, sample_weight_test, by or {})
         questions = Questions(prove, near_optimal, stability, substitutes, what_if, groups, n_jobs)
