@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         TraceDisplay,
     )
     from safdr.errors import ParameterError
-    from safdr._old_export.scorecard import Scorecard
     from safdr.report import Report
     from safdr.result import AnnealingResult, FeatureGroups, NearTies, Proof, Stability
     from safdr.sources import Stream
@@ -50,7 +49,6 @@ _HOME = {
     "PopulationAnnealing": "_estimators.parameters",
     "Proof": "result",
     "Report": "report",
-    "Scorecard": "_old_export.scorecard",
     "SelectionDisplay": "display",
     "SeparationWarning": "_estimators.validation",
     "Stability": "result",
@@ -87,7 +85,6 @@ __all__ = [
     "PopulationAnnealing",
     "Proof",
     "Report",
-    "Scorecard",
     "SelectionDisplay",
     "SeparationWarning",
     "Stability",

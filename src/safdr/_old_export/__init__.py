@@ -1,1 +1,0 @@
-"""The scoring formula as a file that needs none of this library: Python, SQL or ONNX."""

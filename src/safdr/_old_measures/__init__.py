@@ -1,1 +1,0 @@
-"""How good predictions are: arrays of outcomes and predictions become numbers, and nothing else."""
