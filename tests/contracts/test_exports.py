@@ -79,6 +79,7 @@ def make_content(task, gaps):
     else:
         target["classes"] = CLASSES[task]
     columns = [{"name": name, "used": True} for name in make_table(gaps).column_names]
+    columns[4]["example"] = '1,5\n"""; import os -- → 1.5'
     return {"model": model, "target": target, "data": {"columns": columns}}
 
 

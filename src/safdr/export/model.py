@@ -89,12 +89,20 @@ class Model:
     target: str
     limits: tuple[float, float] | None
     names: frozenset[str]
+    # How the table writes numbers that it holds as text, by column; exports expect numbers.
+    examples: Mapping[str, str]
     points: Points | None = None
 
     @property
     def columns(self) -> list[str]:
         """Columns that the terms read, each once."""
         return list(dict.fromkeys(term.column for term in self.terms))
+
+    @property
+    def numbers_in_text(self) -> str:
+        """A remark on columns that must be converted before, in ASCII on one line, or nothing."""
+        listed = ", ".join(f"{name!a} ({text!a})" for name, text in self.examples.items())
+        return f"Pass these columns as numbers: {listed}." if listed else ""
 
     @property
     def outputs(self) -> list[str]:
@@ -154,9 +162,14 @@ def read_model(content: Mapping[str, Any], points: Sequence[float] | None = None
         intercepts=tuple(map(float, model["intercepts"])),
         terms=terms,
         classes=tuple(target.get("classes", ())),
-        target=str(target["name"]),
+        target=str(target.get("name", "target")),
         limits=tuple(map(float, model["range"])) if "range" in model else None,  # type: ignore[arg-type]
         names=frozenset(each["name"] for each in listed) | {term.column for term in terms},
+        examples={
+            each["name"]: each["example"]
+            for each in listed
+            if "example" in each and any(term.column == each["name"] for term in terms)
+        },
         points=None if points is None else Points(*map(float, points)),
     )
 

@@ -23,9 +23,9 @@ import sys
 TARGET = {target}
 OUTPUTS = {outputs}
 INTERCEPTS = {intercepts}
-# Column, value that it equals (None: the number itself), coefficients, ends of the training range,
-# and what stands for a missing value (None: a value is required).
-TERMS = [
+# Column, value that it equals (None: the number itself), coefficients, ends of the training
+# range, and what stands for a missing value (None: a value is required).
+{remark}TERMS = [
 {terms}
 ]
 
@@ -92,6 +92,7 @@ def to_python(model: Model, module: str = "model") -> str:
         target=ascii(model.target),
         outputs=ascii(model.outputs),
         intercepts=list(model.intercepts),
+        remark=f"# {model.numbers_in_text}\n" if model.numbers_in_text else "",
         terms=lines,
         score=score,
     )
