@@ -36,10 +36,10 @@ def to_sql(model: Model, table: str = "rows") -> str:
     else:
         added = [_limited(model, own[0])] if model.link == "identity" else _softmax(model, own)
     sums = [_sum(model, i) for i in range(len(model.intercepts))]
-    label = f" = {ascii(model.classes[-1])}" if model.link == "logit" else ""
+    label = f" = {model.classes[-1]!a}" if model.link == "logit" else ""
     inner = _select("r.*", sums, scores, f"{_identifier(table)} AS r")
     return (
-        f"-- {model.target!a}: the columns of the table, then {ascii(model.outputs)[1:-1]}.\n"
+        f"-- {model.target!a}{label}: the columns of the table, then {ascii(model.outputs)[1:-1]}.\n"
         f"{f'-- {model.numbers_in_text}{chr(10)}' if model.numbers_in_text else ''}"
         f"{_select('s.*', added, outputs, f'({chr(10)}{inner}{chr(10)}) AS s')};\n"
     )
