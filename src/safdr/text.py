@@ -266,7 +266,7 @@ def near(result: Result) -> str:
     found = result["search"].get("near")
     if found is None or "note" in found or len(chosen(result)) == result["data"]["n_features"]:
         return ""
-    least = "" if found["exact"] else "At least "
+    least = "" if found["complete"] else "At least "
     n, share = found["n"], f"{100 * found['rtol']:g}"
     text = f"{least}{count(n, 'subset')} within {share}\u00a0% of the best {criterion_name(result)}"
     if n > 1 and found["in_all"]:

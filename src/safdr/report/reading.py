@@ -23,8 +23,6 @@ MAX_SUBSETS = 100
 MAX_WHAT_IF = 120
 # Relative difference of a value that is computed again.
 SAME = 1e-6
-# Below this share of its variance a ridge is rounding, and J still stands for an AUC.
-NO_SHRINKAGE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +253,7 @@ def read_near(selector: Any, rows: Rows, features: Features, given: Any) -> Foun
     listed = zip(given.subsets[:MAX_SUBSETS], given.values, strict=False)
     return {
         "rtol": given.within,
-        "exact": bool(given.exact),
+        "complete": bool(given.exact),
         "n": int(given.n_total),
         "in_all": features.named(given.in_all),
         "subsets": [
@@ -334,7 +332,6 @@ def read_what_if(selector: Any, rows: Rows, features: Features, also: list[int])
         "D": _packed(given.D),
         "n_outputs": given.D.shape[1],
         "collinear_tol": given.collinear_tol,
-        "is_auc": bool(selector.ridge_ < NO_SHRINKAGE and given.D.shape[1] == 1),
         "apart": np.argwhere(np.triu(given.rivals)),
         "features": [
             {

@@ -140,17 +140,14 @@ class Report:
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test go together; got one without the other.")
         selector, transform, made = _split(estimator)
-        names = None
+        names = None if encoder is None else encoder.get_feature_names_out()
         if transform is not None:
-            X, X_test = (
-                transform.transform(X),
-                None if X_test is None else transform.transform(X_test),
-            )
+            X, names = transform.transform(X), transform.get_feature_names_out()
+            X_test = None if X_test is None else transform.transform(X_test)
             encoder = encoder or made
             if made is None:
                 steps = ", ".join(type(step).__name__ for _, step in transform.steps)
                 notes = [*notes, f"Terms are columns after {steps}."]
-            names = transform.get_feature_names_out()
         test = None if X_test is None else Rows(X_test, y_test, sample_weight_test, by or {})
         questions = Questions(prove, near_optimal, stability, substitutes, what_if, groups, n_jobs)
         about = About(
