@@ -6,13 +6,14 @@ import codecs
 import os
 import signal
 import sys
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
 # Exit codes. Python itself ends with 130 and 143 after these signals only from a shell.
 FAILED, WRONG_USAGE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
 # For terminals that are not UTF-8.
-PLAIN = str.maketrans("−×²█▌│…“”’≥≤–→", '-x2##|.""\'><-> '[:14])
+PLAIN = {"−": "-", "×": "x", "±": "+/-", "█": "#", "…": "...", "→": "->", "–": "-", "€": "EUR"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -56,5 +57,9 @@ def _make_printable() -> None:
 
 
 def _plain(error: Any) -> tuple[str, int]:
-    text = error.object[error.start : error.end].translate(PLAIN)
-    return text.encode("ascii", "replace").decode(), error.end
+    found = error.object[error.start : error.end]
+    # R^2 and 10^-5.
+    power = "^" if unicodedata.category(found[0]) == "No" or found[0] == "⁻" else ""
+    text = unicodedata.normalize("NFKC", "".join(PLAIN.get(each, each) for each in found))
+    plain = "".join(PLAIN.get(each, each) for each in text)
+    return power + plain.encode("ascii", "replace").decode(), error.end

@@ -23,7 +23,7 @@ Select a small subset of features that predicts as well as many.
 
 safdr COMMAND --help lists the options. safdr --version prints the version.
 Exit codes: 0 done, 1 data error, 2 usage error, 130 interrupted, 143 terminated."""
-WIDTH = 33
+WIDTH = 26
 
 
 class _Parser(argparse.ArgumentParser):
@@ -40,8 +40,8 @@ class _Parser(argparse.ArgumentParser):
 
     def option(self, *names: str, help: str, metavar: str = "", **how: Any) -> None:
         """Add an option with one line of help."""
-        if metavar or "choices" in how:
-            how["metavar"] = metavar or "|".join(how["choices"])
+        if metavar:
+            how["metavar"] = metavar
         else:
             how["action"] = how.get("action", "store_true")
         self.add_argument(*names, help=argparse.SUPPRESS, **how)
@@ -180,7 +180,8 @@ def _select() -> _Parser:
     heading("The table")
     add("-t", "--target", metavar="COLUMN", help="Predict this column: classes or numbers.")
     add("--positive", metavar="VALUE", help="Model this class (default: the last: 1, yes).")
-    add("--task", choices=["classification", "regression"], help="Predict classes or numbers.")
+    tasks = ["classification", "regression"]
+    add("--task", metavar="TASK", choices=tasks, help="Force classification or regression.")
     add("--drop", metavar="COLUMNS", help="Leave out columns.", **lists)
     add("--keep", metavar="COLUMNS", help="Use columns that look like identifiers.", **lists)
     add(
@@ -189,7 +190,8 @@ def _select() -> _Parser:
     add("--numbers", metavar="COLUMNS", help="Read text as numbers, such as € 5 or 9.1%.", **lists)
     add("--na", metavar="VALUE", help="Count VALUE, or COLUMN=VALUE, as missing.", **lists)
     ways = ["drop-rows", "drop-columns", "median"]
-    add("--missing", choices=ways, help="Drop or fill missing values.")
+    about = "Handle missing values: drop-rows, drop-columns or median."
+    add("--missing", metavar="WAY", choices=ways, help=about)
     heading("The test")
     share = _Range(float, 0, 0.99, "a share from 0 to 0.99")
     add(

@@ -362,6 +362,8 @@ def _fit(selector: Any, rows: Prepared) -> None:
 
         weight = {} if rows.batches.weight is None else {"sample_weight": rows.batches.weight}
         selector.fit(Stream(rows.batches), rows.train.target.name, **weight)
+        # Other rows are arrays, which have no names.
+        del selector.feature_names_in_
         return
     given = {"sample_weight": rows.train.weight, "groups": rows.train.groups}
     given = {name: value for name, value in given.items() if value is not None}
