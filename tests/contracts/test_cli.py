@@ -413,7 +413,12 @@ def test_any_terminal_shows_the_whole_answer(write, columns, encoding):
     columns["late"] = columns["late"][::-1]
     words = ["select", str(write(columns)), "-t", "late", "-k", "3", "--test-size", "0"]
     ran = subprocess.run(
-        [sys.executable, "-c", "import sys; from safdr.cli import main; main(sys.argv[1:])", *words],
+        [
+            sys.executable,
+            "-c",
+            "import sys; from safdr.cli import main; main(sys.argv[1:])",
+            *words,
+        ],
         capture_output=True,
         env={"PYTHONIOENCODING": encoding, "PATH": "", "OPENBLAS_NUM_THREADS": "1"},
         check=False,

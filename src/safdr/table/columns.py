@@ -232,7 +232,7 @@ def _why_unusable(column: Column, values: pa.ChunkedArray, *, kept: bool) -> str
         return dates
     if column.use == "number":
         return _why_identifier(column, read)
-    return _why_no_category(len(distinct), distinct, len(read))
+    return _why_no_category(column.name, distinct, len(read))
 
 
 def _kind_of_dates(distinct: Any) -> str | None:
@@ -251,22 +251,29 @@ def _why_identifier(column: Column, read: pa.ChunkedArray) -> str:
     n_values, ends = pc.count_distinct(read).as_py(), pc.min_max(read).as_py()
     if n_values < len(read):
         is_group = n_values > MANY_VALUES and GROUP_NAME.search(column.name)
-        return f"an identifier by its name, with {n_values:,} values" if is_group else ""
+        return _identifier(n_values) if is_group else ""
     dense = (n_values - 1) >= DENSE * (ends["max"] - ends["min"])
     if dense or IDENTIFIER_NAME.search(column.name):
         return "an identifier: another whole number in each row"
     return ""
 
 
-def _why_no_category(n_values: int, distinct: Any, n_rows: int) -> str:
+def _why_no_category(name: str, distinct: Any, n_rows: int) -> str:
     import pyarrow.compute as pc
 
+    n_values = len(distinct)
+    if n_values > MANY_VALUES and GROUP_NAME.search(name):
+        return _identifier(n_values)
     if n_values <= max(MANY_VALUES, NEARLY_UNIQUE * n_rows):
         return ""
     where = f"{n_values:,} values in {counted(n_rows, 'row')}"
     if pc.all(pc.match_substring_regex(distinct, text_numbers.DIGITS)).as_py():
         return f"codes: {where}"
     return f"an identifier or free text: {where}"
+
+
+def _identifier(n_values: int) -> str:
+    return f"an identifier by its name, with {n_values:,} values"
 
 
 def few_whole_numbers(read: pa.ChunkedArray) -> bool:

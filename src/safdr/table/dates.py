@@ -74,7 +74,7 @@ def _share_of_day(times: Any) -> NDArray[np.float64]:
     """Return times of day such as 13:45:10.5 as a share of the day."""
     import pyarrow.compute as pc
 
-    found = pc.extract_regex(times, r"^(?P<h>[0-9]{1,2}):(?P<m>[0-9]{2})(:(?P<s>[0-9.]+))?")
+    found = pc.extract_regex(times, r"^(?P<h>[0-9]{1,2}):(?P<m>[0-9]{2})(?::(?P<s>[0-9.]+))?")
     total = np.zeros(len(times))
     for part, seconds in (("h", 3600), ("m", 60), ("s", 1)):
         text = pc.struct_field(found, part)

@@ -79,7 +79,13 @@ def open_big(path: str | None) -> BigTable | None:
     """Return a Parquet file or folder that does not fit comfortably in memory, else None."""
     if path is None or path == "-" or not _is_parquet(Path(path)):
         return None
-    table, available = BigTable(path), available_memory()
+    import pyarrow as pa
+
+    try:
+        table, available = BigTable(path), available_memory()
+    except (pa.ArrowException, OSError):
+        # read_table says what is wrong.
+        return None
     fits = available is None or table.n_bytes() * PEAK <= available * SHARE
     return None if fits or table.n_rows <= SAMPLE_ROWS else table
 
