@@ -54,7 +54,9 @@ def keys(value, path=""):
 
 def test_every_key_is_documented(each_case):
     known = set(re.findall(r"^\| `([\w.]+)`", README.read_text(encoding="utf-8"), re.MULTILINE))
-    found = {key for key in keys(each_case.report.to_dict()) if not key.startswith("sizes.features.")}
+    found = {
+        key for key in keys(each_case.report.to_dict()) if not key.startswith("sizes.features.")
+    }
     found = {key for key in found if not any(key.startswith(f"{free}.") for free in FREE)}
     assert sorted(found - known) == []
 
@@ -64,7 +66,12 @@ def test_every_documented_key_occurs(case):
 
     known = set(re.findall(r"^\| `([\w.]+)`", README.read_text(encoding="utf-8"), re.MULTILINE))
     found = {key for name in NAMES for key in keys(case(name).report.to_dict())}
-    rare = {"search.near.note", "data.duplicates", "data.duplicates.kept", "data.duplicates.dropped"}
+    rare = {
+        "search.near.note",
+        "data.duplicates",
+        "data.duplicates.kept",
+        "data.duplicates.dropped",
+    }
     rare |= {"data.file", "search.stability.note", "test.note", "warnings.columns"}
     rare |= {"data.columns.few_values", "data.columns.rare", "data.columns.why"}
     rare |= {"data.columns.example", "search.proof.smaller_loss"}
@@ -202,7 +209,9 @@ def test_refitted_coefficients_are_those_of_statsmodels(case):
 def test_held_out_rows_of_classes_and_numbers(case):
     made = case("classes")
     X, y = made.test
-    assert made.report["test"]["confusion"] == confusion_matrix(y, made.selector.predict(X)).tolist()
+    assert (
+        made.report["test"]["confusion"] == confusion_matrix(y, made.selector.predict(X)).tolist()
+    )
     accuracy = np.mean(made.selector.predict(X) == y)
     assert made.report["test"]["accuracy"][0] == pytest.approx(accuracy)
     made = case("regression")
@@ -336,19 +345,19 @@ def test_a_score_of_ones_own_has_no_interval():
     y = (z + rng.logistic(size=len(z)) > 0).astype(int)
     selector = AnnealingSelectorCV(max_features=3, scoring="accuracy", **QUICK)
     selector.fit(X[:300], y[:300])
-    score = Report.from_estimator(
-        selector, X[:300], y[:300], X_test=X[300:], y_test=y[300:]
-    )["score"]
+    score = Report.from_estimator(selector, X[:300], y[:300], X_test=X[300:], y_test=y[300:])[
+        "score"
+    ]
     assert score["name"] == "accuracy"
     assert score["test"] == [selector.score(X[300:], y[300:])]
     assert "chance" not in score
 
 
 REFUSALS = {
-    "one of the test parts": (dict(X_test=1), "X_test and y_test go together"),
-    "unknown labels": (dict(y=np.repeat([0, 7], 210)), "must hold the classes"),
-    "not fitted": (dict(estimator=AnnealingSelector(2)), "must be a fitted selector"),
-    "lengths of segments": (dict(by={"a": [1]}), "must hold 420 values"),
+    "one of the test parts": ({"X_test": 1}, "X_test and y_test go together"),
+    "unknown labels": ({"y": np.repeat([0, 7], 210)}, "must hold the classes"),
+    "not fitted": ({"estimator": AnnealingSelector(2)}, "must be a fitted selector"),
+    "lengths of segments": ({"by": {"a": [1]}}, "must hold 420 values"),
 }
 
 

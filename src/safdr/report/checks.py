@@ -219,7 +219,7 @@ def _wide(found: Result) -> Iterator[Found]:
 
 def _costly(found: Result) -> Iterator[Found]:
     score, sizes = found["score"], found["sizes"]
-    if "chance" not in score or not sizes:
+    if "chance" not in score or len(sizes) < 2:
         return
     k, name = found["rule"]["k"], text.score_name(found)
     best = max(sizes, key=lambda each: each["score"])
@@ -330,9 +330,9 @@ def _unstable(found: Result) -> Iterator[Found]:
 
 def _largest(found: Result) -> Iterator[Found]:
     sizes = found["sizes"]
-    if sizes:
+    if len(sizes) > 1:
         k, largest = found["rule"]["k"], max(each["k"] for each in sizes)
-        if k == largest < found["data"]["max_features"] and len(sizes) > 1:
+        if k == largest < found["data"]["max_features"]:
             yield _warning(
                 "largest_size",
                 f"{k} is the largest size that was tried.",

@@ -28,6 +28,8 @@ SCHEMA = 2
 # Other features are named from this share of half-samples or splits on.
 OFTEN = 0.25
 MAX_OTHERS = 20
+# Keys whose lists may be empty.
+ALWAYS = ("notes", "warnings")
 
 
 @dataclass(frozen=True)
@@ -89,12 +91,12 @@ def describe(
         "data": _data(selector, train, test, features, encoder) | dict(about.data),
         "target": target,
         "model": model,
-        "features": _features(features, selector, model, sizes, rule, answers),
+        "features": _features(features, selector, model, sizes, answers),
         "score": describe_score(selector, train, codes, test, predicted, sizes),
         "sizes": sizes,
         "rule": rule,
         "search": reading.read_search(selector) | answers["search"],
-        "settings": reading.read_settings(selector) | dict(about.settings),
+        "settings": dict(about.settings) or reading.read_settings(selector),
         "versions": {name: version(name) for name in ("numpy", "scikit-learn")},
         "notes": list(about.notes) + answers["notes"],
     }
@@ -105,7 +107,7 @@ def describe(
     found |= {key: answers[key] for key in ("what_if",) if answers[key]}
     leaks = find_leaks(columns, codes, [features.column_names[j] for j in selector.subset_], found)
     found["warnings"] = find_warnings(found, leaks, about.warnings)
-    return {key: each for key, each in plain(found).items() if each or key in ("notes", "warnings")}
+    return {k: v for k, v in plain(found).items() if v not in ({}, []) or k in ALWAYS}
 
 
 # ---- Parts --------------------------------------------------------------------------------------
@@ -165,14 +167,15 @@ def _features(
     selector: Any,
     model: Found,
     sizes: list[Found],
-    rule: Found,
     answers: Found,
 ) -> list[Found]:
     """Return the selected features, the strongest first, then others that come up often."""
     names = features.names
     terms = [term.get("of", term["feature"]) for term in model.get("terms", [])]
     chosen = list(dict.fromkeys(terms)) or [names[i] for i in features.chosen]
-    shares: Found = next((each["features"] for each in sizes if each["k"] == rule["k"]), {})
+    shares: Found = next(
+        (each["features"] for each in sizes if each["k"] == selector.n_features_), {}
+    )
     frequencies = answers["frequencies"]
     rank = {name: max(shares.get(name, 0), frequencies.get(name, [0])[0]) for name in names}
     others = [name for name in names if name not in set(chosen) and rank[name] >= OFTEN]

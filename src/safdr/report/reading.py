@@ -89,7 +89,7 @@ def read_scoring(selector: Any) -> str | None:
 
 
 def read_sizes(selector: Any, features: Features) -> tuple[list[Found], Found]:
-    """Return what cross-validation says of each size, and the rule; nothing without one."""
+    """Return what cross-validation says of each size, and the rule if there was a choice."""
     if not hasattr(selector, "cv_results_"):
         return [], {}
     results, n = selector.cv_results_, selector.n_splits_
@@ -111,6 +111,8 @@ def read_sizes(selector: Any, features: Features) -> tuple[list[Found], Found]:
                 "features": {features.names[j]: counts[j] / n for j in order},
             }
         )
+    if len(ks) == 1:
+        return sizes, {}
     rule = selector.rule
     name = rule if isinstance(rule, str) else getattr(rule, "__name__", type(rule).__name__)
     known = {"one_se", "one_sd", "best"}
