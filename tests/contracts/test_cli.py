@@ -24,6 +24,7 @@ pytest.importorskip("rich")
 
 NAMES = [f"column {j}" for j in range(8)]
 ALL = ("--test-size", 0, *JSON)
+RUN = "import sys; from safdr.cli import main; main(sys.argv[1:])"
 
 
 def problem(task="two", n_rows=240):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -95,74 +95,50 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 # ---- Values --------------------------------------------------------------------------------------
 
 
+def _value(parse: Callable[[str], Any], is_valid: Callable[[Any], bool], wanted: str) -> Any:
+    """Return a function that parses a text and refuses what is not valid."""
+
+    def convert(text: str) -> Any:
+        try:
+            value = parse(text)
+        except ValueError:
+            value = None
+        if value is None or not is_valid(value):
+            raise argparse.ArgumentTypeError(f"use {wanted}; got {text!r}")
+        return value
+
+    return convert
+
+
 def _sizes(text: str) -> int | tuple[int, int]:
     first, dash, last = text.partition("-")
-    try:
-        sizes = (int(first), int(last)) if dash else int(first)
-    except ValueError:
-        sizes = 0
-    low, high = sizes if isinstance(sizes, tuple) else (sizes, sizes)
-    if not 1 <= low <= high:
-        raise argparse.ArgumentTypeError(f"use a number such as 5 or a range as 1-20; got {text!r}")
-    return sizes
+    return (int(first), int(last)) if dash else int(first)
 
 
 def _rule(text: str) -> str | float:
-    if text in ("one_se", "one_sd", "best"):
-        return text
-    try:
-        tolerance = float(text)
-    except ValueError:
-        tolerance = -1.0
-    if not 0 <= tolerance < 1:
-        raise argparse.ArgumentTypeError(
-            f"use one_se, one_sd, best or a loss of score such as 0.005; got {text!r}"
-        )
-    return tolerance
+    return text if text in ("one_se", "one_sd", "best") else float(text)
 
 
-def _points(text: str) -> tuple[float, float, float]:
-    try:
-        double, points, odds = map(float, text.split(","))
-        valid = double != 0 and odds > 0
-    except ValueError:
-        valid = False
-    if not valid:
-        raise argparse.ArgumentTypeError(
-            f"use points that double the odds, points, and their odds: 20,600,50; got {text!r}"
-        )
-    return double, points, odds
-
-
-class _Range:
-    """A number between two bounds."""
-
-    def __init__(self, kind: type, low: float, high: float, wanted: str) -> None:
-        self.kind, self.low, self.high, self.wanted = kind, low, high, wanted
-
-    def __call__(self, text: str) -> Any:
-        """Return the number of a text."""
-        try:
-            value = self.kind(text)
-        except ValueError:
-            value = None
-        if value is None or not self.low <= value <= self.high:
-            raise argparse.ArgumentTypeError(f"use {self.wanted}; got {text!r}")
-        return value
-
-
-def _half_samples(text: str) -> int:
-    value: int = _Range(int, 4, 1_000_000, "an even number from 4 on, such as 50")(text)
-    if value % 2:
-        raise argparse.ArgumentTypeError(f"use an even number such as {value + 1}; got {text!r}")
-    return value
-
-
-def _jobs(text: str) -> int:
-    value: int = _Range(int, -1024, 1024, "a number of processes, or -1 for all")(text)
-    if value == 0:
-        raise argparse.ArgumentTypeError("use 1 process, or -1 for all; got '0'")
-    return value
+SIZES = _value(
+    _sizes,
+    lambda k: 1 <= k[0] <= k[1] if isinstance(k, tuple) else k >= 1,
+    "a number such as 5, or a range such as 1-20",
+)
+RULE = _value(
+    _rule,
+    lambda rule: isinstance(rule, str) or 0 <= rule < 1,
+    "one_se, one_sd, best, or a loss of score such as 0.005",
+)
+POINTS = _value(
+    lambda text: tuple(map(float, text.split(","))),
+    lambda points: len(points) == 3 and points[0] != 0 and points[2] > 0,
+    "points that double the odds, base points and their odds: 20,600,50",
+)
+SHARE = _value(float, lambda share: 0 <= share < 1, "a share from 0 to below 1")
+SECONDS = _value(float, lambda seconds: 0 <= seconds < 1e9, "a number of seconds, such as 10")
+HALVES = _value(int, lambda n: n >= 4 and n % 2 == 0, "an even number from 4 on, such as 50")
+SEED = _value(int, lambda seed: 0 <= seed < 2**32, "a whole number from 0 on")
+JOBS = _value(int, lambda n: n == -1 or n >= 1, "a number of processes, or -1 for all")
 
 
 # ---- Commands ------------------------------------------------------------------------------------
@@ -193,11 +169,10 @@ def _select() -> _Parser:
     about = "Handle missing values: drop-rows, drop-columns or median."
     add("--missing", metavar="WAY", choices=ways, help=about)
     heading("The test")
-    share = _Range(float, 0, 0.99, "a share from 0 to 0.99")
     add(
         "--test-size",
         metavar="SHARE",
-        type=share,
+        type=SHARE,
         default=0.2,
         help="Hold out rows (default: 0.2).",
     )
@@ -207,17 +182,15 @@ def _select() -> _Parser:
     add("--weight", metavar="COLUMN", help="Weight rows.")
     add("--by", metavar="COLUMNS", help="Report scores by segment.", **lists)
     heading("The search")
-    add("-k", metavar="5|1-20", type=_sizes, help="Select 5, or 1 to 20 (default: 1-30) features.")
+    add("-k", metavar="5|1-20", type=SIZES, help="Select 5, or 1 to 20 (default: 1-30) features.")
     rules = "Choose the size: one_se (default), one_sd, best, or a loss of score."
-    add("--rule", metavar="RULE|0.005", type=_rule, help=rules)
+    add("--rule", metavar="RULE|0.005", type=RULE, help=rules)
     add("--as-published", help="Use the settings of the paper.")
     add("--balanced", help="Give all classes the same total weight, for rare events.")
-    seconds = _Range(float, 0, 1e9, "a number of seconds, such as 10")
-    add("--prove", metavar="SECONDS", type=seconds, help="Prove that the subset is the best.")
-    add("--stability", metavar="N", type=_half_samples, help="Select again on N half-samples.")
-    seed = _Range(int, 0, 2**32 - 1, "a whole number from 0 on")
-    add("--seed", metavar="N", type=seed, default=0, help="Set the seed (default: 0).")
-    add("-j", "--jobs", metavar="N", type=_jobs, default=1, help="Use N processes; -1: all.")
+    add("--prove", metavar="SECONDS", type=SECONDS, help="Prove that the subset is the best.")
+    add("--stability", metavar="N", type=HALVES, help="Select again on N half-samples.")
+    add("--seed", metavar="N", type=SEED, default=0, help="Set the seed (default: 0).")
+    add("-j", "--jobs", metavar="N", type=JOBS, default=1, help="Use N processes; -1: all.")
     heading("Constraints")
     add("--include", metavar="NAMES", help="Always select these features.", **lists)
     add("--as-one", metavar="A,B", help="Select these together, as one feature.", **lists)
@@ -235,7 +208,7 @@ def _add_output(parser: _Parser) -> None:
     add = parser.option
     add("-o", metavar="FILE", action="append", default=[], dest="output", help=ends)
     scale = "Add points: doubling the odds, base points, base odds (20,600,50)."
-    add("--points", metavar="20,600,50", type=_points, help=scale)
+    add("--points", metavar="20,600,50", type=POINTS, help=scale)
     add("--force", help="Replace existing files.")
     add("-q", "--quiet", help="Print errors only.")
     add("--debug", help="Print the traceback of an error.")

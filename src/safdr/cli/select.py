@@ -21,7 +21,7 @@ from safdr.table.encoder import TableEncoder
 from safdr.table.errors import MissingValuesError, TableError, listed, unknown_column
 from safdr.table.missing import complete_rows, missing_warnings
 from safdr.table.read import read_table
-from safdr.table.split import decoded, row_groups, row_weights, split_rows
+from safdr.table.split import Since, decoded, row_groups, row_weights, split_rows
 from safdr.table.stream import BigTable, TrainingBatches, open_big
 from safdr.table.target import Target, learn_target
 
@@ -42,16 +42,15 @@ class Rows:
     target: Target
     weight: NDArray[np.float64] | None = None
     groups: NDArray[np.int64] | None = None
+    # Which rows are held out, if that is known beforehand.
+    held_out: NDArray[np.bool_] | None = None
 
     def take(self, rows: NDArray[Any]) -> Rows:
         """Return some of the rows."""
         indices = np.flatnonzero(rows) if rows.dtype == bool else rows
-        return Rows(
-            self.table.take(indices),
-            self.target.take(indices),
-            None if self.weight is None else self.weight[indices],
-            None if self.groups is None else self.groups[indices],
-        )
+        others = (self.weight, self.groups, self.held_out)
+        taken: list[Any] = [None if each is None else each[indices] for each in others]
+        return Rows(self.table.take(indices), self.target.take(indices), *taken)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +64,7 @@ class Prepared:
     X_test: NDArray[np.float64] | None
     notes: list[str]
     warnings: list[dict[str, Any]]
-    # A table that is read in batches; `X` is a sample of it.
+    # A table that is read in batches; the rows are a sample of it.
     batches: TrainingBatches | None = None
 
 
@@ -78,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
         progress.say("Reading")
         big = open_big(options.table)
         _clean(options, big.columns if big else None)
-        rows = prepare_big(options, big) if big else prepare(options)
+        rows = prepare(options, big)
         names = FeatureNames(rows.encoder, options.target)
         selector = make_selector(options, rows, names)
         with warnings.catch_warnings(record=True) as caught:
@@ -154,7 +153,9 @@ def _which_target(table: pa.Table) -> str:
     return f"-t COLUMN is needed: the column to predict, such as {listed(found)}."
 
 
-def _rows(options: argparse.Namespace, table: pa.Table) -> tuple[Rows, list[str]]:
+def _rows(
+    options: argparse.Namespace, table: pa.Table, held_out: NDArray[np.bool_] | None = None
+) -> Rows:
     """Return the rows whose target is known."""
     target, known = learn_target(
         table,
@@ -164,13 +165,10 @@ def _rows(options: argparse.Namespace, table: pa.Table) -> tuple[Rows, list[str]
         na=options.na,
         numbers=options.numbers,
     )
-    notes = []
-    if n_unknown := int((~known).sum()):
-        table = table.filter(known)
-        notes = [f"{n_unknown:,} rows without a value of {options.target} are left out."]
+    table = table.filter(known)
     weight = None if options.weight is None else row_weights(table, options.weight)
     groups = None if options.keep_together is None else row_groups(table, options.keep_together)
-    return Rows(table, target, weight, groups), notes
+    return Rows(table, target, weight, groups, None if held_out is None else held_out[known])
 
 
 def make_encoder(options: argparse.Namespace, missing: str | None) -> TableEncoder:
@@ -186,22 +184,72 @@ def make_encoder(options: argparse.Namespace, missing: str | None) -> TableEncod
     )
 
 
-def prepare(options: argparse.Namespace) -> Prepared:
-    """Encode a table in memory."""
-    rows, notes = _rows(options, options.rows)
+def prepare(options: argparse.Namespace, big: BigTable | None) -> Prepared:
+    """Split the rows, and encode them as the training rows say."""
+    rows, since, notes = _all_rows(options, big)
     look = make_encoder(options, "median").fit(rows.table, rows.target)
     report, way = look.missing_, options.missing
     if report.columns and way is None:
         raise MissingValuesError(report)
     if way == "drop-rows" and report.columns:
-        rows = rows.take(complete_rows(list(look.read(rows.table).values()), rows.table.num_rows))
+        rows = rows.take(_complete(look, rows.table))
         notes.append(f"{report.n_rows - report.n_complete_rows:,} incomplete rows are dropped.")
     rows.target.check("rows")
-    test: Rows | None
+    train, test, about = _split(options, rows)
+    train.target.check()
+    encoder = make_encoder(options, None if way == "drop-rows" else way)
+    if way == "drop-columns":
+        # Also columns with missing values in held-out rows only.
+        encoder.drop = [*(encoder.drop or ()), *(each.column for each in report.columns)]
+    encoder.fit(train.table, train.target)
+    if test is not None:
+        test = test.take(_complete(encoder, test.table)) if way == "drop-rows" else test
+        _check_test(test.target)
+    batches = None
+    if big is not None:
+        common = (options.weight, options.test_size, options.seed, way == "drop-rows")
+        batches = TrainingBatches(big, encoder, rows.target, since, *common)
+    return Prepared(
+        train=train,
+        test=test,
+        encoder=encoder,
+        X=encoder.transform(train.table),
+        X_test=None if test is None else encoder.transform(test.table),
+        notes=notes + about,
+        warnings=[*missing_warnings(report, way), *_uneven(train.weight)],
+        batches=batches,
+    )
+
+
+def _all_rows(
+    options: argparse.Namespace, big: BigTable | None
+) -> tuple[Rows, Since | None, list[str]]:
+    """Return the rows of a table whose target is known, or a sample of a bigger table."""
+    if big is None:
+        rows = _rows(options, options.rows)
+        n_unknown = options.rows.num_rows - rows.table.num_rows
+        note = f"{n_unknown:,} rows without a value of {options.target} are left out."
+        return rows, None, [note] if n_unknown else []
+    if options.keep_together or options.test:
+        option = "--keep-together" if options.keep_together else "--test"
+        raise UsageError(f"{option} needs a table that fits in memory; {big.name!r} does not.")
+    sample, held_out, since = big.sample(options.test_size, options.time, options.seed)
+    note = (
+        f"The {big.n_rows:,} rows are read in batches. The criterion and the model use all training"
+        f" rows; columns, medians, scores and other questions use a sample of {len(held_out):,}."
+    )
+    return _rows(options, sample, held_out), since, [note]
+
+
+def _split(options: argparse.Namespace, rows: Rows) -> tuple[Rows, Rows | None, list[str]]:
+    """Return training rows, held-out rows and notes."""
     if options.test is not None:
-        train, test = rows, _test_file(options, rows.target)
+        return rows, _test_file(options, rows.target), []
+    notes: list[str] = []
+    if rows.held_out is not None:
+        first, second = np.flatnonzero(~rows.held_out), np.flatnonzero(rows.held_out)
     else:
-        first, second, about = split_rows(
+        first, second, notes = split_rows(
             rows.table,
             rows.target,
             test_size=options.test_size,
@@ -209,36 +257,11 @@ def prepare(options: argparse.Namespace) -> Prepared:
             groups=rows.groups,
             seed=options.seed,
         )
-        notes += about
-        train, test = rows.take(first), rows.take(second) if len(second) else None
-    train.target.check()
-    encoder = make_encoder(options, way if way in ("median", "drop-columns") else None)
-    if way == "drop-columns":
-        # Also columns with missing values in held-out rows only.
-        gone = {each.column for each in report.columns}
-        encoder.drop = [*options.drop, *(encoder.drop or ()), *gone]
-    encoder.fit(train.table, train.target)
-    if test is not None and way == "drop-rows":
-        read = list(encoder.read(test.table).values())
-        test = test.take(complete_rows(read, test.table.num_rows))
-    return _prepared(train, test, encoder, notes, list(missing_warnings(report, way)))
+    return rows.take(first), rows.take(second) if len(second) else None, notes
 
 
-def _prepared(
-    train: Rows,
-    test: Rows | None,
-    encoder: TableEncoder,
-    notes: list[str],
-    found: list[dict[str, Any]],
-    batches: TrainingBatches | None = None,
-) -> Prepared:
-    if test is not None:
-        _check_test(test.target)
-    X_test = None if test is None else encoder.transform(test.table)
-    X = encoder.transform(train.table)
-    if train.weight is not None:
-        found += _uneven(train.weight)
-    return Prepared(train, test, encoder, X, X_test, notes, found, batches)
+def _complete(encoder: TableEncoder, table: pa.Table) -> NDArray[np.bool_]:
+    return complete_rows(list(encoder.read(table).values()), table.num_rows)
 
 
 def _check_test(target: Target) -> None:
@@ -251,8 +274,10 @@ def _check_test(target: Target) -> None:
         )
 
 
-def _uneven(weight: NDArray[np.float64]) -> list[dict[str, Any]]:
+def _uneven(weight: NDArray[np.float64] | None) -> list[dict[str, Any]]:
     """Warn if weighted rows count like few equal ones (Kish's effective sample size)."""
+    if weight is None:
+        return []
     effective = float(weight.sum() ** 2 / np.square(weight).sum())
     if effective >= SMALLEST_SHARE * len(weight):
         return []
@@ -273,47 +298,6 @@ def _test_file(options: argparse.Namespace, target: Target) -> Rows:
     values = target.read(table.column(target.name))
     weight = None if options.weight is None else row_weights(table, options.weight)
     return Rows(table, replace(target, values=values), weight)
-
-
-def prepare_big(options: argparse.Namespace, big: BigTable) -> Prepared:
-    """Learn the encoding on a sample of a table that is read in batches."""
-    if options.keep_together or options.test:
-        option = "--keep-together" if options.keep_together else "--test"
-        raise UsageError(f"{option} needs a table that fits in memory; {big.name!r} does not.")
-    sample, held_out, since = big.sample(options.test_size, options.time, options.seed)
-    target, known = learn_target(
-        sample, options.target, positive=options.positive, task=options.task, na=options.na
-    )
-    sample, held_out = sample.filter(known), held_out[known]
-    weight = None if options.weight is None else row_weights(sample, options.weight)
-    rows = Rows(sample, target, weight)
-    look = make_encoder(options, "median").fit(sample, target)
-    report, way = look.missing_, options.missing
-    if report.columns and way is None:
-        raise MissingValuesError(report)
-    if way == "drop-rows":
-        complete = complete_rows(list(look.read(sample).values()), sample.num_rows)
-        rows, held_out = rows.take(complete), held_out[complete]
-    train, test = rows.take(~held_out), rows.take(held_out) if held_out.any() else None
-    train.target.check("training rows of the sample")
-    encoder = make_encoder(options, way if way != "drop-rows" else None)
-    encoder.fit(train.table, train.target)
-    batches = TrainingBatches(
-        table=big,
-        encoder=encoder,
-        target=target,
-        since=since,
-        weight=options.weight,
-        test_size=options.test_size,
-        seed=options.seed,
-        drop_rows=way == "drop-rows",
-    )
-    note = (
-        f"The {big.n_rows:,} rows are read in batches. The criterion and the model use all training"
-        f" rows; columns, medians, scores and other questions use a sample of {sample.num_rows:,}."
-    )
-    found = list(missing_warnings(report, way))
-    return _prepared(train, test, encoder, [note], found, batches)
 
 
 # ---- The search ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from safdr.table import numbers as text_numbers
-from safdr.table.dates import TYPED, WHY, kind_of_dates
+from safdr.table.dates import TYPED, kind_of_dates
 from safdr.table.errors import ColumnError, counted, unknown_column
 
 if TYPE_CHECKING:
@@ -284,16 +284,6 @@ def few_whole_numbers(read: pa.ChunkedArray) -> bool:
     if not 2 < len(values) <= 12 or len(read) < MIN_ROWS * len(values):
         return False
     return bool(pc.all(pc.equal(pc.floor(values), values)).as_py())
-
-
-def is_date(column: Column) -> bool:
-    """Return True if a column is not used because it holds dates."""
-    return column.why in WHY
-
-
-def may_be_group(column: Column) -> bool:
-    """Return True if a column names groups of rows, such as customers."""
-    return column.why.startswith("an identifier by its name")
 
 
 # ---- Types of Arrow ------------------------------------------------------------------------------

@@ -28,7 +28,6 @@ PATTERNS = {
     **{MONTH_DIGITS: "months", DAY_DIGITS: "dates"},
 }
 TYPED = "dates or times"
-WHY = {TYPED, *PATTERNS.values()}
 
 
 def kind_of_dates(values: Any) -> str | None:
