@@ -7,14 +7,15 @@ import safdr
 from report.conftest import NAMES
 
 CONTRAST = """() => {
-  const ctx = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
   function rgb(colour) {
-    ctx.clearRect(0, 0, 1, 1); ctx.fillStyle = colour; ctx.fillRect(0, 0, 1, 1);
-    return Array.from(ctx.getImageData(0, 0, 1, 1).data);
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return Array.from(canvas.getImageData(0, 0, 1, 1).data);
   }
+  const linear = (x) => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
   function light(c) {
-    const [r, g, b] = c.slice(0, 3).map((x) => (x /= 255) <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    const [r, g, b] = c.slice(0, 3).map((x) => linear(x / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
   }
   function ground(e) {
     for (; e; e = e.parentElement) {
@@ -26,11 +27,11 @@ CONTRAST = """() => {
   const bad = [];
   for (const e of document.querySelectorAll("main *")) {
     if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
-    if (e.closest("script, style, svg defs") || !e.getClientRects().length) continue;
-    const inSvg = e instanceof SVGElement;
-    const a = light(rgb(inSvg ? getComputedStyle(e).fill : getComputedStyle(e).color)), b = light(ground(e));
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5 && !e.closest(":disabled")) bad.push([e.tagName, e.textContent.slice(0, 30), ratio]);
+    if (e.closest("script, style, svg defs, :disabled") || !e.getClientRects().length) continue;
+    const style = getComputedStyle(e);
+    const own = light(rgb(e instanceof SVGElement ? style.fill : style.color));
+    const other = light(ground(e)), ratio = Math.max(own, other) / Math.min(own, other);
+    if (ratio < 4.5) bad.push([e.tagName, e.textContent.slice(0, 30), ratio]);
   }
   return bad;
 }"""
