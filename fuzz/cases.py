@@ -1,8 +1,8 @@
-"""Random problems for the estimators: nasty columns, targets, weights, constraints, parameters."""
+"""Random problems: nasty columns, targets, weights, constraints and parameters."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -11,34 +11,44 @@ import pandas as pd
 import polars as pl
 from scipy import sparse
 
-from safdr import Annealing, Constraints
-
 CONTAINERS = ("array", "array", "pandas", "polars", "sparse", "fortran")
 
 
 @dataclass
 class Case:
-    """One problem. `X` is dense; `container` says how the estimator gets it."""
+    """One problem. `X` is dense; `container` is what the selector gets."""
 
     X: np.ndarray
     y: np.ndarray
-    classes: int  # 0: measured outputs
-    weight: np.ndarray | None
+    # 0 for a continuous target.
+    n_classes: int
     size: int
-    container: str
-    rules: dict[str, Any]
-    parameters: dict[str, Any]
+    weight: np.ndarray | None = None
+    container: str = "array"
+    # Parameters of `Constraints`.
+    rules: dict[str, Any] = field(default_factory=dict)
+    cost: np.ndarray | None = None
     class_weight: Any = None
+    C: float = np.inf
+    shrinkage: Any = 1e-6
+    # Parameters of `Annealing`.
+    annealing: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
 
     @property
     def n_features(self) -> int:
         """Number of columns."""
         return self.X.shape[1]
 
-    def table(self, X: np.ndarray | None = None) -> Any:
-        """The rows in their container."""
-        X = self.X if X is None else X
-        names = [f"f{j}" for j in range(X.shape[1])]
+    @property
+    def costs(self) -> np.ndarray:
+        """Cost of each feature."""
+        return np.zeros(self.n_features) if self.cost is None else self.cost
+
+    def table(self) -> Any:
+        """Return the rows in their container."""
+        X = self.X
+        names = [f"f{j}" for j in range(self.n_features)]
         if self.container == "pandas":
             return pd.DataFrame(X, columns=names)
         if self.container == "polars":
@@ -48,7 +58,7 @@ class Case:
         return np.asfortranarray(X) if self.container == "fortran" else X
 
     def row_weights(self) -> np.ndarray:
-        """Weights of the rows, those of the classes multiplied in."""
+        """Return the weights of the rows times those of the classes."""
         weight = np.ones(len(self.y)) if self.weight is None else self.weight.astype(float)
         if self.class_weight == "balanced":
             totals = {c: weight[self.y == c].sum() for c in np.unique(self.y)}
@@ -58,25 +68,24 @@ class Case:
             weight = weight * np.array([self.class_weight.get(c, 1.0) for c in self.y])
         return weight
 
+    def training_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return rows, targets and weights of the rows that count."""
+        weight = self.row_weights()
+        kept = weight > 0
+        return self.X[kept], self.y[kept], weight[kept]
+
     def units(self) -> list[tuple[int, ...]]:
-        """Groups, and the other columns by themselves."""
+        """Return the groups, and each other column."""
         groups = [tuple(group) for group in self.rules.get("groups", [])]
         grouped = {j for group in groups for j in group}
         return groups + [(j,) for j in range(self.n_features) if j not in grouped]
 
-    def counts(self, unit: tuple[int, ...]) -> int:
-        """What a unit counts towards the size."""
-        return len(unit) if self.rules.get("count_by") == "column" else 1
+    def size_of(self, subset: Any) -> int:
+        """Return the number of features of a subset; a group counts one."""
+        return sum(set(subset).issuperset(unit) for unit in self.units())
 
-    @property
-    def limits(self) -> dict[str, Any]:
-        """The rules as parameters of an estimator."""
-        rules = dict(self.rules)
-        cost = {"feature_cost": rules.pop("feature_cost")} if "feature_cost" in rules else {}
-        return {"constraints": Constraints(**rules), **cost}
-
-    def keeps_rules(self, subset: tuple[int, ...]) -> bool:
-        """Whether the columns are allowed together, whatever they count."""
+    def is_allowed(self, subset: Any) -> bool:
+        """Return True if a subset of any size keeps the rules."""
         chosen = set(subset)
         whole = all(chosen.issuperset(u) or chosen.isdisjoint(u) for u in self.units())
         rivals = [chosen.intersection(one) for one in self.rules.get("at_most_one_of", [])]
@@ -88,18 +97,15 @@ class Case:
         )
 
     def allowed(self) -> list[tuple[int, ...]]:
-        """All subsets of the size, by trying every selection of units."""
-        units, found = self.units(), []
-        for n in range(1, len(units) + 1):
-            for some in combinations(units, n):
-                if sum(map(self.counts, some)) == self.size:
-                    subset = tuple(sorted(j for unit in some for j in unit))
-                    if self.keeps_rules(subset):
-                        found.append(subset)
-        return found
+        """Return all subsets of the size, by trying every selection."""
+        subsets = (
+            tuple(sorted(j for unit in some for j in unit))
+            for some in combinations(self.units(), self.size)
+        )
+        return [subset for subset in subsets if self.is_allowed(subset)]
 
     def contradicts_itself(self) -> bool:
-        """Whether the rules are refused, whatever the size."""
+        """Return True if the rules are refused at any size."""
         include = set(self.rules.get("always_include", []))
         exclude = set(self.rules.get("never_include", []))
         groups = [set(group) for group in self.rules.get("groups", [])]
@@ -110,32 +116,34 @@ class Case:
         return bool(include & exclude) or any(0 < len(g & exclude) < len(g) for g in groups)
 
 
-def make(rng: np.random.Generator) -> Case:
-    """A problem that is well posed, but for the rules, which may allow nothing."""
+def make_case(rng: np.random.Generator, n_features: int | None = None) -> Case:
+    """Return a problem that is well posed, except that its rules may allow nothing."""
     n_classes = int(rng.choice([0, 0, 2, 2, 2, 3, 4, 5]))
-    n_features = int(rng.integers(2, 9))
+    n_features = n_features or int(rng.integers(2, 9))
     n_rows = int(rng.choice([3, 6, 15, 40])) + 4 * max(n_classes, 1)
     codes = rng.permutation(np.arange(n_rows) % max(n_classes, 1))
     X = random_columns(rng, codes, n_features)
     y = random_labels(rng, codes, n_classes) if n_classes else random_outputs(rng, X)
     case = Case(
-        X=X,
-        y=y,
-        classes=n_classes,
-        weight=random_weights(rng, codes),
+        X,
+        y,
+        n_classes,
         size=1,
+        weight=random_weights(rng, codes),
         container=str(rng.choice(CONTAINERS)),
         rules=random_rules(rng, n_features),
-        # Penalised models have a room of their own: penalised.py.
-        parameters=_parameters(rng, n_classes) | {"C": np.inf},
+        shrinkage=float(rng.choice([1e-6, 1e-6, 1e-3, 0.1])),
+        annealing=random_annealing(rng),
+        seed=int(rng.integers(2**31)),
     )
+    if rng.random() < 0.15:
+        case.cost = rng.integers(0, 3, n_features) / 20
     if n_classes and rng.random() < 0.25:
         some = {label: float(rng.uniform(0.2, 5)) for label in np.unique(y).tolist()[:2]}
         case.class_weight = "balanced" if rng.random() < 0.5 else some
     if case.weight is not None and not np.ptp(case.X[case.weight > 0], axis=0).any():
         case.weight = None  # nothing would vary
-    most = sum(map(case.counts, case.units()))
-    case.size = int(rng.integers(1, most + 1))
+    case.size = int(rng.integers(1, len(case.units()) + 1))
     return case
 
 
@@ -215,13 +223,12 @@ def random_weights(rng: np.random.Generator, codes: np.ndarray) -> np.ndarray | 
 
 
 def random_rules(rng: np.random.Generator, n_features: int) -> dict[str, Any]:
-    """Constraints on the subsets and costs of features, often none."""
+    """Return parameters of `Constraints`, often none."""
     rules: dict[str, Any] = {}
     order = rng.permutation(n_features).tolist()
     if rng.random() < 0.3:
         cut = int(rng.integers(1, n_features + 1))
         rules["groups"] = [order[:cut], order[cut : cut + 2]] if cut < n_features else [order]
-        rules["count_by"] = str(rng.choice(["group", "column"]))
     if rng.random() < 0.2:
         rules["always_include"] = order[: int(rng.integers(1, 3))]
     if rng.random() < 0.2:
@@ -229,26 +236,18 @@ def random_rules(rng: np.random.Generator, n_features: int) -> dict[str, Any]:
     if rng.random() < 0.2 and n_features > 2:
         pairs = [rng.choice(n_features, 2, replace=False).tolist() for _ in range(2)]
         rules["at_most_one_of"] = pairs
-    if rng.random() < 0.15:
-        rules["feature_cost"] = (rng.integers(0, 3, n_features) / 20).tolist()
     return rules
 
 
-def _parameters(rng: np.random.Generator, n_classes: int) -> dict[str, Any]:
-    quiet = rng.random() < 0.5
-    annealing = Annealing(
-        n_replicas=int(rng.choice([20, 30])),
-        sweeps=float(rng.choice([0.5, 1.0, 2.0])),
-        temperature_step=float(rng.choice([0.3, 0.7])),
-        max_steps=int(rng.choice([30, 60])),
-        n_batches=1 if quiet else int(rng.integers(2, 5)),
-        batch_fraction=1.0 if quiet else 0.5,
-        batch_draw=str(rng.choice(["step", "step", "proposal"])),
-        screen=[None, None, "auto", 3][rng.integers(4)],
-    )
+def random_annealing(rng: np.random.Generator) -> dict[str, Any]:
+    """Return parameters of `Annealing`."""
+    has_batches = rng.random() < 0.5
     return {
-        "annealing": annealing,
-        "criterion": str(rng.choice(["auto", "fisher" if n_classes else "r2"])),
-        "ridge": float(rng.choice([1e-6, 1e-6, 1e-3, 0.1])),
-        "random_state": int(rng.integers(2**31)),
+        "n_replicas": int(rng.choice([20, 30])),
+        "sweeps": float(rng.choice([0.5, 1.0, 2.0])),
+        "temperature_step": float(rng.choice([0.3, 0.7])),
+        "max_steps": int(rng.choice([30, 60])),
+        "n_batches": int(rng.integers(2, 5)) if has_batches else 1,
+        "batch_fraction": 0.5 if has_batches else 1.0,
+        "screen": [None, None, "auto", 3][rng.integers(4)],
     }
