@@ -16,6 +16,7 @@ def sound(case):
     result = case("two").report.to_dict()
     result["score"] |= {"test": [0.81, 0.78, 0.84], "cv": [0.81, 0.02]}
     result["search"]["converged"] = True
+    result["sizes"] = [{"k": 1, "score": 0.7}, {"k": 3, "score": 0.81}, {"k": 4, "score": 0.8}]
     return result
 
 
