@@ -136,7 +136,8 @@ def _size_by(rule: str, ks: IntArray, scores: FloatArray) -> int:
     """Return the size that a built-in rule takes; 0 for another rule."""
     means, n = scores.mean(axis=0), len(scores)
     own = scores[:, means.argmax()]
-    errors = {"best": 0.0, "one_sd": own.std(), "one_se": own.std(ddof=1) / np.sqrt(n)}
+    error = own.std(ddof=1) / np.sqrt(n) if n > 1 else 0.0
+    errors = {"best": 0.0, "one_sd": own.std(), "one_se": error}
     return int(ks[means >= means.max() - errors[rule]].min()) if rule in errors else 0
 
 
