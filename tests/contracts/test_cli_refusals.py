@@ -146,7 +146,7 @@ def test_missing_values_that_depend_on_the_target_are_named(safdr, write):
         for i, (value, late) in enumerate(zip(columns["height"], columns["late"], strict=True))
     ]
     ran = safdr("select", write(columns), "-t", "late", code=1)
-    for word in ("! height", "50", "no 0.0", "yes 50.0", "--drop height --missing drop-rows"):
+    for word in ("! height", "50", "no: 0.0", "yes: 50.0", "--drop height --missing drop-rows"):
         assert word in ran.err.replace("\u00a0", " "), ran.err
     ran = safdr("select", write(columns), "-t", "late", "--missing", "median", "-o", "-")
     assert "missing_depends_on_target" in [each["kind"] for each in ran.json["warnings"]]

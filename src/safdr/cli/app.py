@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from safdr import __version__
 from safdr.cli.errors import UsageError
-from safdr.errors import meant
+from safdr.table.errors import did_you_mean
 
 ABOUT = """\
 usage: safdr COMMAND ...
@@ -66,9 +66,8 @@ class _Parser(argparse.ArgumentParser):
         if unknown:
             name = unknown[0].partition("=")[0]
             known = [each for each in self._option_string_actions if each.startswith("--")]
-            near = meant(name, known) if name.startswith("-") else None
-            guess = "" if near is None else f" Did you mean {near}?"
             what = "Unknown option" if name.startswith("-") else "Unexpected argument"
+            guess = did_you_mean(name, known)
             raise UsageError(f"{what}: {name}.{guess} --help lists the options.")
         return options
 
@@ -80,8 +79,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         print(__version__ if command == "--version" else ABOUT)
         raise SystemExit(0)
     if command not in COMMANDS:
-        near = meant(command, COMMANDS)
-        guess = "" if near is None else f" Did you mean {near}?"
+        guess = did_you_mean(command, COMMANDS)
         raise UsageError(f"Unknown command: {command!r}.{guess} Commands: {', '.join(COMMANDS)}.")
     parser = COMMANDS[command]()
     if {"-h", "--help"} & set(words):

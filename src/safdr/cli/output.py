@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safdr._atomic import place_of, write_all_atomically
+from safdr._atomic import write_all_atomically
 from safdr.cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,29 +23,20 @@ STANDARD_OUTPUT = "-"
 
 def check_outputs(options: argparse.Namespace, inputs: Sequence[str | None]) -> None:
     """Refuse files that cannot be written."""
-    seen: set[Path] = set()
-    for name in options.output:
-        if name == STANDARD_OUTPUT:
-            continue
-        _check_ending(name)
-        try:
-            place = place_of(Path(name))
-        except (OSError, ValueError) as error:
-            raise UsageError(f"-o {name}: {error}.") from None
-        target = place.path
-        if target in seen:
-            raise UsageError(f"-o {name} is given twice.")
-        seen.add(target)
-        if place.is_stream:
-            continue
-        if target.is_dir() or not target.parent.is_dir():
-            raise UsageError(f"-o {name}: use a file in a folder that exists.")
-        if not os.access(target.parent, os.W_OK | os.X_OK):
-            raise UsageError(f"-o {name}: you may not write to this folder.")
-        if target.exists() and any(_is_same(target, each) for each in inputs):
-            raise UsageError(f"-o {name} is an input; use another file.")
-        if target.exists() and not options.force:
-            raise UsageError(f"-o {name} exists. Replace it with --force, or use another file.")
+    files = [Path(name) for name in options.output if name != STANDARD_OUTPUT]
+    places = [file.resolve() for file in files]
+    for file, place in zip(files, places, strict=True):
+        _check_ending(str(file))
+        if places.count(place) > 1:
+            raise UsageError(f"-o {file} is given twice.")
+        if place.is_dir() or not place.parent.is_dir():
+            raise UsageError(f"-o {file}: use a file in a folder that exists.")
+        if not os.access(place.parent, os.W_OK | os.X_OK):
+            raise UsageError(f"-o {file}: you may not write to this folder.")
+        if place.is_file() and any(_is_same(place, each) for each in inputs):
+            raise UsageError(f"-o {file} is an input; use another file.")
+        if place.is_file() and not options.force:
+            raise UsageError(f"-o {file} exists. Replace it with --force, or use another file.")
 
 
 def _check_ending(name: str) -> None:
@@ -58,8 +49,8 @@ def _check_ending(name: str) -> None:
 
 
 def _is_same(target: Path, name: str | None) -> bool:
-    source = "/dev/stdin" if name == "-" else name
-    return bool(source) and os.path.exists(str(source)) and target.samefile(str(source))
+    source = Path("/dev/stdin" if name == "-" else name or "")
+    return source.exists() and target.samefile(source)
 
 
 def write_outputs(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import time
 import warnings
 from collections.abc import Sequence
@@ -28,7 +27,6 @@ from safdr.table.target import Target, learn_target
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TARGET_NAME = re.compile(r"(?i)target|label|class|outcome|default|status|^y$")
 # Sizes that are tried if none are given.
 MAX_SIZE = 30
 SMALLEST_SHARE = 0.5
@@ -117,8 +115,6 @@ def _clean(options: argparse.Namespace, columns: Sequence[str] | None) -> None:
         options.rows, columns = table, table.column_names
         if options.table is None:
             options.table, options.target = "breast cancer", options.target or "diagnosis"
-        if options.target is None:
-            raise UsageError(_which_target(table))
     if options.target is None:
         raise UsageError(f"-t COLUMN is needed: one of {listed(list(columns))}.")
     for name in ("drop", "keep", "categories", "numbers", "by"):
@@ -140,17 +136,6 @@ def breast_cancer() -> pa.Table:
     data = load_breast_cancer()
     columns = dict(zip(map(str, data.feature_names), data.data.T, strict=True))
     return pa.table({**columns, "diagnosis": data.target_names[data.target].tolist()})
-
-
-def _which_target(table: pa.Table) -> str:
-    """Ask for the target, and name the columns that could be one."""
-    import pyarrow.compute as pc
-
-    names = table.column_names
-    two = [name for name in names if pc.count_distinct(decoded(table, name)).as_py() == 2]
-    likely = [name for name in names if TARGET_NAME.search(name)]
-    found = list(dict.fromkeys([*likely, *two[::-1]])) or names
-    return f"-t COLUMN is needed: the column to predict, such as {listed(found)}."
 
 
 def _rows(

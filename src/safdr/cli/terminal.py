@@ -66,7 +66,7 @@ def _facts(result: Mapping[str, Any]) -> Table:
     for label, sentences in (
         ("Size", [text.size(result)]),
         ("Optimal", [text.proof(result), text.near(result)]),
-        ("Stability", [text.stability(result), text.often(result)]),
+        ("Stability", [text.stability(result).removeprefix("Stability "), text.often(result)]),
         ("Swaps", [text.swaps(result)]),
         ("Columns", list(_columns(result))),
         ("Note", list(result["notes"])),
@@ -181,7 +181,7 @@ def _missing_line(each: MissingColumn) -> str:
         shares = f"   mean target {there} where missing, {elsewhere} elsewhere"
     elif each.by_target:
         parts = [
-            f"{text.shortened(label, 20)} {text.percent(share, 1)}"
+            f"{text.shortened(label, 20)}: {text.percent(share, 1)}"
             for label, share in list(each.by_target.items())[:6]
         ]
         shares = f"   {', '.join(parts)}"

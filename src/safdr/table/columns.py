@@ -175,7 +175,7 @@ def _learn_text(
         # Digits that a typed file holds as text are codes.
         return category
     number = text_numbers.parse_numbers(_one(found.example), found.mark)[0].as_py()
-    written = _is_written_plainly(found.example)
+    written = is_plain_number(found.example)
     return replace(
         column,
         use="number",
@@ -194,7 +194,8 @@ def _one(text: str) -> Any:
     return pa.chunked_array([[text]])
 
 
-def _is_written_plainly(text: str) -> bool:
+def is_plain_number(text: str) -> bool:
+    """Return True if programs read the text as a number."""
     try:
         float(text)
     except ValueError:
@@ -227,20 +228,23 @@ def _why_unusable(column: Column, values: pa.ChunkedArray, *, kept: bool) -> str
         return "one value only"
     if kept or len(read) < MIN_ROWS or column.use == "boolean":
         return ""
-    distinct = pc.unique(values.drop_null())
-    if (dates := _kind_of_dates(distinct)) is not None:
+    if (dates := _kind_of_dates(values)) is not None:
         return dates
     if column.use == "number":
         return _why_identifier(column, read)
-    return _why_no_category(column.name, distinct, len(read))
+    return _why_no_category(column.name, pc.unique(values.drop_null()), len(read))
 
 
-def _kind_of_dates(distinct: Any) -> str | None:
+def _kind_of_dates(values: pa.ChunkedArray) -> str | None:
+    import pyarrow.compute as pc
     from pyarrow import types
 
-    if is_number(distinct.type) and not types.is_integer(distinct.type):
+    if is_number(values.type) and not types.is_integer(values.type):
         return None
-    return kind_of_dates(distinct)
+    # Most columns are no dates, which few values show.
+    if kind_of_dates(pc.unique(values.slice(0, 1000).drop_null())) is None:
+        return None
+    return kind_of_dates(pc.unique(values.drop_null()))
 
 
 def _why_identifier(column: Column, read: pa.ChunkedArray) -> str:
@@ -349,7 +353,7 @@ def without(column: pa.ChunkedArray, missing: Sequence[str]) -> pa.ChunkedArray:
     if is_text(column.type):
         values = pa.array(missing, column.type)
     elif is_number(column.type):
-        numbers = [float(each) for each in missing if _is_written_plainly(each)]
+        numbers = [float(each) for each in missing if is_plain_number(each)]
         column, values = column.cast("float64", safe=False), pa.array(numbers, pa.float64())
     else:
         return column

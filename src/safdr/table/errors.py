@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
-
-from safdr.errors import meant
 
 if TYPE_CHECKING:
     from safdr.table.missing import MissingReport
@@ -48,11 +47,16 @@ class MissingValuesError(TableError, ValueError):
 
 def unknown_column(name: str, columns: Sequence[str]) -> ColumnError:
     """Return an error for a column that does not exist, with the one probably meant."""
-    near = meant(name, columns)
-    guess = "" if near is None else f" Did you mean {near!r}?"
     return ColumnError(
-        f"The table has no column {name!r}.{guess} It has {len(columns)}: {listed(columns)}."
+        f"The table has no column {name!r}.{did_you_mean(name, columns)} It has {len(columns)}: "
+        f"{listed(columns)}."
     )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question with the known name that is most like this one, if one is."""
+    near = get_close_matches(name, list(known), n=1, cutoff=0.75)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def counted(number: int, noun: str) -> str:

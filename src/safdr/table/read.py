@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safdr.table.columns import UNTYPED
+from safdr.table.columns import UNTYPED, is_plain_number
 from safdr.table.errors import FileError, counted, listed
 
 if TYPE_CHECKING:
@@ -35,11 +35,6 @@ NOT_TABLES = {
 BINARY_NAMES = {".parquet", ".pq", ".arrow", ".feather", ".ipc"}
 DELIMITERS = ",;\t|"
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 65_536, 50
-# The conventional ways to write a missing value in CSV, and that of the UCI repository.
-MISSING = (
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "?"),
-)
 # The largest block that pyarrow reads at once.
 MAX_BLOCK = 2**31 - 2
 
@@ -140,11 +135,16 @@ def _read_csv(name: str, content: Any) -> pa.Table:
     sample = data[:SAMPLE_CHARACTERS].decode(errors="ignore")
     delimiter = _delimiter(name, sample)
     header = _rows(sample, delimiter)[0]
-    if all(_is_number(text) for text in header):
+    if all(is_plain_number(text) for text in header):
         raise FileError(
             f"{name} has no line of column names: its first line is {', '.join(header[:5])}. "
             "Add one."
         )
+    options = arrow_csv.ConvertOptions(
+        column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=True
+    )
+    # As the UCI repository writes missing values.
+    options.null_values = [*options.null_values, "?"]
     # pyarrow finds no columns in a line without an end.
     text = _copied(data if data.endswith(b"\n") else data + b"\n")
     del data
@@ -152,11 +152,7 @@ def _read_csv(name: str, content: Any) -> pa.Table:
         pa.BufferReader(text),
         arrow_csv.ReadOptions(block_size=min(text.size + 1, MAX_BLOCK)),
         arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(header, pa.string()),
-            null_values=list(MISSING),
-            strings_can_be_null=True,
-        ),
+        options,
     )
     return table.replace_schema_metadata(UNTYPED)
 
@@ -196,11 +192,3 @@ def _delimiter(name: str, sample: str) -> str:
 
     best = max(DELIMITERS, key=pieces)
     return best if pieces(best)[1] > 1 else ","
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

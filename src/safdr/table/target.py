@@ -142,7 +142,8 @@ def _target(
             f"The target {name!r} has more than {most} values ({listed(sorted(labels)[:5])}, …), "
             "too many for classes. Join rare ones, or predict another column."
         )
-    ordered = sorted(labels, key=float) if numeric else sorted(labels)
+    # Two values, such as 0 and -0, may have one label.
+    ordered = sorted(set(labels), key=float if numeric else None)
     if positive is not None:
         return _one_class(name, column, ordered, labels, codes, positive)
     code_of = {label: code for code, label in enumerate(ordered)}
@@ -185,16 +186,7 @@ def _labels(
     coded = pc.dictionary_encode(values).combine_chunks()
     codes = np.array(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
     labels = [value_label(each) for each in coded.dictionary.to_pylist()[:most]]
-    return _merged(labels, codes)
-
-
-def _merged(labels: list[str], codes: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
-    """Give values of the same label, such as 0 and -0, one code."""
-    distinct = list(dict.fromkeys(labels))
-    if len(distinct) == len(labels):
-        return labels, codes
-    code_of = {label: code for code, label in enumerate(distinct)}
-    return distinct, np.array([code_of[label] for label in labels])[codes]
+    return labels, codes
 
 
 def _numbers(values: pa.ChunkedArray) -> NDArray[np.float64]:
