@@ -14,6 +14,7 @@ from sklearn.model_selection import GroupShuffleSplit, train_test_split
 from sklearn.pipeline import make_pipeline
 
 from helpers.cli import JSON, QUICK, assert_same, coefficients_of, features_of
+from helpers.html import parsed
 from helpers.selectors import TASKS, make_rows, of_one_size, over_sizes
 from safdr import Constraints, Report, TableEncoder
 
@@ -351,6 +352,27 @@ def test_a_seed_gives_the_same_bytes(write, columns, select):
         for name in ("created", "seconds"):
             found.pop(name)
     assert json.dumps(first) == json.dumps(second)
+
+
+def test_hostile_names_are_printed_as_text(write, tmp_path, select):
+    """No name is an escape sequence, an element of a page, or markup of the terminal."""
+    names = ["[red]x[/red]", "\x1b[31mred", "<script>alert(1)</script>", "turned \u202e round", "a,b"]
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    columns = {name: (rng.normal(size=200) + 0.8 * y).tolist() for name in names}
+    page = tmp_path / "page.html"
+    path = write(columns | {"late": y})
+    ran = select(path, "-t", "late", "--include", names[0], "--include", "a,b", "-o", page)
+    assert "[red]x[/red]" in ran.out
+    assert "a,b" in ran.out
+    ran = select(path, "-t", "late", "-k", 5, "--drop", "a,b")
+    assert not {"\x1b", "\u202e"} & set(ran.out)
+    tags = {tag for tag, _ in parsed(page.read_text(encoding="utf-8")).found}
+    assert "<script>alert" not in page.read_text(encoding="utf-8")
+    assert "table" in tags
+    gaps = {name: [None, *values[1:]] for name, values in columns.items()}
+    said = select(write(gaps | {"late": y}), "-t", "late", code=1).err
+    assert not {"\x1b", "\u202e"} & set(said)
 
 
 def test_quiet_prints_nothing(write, columns, select):

@@ -50,7 +50,7 @@ def _grid(style: str = "") -> Table:
 def _scores(result: Mapping[str, Any]) -> Table:
     grid = _grid("bold")
     for name, value, rows in text.scores(result):
-        grid.add_row(f"{name} {value}", rows)
+        grid.add_row(Text(f"{name} {value}"), Text(rows))
     return grid
 
 
