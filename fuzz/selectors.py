@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from fuzz.cases import Case
 from safdr import (
     Annealing,
