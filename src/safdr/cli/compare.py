@@ -44,6 +44,7 @@ def compare(first: Result, second: Result) -> dict[str, Any]:
     return {
         "same_target": _target(first) == _target(second),
         "features": features,
+        "score": text.score_name(first),
         "scores": [each["score"] for each in (first, second)],
         "rows": [[each["data"]["n_train"], each["data"]["n_test"]] for each in (first, second)],
         "settings": _differing(first.get("settings", {}), second.get("settings", {})),
@@ -127,6 +128,6 @@ def _add_scores(table: Table, found: Mapping[str, Any]) -> None:
         verdict = {True: "differ beyond chance", False: "within chance", None: ""}
         about = verdict[found["differ"]] if key == "test" else ""
         if values != ["–", "–"]:
-            table.add_row(Text(f"{one['name']}, {where}", DIM), *values, Text(about, DIM))
+            table.add_row(Text(f"{found['score']}, {where}", DIM), *values, Text(about, DIM))
     rows = [f"{n:,} + {n_test:,}" for n, n_test in found["rows"]]
     table.add_row(Text("rows: training + held out", DIM), *rows, "")

@@ -30,12 +30,13 @@ def explain(error: Exception) -> tuple[str, int]:
     """Return the message of an error and the exit code."""
     from safdr.errors import ParameterError
     from safdr.table.errors import ColumnError, MissingValuesError, TableError
+    from safdr.text import one_line
 
     if isinstance(error, MissingValuesError):
         from safdr.cli.terminal import missing_text
 
         return missing_text(error.report), FAILED
-    text = printable(error)
+    text = "\n".join(map(one_line, str(error).split("\n")))
     if isinstance(error, UsageError | ColumnError):
         return text, WRONG_USAGE
     if isinstance(error, ParameterError) and error.parameter in OPTION_OF:
@@ -43,9 +44,3 @@ def explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, TableError | ValueError | OSError | MemoryError | ImportError):
         return text, FAILED
     return f"Unexpected {type(error).__name__}: {text}. Use --debug for the traceback.", FAILED
-
-
-def printable(text: object) -> str:
-    """Return text whose characters neither move the cursor nor change the direction."""
-    lines = str(text).split("\n")
-    return "\n".join("".join(c if c.isprintable() else ascii(c)[1:-1] for c in x) for x in lines)
