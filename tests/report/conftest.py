@@ -138,9 +138,19 @@ def streamed(folder):
     selector.fit(Stream(folder / "rows.parquet", sample_rows=500), "y")
     train, test = (X[:500], table["y"][:500]), (X[2500:], table["y"][2500:])
     totals = {"n_train": 2500, "sample": 500}
-    made = Report.from_estimator(
-        selector, *train, X_test=test[0], y_test=test[1], data=totals, seconds=2.0
-    )
+    source = (Stream(folder / "rows.parquet", sample_rows=500), "y")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = Report.from_estimator(
+            selector,
+            *train,
+            X_test=test[0],
+            y_test=test[1],
+            source=source,
+            data=totals,
+            seconds=2.0,
+            **ASKED,
+        )
     return Case(made, selector, train, test)
 
 

@@ -269,7 +269,6 @@ def test_half_samples_and_substitutes(case):
 def test_a_question_without_an_answer_is_a_note(case):
     search = case("groups").report["search"]
     assert "groups" in search["proof"]["note"]
-    assert "what_if" not in case("streamed").report
 
 
 # ---- What can be described -----------------------------------------------------------------------

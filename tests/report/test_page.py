@@ -69,7 +69,7 @@ def test_labels_name_the_score(case):
     {
         "two": ["model", "held-out", "sizes", "certainty", "what-if", "made"],
         "constraints": ["model", "held-out", "sizes", "certainty", "what-if", "made"],
-        "streamed": ["model", "held-out", "sizes", "certainty", "made"],
+        "streamed": ["model", "held-out", "sizes", "certainty", "what-if", "made"],
     }.items(),
 )
 def test_sections(case, name, sections):

@@ -8,8 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -32,44 +31,21 @@ MAX_OTHERS = 20
 ALWAYS = ("notes", "warnings")
 
 
-@dataclass(frozen=True)
-class Questions:
-    """What to ask beside the result: numbers ask, results are taken as they are."""
-
-    prove: Any = None
-    near_optimal: Any = None
-    stability: Any = None
-    substitutes: Any = False
-    what_if: bool = True
-    groups: Any = None
-    n_jobs: Any = None
-
-
-@dataclass(frozen=True)
-class About:
-    """What only the caller knows: it is merged over what the rows say."""
-
-    title: str | None = None
-    seconds: float | None = None
-    data: Mapping[str, Any] = field(default_factory=dict)
-    target: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    notes: Iterable[str] = ()
-    warnings: Iterable[Mapping[str, Any]] = ()
-
-
 def describe(
     selector: Any,
     train: Rows,
     test: Rows | None,
+    asked: Mapping[str, Any],
+    about: Mapping[str, Any],
     *,
     names: Sequence[Any] | None = None,
     encoder: Any = None,
-    questions: Questions | None = None,
-    about: About | None = None,
 ) -> Found:
-    """Return the result dictionary of a fitted selector and the rows of its fit."""
-    questions, about = questions or Questions(), about or About()
+    """Return the result dictionary of a fitted selector and the rows of its fit.
+
+    `asked` and `about` are the other parameters of `Report.from_estimator`: questions, and what
+    only the caller knows, which is merged over what the rows say.
+    """
     features = reading.read_features(selector, names)
     codes = reading.class_codes(selector, train.y)
     weight = np.ones(len(codes)) if train.weight is None else np.asarray(train.weight, float)
@@ -80,15 +56,16 @@ def describe(
         selector.estimator_, selector.subset_, columns, weight, features, sources, limits
     )
     sizes, rule = reading.read_sizes(selector, features)
-    answers = _answers(selector, train, features, questions)
+    source = asked["source"]
+    answers = _answers(selector, train if source is None else Rows(*source), features, asked)
     predicted = None if test is None else reading.predict(selector, test)
-    target = _target(selector, train.y, codes, about.target)
+    target = _target(selector, train.y, codes, about["target"] or {})
     found: Found = {
         "schema": SCHEMA,
         "safdr": safdr.__version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "title": about.title or f"Which features predict {target.get('name', 'the target')}?",
-        "data": _data(selector, train, test, features, encoder) | dict(about.data),
+        "title": about["title"] or f"Which features predict {target.get('name', 'the target')}?",
+        "data": _data(selector, train, test, features, encoder) | dict(about["data"] or {}),
         "target": target,
         "model": model,
         "features": _features(features, selector, model, sizes, answers),
@@ -96,17 +73,17 @@ def describe(
         "sizes": sizes,
         "rule": rule,
         "search": reading.read_search(selector) | answers["search"],
-        "settings": dict(about.settings) or reading.read_settings(selector),
+        "settings": dict(about["settings"] or {}) or reading.read_settings(selector),
         "versions": {name: version(name) for name in ("numpy", "scikit-learn")},
-        "notes": list(about.notes) + answers["notes"],
+        "notes": list(about["notes"]) + answers["notes"],
     }
     if test is not None and predicted is not None:
         found["test"] = _test(selector, train, test, predicted, model, order)
-    optional = {"seconds": about.seconds, "seed": selector.random_state}
+    optional = {"seconds": about["seconds"], "seed": selector.random_state}
     found |= {key: each for key, each in optional.items() if isinstance(each, int | float)}
     found |= {key: answers[key] for key in ("what_if",) if answers[key]}
     leaks = find_leaks(columns, codes, [features.column_names[j] for j in selector.subset_], found)
-    found["warnings"] = find_warnings(found, leaks, about.warnings)
+    found["warnings"] = find_warnings(found, leaks, about["warnings"])
     return {k: v for k, v in plain(found).items() if v not in ({}, []) or k in ALWAYS}
 
 
@@ -194,27 +171,27 @@ def _features(
     return found
 
 
-def _answers(selector: Any, rows: Rows, features: Features, asked: Questions) -> Found:
+def _answers(selector: Any, rows: Rows, features: Features, asked: Mapping[str, Any]) -> Found:
     """Return the answers to all questions; a note in place of one that cannot be had."""
     ask, search, notes = reading.asked, {}, []
     answers: Found = {"frequencies": {}, "swaps": {}, "what_if": {}}
-    more = (asked.groups, asked.n_jobs)
-    if asked.prove is not None:
-        search["proof"] = ask(reading.read_proof, selector, rows, features, asked.prove)
-    if asked.near_optimal is not None:
-        search["near"] = ask(reading.read_near, selector, rows, features, asked.near_optimal)
-    if asked.stability is not None:
-        found = ask(reading.read_stability, selector, rows, features, asked.stability, *more)
+    more = (asked["groups"], asked["n_jobs"])
+    if asked["prove"] is not None:
+        search["proof"] = ask(reading.read_proof, selector, rows, features, asked["prove"])
+    if asked["near_optimal"] is not None:
+        search["near"] = ask(reading.read_near, selector, rows, features, asked["near_optimal"])
+    if asked["stability"] is not None:
+        found = ask(reading.read_stability, selector, rows, features, asked["stability"], *more)
         shares = found.pop("frequencies", [])
         answers["frequencies"] = dict(zip(features.names, shares, strict=False))
         search["stability"] = found
-    if asked.substitutes is not False and asked.substitutes is not None:
-        found = ask(reading.read_substitutes, selector, rows, features, asked.substitutes, *more)
+    if asked["substitutes"] is not False and asked["substitutes"] is not None:
+        found = ask(reading.read_substitutes, selector, rows, features, asked["substitutes"], *more)
         if "note" in found and isinstance(found["note"], str):
             notes.append(f"No substitutes: {found['note']}")
         else:
             answers["swaps"] = found
-    if asked.what_if:
+    if asked["what_if"]:
         frequencies = answers["frequencies"].items()
         also = [name for name, share in frequencies if share[0] >= OFTEN][:MAX_OTHERS]
         first = [int(features.columns[features.names.index(name)][0]) for name in also]

@@ -196,7 +196,7 @@ def asked(question: Callable[..., Found], *parts: Any) -> Found:
     """Return the answer to a question; a note if it has none."""
     try:
         return question(*parts)
-    except (ValueError, MemoryError, NotImplementedError) as error:
+    except (ValueError, TypeError, MemoryError, NotImplementedError) as error:
         return {"note": str(error)}
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 from safdr import text
 from safdr._atomic import write_atomically
 from safdr.report import reading
-from safdr.report.describe import SCHEMA, About, Questions, describe
+from safdr.report.describe import SCHEMA, describe
 from safdr.report.reading import Rows
 
 
@@ -65,6 +65,7 @@ class Report:
         stability: Any = None,
         substitutes: Any = False,
         what_if: bool = True,
+        source: Any = None,
         title: str | None = None,
         target: Mapping[str, Any] | None = None,
         data: Mapping[str, Any] | None = None,
@@ -115,6 +116,10 @@ class Report:
         what_if : bool, default=True
             Add the numbers of the page's "What if".
 
+        source : tuple, default=None
+            ``(X, y)`` or ``(X, y, sample_weight)`` of a fit to rows read in chunks, such as
+            ``(path, "target")``. Questions read it; `X` and `y` are then a sample of the rows.
+
         title : str, default=None
             Heading of the page.
 
@@ -149,21 +154,27 @@ class Report:
                 steps = ", ".join(type(step).__name__ for _, step in transform.steps)
                 notes = [*notes, f"Terms are columns after {steps}."]
         test = None if X_test is None else Rows(X_test, y_test, sample_weight_test, by or {})
-        questions = Questions(prove, near_optimal, stability, substitutes, what_if, groups, n_jobs)
-        about = About(
-            title, seconds, data or {}, target or {}, settings or {}, list(notes), list(warnings)
-        )
-        return cls(
-            describe(
-                selector,
-                Rows(X, y, sample_weight),
-                test,
-                names=names,
-                encoder=encoder,
-                questions=questions,
-                about=about,
-            )
-        )
+        asked = {
+            "prove": prove,
+            "near_optimal": near_optimal,
+            "stability": stability,
+            "substitutes": substitutes,
+            "what_if": what_if,
+            "source": source,
+            "groups": groups,
+            "n_jobs": n_jobs,
+        }
+        about = {
+            "title": title,
+            "target": target,
+            "data": data,
+            "settings": settings,
+            "notes": notes,
+            "warnings": warnings,
+            "seconds": seconds,
+        }
+        train = Rows(X, y, sample_weight)
+        return cls(describe(selector, train, test, asked, about, names=names, encoder=encoder))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
