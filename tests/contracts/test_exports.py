@@ -222,13 +222,6 @@ def test_refusals(changes, path, options, message):
         make(content, path, **options)
 
 
-def test_sql_refuses_names_that_differ_by_case():
-    content = make_content("two", False)
-    content["data"]["columns"].append({"name": "PLAIN", "used": False})
-    with pytest.raises(ExportError, match="'PLAIN' and 'plain' differ by case only"):
-        make(content, "score.sql")
-
-
 def test_a_failed_export_leaves_the_file_alone(tmp_path):
     path = tmp_path / "score.sql"
     path.write_text("before")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.export.model import ExportError, Model, Term, unused
+from safdr.export.model import Columns, ExportError, FloatArray, Model, Term, unused
 
 OPSET, IR_VERSION = 19, 9
 
@@ -27,112 +26,48 @@ def import_onnx() -> Any:
     return onnx
 
 
-class Graph:
-    """Nodes and constants whose names no column has."""
+class _Graph:
+    """Nodes and constants, whose names no column has."""
 
     def __init__(self, model: Model) -> None:
-        self.onnx = import_onnx()
-        self.model = model
-        self.taken = {*model.names, *model.outputs}
+        self.onnx, self.taken = import_onnx(), {*model.names, *model.outputs}
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
     def node(self, operation: str, *inputs: str, output: str = "", **settings: Any) -> str:
-        """Add an operation and return the name of its output."""
         output = output or self._name()
-        self.nodes.append(self.onnx.helper.make_node(operation, list(inputs), [output], **settings))
+        make = self.onnx.helper.make_node
+        self.nodes.append(make(operation, list(inputs), [output], **settings))
         return output
 
     def constant(self, values: Any) -> str:
-        """Add a constant and return its name."""
-        name = self._name()
-        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(values), name))
-        return name
+        make = self.onnx.numpy_helper.from_array
+        self.constants.append(make(np.asarray(values), self._name()))
+        return str(self.constants[-1].name)
+
+    def info(self, name: str, kind: str = "DOUBLE", width: int = 1) -> Any:
+        kinds = self.onnx.TensorProto
+        return self.onnx.helper.make_tensor_value_info(name, getattr(kinds, kind), ["rows", width])
 
     def _name(self) -> str:
-        (name,) = unused([f"tensor_{len(self.nodes) + len(self.constants)}"], self.taken)
+        (name,) = unused([f"tensor_{len(self.nodes)}_{len(self.constants)}"], self.taken)
         self.taken.add(name)
         return name
-
-    def value(self, term: Term) -> str:
-        """Add a term and return the name of its tensor."""
-        x, double = term.column, self.onnx.TensorProto.DOUBLE
-        fill = self.constant([[math.nan if term.fill is None else term.fill]])
-        if term.is_text:
-            known = self.node("Not", self.node("Equal", x, self.constant(_texts([[""]]))))
-            same = self.node("Equal", x, self.constant(_texts([[term.equals]])))
-            value = self.node("Cast", same, to=double)
-        else:
-            largest = self.constant([[sys.float_info.max]])
-            known = self.node("LessOrEqual", self.node("Abs", x), largest)
-            value = x
-            if term.equals is not None:
-                same = self.node("Equal", x, self.constant([[float(term.equals)]]))
-                value = self.node("Cast", same, to=double)
-        ends = [self.constant(end) for end in (term.low, term.high)]
-        return self.node("Where", known, self.node("Clip", value, *ends), fill)
-
-    def add_outputs(self, sums: str) -> list[Any]:
-        """Add what the scores become, and describe it."""
-        names, kinds = self.model.outputs, self.onnx.TensorProto
-        if self.model.link == "softmax":
-            return self._add_classes(sums, names)
-        if self.model.link == "identity":
-            low, high = self.model.limits or (-math.inf, math.inf)
-            self.node("Clip", sums, self.constant(low), self.constant(high), output=names[0])
-        else:
-            self.node("Identity", sums, output=names[0])
-            self.node("Sigmoid", sums, output=names[1])
-        if self.model.points:
-            scaled = self.node("Mul", sums, self.constant([[-self.model.points.factor]]))
-            offset = self.constant([[self.model.points.offset]])
-            self.node("Add", scaled, offset, output=names[2])
-        return [self.info(name, kinds.DOUBLE) for name in names]
-
-    def _add_classes(self, sums: str, names: list[str]) -> list[Any]:
-        """The most probable class, and the probabilities of all in one tensor."""
-        kinds = self.onnx.TensorProto
-        text = any(isinstance(label, str) for label in self.model.classes)
-        labels = _texts(self.model.classes) if text else np.array(self.model.classes, np.int64)
-        best = self.node("ArgMax", sums, axis=1, keepdims=1)
-        self.node("Gather", self.constant(labels), best, output=names[0])
-        (shares,) = unused(["probabilities"], self.taken)
-        self.node("Softmax", sums, axis=1, output=shares)
-        kind = kinds.STRING if text else kinds.INT64
-        return [
-            self.info(names[0], kind),
-            self.info(shares, kinds.DOUBLE, len(self.model.classes)),
-        ]
-
-    def info(self, name: str, kind: int, width: int = 1) -> Any:
-        """Describe an input or output."""
-        return self.onnx.helper.make_tensor_value_info(name, kind, ["rows", width])
-
-    def inputs(self) -> list[Any]:
-        """Describe the columns: texts, and numbers as doubles."""
-        kinds = self.onnx.TensorProto
-        text = {term.column: term.is_text for term in self.model.terms}
-        return [
-            self.info(n, kinds.STRING if is_text else kinds.DOUBLE) for n, is_text in text.items()
-        ]
-
-
-def _texts(values: Any) -> NDArray[Any]:
-    return np.array(values, dtype=object)
 
 
 def to_onnx(model: Model) -> bytes:
     """Write the model as an ONNX graph; a missing number is NaN, and missing text is empty."""
-    graph = Graph(model)
+    graph = _Graph(model)
     onnx = graph.onnx
-    joined = graph.node("Concat", *map(graph.value, model.terms), axis=1)
+    joined = graph.node("Concat", *(_add_term(graph, term) for term in model.terms), axis=1)
     weights = graph.constant([term.coefficients for term in model.terms])
-    sums = graph.node(
-        "Add", graph.node("MatMul", joined, weights), graph.constant([model.intercepts])
-    )
-    outputs = graph.add_outputs(sums)
+    product = graph.node("MatMul", joined, weights)
+    sums = graph.node("Add", product, graph.constant([model.intercepts]))
+    outputs = (_add_classes if model.link == "softmax" else _add_outputs)(graph, model, sums)
+    kinds = {term.column: "STRING" if term.is_text else "DOUBLE" for term in model.terms}
+    inputs = [graph.info(name, kind) for name, kind in kinds.items()]
     made = onnx.helper.make_model(
-        onnx.helper.make_graph(graph.nodes, "safdr", graph.inputs(), outputs, graph.constants),
+        onnx.helper.make_graph(graph.nodes, "safdr", inputs, outputs, graph.constants),
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
     )
@@ -142,21 +77,62 @@ def to_onnx(model: Model) -> bytes:
     return bytes(made.SerializeToString())
 
 
-def run_onnx(
-    model: Model, content: bytes, columns: Mapping[str, NDArray[Any]]
-) -> NDArray[np.float64]:
+def _add_term(graph: _Graph, term: Term) -> str:
+    value, fill = term.column, graph.constant([[math.nan if term.fill is None else term.fill]])
+    if term.is_text:
+        known = graph.node("Not", graph.node("Equal", value, graph.constant(_texts([[""]]))))
+        wanted: Any = _texts([[term.equals]])
+    else:
+        largest = graph.constant([[sys.float_info.max]])
+        known = graph.node("LessOrEqual", graph.node("Abs", value), largest)
+        wanted = None if term.equals is None else [[float(term.equals)]]
+    if wanted is not None:
+        same = graph.node("Equal", value, graph.constant(wanted))
+        value = graph.node("Cast", same, to=graph.onnx.TensorProto.DOUBLE)
+    clipped = graph.node("Clip", value, graph.constant(term.low), graph.constant(term.high))
+    return graph.node("Where", known, clipped, fill)
+
+
+def _add_outputs(graph: _Graph, model: Model, sums: str) -> list[Any]:
+    names = model.outputs
+    ends = [graph.constant(end) for end in model.limits or (-math.inf, math.inf)]
+    graph.node("Clip", sums, *ends, output=names[0])
+    if model.link == "logit":
+        graph.node("Sigmoid", sums, output=names[1])
+    if model.points:
+        scaled = graph.node("Mul", sums, graph.constant([[-model.points.factor]]))
+        graph.node("Add", scaled, graph.constant([[model.points.offset]]), output=names[2])
+    return [graph.info(name) for name in names]
+
+
+def _add_classes(graph: _Graph, model: Model, sums: str) -> list[Any]:
+    """Add the most probable class, and the probabilities of all in one tensor."""
+    is_text = isinstance(model.classes[0], str)
+    labels = _texts(model.classes) if is_text else np.array(model.classes, np.int64)
+    best, name = graph.node("ArgMax", sums, axis=1, keepdims=1), model.outputs[0]
+    graph.node("Gather", graph.constant(labels), best, output=name)
+    (shares,) = unused(["probabilities"], graph.taken)
+    graph.node("Softmax", sums, axis=1, output=shares)
+    width = len(model.classes)
+    return [graph.info(name, "STRING" if is_text else "INT64"), graph.info(shares, width=width)]
+
+
+def _texts(values: Any) -> NDArray[Any]:
+    return np.array(values, dtype=object)
+
+
+def run_onnx(model: Model, content: bytes, columns: Columns) -> FloatArray:
     """Return the numeric outputs of the graph for rows, by the evaluator of onnx."""
     onnx = import_onnx()
     from onnx.reference import ReferenceEvaluator
 
-    text = {term.column for term in model.terms if term.is_text}
-    feeds = {
-        name: _texts([[each or ""] for each in values])
-        if name in text
-        else np.array([[math.nan if each is None else each] for each in values], dtype=np.float64)
-        for name, values in columns.items()
-    }
+    feeds: dict[str, Any] = {}
+    for term in model.terms:
+        values = columns[term.column]
+        if term.is_text:
+            feeds[term.column] = _texts([[each or ""] for each in values])
+        else:
+            feeds[term.column] = np.array(values, dtype=np.float64)[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
         outputs: Any = ReferenceEvaluator(onnx.load_model_from_string(content)).run(None, feeds)
-    numbers: NDArray[np.float64] = np.hstack(outputs[int(model.link == "softmax") :])
-    return numbers
+    return np.asarray(np.hstack(outputs[int(model.link == "softmax") :]), dtype=np.float64)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from safdr.export.model import Model, Term
+from safdr.export.model import Columns, FloatArray, Model, Term
 
 TEMPLATE = '''\
 """Score rows of a table. In Python: score({{"column": value, ...}}).
@@ -105,12 +103,10 @@ def _row(term: Term) -> str:
     return f"({', '.join([*first, *ends, repr(term.fill)])})"
 
 
-def run_python(model: Model, code: str, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+def run_python(model: Model, code: str, columns: Columns) -> FloatArray:
     """Return the numeric outputs of the file for rows."""
     module: dict[str, Any] = {"__name__": "model"}
     exec(compile(code, "model.py", "exec"), module)
-    rows = [
-        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
-    ]
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
     skip = int(model.link == "softmax")
     return np.array([[*module["score"](row).values()][skip:] for row in rows], dtype=np.float64)

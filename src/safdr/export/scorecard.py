@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from safdr.export.model import Model
+from safdr.export.model import Columns, FloatArray, Model
 
 HEAD = ["column", "value", "points", "points_per_unit", "low", "high"]
 BASE, MISSING = "(base)", "(missing)"
@@ -40,24 +39,18 @@ def to_scorecard(model: Model) -> str:
     return text.getvalue()
 
 
-def run_scorecard(
-    model: Model, content: str, columns: Mapping[str, NDArray[Any]]
-) -> NDArray[np.float64]:
-    """Return the points of rows, by adding up the lines of the table."""
-    lines = list(csv.DictReader(io.StringIO(content, newline="")))
-    n_rows = len(next(iter(columns.values())))
-    total = np.full(n_rows, float(lines[0]["points"]))
-    for line in lines[1:]:
-        for i, value in enumerate(columns[line["column"]]):
-            total[i] += _points(line, value)
-    return total[:, None]
+def run_scorecard(content: str, columns: Columns) -> FloatArray:
+    """Return the points of rows, by adding the lines of the table."""
+    base, *lines = csv.DictReader(io.StringIO(content, newline=""))
+    total = np.full((len(next(iter(columns.values()))), 1), float(base["points"]))
+    for line in lines:
+        total[:, 0] += [_points(line, value) for value in columns[line["column"]]]
+    return total
 
 
 def _points(line: Mapping[str, str], value: Any) -> float:
-    missing = value is None or value == ""
-    if line["value"] == MISSING or missing:
-        return float(line["points"]) if missing and line["value"] == MISSING else 0.0
-    if not line["points_per_unit"]:
-        return float(line["points"]) if str(value) == line["value"] else 0.0
-    low, high = float(line["low"] or "-inf"), float(line["high"] or "inf")
-    return float(line["points_per_unit"]) * min(max(float(value), low), high)
+    text = MISSING if value is None or value == "" else str(value)
+    if line["points_per_unit"] and text != MISSING:
+        low, high = float(line["low"] or "-inf"), float(line["high"] or "inf")
+        return float(line["points_per_unit"]) * min(max(float(value), low), high)
+    return float(line["points"]) if line["value"] == text else 0.0

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import sqlite3
 import sys
-from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from safdr.export.model import ExportError, Model, Term, unused
+from safdr.export.model import Columns, FloatArray, Model, Term, unused
 
 # Infinity, and NaN, which some databases sort above all numbers, are missing values.
 LARGEST = repr(sys.float_info.max)
@@ -22,36 +20,31 @@ LARGEST_EXPONENT = "700e0"
 
 def to_sql(model: Model, table: str = "rows") -> str:
     """Write the model as a query that adds columns to a table."""
-    _check_case(model)
-    taken = {*model.names, *model.outputs}
-    labels = model.classes if model.link == "softmax" else [""]
-    scores = [_identifier(n) for n in unused((f"score_{each}" for each in labels), taken)]
-    outputs = [_identifier(name) for name in model.outputs]
+    names = model.outputs
     if model.link == "logit":
-        scores = outputs[:1]
-    own = [f"s.{score}" for score in scores]
-    if model.link == "logit":
-        added = _of_log_odds(model, own[0])
-        outputs = outputs[1:]
+        scores, outputs, make = names[:1], names[1:], _of_log_odds
+        target = f"{model.target!a} = {model.classes[-1]!a}"
     else:
-        added = [_limited(model, own[0])] if model.link == "identity" else _softmax(model, own)
+        labels = [f"score_{label}" for label in model.classes] or ["score"]
+        scores, outputs = unused(labels, {*model.names, *names}), names
+        make = _softmax if model.link == "softmax" else _limited
+        target = f"{model.target!a}"
+    added = make(model, [f"s.{_identifier(score)}" for score in scores])
     sums = [_sum(model, i) for i in range(len(model.intercepts))]
-    label = f" = {model.classes[-1]!a}" if model.link == "logit" else ""
     inner = _select("r.*", sums, scores, f"{_identifier(table)} AS r")
-    return (
-        f"-- {model.target!a}{label}: the columns of the table, then {ascii(model.outputs)[1:-1]}.\n"
-        f"{f'-- {model.numbers_in_text}{chr(10)}' if model.numbers_in_text else ''}"
-        f"{_select('s.*', added, outputs, f'({chr(10)}{inner}{chr(10)}) AS s')};\n"
-    )
+    query = _select("s.*", added, outputs, f"(\n{inner}\n) AS s")
+    remark = f"-- {model.numbers_in_text}\n" if model.numbers_in_text else ""
+    return f"-- {target}: all columns, then {ascii(names)[1:-1]}.\n{remark}{query};\n"
 
 
 def _select(star: str, values: list[str], names: list[str], source: str) -> str:
-    pairs = zip(values, names, strict=True)
+    pairs = zip(values, map(_identifier, names), strict=True)
     listed = "".join(f",\n  {value} AS {name}" for value, name in pairs)
     return f"SELECT {star}{listed}\nFROM {source}"
 
 
-def _of_log_odds(model: Model, score: str) -> list[str]:
+def _of_log_odds(model: Model, scores: list[str]) -> list[str]:
+    (score,) = scores
     found = [f"1 / (1 + {_power(f'-{score}')})"]
     if model.points:
         offset, factor = map(_number, (model.points.offset, model.points.factor))
@@ -78,9 +71,10 @@ def _power(exponent: str) -> str:
     return f"EXP(CASE WHEN {exponent} > {limit} THEN {limit} ELSE {exponent} END)"
 
 
-def _limited(model: Model, score: str) -> str:
+def _limited(model: Model, scores: list[str]) -> list[str]:
+    (score,) = scores
     if model.limits is None:
-        return score
+        return [score]
     # Without LEAST and GREATEST, which SQLite lacks.
     low, high = map(_number, model.limits)
     return (
@@ -124,36 +118,18 @@ def _number(value: float) -> str:
     return text if "e" in text else text + "e0"
 
 
-def _check_case(model: Model) -> None:
-    for name in model.columns:
-        same = sorted(other for other in model.names if other.casefold() == name.casefold())
-        if len(same) > 1:
-            raise ExportError(
-                f"The columns {same[0]!r} and {same[1]!r} differ by case only, and most databases "
-                "treat them as one. Rename one of them."
-            )
-
-
-def run_sql(
-    model: Model, query: str, columns: Mapping[str, NDArray[Any]], table: str = "rows"
-) -> NDArray[np.float64]:
+def run_sql(model: Model, query: str, columns: Columns, table: str) -> FloatArray:
     """Return the numeric outputs of the query for rows, run in SQLite."""
-    texts = {term.column for term in model.terms if term.is_text}
-    listed = ", ".join(
-        f"{_identifier(name)} {'TEXT' if name in texts else 'NUMERIC'}" for name in columns
-    )
+    kinds = {term.column: "TEXT" if term.is_text else "NUMERIC" for term in model.terms}
+    listed = ", ".join(f"{_identifier(name)} {kinds[name]}" for name in columns)
     with closing(sqlite3.connect(":memory:")) as database:
         # Not every SQLite has it.
         database.create_function("EXP", 1, lambda z: None if z is None else math.exp(z))
         database.execute(f"CREATE TABLE {_identifier(table)} ({listed})")
-        marks = ", ".join("?" * len(columns))
-        database.executemany(
-            f"INSERT INTO {_identifier(table)} VALUES ({marks})",
-            zip(*(values.tolist() for values in columns.values()), strict=True),
-        )
+        insert = f"INSERT INTO {_identifier(table)} VALUES ({', '.join('?' * len(columns))})"
+        values = (column.tolist() for column in columns.values())
+        database.executemany(insert, zip(*values, strict=True))
         rows = database.execute(query).fetchall()
-    numbers = [row[len(columns) :] for row in rows]
-    if model.link != "logit":
-        # The scores, and the most probable class, come before.
-        numbers = [row[-len(model.intercepts) :] for row in rows]
-    return np.array(numbers, dtype=np.float64)
+    # Columns, scores and the most probable class come before.
+    first = len(columns) if model.link == "logit" else -len(model.intercepts)
+    return np.array([row[first:] for row in rows], dtype=np.float64)

@@ -112,7 +112,7 @@ def _make_and_run(
         text = to_sql(model, table)
         return text.encode(), run_sql(model, text, columns, table)
     text = to_scorecard(model)
-    return text.encode(), run_scorecard(model, text, columns)
+    return text.encode(), run_scorecard(text, columns)
 
 
 def _rows_to_check(model: Model, rows: Any, sums: Any) -> tuple[Columns, FloatArray]:
