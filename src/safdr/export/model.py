@@ -133,11 +133,10 @@ class Model:
 
     def size(self, columns: Columns) -> FloatArray:
         """Return the sum of the sizes of all parts of a score, which rounding grows with."""
-        parts = [
-            np.abs(np.outer(term.values(columns), term.coefficients)).max(axis=1)
-            for term in self.terms
-        ]
-        return np.asarray(np.sum(parts, axis=0) + np.abs(self.intercepts).max())
+        found = np.full(_n_rows(columns), np.abs(self.intercepts).max())
+        for term in self.terms:
+            found += np.abs(term.values(columns)) * np.abs(term.coefficients).max()
+        return found
 
 
 def read_model(content: Mapping[str, Any], points: Sequence[float] | None = None) -> Model:
@@ -195,10 +194,7 @@ def evaluate(content: Mapping[str, Any], columns: Any) -> FloatArray:
 
 def as_array(values: Any) -> NDArray[Any]:
     """Return the values of a column of any kind of table."""
-    listed = next(
-        (getattr(values, name)() for name in ("to_pylist", "to_list") if hasattr(values, name)),
-        values,
-    )
+    listed = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
     found = np.empty(len(listed), dtype=object)
     found[:] = [None if each != each else each for each in listed]
     return found

@@ -77,9 +77,8 @@ def _limited(model: Model, scores: list[str]) -> list[str]:
         return [score]
     # Without LEAST and GREATEST, which SQLite lacks.
     low, high = map(_number, model.limits)
-    return (
-        f"CASE WHEN {score} < {low} THEN {low} WHEN {score} > {high} THEN {high} ELSE {score} END"
-    )
+    cases = f"WHEN {score} < {low} THEN {low} WHEN {score} > {high} THEN {high}"
+    return [f"CASE {cases} ELSE {score} END"]
 
 
 def _sum(model: Model, i: int) -> str:
