@@ -1,6 +1,5 @@
-"""Choose the fewest features that tell malignant from benign, and show the model on them."""
+"""Select the fewest features that separate malignant from benign tumours, and print the model."""
 
-import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -10,28 +9,20 @@ from sklearn.preprocessing import StandardScaler
 
 from safdr import AnnealingSelectorCV
 
-data = load_breast_cancer()
-X_train, X_test, y_train, y_test = train_test_split(
-    data.data, data.target, test_size=0.2, stratify=data.target, random_state=0
-)
+X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
 
-search = AnnealingSelectorCV(max_features=10, n_jobs=2, random_state=0).fit(X_train, y_train)
-everything = make_pipeline(StandardScaler(), LogisticRegression()).fit(X_train, y_train)
+search = AnnealingSelectorCV(n_jobs=2, random_state=0).fit(X_train, y_train)
+full = make_pipeline(StandardScaler(), LogisticRegression()).fit(X_train, y_train)
 
-n_features = X_train.shape[1]
-print(
-    f"Breast cancer (Wisconsin): {len(X_train)} rows to learn from, {len(X_test)} held out, "
-    f"{n_features} features\n"
-)
-print(f"{'chosen feature':<25}{'coefficient':>13}{'odds ratio a standard deviation':>34}")
-names = search.get_feature_names_out(data.feature_names)
-spreads = search.transform(X_train).std(axis=0)
-for name, coefficient, spread in zip(names, search.estimator_.coef_[0], spreads, strict=True):
-    print(f"{name:<25}{coefficient:>13.5g}{np.exp(coefficient * spread):>34.3g}")
+print(f"Breast cancer (Wisconsin): {len(X_train)} training rows, {len(X_test)} held-out rows\n")
+print(f"{'selected feature':<25}{'coefficient':>13}{'per sd':>10}")
+deviations = X_train.std()
+for name, value in zip(search.get_feature_names_out(), search.estimator_.coef_[0], strict=True):
+    print(f"{name:<25}{value:>13.5g}{value * deviations[name]:>+10.2f}")
 print(f"{'(intercept)':<25}{search.estimator_.intercept_[0]:>13.5g}\n")
 
-chosen_auc = roc_auc_score(y_test, search.decision_function(X_test))
-full_auc = roc_auc_score(y_test, everything.decision_function(X_test))
-print(f"AUC on held-out rows: {chosen_auc:.4f} with {search.n_features_} features,")
-print(f"                      {full_auc:.4f} with all {n_features} (a penalised logistic model).")
-print(f"What each rule would choose: {search.n_features_by_rule_}")
+selected_auc = roc_auc_score(y_test, search.decision_function(X_test))
+full_auc = roc_auc_score(y_test, full.decision_function(X_test))
+print(f"AUC on held-out rows: {selected_auc:.4f} with {search.n_features_} features,")
+print(f"                      {full_auc:.4f} with all {X.shape[1]} (penalised logistic model)")

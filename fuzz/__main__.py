@@ -1,4 +1,4 @@
-"""python -m fuzz [name ...] --seconds 60: random inputs until time is up; failures by seed."""
+"""python -m fuzz [name ...] --seconds 60: check random inputs; print failures with their seed."""
 
 from __future__ import annotations
 
@@ -13,27 +13,13 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-# Each is a module with `check(rng)`, which makes one input from the generator and raises if what
-# comes out is wrong.
-NAMES = (
-    "fits",
-    "fits_sparse",
-    "shortlists",
-    "penalised_shortlists",
-    "penalised",
-    "streams",
-    "estimators",
-    "signs",
-    "files",
-    "exports",
-    "options",
-    "proofs",
-    "wide",
-)
+# Each is a module with `check(rng)`, which makes one input and raises an error if the output is
+# wrong.
+NAMES = ("estimators", "fits", "constraints", "wide", "streams", "exports", "tables", "options")
 
 
 def main() -> int:
-    """Run the checks that were asked for, and say what they found."""
+    """Run the checks, and print what they found."""
     arguments = _arguments()
     names = arguments.names or NAMES
     n_failed = 0
@@ -51,7 +37,7 @@ def main() -> int:
 def run(
     name: str, seed: int, n_cases: int, seconds: float, n_jobs: int
 ) -> tuple[int, list[tuple[int, str]]]:
-    """Check seeds from `seed` on until so many are done or time is up: their number, failures."""
+    """Check seeds until `n_cases` are done or time is up; return their number and the failures."""
     end = time.monotonic() + seconds
     failures: list[tuple[int, str]] = []
     with ProcessPoolExecutor(n_jobs) as pool:
@@ -68,7 +54,7 @@ def run(
 def _run_some(
     name: str, first: int, stride: int, n_cases: int, end: float
 ) -> tuple[int, list[tuple[int, str]]]:
-    """Every so many seeds from the first on, in one process."""
+    """Check every `stride`-th seed in one process."""
     failures = []
     n_done = 0
     check = importlib.import_module(f"fuzz.{name}").check
@@ -83,7 +69,7 @@ def _run_some(
 
 
 def failure(check, seed: int) -> str | None:
-    """What is wrong with the input of this seed; None if nothing is."""
+    """Return the error of this seed; None without one."""
     try:
         with warnings.catch_warnings():
             # A warning that a check does not expect is a defect too.
@@ -99,8 +85,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "names", nargs="*", choices=[[], *NAMES], metavar="name", help=", ".join(NAMES)
     )
-    parser.add_argument("--seconds", type=float, default=60.0, help="for all names together")
-    parser.add_argument("--cases", type=int, default=sys.maxsize, help="at most so many a name")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of all names together")
+    parser.add_argument("--cases", type=int, default=sys.maxsize, help="at most, of each name")
     parser.add_argument("--seed", type=int, default=0, help="of the first case")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     return parser.parse_args()

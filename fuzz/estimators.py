@@ -1,4 +1,4 @@
-"""Fit a random problem and hold everything that comes out against its definition."""
+"""Selectors against the definitions, on random problems."""
 
 from __future__ import annotations
 
@@ -10,31 +10,25 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from fuzz import estimators_oracles as oracle
-from fuzz.estimators_cases import Case, make
-from safdr import (
-    AnnealingRegressorSelector,
-    AnnealingRegressorSelectorCV,
-    AnnealingSelector,
-    AnnealingSelectorCV,
-    evaluate_subsets,
-)
+from fuzz import oracles as oracle
+from fuzz.cases import Case, make_case
+from fuzz.selectors import cost_terms, evaluate, fit, make_search, make_selector, ridge_of
 
 
 def check(rng: np.random.Generator) -> None:
     """One random problem."""
-    case = make(rng)
+    case = make_case(rng)
     with warnings.catch_warnings():
         # Separation, and fits that rounding stopped, are told: that is what is wanted of them.
         warnings.simplefilter("ignore", ConvergenceWarning)
         if rng.random() < 0.06:
             check_refused(case, rng)
         elif case.contradicts_itself() or not case.allowed():
-            expect_refusal(selector(case), case, "no subset is allowed")
+            expect_refusal(make_selector(case), case, "no subset is allowed")
         elif rng.random() < 0.08:
             check_cross_validated(case)
         else:
-            fitted = fit(selector(case), case)
+            fitted = fit(make_selector(case), case)
             check_subset(fitted, case)
             check_criterion(fitted, case)
             check_loss(fitted, case)
@@ -42,19 +36,6 @@ def check(rng: np.random.Generator) -> None:
             check_again(fitted, case)
             other = OTHERS[rng.integers(len(OTHERS))]
             other(fitted, case, rng)
-
-
-def selector(case: Case, **changes: Any) -> Any:
-    """The estimator of a case."""
-    parameters = case.parameters | case.limits | changes
-    if case.classes:
-        return AnnealingSelector(case.size, class_weight=case.class_weight, **parameters)
-    return AnnealingRegressorSelector(case.size, **parameters)
-
-
-def fit(estimator: Any, case: Case) -> Any:
-    """Fit it to the rows of a case."""
-    return estimator.fit(case.table(), case.y, sample_weight=case.weight)
 
 
 # ---- What must hold for every fit ----------------------------------------------------------------
@@ -69,26 +50,21 @@ def check_subset(fitted: Any, case: Case) -> None:
     assert fitted.n_features_ == case.size
 
 
-def costs(case: Case) -> np.ndarray:
-    """What each feature costs."""
-    return np.array(case.rules.get("feature_cost", np.zeros(case.n_features)))
-
-
 def values(case: Case, subsets: Any) -> tuple[np.ndarray, np.ndarray]:
     """Criterion values from the definition, and whether each subset is free of collinearity."""
-    ridge = case.parameters["ridge"]
-    weight = case.row_weights()
-    rows = weight > 0
-    A, B, D = oracle.matrices(case.X[rows], case.y[rows], weight[rows], bool(case.classes), ridge)
-    found = [oracle.value(A, D, s) - costs(case)[list(s)].sum() for s in subsets]
+    ridge = ridge_of(case)
+    A, B, D = oracle.matrices(*case.training_rows(), bool(case.n_classes), ridge)
+    found = [oracle.value(A, D, s) - case.costs[list(s)].sum() for s in subsets]
     return np.array(found), np.array([oracle.is_clean(A, B, s, ridge) for s in subsets])
 
 
 def tolerance(case: Case) -> float:
     """Digits that solving with the ridge leaves, far from zero: 1e8 spreads off, they are few."""
-    ridge = case.parameters["ridge"]
+    ridge = ridge_of(case)
     close = 1e-7 + 100.0 * _lost_digits(case.X) / ridge + 1e-12 / ridge
-    return close if case.classes else close + 100.0 * _lost_digits(case.y.reshape(len(case.y), -1))
+    return (
+        close if case.n_classes else close + 100.0 * _lost_digits(case.y.reshape(len(case.y), -1))
+    )
 
 
 def _lost_digits(columns: np.ndarray) -> float:
@@ -114,7 +90,10 @@ def check_criterion(fitted: Any, case: Case) -> None:
     )
     assert fitted.criterion_value_ == result.criterion_values[result.best]
     assert np.isfinite(fitted.criterion_value_), "a subset that is out of the question has won"
-    every, clean = values(case, case.allowed())
+    # Of duplicates, which differ by rounding or next to nothing, one is searched.
+    dropped = {j for pair in fitted.duplicates_ for j in pair[1:]}
+    every = [subset for subset in case.allowed() if not dropped.intersection(subset)]
+    every, clean = values(case, every) if every else (np.zeros(0), np.zeros(0, dtype=bool))
     if clean.any() and not is_screened(case):
         best = every[clean].max()
         reached = result.criterion_values.max()
@@ -132,13 +111,13 @@ def rounding(fitted: Any, case: Case) -> float:
 def check_loss(fitted: Any, case: Case) -> None:
     """The loss is that of the coefficients, no worse than without features, and the least."""
     weight, result = case.row_weights(), fitted.result_
-    null = oracle.loss_without_features(case.y[weight > 0], weight[weight > 0], bool(case.classes))
-    penalised = result.losses + result.penalties
-    if "feature_cost" not in case.rules:
+    rows = weight > 0
+    null = oracle.loss_without_features(case.y[rows], weight[rows], bool(case.n_classes))
+    penalised = result.losses + cost_terms(result)
+    if case.cost is None:
         assert fitted.loss_ <= np.nanmin(penalised) + 1e-9 * null
     assert fitted.loss_ <= null * (1 + 1e-9), f"loss {fitted.loss_} above {null}, without features"
-    rows = weight > 0
-    if case.classes:
+    if case.n_classes:
         if not result.separated[result.best]:
             scores = fitted.decision_function(case.table())[rows]
             own = oracle.cross_entropy(scores, case.y[rows], weight[rows])
@@ -149,8 +128,7 @@ def check_loss(fitted: Any, case: Case) -> None:
     unclipped = case.X[:, fitted.subset_] @ model.coef_.T + model.intercept_
     low, high = case.y[rows].min(axis=0), case.y[rows].max(axis=0)
     at_most = 1e-9 * np.ptp(case.y) + rounding(fitted, case)
-    assert model.clip == (case.parameters["criterion"] == "auto")
-    expected = np.clip(unclipped, low, high) if model.clip else unclipped
+    expected = np.clip(unclipped, low, high)
     np.testing.assert_allclose(fitted.predict(case.table()), expected, rtol=0, atol=at_most)
     own = oracle.squared_error(unclipped[rows], case.y[rows], weight[rows])
     chosen = case.X[rows][:, fitted.subset_]
@@ -173,7 +151,7 @@ def check_interface(fitted: Any, case: Case) -> None:
     assert list(fitted.get_feature_names_out()) == names
     predicted = fitted.predict(table)
     assert predicted.shape == case.y.shape
-    if case.classes:
+    if case.n_classes:
         chances = fitted.predict_proba(table)
         own = chances[np.arange(len(chances)), np.searchsorted(fitted.classes_, predicted)]
         assert np.all(own >= chances.max(axis=1) - 1e-9), "another class is more likely"
@@ -188,15 +166,8 @@ def check_again(fitted: Any, case: Case) -> None:
     np.testing.assert_array_equal(second.result_.subsets, fitted.result_.subsets)
     np.testing.assert_array_equal(second.result_.losses, fitted.result_.losses)
     np.testing.assert_array_equal(second.predict(case.table()), fitted.predict(case.table()))
-    evaluation = evaluate_subsets(
-        case.table(),
-        case.y,
-        [fitted.subset_],
-        task="classification" if case.classes else "regression",
-        sample_weight=case.row_weights(),
-        ridge=case.parameters["ridge"],
-    )
-    paid = costs(case)[fitted.subset_].sum()
+    evaluation = evaluate(case, [fitted.subset_])
+    paid = case.costs[fitted.subset_].sum()
     np.testing.assert_allclose(
         evaluation.criterion_values[0] - paid, fitted.criterion_value_, rtol=1e-7, atol=1e-7
     )
@@ -207,12 +178,12 @@ def check_again(fitted: Any, case: Case) -> None:
 
 def best_value(case: Case) -> float:
     """The largest criterion value that a search reaches."""
-    return float(fit(selector(case), case).result_.criterion_values.max())
+    return float(fit(make_selector(case), case).result_.criterion_values.max())
 
 
 def is_screened(case: Case) -> bool:
     """Whether some columns are left out of the search."""
-    return case.parameters["annealing"].screen is not None
+    return case.annealing["screen"] is not None
 
 
 def assert_as_good(case: Case, fitted: Any, what: str) -> None:
@@ -242,8 +213,8 @@ def rows_in_another_order(fitted: Any, case: Case, rng: np.random.Generator) -> 
 def columns_in_another_order(fitted: Any, case: Case, rng: np.random.Generator) -> None:
     """The order of the columns doesn't matter."""
     every, clean = values(case, case.allowed())
-    if "groups" in case.rules and not clean[every.argmax()]:
-        return  # which of the collinear subsets are refused depends on the order
+    if fitted.duplicates_ or ("groups" in case.rules and not clean[every.argmax()]):
+        return  # which duplicates and collinear subsets are dropped depends on the order
     order = rng.permutation(case.n_features)
     place = np.argsort(order)
     case.X = case.X[:, order]
@@ -254,8 +225,7 @@ def columns_in_another_order(fitted: Any, case: Case, rng: np.random.Generator) 
     for name in ("groups", "at_most_one_of"):
         if name in rules:
             rules[name] = [place[one].tolist() for one in rules[name]]
-    if "feature_cost" in rules:
-        rules["feature_cost"] = np.array(rules["feature_cost"])[order].tolist()
+    case.cost = None if case.cost is None else case.cost[order]
     case.rules = rules
     assert_as_good(case, fitted, "columns in another order")
 
@@ -289,8 +259,7 @@ OTHERS = [
 
 def check_cross_validated(case: Case) -> None:
     """Sizes, rules and the last search are what they say."""
-    kind = AnnealingSelectorCV if case.classes else AnnealingRegressorSelectorCV
-    search = kind(max_features=case.size, cv=2, rule="one_sd", **case.parameters | case.limits)
+    search = make_search(case, rule="one_sd")
     try:
         fit(search, case)
     except ValueError as error:
@@ -305,7 +274,7 @@ def check_cross_validated(case: Case) -> None:
     assert search.n_features_ == results["n_features"][enough].min()
     case.size = int(search.n_features_)
     case.class_weight = None
-    alone = fit(selector(case), case)
+    alone = fit(make_selector(case), case)
     np.testing.assert_array_equal(search.subset_, alone.subset_)
     allowed = set(case.allowed())
     assert tuple(search.subset_.tolist()) in allowed
@@ -323,7 +292,7 @@ def expect_refusal(estimator: Any, case: Case, why: str) -> None:
 def check_refused(case: Case, rng: np.random.Generator) -> None:
     """Ill-posed problems are refused."""
     spoil = SPOILERS[rng.integers(len(SPOILERS))]
-    estimator = selector(case)
+    estimator = make_selector(case)
     why = spoil(case, rng)
     expect_refusal(estimator, case, why)
 

@@ -1,278 +1,187 @@
-"""Exports against the formula in exact fractions, on rows that nobody would expect."""
+"""Exported models against the dictionary, one row and one term at a time."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-import sqlite3
-from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
+import onnxruntime
 import pyarrow as pa
-from scipy.special import expit, softmax
 
-from fuzz.exports_csv import make_csv
-from fuzz.exports_run import (
-    Rows,
-    csv_in_python,
-    in_duckdb,
-    in_onnxruntime,
-    in_python,
-    in_sqlite,
-    quoted,
-)
-from fuzz.exports_tables import Case, make_case
-from safdr.export.errors import ExportError, WrongFormulaError
-from safdr.export.formula import Formula
-from safdr.export.write import export
-from safdr.table.errors import TableError
-from safdr.table.plain import plain
-from safdr.table.recipe import Feature
-from safdr.table.text import read_text
+from safdr.export import make
 
-EPS = float(np.finfo(float).eps)
-# Beyond this a product or a sum may leave the range of doubles, and any way to say so will do.
-HUGE = 1e300
+CHARACTERS = [*"ab \"';,\\%{}$#\n\t()[]`-x", "é", "🦊", "\u202e", "SELECT", "log_odds"]
+LINKS = ("identity", "logit", "softmax")
 
 
 def check(rng: np.random.Generator) -> None:
-    """One formula, exported in all ways, each run on usual and on odd rows."""
-    case = make_case(rng)
-    both = pa.concat_tables([case.usual, case.odd])
-    code = _exported(case, "m.py", refused=None)
-    assert code is not None
-    _compare("python", case.formula, both, in_python(code.decode(), both))
-    _check_csv(rng, case.formula, code.decode(), both)
-    query = _exported(case, "m.sql", refused=_no_query(case.formula))
-    if query is not None:
-        _check_query(rng, case.formula, query.decode(), both)
-    graph = _exported(case, "m.onnx", refused=_no_graph(case.formula))
-    if graph is not None:
-        found = in_onnxruntime(graph, both)
-        _compare("onnxruntime", case.formula, _without_null_text(both), found)
+    """Export one random model four ways, and score random rows."""
+    table = random_table(rng)
+    content = random_content(rng, table)
+    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+    scores = np.array([score(content["model"], row) for row in rows])
+    wanted = outputs(content, scores)
+    arrow = pa.table({name: arrow_column(values) for name, values in table.items()})
+    # `make` checks each export, in Python, SQLite and onnx.
+    made = {
+        ending: make(content, f"a.{ending}", rows=arrow, sums=scores, table="ro'w\"s")
+        for ending in ("py", "sql", "onnx")
+    }
+    if content["model"]["link"] == "logit":
+        make(content, "a.csv", rows=arrow, sums=scores)
+    width = wanted.shape[1]
+    compare(in_csv(made["py"].decode(), rows, width), wanted)
+    compare(in_duckdb(made["sql"].decode(), arrow, width), wanted)
+    compare(in_onnxruntime(made["onnx"], arrow, width), wanted)
 
 
-def _exported(case: Case, path: str, *, refused: str | None) -> bytes | None:
-    """The content; none where it is refused, for the reason that it has to be."""
-    terms = case.formula.terms
-    # No usual row is beyond the ends.
-    X = np.column_stack([term.feature.values(case.usual) for term in terms])
-    sums = X @ [term.coefficients for term in terms] + case.formula.intercepts
-    try:
-        content = export(Path(path), case.formula, case.usual, sums)
-    except WrongFormulaError:
-        raise
-    except ExportError as error:
-        if refused is None or refused not in str(error):
-            raise AssertionError(f"{path} is to be refused for {refused!r}") from error
-        return None
-    assert refused is None, f"{path} should be refused for {refused!r}"
-    return content
+def compare(found: np.ndarray, wanted: np.ndarray) -> None:
+    """Raise if numbers differ by more than rounding."""
+    np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-10)
 
 
-# ---- What each form can't hold ------------------------------------------------------------------
+# ---- What is right -------------------------------------------------------------------------------
 
 
-def _no_query(formula: Formula) -> str | None:
-    names = [*formula.columns, formula.table]
-    levels = [term.feature.level or "" for term in formula.terms] + _labels(formula)
-    columns = list(formula.columns)
-    if len({name.casefold() for name in columns}) < len(columns):
-        return "by case only"
-    if any(_end(quoted(name)) != len(quoted(name)) for name in names):
-        return "backslash" if not any("\0" in text for text in [*names, *levels]) else ""
-    if any("\0" in text for text in [*names, *levels]):
-        return "zero character"
-    return None
-
-
-def _end(text: str) -> int:
-    """Where a name in double quotes ends for a database in which the backslash escapes."""
-    i = 1
-    while i < len(text):
-        if text[i] == "\\" or text[i : i + 2] == '""':
-            i += 2
-        elif text[i] == '"':
-            return i + 1
-        else:
-            i += 1
-    return -1
-
-
-def _no_graph(formula: Formula) -> str | None:
-    features = [term.feature for term in formula.terms]
-    has_zero = any("\0" in text for text in [*(f.level or "" for f in features), *_labels(formula)])
-    if any(f.level == "" and f.fill is not None for f in features):
-        return "both empty and missing" if not has_zero else ""
-    return "zero character" if has_zero else None
-
-
-def _labels(formula: Formula) -> list[str]:
-    """Labels that outputs hold."""
-    return list(formula.classes) if len(formula.classes) > 2 else []
-
-
-# ---- The formula, slowly ------------------------------------------------------------------------
-
-
-def _compare(where: str, formula: Formula, table: pa.Table, found: Rows) -> None:
-    """What each row gets is what the formula says, or unknown with it."""
-    rows = [dict(zip(table.column_names, row, strict=True)) for row in _rows(table)]
-    assert len(found) == len(rows), f"{where}: {len(found)} scores for {len(rows)} rows"
-    judge = JUDGES.get(len(formula.classes), _judge_classes)
-    for row, given in zip(rows, found, strict=True):
-        said = f"{where}: {given!r} for {row!r} by {formula!r}"
-        terms = _terms(formula, row)
-        if terms is None:
-            assert all(_is_unknown(each) for each in given or ()), said
-            continue
-        sizes = [float(min(sum(map(abs, each)), Fraction(HUGE))) for each in terms]
-        wanted = [
-            float(sum(each)) if size < HUGE else HUGE
-            for each, size in zip(terms, sizes, strict=True)
-        ]
-        allowed = [
-            1e-12 * max(1, abs(total)) + 4 * (len(terms[0]) + 1) * EPS * size
-            for total, size in zip(wanted, sizes, strict=True)
-        ]
-        assert given is not None, said
-        judge(formula, given, wanted, allowed, f"{said}; wanted {wanted!r}")
-
-
-def _judge_number(_: Formula, given: Any, wanted: Any, allowed: Any, said: str) -> None:
-    (prediction,) = given
-    assert wanted[0] >= HUGE or abs(prediction - wanted[0]) <= allowed[0], said
-
-
-def _judge_odds(_: Formula, given: Any, wanted: Any, allowed: Any, said: str) -> None:
-    log_odds, probability = given
-    if wanted[0] >= HUGE:
-        assert _is_unknown(probability) or 0 <= probability <= 1, said
-        return
-    assert abs(log_odds - wanted[0]) <= allowed[0], said
-    assert abs(probability - expit(wanted[0])) <= 1e-12 + allowed[0], said
-
-
-def _judge_classes(formula: Formula, given: Any, wanted: Any, allowed: Any, said: str) -> None:
-    label, *probabilities = given[-1 - len(formula.classes) :]
-    if max(wanted) >= HUGE:
-        assert all(_is_unknown(each) or 0 <= each <= 1 for each in probabilities), said
-        return
-    off = 1e-12 + max(allowed)
-    assert np.all(np.abs(np.array(probabilities) - softmax(wanted)) <= off), said
-    second, first = sorted(wanted)[-2:]
-    if first - second > 2 * off:
-        assert label == formula.classes[int(np.argmax(wanted))], said
-
-
-JUDGES = {0: _judge_number, 2: _judge_odds}
-
-
-def _is_unknown(given: Any) -> bool:
-    """Nothing, an empty text, or a number that is none; sums may be infinite."""
-    return given is None or given == "" or (isinstance(given, float) and not math.isfinite(given))
-
-
-def _terms(formula: Formula, row: dict[str, Any]) -> list[list[Fraction]] | None:
-    """All terms of each sum of a row; None if one is unknown."""
-    sums = [[Fraction(intercept)] for intercept in formula.intercepts]
-    for term in formula.terms:
-        value = _value(term.feature, row[term.feature.column])
+def score(model: dict[str, Any], row: dict[str, Any]) -> list[float]:
+    """Return the linear scores of one row."""
+    found = list(model["intercepts"])
+    for term in model["terms"]:
+        value = row[term["column"]]
         if value is None:
-            return None
-        within = Fraction(min(max(value, term.low), term.high))
-        for terms, coefficient in zip(sums, term.coefficients, strict=True):
-            terms.append(Fraction(coefficient) * within)
-    return sums
+            x = term["missing"]
+        else:
+            x = float(value == term["equals"]) if "equals" in term else float(value)
+        x = min(max(x, term.get("low", -math.inf)), term.get("high", math.inf))
+        found = [s + c * x for s, c in zip(found, term["coefficients"], strict=True)]
+    return found
 
 
-def _value(feature: Feature, value: Any) -> float | None:
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return feature.fill
-    return float(value == feature.level) if feature.kind == "level" else float(value)
+def outputs(content: dict[str, Any], scores: np.ndarray) -> np.ndarray:
+    """Return the numbers that an export adds."""
+    link = content["model"]["link"]
+    if link == "identity":
+        return np.clip(scores, *content["model"].get("range", (-np.inf, np.inf)))
+    if link == "logit":
+        return np.hstack([scores, 0.5 * (1 + np.tanh(scores / 2))])
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
 
 
-def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
-    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+# ---- Runs ----------------------------------------------------------------------------------------
 
 
-def _without_null_text(table: pa.Table) -> pa.Table:
-    """ONNX has no missing text but the empty one."""
-    for i, field in enumerate(table.schema):
-        if field.type == pa.string():
-            table = table.set_column(i, field.name, table.column(i).fill_null(""))
-    return table
+def in_csv(code: str, rows: list[dict[str, Any]], width: int) -> np.ndarray:
+    """Score rows as text, as the file does with a CSV file."""
+    module: dict[str, Any] = {"__name__": "exported"}
+    exec(code, module)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows({k: "" if v is None else v for k, v in row.items()} for row in rows)
+    read = csv.DictReader(io.StringIO(text.getvalue(), newline=""))
+    return np.array([list(module["score"](row).values())[-width:] for row in read], dtype=float)
 
 
-# ---- Queries ------------------------------------------------------------------------------------
+def in_duckdb(query: str, table: pa.Table, width: int) -> np.ndarray:
+    """Score rows with the query."""
+    with duckdb.connect(config={"threads": 1}) as database:
+        database.register("given", table)
+        database.execute('CREATE TABLE "ro\'w""s" AS SELECT * FROM given')
+        found = database.execute(query).fetchall()
+    return np.array([row[-width:] for row in found], dtype=float)
 
 
-def _check_query(rng: np.random.Generator, formula: Formula, query: str, table: pa.Table) -> None:
-    _compare("sqlite", formula, table, in_sqlite(query, table, formula.table))
-    _compare("duckdb", formula, table, in_duckdb(query, table, formula.table))
-    lost = str(rng.choice(np.array(table.column_names, dtype=object)))
-    less = table.drop_columns([lost]).append_column("unrelated", pa.nulls(len(table), pa.string()))
-    for run in (in_sqlite, in_duckdb):
-        try:
-            run(query, less, formula.table)
-        except (sqlite3.OperationalError, duckdb.Error):
-            continue
-        raise AssertionError(f"{run.__name__} scores a table without {lost!r}")
+def in_onnxruntime(graph: bytes, table: pa.Table, width: int) -> np.ndarray:
+    """Score rows with the graph."""
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(graph, settings, providers=["CPUExecutionProvider"])
+    feeds = {}
+    for each in session.get_inputs():
+        values = table[each.name].to_pylist()
+        if each.type == "tensor(string)":
+            feeds[each.name] = np.array([[value or ""] for value in values], dtype=object)
+        else:
+            feeds[each.name] = np.array(values, dtype=float)[:, None]
+    return np.hstack([p for p in session.run(None, feeds) if p.dtype == float])[:, -width:]
 
 
-# ---- CSV ----------------------------------------------------------------------------------------
+# ---- Problems ------------------------------------------------------------------------------------
 
 
-def _check_csv(rng: np.random.Generator, formula: Formula, code: str, table: pa.Table) -> None:
-    """What the exported file reads is what the library reads."""
-    filled = {name for name, feature in formula.columns.items() if feature.fill is not None}
-    data = make_csv(rng, table, filled)
-    done = csv_in_python(code, data)
-    assert b"Traceback" not in done.stderr, f"{data!r}: {done.stderr.decode()}"
-    assert not (done.returncode and done.stdout), f"half a result for {data!r}"
-    read = _read(formula, data)
-    if read is None:
-        return
-    rows = [dict(zip(read.column_names, row, strict=True)) for row in _rows(read)]
-    if any(_terms(formula, row) is None for row in rows):
-        assert b"has no value" in done.stderr, f"{data!r}: {done.stderr.decode()}"
-        return
-    assert done.returncode == 0, f"{data!r}: {done.stderr.decode()}"
-    n_added = max(1, len(formula.classes)) + (len(formula.classes) > 2)
-    _compare("csv", formula, read, _scores(done.stdout.decode(), read.num_columns, n_added))
+def random_name(rng: np.random.Generator) -> str:
+    """Return a name with characters that code and markup use."""
+    return "".join(rng.choice(CHARACTERS, rng.integers(1, 8)))
 
 
-def _read(formula: Formula, data: bytes) -> pa.Table | None:
-    """The file as the library reads it; None if its columns are not those of the formula."""
-    try:
-        table, _ = plain(read_text("rows.csv", data))
-    except (TableError, pa.ArrowException):
-        return None
-    kinds = {"number": ("double", "int64"), "boolean": ("bool", "int64"), "level": ("string",)}
-    for name, feature in formula.columns.items():
-        if table.column_names.count(name) != 1:
-            return None
-        if str(table.schema.field(name).type) not in kinds[feature.kind]:
-            return None
-    return table
+def random_table(rng: np.random.Generator) -> dict[str, list[Any]]:
+    """Return columns of numbers, flags, codes and texts, some with missing values."""
+    n_rows = int(rng.integers(1, 30))
+    names: dict[str, str] = {}
+    for _ in range(int(rng.integers(1, 9))):
+        name = random_name(rng)
+        names.setdefault(name.casefold(), name)
+    return {name: random_column(rng, n_rows) for name in names.values()}
 
 
-def _scores(printed: str, n_columns: int, n_added: int) -> Rows:
-    """The columns behind those of the file, whatever separates them; the first may be text."""
-    n_numbers = n_added - (n_added > 2)
-    for delimiter in ",;\t|":
-        reader = csv.reader(io.StringIO(printed, newline=""), delimiter=delimiter)
-        rows = list(reader)
-        if all(len(row) == n_columns + n_added for row in rows):
-            return [
-                [
-                    *row[n_columns:-n_numbers],
-                    *(float(v.replace(",", ".")) for v in row[-n_numbers:]),
-                ]
-                for row in rows[1:]
-            ]
-    raise AssertionError(f"not {n_columns} columns and {n_added} more: {printed!r}")
+def random_column(rng: np.random.Generator, n_rows: int) -> list[Any]:
+    """Return values of one kind; None is a missing value."""
+    kind = rng.integers(4)
+    scale = 10.0 ** rng.integers(-6, 7)
+    values: list[Any] = [
+        lambda: (rng.normal(size=n_rows) * scale + rng.choice([0, 1e3]) * scale).tolist(),
+        lambda: (rng.random(n_rows) < 0.5).tolist(),
+        lambda: rng.integers(0, 4, n_rows).tolist(),
+        lambda: [("x", "y z", random_name(rng))[i] for i in rng.integers(3, size=n_rows)],
+    ][kind]()
+    if rng.random() < 0.4:
+        values = [None if rng.random() < 0.2 else value for value in values]
+    return values
+
+
+def arrow_column(values: list[Any]) -> pa.Array:
+    """Return a column; one without any value is of numbers."""
+    found = pa.array(values)
+    return found.cast("float64") if found.type == pa.null() else found
+
+
+def random_content(rng: np.random.Generator, table: dict[str, list[Any]]) -> dict[str, Any]:
+    """Return a result with a model of some columns."""
+    link = str(rng.choice(LINKS))
+    n_classes = int(rng.integers(3, 6)) if link == "softmax" else 2
+    n_scores = n_classes if link == "softmax" else 1
+    used = rng.permutation(list(table))[: int(rng.integers(1, len(table) + 1))].tolist()
+    terms = [term for name in used for term in random_terms(rng, name, table[name])]
+    for term in terms:
+        size = max(1.0, *(abs(term.get(end, 1.0)) for end in ("low", "high")))
+        term["coefficients"] = (rng.normal(size=n_scores) / size).tolist()
+    model = {"kind": "linear", "link": link, "terms": terms}
+    model["intercepts"] = rng.normal(size=n_scores).tolist()
+    target: dict[str, Any] = {"name": random_name(rng)}
+    if link == "identity" and rng.random() < 0.5:
+        model["range"] = sorted(rng.normal(size=2).tolist())
+    if link != "identity":
+        texts = [f"{random_name(rng)}{i}" for i in range(n_classes)]
+        target["classes"] = texts if rng.random() < 0.7 else list(range(n_classes))
+    columns = [{"name": name, "used": name in used} for name in table]
+    return {"model": model, "target": target, "data": {"columns": columns}}
+
+
+def random_terms(rng: np.random.Generator, name: str, values: list[Any]) -> list[dict[str, Any]]:
+    """Return the terms of a column: one of a number, or several of a category."""
+    known = [value for value in values if value is not None] or [0.0]
+    fill = {"missing": float(rng.choice([0.0, 0.5, -2.0]))}
+    fill = fill if len(known) < len(values) or rng.random() < 0.3 else {}
+    if isinstance(known[0], bool):
+        return [{"feature": name, "column": name, "equals": True, **fill}]
+    if isinstance(known[0], str) or (isinstance(known[0], int) and rng.random() < 0.5):
+        some = list(dict.fromkeys(known))[: int(rng.integers(1, 4))]
+        return [{"feature": f"{name}={v}", "column": name, "equals": v, **fill} for v in some]
+    low, high = sorted(rng.choice(known, 2).tolist())
+    # Without ends a coefficient has no scale to go by.
+    return [{"feature": name, "column": name, "low": float(low), "high": float(high), **fill}]

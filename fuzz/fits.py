@@ -1,96 +1,149 @@
-"""Logistic and softmax fits against an independent solver, on the nastiest columns known."""
+"""Logistic, softmax and least-squares fits against independent solvers, on nasty columns."""
 
 from __future__ import annotations
 
 import itertools
 import warnings
+from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-from fuzz.cross_entropy import is_separated, loss_of, smallest_loss
-from safdr import Annealing, AnnealingSelector, evaluate_subsets
+from fuzz.cases import Case
+from fuzz.cross_entropy import is_separated, loss_of, newton, smallest_loss
+from fuzz.oracles import scale_of, smallest_squared_error, squared_error, weighted_mean
+from fuzz.selectors import evaluate, fit, make_selector, models_of
 
-# What a loss may be above the optimum: on data that can't be separated, and where rows are on their
-# way to infinity, which nobody follows to the end.
-MOST_ABOVE, MOST_ABOVE_SEPARATED = 1e-6, 1e-4
-# What the loss of the coefficients may be off.
-MOST_OFF = 1e-6
-# Linear programs of more rows or classes, or of columns over more orders of magnitude, take long or
+# Excess loss: with an optimum, and of separated rows, whose fits end early.
+MAX_EXCESS, MAX_EXCESS_SEPARATED = 1e-6, 1e-4
+# Rounding of the loss of given coefficients.
+MAX_ERROR = 1e-6
+PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
+# Linear programs of more rows or classes, or columns over more orders of magnitude, take long or
 # are wrong.
-MOST_ROWS, MOST_CLASSES, MOST_ORDERS, LARGEST = 300, 3, 1e4, 1e6
+MAX_ROWS, MAX_CLASSES, MAX_ORDERS, LARGEST = 300, 3, 1e4, 1e6
 
 
 def check(rng: np.random.Generator) -> None:
-    """Fit given subsets, and candidates of a search, of random rows of two to five classes."""
-    X, codes, weight = random_rows(rng)
-    if not np.ptp(X, axis=0).any():  # rare ones, and none came: nothing to choose from
+    """Fit given subsets, and candidates of a search."""
+    case = make(rng)
+    if not np.ptp(case.X, axis=0).any():
         return
-    wide = X.shape[1] >= len(X)
-    size = int(rng.integers(1, min(len(X) + 1 if wide else 4, X.shape[1]) + 1))
+    optimum = Optimum(case)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        selector = AnnealingSelector.as_published(
-            size, annealing=Annealing(n_replicas=10), random_state=int(rng.integers(99))
-        )
-        selector.fit(X, codes, sample_weight=weight)
-    optimum = Optimum(X, codes, weight)
-    result = selector.result_
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = fit(make_selector(case), case)
+        some = [np.sort(rng.permutation(case.n_features)[: case.size]) for _ in range(4)]
+        evaluation = evaluate(case, some)
+    check_winner(fitted, optimum)
+    coefficients, intercepts, separated = models_of(evaluation)
+    for i, subset in enumerate(some):
+        optimum.check(subset, evaluation.losses[i], separated[i], coefficients[i], intercepts[i])
+
+
+def check_winner(fitted: Any, optimum: Optimum) -> None:
+    """No candidate has a smaller loss than the selected subset."""
+    result = fitted.result_
+    best = result.best
+    subset, loss = fitted.subset_, result.losses[best]
+    model = result.coefficients[best], result.intercepts[best]
+    optimum.check(subset, loss, bool(result.separated[best]), *model)
     candidates = {tuple(sorted(subset)) for subset in result.subsets.tolist()}
-    optimum.compare(selector.subset_, result.losses[result.best], result.separated[result.best])
-    optimum.check_coefficients(result.subsets, result, [result.best])
-    others = min(optimum.loss(subset) for subset in candidates)
-    assert result.losses[result.best] <= others + MOST_ABOVE, (
-        f"another candidate has {others}, the winner {result.losses[result.best]}"
+    least = min(optimum.loss(subset) for subset in candidates)
+    most = least + MAX_EXCESS * optimum.unit
+    assert loss <= most, f"another candidate has {least}, the selected subset {loss}"
+
+
+def make(rng: np.random.Generator) -> Case:
+    """Return nasty rows of two to five classes, or with a continuous target."""
+    X, codes, weight = random_rows(rng)
+    C = np.inf if rng.random() < 0.5 else float(rng.choice(PENALTIES))
+    n_classes, y = int(codes.max()) + 1, codes
+    if rng.random() < 0.15:
+        n_classes, y = 0, codes + rng.normal(size=len(X))
+    largest = min(len(X) + 1 if X.shape[1] >= len(X) else 4, X.shape[1])
+    screen = [None, "auto", 5][rng.integers(3)]
+    return Case(
+        X,
+        y,
+        n_classes,
+        size=int(rng.integers(1, largest + 1)),
+        weight=weight,
+        C=C,
+        shrinkage="auto" if rng.random() < 0.5 else 1e-6,
+        annealing={"n_replicas": int(rng.choice([1, 10])), "max_steps": 20, "screen": screen},
+        seed=int(rng.integers(2**31)),
     )
-    some = [sorted(rng.permutation(X.shape[1])[:size].tolist()) for _ in range(4)]
-    fits = evaluate_subsets(X, codes, some, sample_weight=weight, C=np.inf)
-    for subset, loss, separated in zip(some, fits.losses, fits.fits.separated, strict=True):
-        optimum.compare(subset, loss, separated)
-    optimum.check_coefficients(np.array(some), fits.fits, range(len(some)))
 
 
 class Optimum:
-    """What the loss of a subset should be; each is computed once."""
+    """The smallest loss of each subset of a case, computed once."""
 
-    def __init__(self, X, codes, weight) -> None:
-        self._X, self._codes, self._weight = X, codes, weight
-        self._n_classes = codes.max() + 1
+    def __init__(self, case: Case) -> None:
+        self._X, self._y, self._weight = case.X, case.y, case.row_weights()
+        self._n_classes = case.n_classes
+        self._penalty = 1.0 / (case.C * self._weight.sum())
+        self.unit = 1.0 if case.n_classes else max(1.0, float(np.var(case.y)))
         self._known: dict[tuple[int, ...], float] = {}
 
-    def loss(self, subset) -> float:
-        """The smallest cross-entropy that the independent solver finds."""
-        key = tuple(sorted(subset))
+    def loss(self, subset: Any) -> float:
+        """Return the smallest loss that the independent solver finds."""
+        key = tuple(sorted(int(j) for j in subset))
         if key not in self._known:
-            columns = without_rounded_sums(self._X[:, list(key)])
-            self._known[key] = smallest_loss(columns, self._codes, self._n_classes, self._weight)
+            self._known[key] = float(self._smallest(self._X[:, list(key)]))
         return self._known[key]
 
-    def compare(self, subset, loss: float, separated: bool) -> None:
-        """Raise if the loss is not the optimum, or separation is not told as it is."""
+    def _smallest(self, X: np.ndarray) -> float:
+        if not self._n_classes:
+            return smallest_squared_error(X, self._y, self._weight, self._penalty)
+        if not self._penalty:
+            columns = without_rounded_sums(X)
+            return smallest_loss(columns, self._y, self._n_classes, self._weight)
+        Z = (X - weighted_mean(X, self._weight)) / scale_of(X, self._weight)
+        start = np.zeros((self._n_classes - 1, X.shape[1] + 1))
+        return newton(Z, self._y, self._weight, start, self._penalty)[1]
+
+    def check(
+        self, subset: Any, loss: float, separated: bool, slopes: Any, intercepts: Any
+    ) -> None:
+        """Raise an error if the loss, the separation or the coefficients are wrong."""
         best = self.loss(subset)
         what = f"{subset}: loss {loss}, optimum {best}, separated {separated}"
-        columns = without_rounded_sums(self._X[:, list(subset)])
-        if self._can_be_judged(columns):
-            assert separated == is_separated(columns, self._codes, self._n_classes), what
-        assert loss <= best + (MOST_ABOVE_SEPARATED if separated else MOST_ABOVE), what
+        excess = MAX_EXCESS_SEPARATED if separated else MAX_EXCESS
+        assert loss <= best + excess * self.unit, what
+        X = self._X[:, subset]
+        if not self._n_classes:
+            assert abs(self._squared_error(X, slopes, intercepts) - loss) <= 1e-6 * self.unit, what
+            return
+        assert not (separated and self._penalty), what
+        columns = without_rounded_sums(X)
+        if not self._penalty and self._can_be_judged(columns):
+            assert separated == is_separated(columns, self._y, self._n_classes), what
+        own, margin = loss_of(X, self._y, self._weight, slopes, intercepts)
+        if loss == 0:
+            assert margin > 0, what
+            return
+        own += 0.5 * self._penalty * self._squares(X, slopes)
+        assert abs(own - loss) <= MAX_ERROR, f"{what}, its coefficients {own}"
 
-    def check_coefficients(self, subsets, fits, which) -> None:
-        """Raise if coefficients do not have the loss that they are said to have."""
-        for i in which:
-            columns, model = self._X[:, subsets[i]], (fits.coefficients[i], fits.intercepts[i])
-            loss, margin = loss_of(columns, self._codes, self._weight, *model)
-            what = f"{subsets[i]}: loss {fits.losses[i]}, its coefficients {loss}, margin {margin}"
-            if fits.losses[i] == 0:
-                assert margin > 0, what
-            else:
-                assert abs(fits.losses[i] - loss) < MOST_OFF, what
+    def _squares(self, X: np.ndarray, slopes: Any) -> float:
+        """Squared slopes of standardised columns; those of several classes sum to zero."""
+        slopes = np.atleast_2d(slopes)
+        mean = slopes.mean(axis=0) if len(slopes) > 1 else 0.0
+        return float(np.sum(((slopes - mean) * scale_of(X, self._weight)) ** 2))
 
-    def _can_be_judged(self, columns) -> bool:
-        """Whether a linear program can tell if these columns separate."""
-        if len(columns) > MOST_ROWS or self._n_classes > MOST_CLASSES:
+    def _squared_error(self, X: np.ndarray, slopes: Any, intercepts: Any) -> float:
+        predicted = X @ np.ravel(slopes) + np.ravel(intercepts)
+        squares = np.sum((np.ravel(slopes) * scale_of(X, self._weight)) ** 2)
+        return squared_error(predicted, self._y, self._weight) + self._penalty * float(squares)
+
+    def _can_be_judged(self, columns: np.ndarray) -> bool:
+        """Return True if a linear program can tell whether these columns separate."""
+        if len(columns) > MAX_ROWS or self._n_classes > MAX_CLASSES:
             return False
         far = np.abs(columns - np.median(columns, axis=0)).max(axis=0)
-        tame = far <= MOST_ORDERS * np.maximum(1e-300, columns.std(axis=0))
+        tame = far <= MAX_ORDERS * np.maximum(1e-300, columns.std(axis=0))
         return bool(tame.all() and np.abs(columns).max() < LARGEST)
 
 

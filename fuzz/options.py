@@ -1,203 +1,217 @@
-"""Random options of ``safdr select``: the answer is what was asked for, or a refusal in words."""
+"""The command line with random options: how it ends, what it prints, and what it writes."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
-import tempfile
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 
-from fuzz.options_words import COLUMNS, TARGET, TEXTS, Asked, make_options, make_table
 from safdr.cli import main
-from safdr.cli.lists import split_names
+
+NUMBERS = ("a", "b", "c with space", "d;semicolon")
+TEXTS = ("colour", "size")
+COLUMNS = (*NUMBERS, *TEXTS)
+# By option: values that are right by themselves, and values that never are.
+VALUES: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+    "--positive": (["yes", "no"], ["maybe", ""]),
+    "--task": (["classification"], ["clusters", ""]),
+    "--missing": (["drop-rows", "drop-columns", "median"], ["mean", ""]),
+    "--test-size": (["0", "0.2", "0.5", "2e-1"], ["1", "-0.1", "nan", "inf", "half", ""]),
+    "-k": (["1", "2", "3", "1-3", "2-4"], ["0", "-1", "1.5", "", "3-1", "x", "nan"]),
+    "--rule": (["one_sd", "one_se", "best", "0.01"], ["worst", "", "-1", "nan", "2"]),
+    "--seed": (["0", "7", "4294967295"], ["-1", "4294967296", "1e3", "x"]),
+    "--jobs": (["1", "2"], ["0", "x", "1.5", ""]),
+    "--drop": (COLUMNS, ["zzz"]),
+    "--keep": (COLUMNS, ["zzz"]),
+    "--categories": (["size", "colour"], ["zzz"]),
+    "--include": (COLUMNS, ["zzz"]),
+    "--as-one": (["a,b", "a,colour", "colour,size"], ["a", "a,zzz"]),
+    "--at-most-one-of": (["a,b", "a,b,colour", "size,colour"], ["a", "b,zzz"]),
+    "--sign": (["a=+", "b=-"], ["a", "zzz=+", "a=2"]),
+    "--cost": (["a=0.1", "b=2"], ["a", "zzz=1", "a=x"]),
+    "--stability": (["4"], ["3", "0", "x"]),
+    "--prove": (["0.5"], ["-1", "x"]),
+    "--points": (["20,600,50"], ["20,600", "0,600,50", "x"]),
+}
+FLAGS = ("--balanced", "--as-published", "--quiet", "--force")
+OUTPUTS = ("new.json", "new.html", "new.py", "new.sql", "new.csv", "old.json")
+WRONG_OUTPUTS = ("new.txt", "folder", "no_folder/x/new.json", "")
 
 
 def check(rng: np.random.Generator) -> None:
-    """One command line, on a small good table."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name).resolve()
-        table, n_rows = make_table(rng, folder)
-        asked = make_options(rng, folder)
-        words = [str(table), *asked.words()]
-        before = _contents(folder)
-        code, out, err = _run(words)
-        told = f"safdr select {' '.join(words)}\ncode {code}\n{err}"
-        try:
-            _check_end(asked, code, out, err)
-            _check_files(asked, folder, before, code)
-            if code == 0:
-                _check_answer(asked, folder, out, n_rows)
-        except AssertionError as error:
-            raise AssertionError(f"{error}\n{told}") from error
+    """Run one command."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        n_rows, path = make_folder(folder, rng)
+        words, wrong = random_words(rng, folder)
+        before = contents(folder)
+        code, out, err = run(["select", str(path), "-t", "y", *words])
+        what = f"{words}: {err}"
+        assert code in (0, 1, 2), what
+        assert "Traceback" not in err, what
+        if wrong and "values missing" not in err:
+            assert code == 2, f"{wrong} was accepted; {what}"
+        if code:
+            assert err.strip(), f"no message; {what}"
+            assert out == "", f"an error and an answer; {what}"
+            assert contents(folder) == before, f"an error, and files were changed; {what}"
+            return
+        check_files(folder, before, words)
+        check_answer(folder, words, out, n_rows)
 
 
-def _run(words: list[str]) -> tuple[int, str, str]:
-    """How it ends, and what it prints."""
-    code, out, err = 0, io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main(["select", *words])
-        except SystemExit as end:
-            code = end.code or 0
-    return code, out.getvalue(), err.getvalue()
+def run(words: list[str]) -> tuple[int, str, str]:
+    """Return exit code, standard output and standard error of a command."""
+    out, err = io.StringIO(), io.StringIO()
+    code: Any = 0
+    with warnings.catch_warnings(), contextlib.redirect_stdout(out):
+        warnings.simplefilter("default")
+        with contextlib.redirect_stderr(err):
+            try:
+                code = main(words)
+            except SystemExit as end:
+                code = end.code
+    return int(code or 0), out.getvalue(), err.getvalue()
 
 
-# ---- How it ends --------------------------------------------------------------------------------
+# ---- Commands ------------------------------------------------------------------------------------
 
 
-def _check_end(asked: Asked, code: int, out: str, err: str) -> None:
-    """The exit code is one of those promised, and a failure is told in words."""
-    assert code in (0, 1, 2), "an exit code that was never promised"
-    for word in ("Unexpected:", "Traceback", "Errno", "Warning:"):
-        assert word not in err, f"{word} in the message"
-    # Names are looked for in the table, which may have gaps that must be told first.
-    if asked.wrong and not (asked.wrong_names_only() and "values are missing" in err):
-        assert code == 2, f"wrong options were taken: {asked.wrong}"
-    if refused := _refused_file(asked):
-        assert code == 2, f"a file that can't be written was taken: {refused}"
-    if code == 2:
-        assert out == "", "wrong usage, and an answer"
-    assert bool(err.strip()) == (code != 0), "an error without words, or words without an error"
+def make_folder(folder: Path, rng: np.random.Generator) -> tuple[int, Path]:
+    """Write a table, an old result and a folder; return the number of rows and the table's path."""
+    n = int(rng.integers(60, 160))
+    columns: dict[str, Any] = dict(zip(NUMBERS, rng.normal(size=(4, n)).round(3), strict=True))
+    columns["colour"] = np.array(["red", "green", "blue"])[rng.integers(3, size=n)]
+    columns["size"] = np.array(["s", "l"])[rng.integers(2, size=n)]
+    odds = columns["a"] - columns["b"] + (columns["colour"] == "red") + rng.logistic(size=n)
+    columns["y"] = np.where(odds > 0, "yes", "no")
+    if rng.random() < 0.2:
+        columns["a"] = pa.array(columns["a"], mask=rng.random(n) < 0.1)
+    table = pa.table(columns)
+    path = folder / str(rng.choice(["rows.csv", "rows.parquet"]))
+    if path.suffix == ".csv":
+        pyarrow.csv.write_csv(table, path)
+    else:
+        pyarrow.parquet.write_table(table, path)
+    (folder / "old.json").write_text("old")
+    (folder / "folder").mkdir()
+    return n, path
 
 
-def _refused_file(asked: Asked) -> str | None:
-    """A file that has to be refused, for a reason that its name tells."""
-    files = [*asked.values("--report"), *asked.values("--out"), *asked.values("--export")]
-    for path in files:
-        name = Path(path).name
-        if name == "is_folder" or "no_folder" in path:
-            return path
-        if name.startswith("old") and not asked.has("--force"):
-            return path
-        if files.count(path) > 1 and name != "null":
-            return path
-    return next(
-        (p for p in asked.values("--export") if Path(p).suffix not in (".py", ".sql")), None
-    )
+def random_words(rng: np.random.Generator, folder: Path) -> tuple[list[str], list[str]]:
+    """Return options, and those of them that are wrong by themselves."""
+    words: list[str] = []
+    wrong: list[str] = []
+    for option in rng.permutation(list(VALUES))[: int(rng.integers(0, 6))].tolist():
+        right, never = VALUES[option]
+        is_wrong = rng.random() < 0.1
+        value = str(rng.choice(never if is_wrong else right))
+        words += [option, value]
+        wrong += [f"{option} {value}"] if is_wrong else []
+    words += [flag for flag in FLAGS if rng.random() < 0.15]
+    for name in rng.permutation(OUTPUTS)[: int(rng.integers(0, 4))].tolist():
+        words += ["-o", str(folder / name)]
+        if name == "old.json" and "--force" not in words:
+            wrong.append(name)
+    if rng.random() < 0.05:
+        name = str(rng.choice(WRONG_OUTPUTS[:2]))
+        words += ["-o", str(folder / name)]
+        wrong.append(name)
+    if rng.random() < 0.3:
+        words += ["-o", "-"]
+    return words, wrong
 
 
-# ---- Files --------------------------------------------------------------------------------------
+# ---- What is right -------------------------------------------------------------------------------
 
 
-def _contents(folder: Path) -> dict[str, bytes]:
-    """All files of a folder, by their names."""
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return all files of a folder by name."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def _check_files(asked: Asked, folder: Path, before: dict[str, bytes], code: int) -> None:
-    """Files that were asked for are whole, or as they were; no other has changed or come."""
-    after = _contents(folder)
-    results = _results(asked)
-    for name in before.keys() | after.keys():
-        if name not in results or (after.get(name) == before.get(name) and code != 0):
-            assert after.get(name) == before.get(name), f"{name} has changed"
-            continue
-        assert code != 2, f"wrong usage, and {name} was written"
-        _check_whole(results[name], after[name].decode())
-    if code == 0:
-        assert results.keys() <= after.keys(), "a file was not written"
-    assert (folder / "to_new").is_symlink(), "the link was replaced"
-    assert not (folder / "null").is_file(), "the device was replaced"
+def values_of(words: list[str], option: str) -> list[str]:
+    """Return the values of an option."""
+    return [value for name, value in itertools.pairwise(words) if name == option]
 
 
-def _results(asked: Asked) -> dict[str, str]:
-    """Names of files that results go to, and what they hold."""
-    found = {}
-    for option in ("--report", "--out", "--export"):
-        for path in map(Path, asked.values(option)):
-            kind = path.suffix if option == "--export" else option
-            if path.name != "null":
-                found[path.name] = kind
-    if "to_new" in found:
-        found["linked.out"] = found["to_new"]
-    return found
+def check_files(folder: Path, before: dict[str, bytes], words: list[str]) -> None:
+    """The files that were asked for are whole, and no other has changed."""
+    after = contents(folder)
+    wanted = {Path(path).name for path in values_of(words, "-o") if path != "-"}
+    assert after.keys() == before.keys() | wanted, f"{sorted(after)}, should be {sorted(wanted)}"
+    for name in before.keys() - wanted:
+        assert after[name] == before[name], f"{name} was changed"
+    for name in wanted:
+        check_whole(name, after[name].decode())
 
 
-def _check_whole(kind: str, text: str) -> None:
-    """The file is complete, by a sign that half of it would lack."""
-    if kind == "--report":
+def check_whole(name: str, text: str) -> None:
+    """A file is complete."""
+    if name.endswith(".json"):
+        parsed(text)
+    elif name.endswith(".html"):
         assert text.rstrip().endswith("</html>"), "half a page"
-    elif kind == "--out":
-        _parsed(text)
-    elif kind == ".py":
-        compile(text, "exported", "exec")
+    elif name.endswith(".py"):
+        compile(text, name, "exec")
+    elif name.endswith(".sql"):
+        assert text.rstrip().endswith(";"), "half a query"
     else:
-        assert "FROM" in text.upper(), "half a query"
+        assert text.startswith("column,value,points"), "no scorecard"
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def parsed(text: str) -> dict[str, Any]:
+    """Return strict JSON."""
+
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} in JSON")
 
     return json.loads(text, parse_constant=refuse)
 
 
-# ---- The answer ---------------------------------------------------------------------------------
-
-
-def _check_answer(asked: Asked, folder: Path, out: str, n_rows: int) -> None:
-    """What was chosen is within what was asked for."""
-    if asked.has("--quiet") and not asked.has("--json"):
-        assert out == "", "not quiet"
-    texts = [out] if asked.has("--json") else []
-    if (path := asked.last("--out")) and Path(path).name != "null":
-        texts.append(Path(path).read_text(encoding="utf-8"))
-    answers = [_parsed(text) for text in texts]
-    if not answers:
-        assert asked.has("--quiet") or "(intercept)" in out, "no answer"
+def check_answer(folder: Path, words: list[str], out: str, n_rows: int) -> None:
+    """The result keeps what was asked for."""
+    texts = [out] if values_of(words, "-o").count("-") else []
+    texts += [path.read_text() for path in folder.glob("new.json")]
+    if not texts:
+        quiet = "--quiet" in words
+        assert quiet == (out == ""), "the answer is printed unless --quiet"
         return
-    assert answers[0] == answers[-1], "--json and --out differ"
-    _check_size(asked, answers[0])
-    _check_constraints(asked, answers[0])
-    _check_rows(asked, answers[0], n_rows)
+    answers = [parsed(text) for text in texts]
+    assert answers[0] == answers[-1], "-o - and the file differ"
+    check_features(answers[0], words)
+    data = answers[0]["data"]
+    n = data["n_train"] + data.get("n_test", 0)
+    assert n == n_rows or (values_of(words, "--missing") == ["drop-rows"] and n <= n_rows)
 
 
-def _check_size(asked: Asked, answer: dict[str, Any]) -> None:
-    """As many features as were asked for, each with a coefficient that is a number."""
-    chosen, features = answer["size"]["chosen"], answer["features"]
-    units = {each["group"] or each["name"] for each in features}
-    assert len(units) == chosen, f"{chosen} chosen, and {units} listed"
-    assert len(features) == answer["size"]["columns"], "columns are counted wrongly"
-    assert 1 <= chosen <= answer["n_features"], f"{chosen} of {answer['n_features']} features"
-    if k := asked.last("-k"):
-        assert chosen == int(k), f"{chosen} features, not {k}"
-    elif k_max := asked.last("--k-max"):
-        assert chosen <= int(k_max), f"{chosen} features, more than {k_max}"
-    for number in (answer["intercept"], *(each["coefficient"] for each in features)):
-        assert isinstance(number, float | int), "a coefficient that is no number"
-
-
-def _column_of(feature: str) -> str:
-    """The column that a feature was made from."""
-    return next((name for name in TEXTS if feature.startswith(f"{name} = ")), feature)
-
-
-def _check_constraints(asked: Asked, answer: dict[str, Any]) -> None:
-    """Independent of how they are handed to the search."""
-    names = {each["name"] for each in answer["features"]}
-    columns = {_column_of(name) for name in names}
-    assert columns <= set(COLUMNS), f"{columns} were chosen"
-    assert TARGET not in columns, "the target was chosen"
-    split = asked.has("--split-categories")
-    out = {*asked.values("--drop"), *asked.values("--id"), *asked.values("--never-include")}
-    assert not out & columns, f"{out & columns} must not be chosen"
-    for name in asked.values("--always-include"):
-        there = name in names if split and name not in COLUMNS else _column_of(name) in columns
-        assert there, f"{name} must be chosen"
-    for group in map(split_names, asked.values("--group")):
-        assert len(columns.intersection(group)) in (0, len(group)), f"{group} enter together"
-    for rivals in map(split_names, asked.values("--at-most-one-of")):
-        assert len(columns.intersection(rivals)) <= 1, f"more than one of {rivals}"
-
-
-def _check_rows(asked: Asked, answer: dict[str, Any], n_rows: int) -> None:
-    """All rows are there, and the share that was asked for is held out."""
-    rows, share = answer["rows"], float(asked.last("--test-size") or 0.2)
-    n = rows["train"] + rows["test"]
-    assert n == n_rows or (asked.last("--missing") == "drop-rows" and n <= n_rows), f"{n} rows"
-    assert abs(rows["test"] - share * n) <= 1, f"{rows['test']} of {n} rows held out, not {share}"
-    assert (rows["test"] > 0) == (answer["scores"]["test"] is not None), "held out and not scored"
+def check_features(answer: dict[str, Any], words: list[str]) -> None:
+    """The selected features keep the constraints, and there are as many as were asked for."""
+    columns = {term["column"] for term in answer["model"]["terms"]}
+    assert columns <= set(COLUMNS), f"{columns} were selected"
+    chosen = [each for each in answer["features"] if each["chosen"]]
+    for k in values_of(words, "-k"):
+        first, _, last = k.partition("-")
+        assert int(first) <= len(chosen) <= int(last or first), f"{len(chosen)} features, not {k}"
+    assert not columns.intersection(values_of(words, "--drop"))
+    assert columns.issuperset(values_of(words, "--include"))
+    for group in values_of(words, "--as-one"):
+        assert len(columns.intersection(group.split(","))) in (0, 2), f"{group} are one feature"
+    for exclusive in values_of(words, "--at-most-one-of"):
+        assert len(columns.intersection(exclusive.split(","))) <= 1, f"at most one of {exclusive}"
+    for term in answer["model"]["terms"]:
+        for sign in values_of(words, "--sign"):
+            name, _, wanted = sign.partition("=")
+            if term["column"] == name:
+                assert term["coefficients"][0] * float(f"{wanted}1") >= 0, f"the sign of {name}"

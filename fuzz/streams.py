@@ -1,4 +1,4 @@
-"""Rows that are read in passes, against the same rows in memory."""
+"""Rows that are read in chunks against the same rows in memory."""
 
 from __future__ import annotations
 
@@ -8,75 +8,77 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from safdr import (
-    Annealing,
-    AnnealingRegressorSelectorCV,
-    AnnealingSelector,
-    AnnealingSelectorCV,
-    Stream,
-    evaluate_subsets,
-)
+from fuzz.cases import Case
+from fuzz.selectors import evaluate, make_search, make_selector, models_of
+from safdr import Stream
 
-# Losses of the same models, fitted in passes and in memory.
+# Losses of the same models, fitted in chunks and in memory.
 SAME = 1e-7
+TOO_FEW = ("too few are spread", "too small for the", "each needs at least 2")
 
 
 def check(rng: np.random.Generator) -> None:
-    """Search rows in passes, and measure what was found with all rows at hand."""
-    X, y, weight = random_rows(rng)
-    if rng.random() < 0.25:
-        outputs = X @ rng.normal(size=X.shape[1]) + rng.normal(size=len(X))
-        check_regression(rng, X, outputs, weight)
-        return
-    C = float(rng.choice([0.01, 1.0, 100.0, np.inf], p=[0.2, 0.4, 0.2, 0.2]))
-    how: dict[str, Any] = {"C": C, "random_state": int(rng.integers(99)), "annealing": QUICK}
-    many = rng.random() < 0.5
-    selector = AnnealingSelectorCV(max_features=3, **how) if many else AnnealingSelector(2, **how)
+    """Search rows in chunks, and evaluate the selected subset with all rows in memory."""
+    case = make(rng)
+    has_cv = rng.random() < 0.5
+    selector = make_search(case) if has_cv else make_selector(case)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "(?s).*separate the classes")
         try:
-            fit(rng, selector, X, y, weight)
+            fit(rng, selector, case)
         except ValueError as error:
             # Buckets and samples are drawn without looking at the class.
             if not any(each in str(error) for each in TOO_FEW):
                 raise
             return
-    measured = evaluate_subsets(X, y, [selector.subset_], sample_weight=weight, C=C)
-    loss, separated = float(measured.losses[0]), bool(measured.fits.separated[0])
+    evaluation = evaluate(case, [selector.subset_])
+    loss = float(evaluation.losses[0])
     assert np.isfinite(selector.estimator_.coef_).all()
-    told = bool(selector.result_.separated[selector.result_.best])
-    assert told == separated, (told, separated)
+    if not case.n_classes:
+        # Of targets of 1e8, rounding leaves fewer digits of the loss.
+        excess = abs(selector.loss_ - loss)
+        assert excess <= 1e-6 * loss + 1e-12 * case.y.var(), (selector.loss_, loss)
+        return
+    separated = bool(models_of(evaluation)[2][0])
+    assert bool(selector.result_.separated[selector.result_.best]) == separated
     assert separated or abs(selector.loss_ - loss) <= SAME, (selector.loss_, loss)
-    if many:
+    if has_cv:
         scores = selector.cv_results_["mean_test_score"]
         assert np.all((scores >= 0) & (scores <= 1)), scores
 
 
-TOO_FEW = ("too few are spread", "too small for the", "each needs at least 2")
-QUICK = Annealing(n_replicas=20, max_steps=30)
-
-
-def check_regression(rng, X, y, weight) -> None:
-    """Least squares follow from moments."""
-    search = AnnealingRegressorSelectorCV(max_features=3, annealing=QUICK, random_state=0)
-    fit(rng, search, X, y, weight)
-    found = evaluate_subsets(X, y, [search.subset_], sample_weight=weight, task="regression")
-    loss = float(found.losses[0])
-    # To rounding: what is left of outputs of 1e8 has as many digits less.
-    assert abs(search.loss_ - loss) <= 1e-6 * loss + 1e-12 * y.var(), (search.loss_, loss)
-
-
-def fit(rng, selector, X, y, weight) -> None:
+def fit(rng: np.random.Generator, selector: Any, case: Case) -> None:
     """Read the rows in chunks of any length, with a sample of any size below all."""
-    columns = {f"x{j}": X[:, j] for j in range(X.shape[1])} | {"y": y}
-    table = pa.table(columns if weight is None else columns | {"w": weight})
-    length, sample_rows = int(rng.integers(20, 3000)), int(rng.integers(60, len(X) - 1))
+    columns = {f"x{j}": case.X[:, j] for j in range(case.n_features)} | {"y": case.y}
+    weight = {} if case.weight is None else {"w": case.weight}
+    table = pa.table(columns | weight)
+    length, sample_rows = int(rng.integers(20, 3000)), int(rng.integers(60, len(case.X) - 1))
     source = Stream(lambda: table.to_batches(max_chunksize=length), sample_rows=sample_rows)
-    selector.fit(source, "y", sample_weight=None if weight is None else "w")
+    selector.fit(source, "y", sample_weight="w" if weight else None)
+
+
+def make(rng: np.random.Generator) -> Case:
+    """Return a case with a few hundred or thousand rows."""
+    X, y, weight = random_rows(rng)
+    n_classes, C = len(np.unique(y)), float(rng.choice([0.01, 1.0, 100.0, np.inf]))
+    if rng.random() < 0.25:
+        n_classes, C = 0, np.inf
+        y = X @ rng.normal(size=X.shape[1]) + rng.normal(size=len(X))
+    return Case(
+        X,
+        y,
+        n_classes,
+        size=int(rng.integers(2, 4)),
+        weight=weight,
+        C=C,
+        shrinkage="auto",
+        annealing={"n_replicas": 20, "max_steps": 30},
+        seed=int(rng.integers(99)),
+    )
 
 
 def random_rows(rng: np.random.Generator):
-    """Rows in an awkward order, labels of two to four classes, weights or none."""
+    """Return rows in an awkward order, labels of two to four classes, weights or none."""
     n_rows, n_features = int(rng.integers(200, 6000)), int(rng.integers(3, 12))
     if rng.random() < 0.2:
         # More features than rows.

@@ -18,7 +18,6 @@ from safdr import (
     AnnealingSelectorCV,
     Constraints,
     CrossValidatedScore,
-    DiscriminantDisplay,
     FeatureGroups,
     Moments,
     NearTies,
@@ -26,8 +25,6 @@ from safdr import (
     PathDisplay,
     PopulationAnnealing,
     Proof,
-    ProxyDisplay,
-    Scorecard,
     SelectionDisplay,
     SelectionReport,
     SeparationWarning,
@@ -101,12 +98,9 @@ def pictures(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
     assert_type(PathDisplay.from_estimator(search).plot(), PathDisplay)
     assert_type(SelectionDisplay.from_estimator(search), SelectionDisplay)
     assert_type(TraceDisplay.from_estimator(search), TraceDisplay)
-    assert_type(ProxyDisplay.from_estimator(search, X, y), ProxyDisplay)
-    assert_type(DiscriminantDisplay.from_estimator(search, X, y), DiscriminantDisplay)
     assert_type(StabilityDisplay.from_estimator(search, X, y), StabilityDisplay)
     assert_type(SubstitutesDisplay.from_estimator(search, X, y), SubstitutesDisplay)
     assert_type(SelectionReport.from_estimator(search, X, y).to_html(), str)
-    assert_type(Scorecard.from_estimator(search, X), Scorecard)
 
 
 def plugged_in(X: NDArray[np.float64], y: NDArray[np.int64], own: Any) -> None:

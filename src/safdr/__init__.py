@@ -16,19 +16,17 @@ if TYPE_CHECKING:
     from safdr._estimators.validation import SeparationWarning
     from safdr._estimators.what_if import WhatIf, what_if
     from safdr.display import (
-        DiscriminantDisplay,
         PathDisplay,
-        ProxyDisplay,
         SelectionDisplay,
         StabilityDisplay,
         SubstitutesDisplay,
         TraceDisplay,
     )
     from safdr.errors import ParameterError
-    from safdr.export.scorecard import Scorecard
-    from safdr.report import SelectionReport
+    from safdr.report import Report
     from safdr.result import AnnealingResult, FeatureGroups, NearTies, Proof, Stability
     from safdr.sources import Stream
+    from safdr.table.encoder import TableEncoder
     from safdr.trace import Trace
 
 __version__ = "0.1.0"
@@ -43,7 +41,6 @@ _HOME = {
     "AnnealingSelectorCV": "_estimators.selector_cv",
     "Constraints": "_estimators.parameters",
     "CrossValidatedScore": "_estimators.user_criterion",
-    "DiscriminantDisplay": "display",
     "FeatureGroups": "result",
     "Moments": "_estimators.moments",
     "NearTies": "result",
@@ -51,16 +48,15 @@ _HOME = {
     "PathDisplay": "display",
     "PopulationAnnealing": "_estimators.parameters",
     "Proof": "result",
-    "ProxyDisplay": "display",
-    "Scorecard": "export.scorecard",
+    "Report": "report",
     "SelectionDisplay": "display",
-    "SelectionReport": "report",
     "SeparationWarning": "_estimators.validation",
     "Stability": "result",
     "StabilityDisplay": "display",
     "Stream": "sources",
     "SubsetEvaluation": "_estimators.evaluate",
     "SubstitutesDisplay": "display",
+    "TableEncoder": "table.encoder",
     "Trace": "trace",
     "TraceDisplay": "display",
     "WhatIf": "_estimators.what_if",
@@ -81,7 +77,6 @@ __all__ = [
     "AnnealingSelectorCV",
     "Constraints",
     "CrossValidatedScore",
-    "DiscriminantDisplay",
     "FeatureGroups",
     "Moments",
     "NearTies",
@@ -89,16 +84,15 @@ __all__ = [
     "PathDisplay",
     "PopulationAnnealing",
     "Proof",
-    "ProxyDisplay",
-    "Scorecard",
+    "Report",
     "SelectionDisplay",
-    "SelectionReport",
     "SeparationWarning",
     "Stability",
     "StabilityDisplay",
     "Stream",
     "SubsetEvaluation",
     "SubstitutesDisplay",
+    "TableEncoder",
     "Trace",
     "TraceDisplay",
     "WhatIf",

@@ -1,5 +1,5 @@
 """Fixtures of several contracts."""
 
-from helpers.cli import columns, ended, safdr, select, select_two, write
+from helpers.cli import columns, safdr, select, write
 
-__all__ = ["columns", "ended", "safdr", "select", "select_two", "write"]
+__all__ = ["columns", "safdr", "select", "write"]

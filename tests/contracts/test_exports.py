@@ -1,15 +1,21 @@
-"""Exported formulas give the predictions of the selector, wherever they run."""
+"""Exported models give the scores of the result, wherever they run, or refuse."""
+
+import csv
+import io
+import json
+import math
+import re
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from helpers.formulas import RUNS
-from helpers.selectors import of_one_size
-from safdr import Constraints
+from helpers.selectors import make_rows, of_size
+from safdr.export import ExportError, check_path, make, write
+from safdr.export.model import evaluate
 
 pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 pytest.importorskip("duckdb")
@@ -30,117 +36,197 @@ NUMBERS = [
     "SELECT",
 ]
 TEXT = "te'x\"t"
-LEVELS = ["commonest", "a' OR '1'='1", 'say "hi"', "new\nline", "🦊\\", "--"]
-NAME = 'lo"ans; --'
-TARGETS = {"two": 'tar"get\n', "three": "kind' of", "regression": "price; --"}
-CLASSES = {"two": ["no'", "yes\n"], "three": ['"""b', "a a", "c\\"]}
-# What of a row of outputs is the prediction in numbers.
-OUTPUTS = {"two": slice(-2, None), "three": slice(-3, None), "regression": slice(-1, None)}
+LEVELS = ["other", "a' OR '1'='1", 'say "hi"', "new\nline", "🦊\\", "--"]
+TABLE = 'lo"ans; --'
+TASKS = ["two", "three", "regression"]
+CLASSES = {"two": ["no'", "yes\n"], "three": ['"""b', "a a", "c\\"], "regression": None}
+LINKS = {"two": "logit", "three": "softmax", "regression": "identity"}
 
 
-def make_table(task, gaps):
-    """Numbers, a category and a flag, all with hostile names, and the target."""
+def make_table(gaps):
+    """Numbers within the training range and beyond, a category, a code and a flag."""
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(N, len(NUMBERS))).round(3)
-    level = rng.choice(len(LEVELS), N, p=[0.3, 0.2, 0.2, 0.1, 0.1, 0.1])
-    flag = rng.random(N) < 0.5
-    value = X @ np.linspace(-1.5, 1.5, len(NUMBERS)) + 2 * (level == 1) - (level == 4) + flag
-    value = value + rng.logistic(size=N)
-    numbers = dict(zip(NUMBERS, X.T, strict=True))
-    if gaps:
-        numbers[NUMBERS[0]] = pa.array(X[:, 0], mask=rng.random(N) < 0.2)
-        numbers[NUMBERS[-1]] = pa.array(X[:, -1], mask=rng.random(N) < 0.2)
-    text = pa.array([LEVELS[i] for i in level], mask=gaps & (rng.random(N) < 0.1))
+    columns = {}
+    for i, name in enumerate(NUMBERS):
+        x = rng.normal(size=N).round(3) * 10.0 ** (i % 4)
+        x[:3] = [1e6, -1e6, 0.0]
+        columns[name] = pa.array(x, mask=(rng.random(N) < 0.2) & gaps & (i % 2 == 0))
+    level = [LEVELS[i] for i in rng.integers(len(LEVELS), size=N)]
+    columns[TEXT] = pa.array(level, mask=gaps & (rng.random(N) < 0.1))
+    columns["code"] = pa.array(rng.integers(0, 4, N), pa.int64())
+    columns["yes?"] = pa.array(rng.random(N) < 0.5)
+    columns["prediction"] = pa.array(["not used"] * N)
+    return pa.table(columns)
+
+
+def make_content(task, gaps):
+    """A result with a model of all columns."""
+    rng = np.random.default_rng(4)
+    n_scores = 3 if task == "three" else 1
+    terms = [{"feature": n, "column": n, "low": -1.5, "high": 2000.0} for n in NUMBERS]
+    terms += [{"feature": v, "column": TEXT, "equals": v, "missing": 0.0} for v in LEVELS[1:]]
+    terms += [{"feature": f"code {v}", "column": "code", "equals": v} for v in (1, 3)]
+    terms += [{"feature": "yes?", "column": "yes?", "equals": True}]
+    for i, term in enumerate(terms):
+        term["coefficients"] = (rng.normal(size=n_scores) / 10.0 ** (i % 4)).tolist()
+        if gaps and term["column"] in NUMBERS[::2]:
+            term["missing"] = 5000.0 if i == 2 else 0.25
+    model = {"kind": "linear", "link": LINKS[task], "terms": terms}
+    model["intercepts"] = rng.normal(size=n_scores).tolist()
+    target = {"name": 'tar"get\n', "task": "classification"}
     if task == "regression":
-        target = value
+        model["range"] = [-2.0, 2.0]
     else:
-        cuts = np.quantile(value, {"two": [0.5], "three": [0.3, 0.6]}[task])
-        target = np.array(CLASSES[task])[np.digitize(value, cuts)].tolist()
-    return pa.table({**numbers, TEXT: text, "yes?": flag, TARGETS[task]: target})
+        target["classes"] = CLASSES[task]
+    columns = [{"name": name, "used": True} for name in make_table(gaps).column_names]
+    columns[4]["example"] = '1,5\n"""; import os -- → 1.5'
+    return {"model": model, "target": target, "data": {"columns": columns}}
 
 
-def encoded(table):
-    """The columns as numbers: median for missing numbers, the commonest for missing text."""
-    columns = [table[name].to_numpy().astype(float) for name in NUMBERS]
-    columns = [np.where(np.isnan(c), np.nanmedian(c), c) for c in columns]
-    text = [each or LEVELS[0] for each in table[TEXT].to_pylist()]
-    columns += [np.array([each == level for each in text], dtype=float) for level in LEVELS[1:]]
-    columns.append(np.array(table["yes?"].to_pylist(), dtype=float))
-    return np.column_stack(columns)
+def score_slowly(content, row):
+    """The linear scores of one row, by what the dictionary says."""
+    model = content["model"]
+    scores = list(model["intercepts"])
+    for term in model["terms"]:
+        value = row[term["column"]]
+        if value is None:
+            x = term["missing"]
+        else:
+            x = float(value == term["equals"]) if "equals" in term else float(value)
+        x = max(term.get("low", -math.inf), min(term.get("high", math.inf), x))
+        scores = [s + c * x for s, c in zip(scores, term["coefficients"], strict=True)]
+    return scores
 
 
-GROUP = list(range(len(NUMBERS), len(NUMBERS) + len(LEVELS) - 1))
+def outputs_of(task, scores):
+    """What an export adds, in numbers."""
+    if task == "two":
+        return np.hstack([scores, expit(scores)])
+    return softmax(scores, axis=1) if task == "three" else np.clip(scores, -2, 2)
 
 
 @pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
-@pytest.mark.parametrize("task", TARGETS)
-def test_formulas_give_the_predictions_of_the_selector(safdr, task, gaps, tmp_path):
-    table = make_table(task, gaps)
-    path = tmp_path / f"{NAME}.parquet"
-    pq.write_table(table, path)
-    files = {ending: tmp_path / f"score.{ending.lower()}" for ending in RUNS}
-    words = [word for file in {*files.values()} for word in ("--export", file)]
-    options = ["-t", TARGETS[task], "-k", 11, "--test-size", 0, "--missing", "median", "--json"]
-    found = safdr("select", path, *options, *words, "--always-include", TEXT).json
-
-    X = encoded(table)
-    limits = Constraints(groups=[GROUP], always_include=GROUP)
-    selector = of_one_size(11, task, constraints=limits, annealing=None)
-    selector.fit(X, np.array(table[TARGETS[task]].to_pylist()))
-    assert len(found["features"]) == len(selector.subset_)
-    # Rows far beyond those of training are scored as the selector does.
-    far = table.set_column(1, NUMBERS[1], pa.array(1e6 * np.asarray(table[NUMBERS[1]])))
-    table = pa.concat_tables([table, far])
-    X = np.vstack([X, X])
-    X[N:, 1] *= 1e6
-    if task == "two":
-        wanted = [selector.decision_function(X), selector.predict_proba(X)[:, 1]]
-    else:
-        wanted = [selector.predict(X)] if task == "regression" else selector.predict_proba(X).T
-    wanted = np.column_stack(wanted)
-    rows = table.drop_columns(TARGETS[task])
+@pytest.mark.parametrize("task", TASKS)
+def test_exports_give_the_scores_of_the_result(task, gaps, tmp_path):
+    content, table = make_content(task, gaps), make_table(gaps)
+    scores = np.array([score_slowly(content, row) for row in table.to_pylist()])
+    np.testing.assert_allclose(evaluate(content, table), scores, rtol=1e-12, atol=1e-12)
+    wanted = outputs_of(task, scores)
+    allowed = 1e-12 * np.maximum(1.0, np.abs(wanted))
     for ending, run in RUNS.items():
-        given = run(files[ending], rows, NAME)
-        numbers = np.array([row[OUTPUTS[task]] for row in given], dtype=float)
-        np.testing.assert_allclose(numbers, wanted, rtol=1e-8, atol=1e-9, err_msg=ending)
+        path = tmp_path / f"score.{ending.lower()}"
+        write(json.loads(json.dumps(content)), path, table=TABLE, rows=table, sums=scores)
+        given = run(path, table, TABLE)
+        numbers = np.array([row[-wanted.shape[1] :] for row in given], dtype=float)
+        assert (np.abs(numbers - wanted) <= allowed).all(), ending
         if task == "three":
-            assert [row[-4] for row in given] == selector.predict(X).tolist()
+            best = np.array(CLASSES[task])[scores.argmax(axis=1)].tolist()
+            assert [row[-4] for row in given] == best
 
 
-def test_a_row_without_a_value_is_not_scored(safdr, tmp_path):
-    """Where no median was asked for, a gap has no prediction and never a wrong one."""
-    table = make_table("two", False)
-    path = tmp_path / "rows.parquet"
-    pq.write_table(table, path)
-    files = {ending: tmp_path / f"score.{ending.lower()}" for ending in RUNS}
-    words = [word for file in {*files.values()} for word in ("--export", file)]
-    few = ["--always-include", "plain"]
-    safdr("select", path, "-t", TARGETS["two"], "-k", 2, "--test-size", 0, *few, *words)
-    rows = table.drop_columns(TARGETS["two"]).slice(0, 6)
-    values = [None, float("nan"), float("inf"), -float("inf"), 1e6, 0.0]
-    odd = rows.set_column(0, "plain", pa.array(values, pa.float64()))
-    for ending in ("sql", "SQL", "onnx"):
-        numbers = np.array([row[-2:] for row in RUNS[ending](files[ending], odd)], dtype=float)
+def test_a_row_without_a_value_is_not_scored(tmp_path):
+    """Without a fill, a missing value has no prediction and never a wrong one."""
+    content = make_content("two", False)
+    odd = [None, float("nan"), float("inf"), -float("inf"), 1e6, 0.0]
+    rows = make_table(False).slice(0, 6).set_column(0, "plain", pa.array(odd, pa.float64()))
+    for ending, run in RUNS.items():
+        path = tmp_path / f"score.{ending.lower()}"
+        write(content, path)
+        if ending == "py":
+            continue
+        numbers = np.array([row[-2:] for row in run(path, rows)], dtype=float)
         assert not np.isfinite(numbers[:4]).any(), ending
         assert np.isfinite(numbers[4:]).all(), ending
     module = {"__name__": "score"}
-    exec(files["py"].read_text(encoding="utf-8"), module)
-    for row in odd.to_pylist()[:4]:
+    exec((tmp_path / "score.py").read_text(encoding="utf-8"), module)
+    for row in rows.to_pylist()[:4]:
         with pytest.raises(ValueError, match="'plain' has no value"):
-            module["log_odds"](row)
-    assert np.isfinite(module["log_odds"](odd.to_pylist()[4]))
+            module["score"](row)
+    assert np.isfinite(list(module["score"](rows.to_pylist()[4]).values())).all()
 
 
-@pytest.mark.parametrize("ending", ["py", "sql", "SQL"])
-def test_points_are_those_of_the_log_odds(safdr, write, columns, tmp_path, ending):
-    """Points double the odds: 600 at 50 to 1 against, 20 fewer for each doubling."""
-    path = write(columns)
-    file = tmp_path / f"score.{ending.lower()}"
-    few = ["--points", "--export", file]
-    safdr("select", path, "-t", "late", "-k", 2, *few)
-    table = pa.table({name: columns[name] for name in columns if name != "late"})
-    given = np.array([row[-3:] for row in RUNS[ending](file, table, "loans")], dtype=float)
-    log_odds, points, probability = given.T
-    np.testing.assert_allclose(probability, expit(log_odds), atol=1e-12)
+def test_points_double_the_odds(tmp_path):
+    """600 points at odds of 50 to 1 against, and 20 fewer for each doubling."""
+    content, table = make_content("two", True), make_table(True)
+    log_odds = evaluate(content, table)[:, 0]
     wanted = 600 - 20 / np.log(2) * (log_odds + np.log(50))
-    np.testing.assert_allclose(points, wanted, atol=1e-6)
+    for ending, run in RUNS.items():
+        path = tmp_path / f"score.{ending.lower()}"
+        write(content, path, points=(20, 600, 50))
+        given = np.array([row[-3:] for row in run(path, table)], dtype=float)
+        np.testing.assert_allclose(given[:, 0], log_odds, atol=1e-9)
+        np.testing.assert_allclose(given[:, 2], wanted, rtol=1e-12, atol=1e-9)
+
+
+def test_a_scorecard_adds_up_to_the_points():
+    content, table = make_content("two", True), make_table(True)
+    text = make(content, "card.csv", points=(40, 500, 1)).decode()
+    base, *lines = csv.DictReader(io.StringIO(text, newline=""))
+    assert base["column"] == "(base)"
+    wanted = 500 - 40 / np.log(2) * evaluate(content, table)[:, 0]
+    for row, points in zip(table.to_pylist(), wanted, strict=True):
+        total = float(base["points"])
+        for line in lines:
+            value = row[line["column"]]
+            if line["points_per_unit"] and value is not None:
+                low, high = float(line["low"]), float(line["high"])
+                total += float(line["points_per_unit"]) * min(max(value, low), high)
+            elif str(value) == line["value"] or (value is None and line["value"] == "(missing)"):
+                total += float(line["points"])
+        assert total == pytest.approx(points, abs=1e-8)
+
+
+def test_an_export_is_that_of_the_fitted_model():
+    X, y = make_rows(n_rows=300)
+    selector = of_size(3).fit(X, y)
+    model = selector.estimator_
+    terms = [
+        {"feature": f"x{j}", "column": f"x{j}", "coefficients": [float(c)]}
+        for j, c in zip(selector.subset_, model.coef_[0], strict=True)
+    ]
+    described = {"link": "logit", "intercepts": model.intercept_.tolist(), "terms": terms}
+    content = {"model": described, "target": {"name": "y", "classes": selector.classes_.tolist()}}
+    rows = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+    sums = selector.decision_function(X)
+    for ending in ("py", "sql", "onnx", "csv"):
+        assert make(content, f"score.{ending}", rows=rows, sums=sums)
+        with pytest.raises(ExportError, match="differs from the model by"):
+            make(content, f"score.{ending}", rows=rows, sums=sums + 1e-6)
+
+
+def test_python_is_short_and_safe():
+    content = make_content("two", True)
+    content["model"]["terms"] = content["model"]["terms"][:3] + content["model"]["terms"][-2:]
+    code = make(content, "score.py").decode()
+    assert len(code.splitlines()) <= 60
+    assert code.isascii()
+    assert set(re.findall(r"import (\w+)", code)) == {"csv", "math", "sys"}
+
+
+REFUSALS = {
+    "ending": ({}, "score.txt", {}, r"must end in .py, .sql, .onnx or .csv; got 'score.txt'"),
+    "no terms": ({"terms": None}, "score.py", {}, "Only linear models can be exported"),
+    "no link": ({"link": None}, "score.sql", {}, "Only linear models can be exported"),
+    "no features": ({"terms": []}, "score.sql", {}, "no features"),
+    "card of a number": ({"link": "identity"}, "card.csv", {}, "Points need a logistic model"),
+    "points of classes": ({"link": "softmax"}, "a.py", {"points": (20, 600, 50)}, "Points need"),
+}
+
+
+@pytest.mark.parametrize(("changes", "path", "options", "message"), REFUSALS.values(), ids=REFUSALS)
+def test_refusals(changes, path, options, message):
+    content = make_content("two", False)
+    changed = content["model"] | changes
+    content["model"] = {key: value for key, value in changed.items() if value is not None}
+    with pytest.raises(ExportError, match=message):
+        make(content, path, **options)
+
+
+def test_a_failed_export_leaves_the_file_alone(tmp_path):
+    path = tmp_path / "score.sql"
+    path.write_text("before")
+    content = make_content("two", False)
+    with pytest.raises(ExportError, match="differs"):
+        write(content, path, rows=make_table(False), sums=np.zeros(N))
+    assert path.read_text() == "before"
+    check_path(path)

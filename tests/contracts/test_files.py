@@ -7,14 +7,11 @@ import sys
 
 import pytest
 
+from helpers.cli import exit_code
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="about links and modes")
 
-OPTIONS = {
-    "result.json": "--out",
-    "page.html": "--report",
-    "model.py": "--export",
-    "model.sql": "--export",
-}
+NAMES = ("result.json", "page.html", "model.py", "model.sql")
 
 
 @pytest.fixture
@@ -22,17 +19,17 @@ def folder(tmp_path):
     """A folder with an old file for each that is to be written."""
     folder = tmp_path / "written"
     folder.mkdir()
-    for name in OPTIONS:
+    for name in NAMES:
         (folder / name).write_text(f"the old {name}")
     return folder
 
 
 @pytest.fixture
-def write_all(write, columns, ended, folder):
+def write_all(write, columns, folder):
     """Write all files, and give the code that the command ends with."""
-    files = [part for name, option in OPTIONS.items() for part in (option, folder / name)]
+    files = [part for name in NAMES for part in ("-o", folder / name)]
     table = ("select", write(columns), "-t", "late", "-k", 2)
-    return lambda: ended(*table, *files, "--force")
+    return lambda: exit_code(*table, *files, "--force")
 
 
 def contents(folder):
@@ -95,7 +92,7 @@ def test_a_file_keeps_its_mode_and_a_new_one_has_that_of_the_system(write_all, f
         assert write_all() == 0
     finally:
         os.umask(before)
-    modes = {name: stat.S_IMODE((folder / name).stat().st_mode) for name in OPTIONS}
+    modes = {name: stat.S_IMODE((folder / name).stat().st_mode) for name in NAMES}
     assert (modes["page.html"], modes["model.py"]) == (mode, 0o640)
 
 

@@ -3,22 +3,23 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import ks_2samp, norm
+from scipy.stats import chi2, ks_2samp, norm
 from sklearn.metrics import auc as area_under
-from sklearn.metrics import brier_score_loss, log_loss, r2_score, roc_auc_score
+from sklearn.metrics import brier_score_loss, confusion_matrix, log_loss, r2_score, roc_auc_score
 
-from helpers.measures import (
-    auc,
-    auc_of_classes,
-    mean,
-    population_stability,
-    probabilities_hold,
-    r2,
-    ranking,
-    share,
+from helpers.selectors import pairs_in_order
+from safdr.measures.calibration import assign_bins, calibration, classes, errors
+from safdr.measures.inference import fit_least_squares, fit_logistic
+from safdr.measures.intervals import mean_interval, r2_interval, share_interval
+from safdr.measures.ranking import (
+    auc_interval,
+    auc_interval_of_classes,
+    auc_interval_of_counts,
+    roc_curve,
+    roc_curve_of_counts,
+    thresholds,
 )
-from helpers.selectors import make_rows, of_size, pairs_in_order
-from safdr import SelectionReport
+from safdr.measures.segments import segments_of, stability_index
 
 Z = norm.ppf(0.975)
 
@@ -35,25 +36,6 @@ def scored(request):
 # ---- Ranking -------------------------------------------------------------------------------------
 
 
-def test_an_area_counts_pairs_and_half_of_the_ties(scored):
-    scores, positive, weight = scored
-    for w in (None, weight):
-        wanted = pairs_in_order(scores, positive, w)
-        assert auc(scores, positive, w)[0] == pytest.approx(wanted, abs=1e-12)
-        assert wanted == pytest.approx(roc_auc_score(positive, scores, sample_weight=w))
-
-
-def test_ties_between_the_classes_are_there():
-    """So that the test above can fail: scores that both classes have."""
-    rng = np.random.default_rng(4)
-    positive = rng.random(90) < 0.4
-    scores = rng.integers(0, 4, 90) + rng.integers(0, 2, 90) * positive
-    shared = np.intersect1d(scores[positive], scores[~positive])
-    assert len(shared) >= 3
-    strict = np.mean(scores[positive][:, None] > scores[~positive])
-    assert pairs_in_order(scores, positive) > strict + 0.05
-
-
 def delong(scores, positive):
     """Interval by the variance of the placements, on the scale of log-odds of the area."""
     one, other = scores[positive], scores[~positive]
@@ -64,31 +46,46 @@ def delong(scores, positive):
     return [area, expit(logit(area) - half), expit(logit(area) + half)]
 
 
+def test_an_area_counts_pairs_and_half_of_the_ties(scored):
+    scores, positive, weight = scored
+    for w in (None, weight):
+        wanted = pairs_in_order(scores, positive, w)
+        assert auc_interval(scores, positive, w)[0] == pytest.approx(wanted, abs=1e-12)
+        assert wanted == pytest.approx(roc_auc_score(positive, scores, sample_weight=w))
+
+
 def test_the_interval_of_an_area_is_delongs(scored):
     scores, positive, _ = scored
-    np.testing.assert_allclose(auc(scores, positive), delong(scores, positive), rtol=1e-9)
+    wanted = delong(scores, positive)
+    np.testing.assert_allclose(auc_interval(scores, positive), wanted, rtol=1e-9)
     both = np.column_stack([1 - expit(scores - 3), expit(scores - 3)])
-    found = auc_of_classes(both, positive.astype(int))
+    found = auc_interval_of_classes(both, positive.astype(int))
     np.testing.assert_allclose(found, delong(both[:, 1], positive), rtol=1e-9)
+    values = np.unique(scores)
+    counts = [[(scores[own] == v).sum() for v in values] for own in (~positive, positive)]
+    np.testing.assert_allclose(auc_interval_of_counts(counts), wanted, rtol=1e-9)
+    assert roc_curve_of_counts(counts) == roc_curve(scores, positive)
 
 
 def test_perfect_and_useless_scores():
     positive = np.arange(20) >= 12
-    value, low, high = auc(np.arange(20.0), positive)
+    value, low, high = auc_interval(np.arange(20.0), positive)
     assert (value, high) == (1.0, 1.0)
     assert low == pytest.approx(0.025 ** (1 / 8))
-    assert auc(-np.arange(20.0), positive)[0] == 0.0
-    assert auc(np.ones(20), positive)[0] == 0.5
-    assert ranking(np.ones(20), np.ones(20, dtype=bool)) is None
+    assert auc_interval(-np.arange(20.0), positive)[0] == 0.0
+    assert auc_interval(np.ones(20), positive)[0] == 0.5
+    assert len(auc_interval(np.arange(3.0), np.array([False, True, False]))) == 1
+    assert thresholds(np.ones(20), np.ones(20, dtype=bool)) == []
 
 
 def test_weights_are_copies_but_no_further_rows(scored):
     scores, positive, weight = scored
     copies = np.repeat(np.arange(90), weight.astype(int))
-    one, many = auc(scores, positive, weight), auc(scores[copies], positive[copies])
+    one = auc_interval(scores, positive, weight)
+    many = auc_interval(scores[copies], positive[copies])
     assert one[0] == pytest.approx(many[0], abs=1e-12)
     assert one[2] - one[1] > many[2] - many[1]
-    np.testing.assert_allclose(auc(scores, positive, 1000 * weight), one, rtol=1e-9)
+    np.testing.assert_allclose(auc_interval(scores, positive, 1000 * weight), one, rtol=1e-9)
 
 
 def test_classes_are_ranked_each_against_the_rest():
@@ -97,24 +94,32 @@ def test_classes_are_ranked_each_against_the_rest():
     p = rng.dirichlet(np.ones(3), 120).round(1) + 0.2 * np.eye(3)[codes]
     for weight in (None, rng.integers(1, 4, 120).astype(float)):
         wanted = np.mean([pairs_in_order(p[:, c], codes == c, weight) for c in range(3)])
-        value, low, high = auc_of_classes(p, codes, weight)
+        value, low, high = auc_interval_of_classes(p, codes, weight)
         assert value == pytest.approx(wanted, abs=1e-12)
         assert low < value < high
+    perfect = auc_interval_of_classes(np.eye(3)[codes], codes)
+    assert perfect[::2] == [1.0, 1.0]
 
 
-def test_gini_ks_and_the_curve(scored):
+def test_the_curve_and_its_height(scored):
     scores, positive, _ = scored
-    found = ranking(scores, positive)
-    area = pairs_in_order(scores, positive)
-    assert found["gini"]["value"] == pytest.approx(2 * area - 1, abs=1e-12)
+    found = roc_curve(scores, positive)
     apart = ks_2samp(scores[positive], scores[~positive], alternative="less").statistic
     assert found["ks"] == pytest.approx(apart, abs=1e-12)
-    flagged = scores >= found["ks_cut_off"]
-    assert flagged[positive].mean() - flagged[~positive].mean() == pytest.approx(found["ks"])
-    curve = found["curve"]
-    x, y = curve["false_positive_rate"], curve["true_positive_rate"]
-    assert area_under(x, y) == pytest.approx(area, abs=0.01)
+    x, y = found["fpr"], found["tpr"]
+    assert len(x) <= 102
+    assert area_under(x, y) == pytest.approx(pairs_in_order(scores, positive), abs=0.01)
     assert (x[0], y[0], x[-1], y[-1]) == (0, 0, 1, 1)
+
+
+def test_thresholds_are_counted(scored):
+    scores, positive, _ = scored
+    for each in thresholds(scores, positive, values=scores / 10):
+        flagged = scores >= 10 * each["threshold"] - 1e-9
+        assert each["flagged"] == pytest.approx(flagged.mean())
+        assert each["precision"] == pytest.approx(positive[flagged].mean())
+        assert each["recall"] == pytest.approx(flagged[positive].mean())
+        assert each["false_positive_rate"] == pytest.approx(flagged[~positive].mean())
 
 
 # ---- Intervals -----------------------------------------------------------------------------------
@@ -124,26 +129,35 @@ def test_gini_ks_and_the_curve(scored):
 def test_the_interval_of_a_share_is_wilsons(successes):
     stats = pytest.importorskip("statsmodels.stats.proportion")
     wanted = stats.proportion_confint(successes, 20, method="wilson")
-    np.testing.assert_allclose(share(successes / 20, 20), wanted, atol=1e-12)
+    np.testing.assert_allclose(share_interval(successes / 20, 20)[1:], wanted, atol=1e-12)
+
+
+def test_intervals_of_shares_contain_them_at_0_and_1():
+    for n in range(1, 2000):
+        assert share_interval(0.0, n)[1] == 0.0
+        assert share_interval(1.0, n)[2] == 1.0
+    y = np.arange(24) % 2 == 0
+    assert calibration(y, y.astype(float))["n_outside"] == 0
 
 
 def test_intervals_cover():
     """Each contains the truth in about 95 of 100 samples."""
     rng = np.random.default_rng(1)
-    truth = {"auc": norm.cdf(1 / np.sqrt(2)), "r2": 0.5, "mean": 1.0, "slope": 0.7}
+    truth = {"auc": norm.cdf(1 / np.sqrt(2)), "r2": 0.5, "mean": 1.0, "logistic": 0.7, "line": 1.0}
     inside = dict.fromkeys(truth, 0)
     for _ in range(300):
         positive = np.arange(120) % 3 == 0
         predicted = rng.normal(size=150)
         y = predicted + rng.normal(size=150)
         odds = rng.normal(-1, 1.2, 400)
-        happened = rng.random(400) < expit(0.7 * odds)
-        slope = probabilities_hold(happened, expit(odds))["slope"]
+        logistic = fit_logistic(odds[:, None], rng.random(400) < expit(0.7 * odds))
+        line = fit_least_squares(predicted[:, None], y)
         found = {
-            "auc": auc(rng.normal(size=120) + positive, positive)[1:],
-            "r2": r2(y, predicted)[1:],
-            "mean": mean(rng.normal(1.0, 2.0, 40))[1:],
-            "slope": [slope["low"], slope["high"]],
+            "auc": auc_interval(rng.normal(size=120) + positive, positive)[1:],
+            "r2": r2_interval(y, predicted)[1:],
+            "mean": mean_interval(rng.normal(1.0, 2.0, 40))[1:],
+            "logistic": [logistic.low[1], logistic.high[1]],
+            "line": [line.low[1], line.high[1]],
         }
         for name, (low, high) in found.items():
             inside[name] += low <= truth[name] <= high
@@ -156,60 +170,155 @@ def test_r2_is_scikit_learns():
     y = rng.normal(size=80)
     predicted, weight = 0.7 * y + rng.normal(size=80), rng.uniform(0.5, 2, 80)
     for w in (None, weight):
-        value, low, high = r2(y, predicted, w)
+        value, low, high = r2_interval(y, predicted, w)
         assert value == pytest.approx(r2_score(y, predicted, sample_weight=w), rel=1e-12)
         assert low < value < high <= 1
+    assert r2_interval(y, y) == [1.0]
+    with pytest.raises(ValueError, match="R² is undefined"):
+        r2_interval(np.ones(5), y[:5])
 
 
 # ---- Calibration ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_calibration_is_that_of_statsmodels(weighted):
-    sm = pytest.importorskip("statsmodels.api")
+def test_losses_are_scikit_learns(weighted):
     rng = np.random.default_rng(0)
-    odds = rng.normal(-1, 1.2, 600)
-    p, y = expit(odds), rng.random(600) < expit(0.6 * odds + 0.4)
+    p = rng.uniform(size=600)
+    y = rng.random(600) < p**1.3
     weight = rng.integers(1, 5, 600).astype(float) if weighted else None
-    found = probabilities_hold(y, p, weight)
+    found = calibration(y, p, weight)
     assert found["brier"] == pytest.approx(brier_score_loss(y, p, sample_weight=weight))
     assert found["log_loss"] == pytest.approx(log_loss(y, p, sample_weight=weight))
-    assert found["expected"] == pytest.approx(np.average(p, weights=weight))
-    assert found["observed"] == pytest.approx(np.average(y, weights=weight))
-    how = {"family": sm.families.Binomial(), "var_weights": weight}
-    fit = {"tol": 1e-12, "cov_type": "HC0" if weighted else "nonrobust"}
-    joint = sm.GLM(y, sm.add_constant(odds), **how).fit(**fit)
-    assert found["slope"]["value"] == pytest.approx(joint.params[1], abs=1e-7)
-    assert found["slope"]["standard_error"] == pytest.approx(joint.bse[1], rel=1e-5)
-    alone = sm.GLM(y, np.ones(600), offset=odds, **how).fit(**fit)
-    assert found["shift"]["value"] == pytest.approx(alone.params[0], abs=1e-7)
+    assert found["predicted"] == pytest.approx(np.average(p, weights=weight))
+    assert found["observed"][0] == pytest.approx(np.average(y, weights=weight))
 
 
-def test_tenths_of_the_rows_add_up():
+def test_deciles_add_up():
     rng = np.random.default_rng(2)
     p = rng.uniform(size=1000)
     y = rng.random(1000) < p
-    bins = probabilities_hold(y, p)["bins"]
-    assert [each["n_rows"] for each in bins] == [100] * 10
-    order = np.argsort(p)
-    for rows, each in zip(order.reshape(10, 100), bins, strict=True):
-        assert each["expected"] == pytest.approx(p[rows].mean())
-        assert each["observed"] == pytest.approx(y[rows].mean())
-        np.testing.assert_allclose([each["low"], each["high"]], share(y[rows].mean(), 100))
+    found = calibration(y, p)
+    assert [each["n"] for each in found["bins"]] == [100] * 10
+    statistic, outside = 0.0, 0
+    for rows, each in zip(np.argsort(p).reshape(10, 100), found["bins"], strict=True):
+        assert each["predicted"] == pytest.approx(p[rows].mean())
+        found_here = [each["observed"], each["low"], each["high"]]
+        np.testing.assert_allclose(found_here, share_interval(y[rows].mean(), 100))
+        outside += not each["low"] <= p[rows].mean() <= each["high"]
+        statistic += (y[rows] - p[rows]).sum() ** 2 / (p[rows] * (1 - p[rows])).sum()
+    assert found["n_outside"] == outside
+    assert found["p_value"] == pytest.approx(chi2.sf(statistic, 10))
 
 
-def test_rows_of_one_class_have_no_slope():
-    found = probabilities_hold(np.ones(30, dtype=bool), np.linspace(0.1, 0.9, 30))
-    assert found["slope"] is None
-    assert found["observed"] == 1.0
+def test_wrong_probabilities_are_found_and_right_ones_are_not():
+    rng = np.random.default_rng(3)
+    right = []
+    for _ in range(200):
+        p = rng.uniform(0.05, 0.95, 500)
+        y = rng.random(500) < p
+        right.append(calibration(y, p)["p_value"])
+        assert calibration(y, expit(2.5 * logit(p)))["p_value"] < 0.01
+    assert 0.01 <= np.mean(np.array(right) < 0.05) <= 0.1
 
 
-# ---- Drift ---------------------------------------------------------------------------------------
+def test_ties_share_a_bin():
+    values = np.repeat([3.0, 1.0, 2.0], [50, 5, 45])
+    np.testing.assert_array_equal(assign_bins(values), np.repeat([2, 0, 1], [50, 5, 45]))
+
+
+def test_errors_of_a_continuous_target():
+    rng = np.random.default_rng(4)
+    predicted = rng.normal(size=200)
+    y = predicted + rng.normal(0.5, 1, 200)
+    found = errors(y, predicted)
+    left = y - predicted
+    assert found["rmse"] == pytest.approx(np.sqrt((left**2).mean()))
+    assert found["mae"] == pytest.approx(np.abs(left).mean())
+    assert found["bias"] == pytest.approx(mean_interval(left))
+    for rows, each in zip(np.argsort(predicted).reshape(10, 20), found["bins"], strict=True):
+        assert list(each.values())[2:] == pytest.approx(mean_interval(y[rows]))
+
+
+def test_more_classes():
+    rng = np.random.default_rng(5)
+    p = rng.dirichlet(np.ones(3), 150)
+    codes = np.array([rng.choice(3, p=each) for each in p])
+    found = classes(codes, p)
+    predicted = p.argmax(axis=1)
+    assert found["confusion"] == confusion_matrix(codes, predicted).tolist()
+    assert found["accuracy"] == share_interval((codes == predicted).mean(), 150)
+    assert found["log_loss"] == pytest.approx(log_loss(codes, p))
+    for c, each in enumerate(found["each"]):
+        assert each["auc"] == auc_interval(p[:, c], codes == c)
+        assert each["precision"] == pytest.approx((codes[predicted == c] == c).mean())
+        assert each["recall"] == pytest.approx((predicted[codes == c] == c).mean())
+
+
+# ---- Coefficients --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_coefficients_are_those_of_statsmodels(weighted):
+    sm = pytest.importorskip("statsmodels.api")
+    rng = np.random.default_rng(0)
+    X = rng.normal([0, 50, 1e4], [1, 10, 3e3], (400, 3))
+    value = X @ [1.0, -0.05, 1e-4]
+    y, happened = value + rng.normal(size=400), rng.random(400) < expit(value + 1)
+    weight = rng.integers(1, 5, 400).astype(float) if weighted else None
+    design, binomial = sm.add_constant(X), {"family": sm.families.Binomial(), "var_weights": weight}
+    wanted = sm.GLM(happened, design, **binomial).fit(
+        tol=1e-12, cov_type="HC0" if weighted else "nonrobust"
+    )
+    found = fit_logistic(X, happened, weight)
+    np.testing.assert_allclose(found.values, wanted.params, rtol=1e-6)
+    np.testing.assert_allclose(found.errors, wanted.bse, rtol=1e-5)
+    np.testing.assert_allclose(found.p_values, wanted.pvalues, rtol=1e-4)
+    line = sm.WLS(y, design, np.ones(400) if weight is None else weight)
+    line = line.fit(cov_type="HC1") if weighted else line.fit()
+    found = fit_least_squares(X, y, weight)
+    np.testing.assert_allclose(found.values, line.params, rtol=1e-8)
+    np.testing.assert_allclose(found.errors, line.bse, rtol=1e-8)
+    if not weighted:
+        intervals = np.column_stack([found.low, found.high])
+        np.testing.assert_allclose(intervals, line.conf_int(), rtol=1e-7)
+
+
+def test_coefficients_without_an_optimum_are_none():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(100, 1))
+    y = rng.random(100) < 0.5
+    assert fit_logistic(x, x[:, 0] > 0) is None
+    assert fit_logistic(np.hstack([x, 2 * x]), y) is None
+    assert fit_logistic(x[:20], np.arange(20) % 2 == 0) is None
+    assert fit_logistic(np.hstack([x, np.ones((100, 1))]), y) is None
+    assert fit_least_squares(np.hstack([x, 2 * x]), y) is None
+    assert fit_least_squares(x[:8], y[:8]) is None
+
+
+# ---- Segments ------------------------------------------------------------------------------------
+
+
+def test_segments_name_values_bands_and_missing_ones():
+    labels, codes = segments_of(["b", None, "a", "b", float("nan")])
+    assert labels == ["a", "b", "(missing)"]
+    assert codes.tolist() == [1, 2, 0, 1, 2]
+    labels, codes = segments_of(np.array([20240131, 20240229, 20240131]))
+    assert labels == ["20240131", "20240229"]
+    numbers = np.append(np.arange(100.0), np.nan)
+    labels, codes = segments_of(numbers)
+    assert labels == ["0 to 19", "20 to 39", "40 to 59", "60 to 79", "80 to 99", "(missing)"]
+    assert np.bincount(codes).tolist() == [20, 20, 20, 20, 20, 1]
+    labels, codes = segments_of([f"v{i % 30}" for i in range(100)])
+    assert len(labels) == 12
+    assert labels[-1] == "(other)"
+    assert {f"v{i}" for i in range(10)} <= set(labels)  # four rows each
+    assert np.bincount(codes).sum() == 100
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.4, 9.0])
 def test_the_stability_index_is_its_definition(shift):
-    """The sum of (a - e) log(a / e) over tenths of the base; an empty one is half a row."""
+    """The sum of (a - e) log(a / e) over deciles of the base; an empty one is half a row."""
     rng = np.random.default_rng(0)
     base, values = rng.normal(size=1000), rng.normal(shift, 1.3, 250)
     edges = np.quantile(base, np.arange(1, 10) / 10, method="inverted_cdf")
@@ -218,23 +327,5 @@ def test_the_stability_index_is_its_definition(shift):
         a, e = (np.mean((each > low) & (each <= high)) for each in (values, base))
         a, e = a or 0.5 / 250, e or 0.5 / 1000
         total += (a - e) * np.log(a / e)
-    assert population_stability(values, base) == pytest.approx(total)
+    assert stability_index(values, base) == pytest.approx(total)
     assert total > 0
-
-
-# ---- In a report ---------------------------------------------------------------------------------
-
-
-def test_a_report_scores_held_out_rows():
-    """Rounded columns, so that many rows of both classes have equal scores."""
-    X, y = make_rows(n_rows=300)
-    X = X.round()
-    selector = of_size(1).fit(X[:200], y[:200])
-    held_out = {"X_test": X[200:], "y_test": y[200:]}
-    report = SelectionReport.from_estimator(selector, X[:200], y[:200], **held_out)
-    found = report.to_dict()["scores"]["test"]
-    scores = selector.decision_function(X[200:])
-    assert len(np.unique(scores)) < 20
-    wanted = delong(scores, y[200:] == 1)
-    given = [found[name] for name in ("value", "low", "high")]
-    np.testing.assert_allclose(given, wanted, rtol=1e-9)

@@ -29,7 +29,7 @@ def open_page(browser, tmp_path_factory):
 
     def open_page(name, report, width=1280, scheme="light"):
         path = folder / f"{name}.html"
-        report.to_html(path, force=True)
+        report.save(path)
         page = context.new_page()
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)

@@ -1,4 +1,4 @@
-"""Fixtures that run the command line in this process, and a small table to run it on."""
+"""The command line run in this process, a small table to run it on, and what a result says."""
 
 import json
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 # Few sizes, to be quick.
-QUICK = ("--k-max", 3)
+QUICK = ("-k", "1-3")
+JSON = ("-o", "-")
 
 
 class Ran:
@@ -23,36 +24,31 @@ class Ran:
 # ---- What a result says --------------------------------------------------------------------------
 
 
-def in_order(found):
-    """What is said about each selected column, in the order of the columns."""
-    return sorted(found["features"], key=lambda each: each["index"])
+def features_of(found, names):
+    """Names of the selected features, in the order of `names`."""
+    chosen = {each["feature"] for each in found["model"]["terms"]}
+    assert chosen <= set(names)
+    return [name for name in names if name in chosen]
 
 
-def features_of(found):
-    """Names of the selected columns, in the order of the columns."""
-    return [each["name"] for each in in_order(found)]
+def coefficients_of(found, names):
+    """Coefficients of the selected features: a row for each score."""
+    terms = {each["feature"]: each["coefficients"] for each in found["model"]["terms"]}
+    return np.array([terms[name] for name in names if name in terms]).T
 
 
-def coefficients_of(found):
-    """Of the selected columns, on their own scale: a row for each class or output."""
-    if found["intercepts"] is not None:
-        return np.array([each["coefficients"] for each in in_order(found)]).T
-    return np.array([[each["coefficient"] for each in in_order(found)]])
-
-
-def intercepts_of(found):
-    """A number for each class or output."""
-    return np.array(found["intercepts"] or [found["intercept"]])
-
-
-def validation_scores(found):
-    """Scores of the selected size: one for each split."""
-    return found["scores"]["validation"]["splits"]
-
-
-def held_out_score(found):
-    """Score on rows that are held out, and its interval."""
-    return [found["scores"]["test"][name] for name in ("value", "low", "high")]
+def assert_same(found, selector, names):
+    """Subset, model and scores of a result are those of a fitted selector."""
+    assert features_of(found, names) == [names[j] for j in selector.subset_]
+    model = selector.estimator_
+    ours = coefficients_of(found, names)
+    np.testing.assert_allclose(ours, np.atleast_2d(model.coef_), rtol=1e-9)
+    np.testing.assert_allclose(found["model"]["intercepts"], np.ravel(model.intercept_), rtol=1e-7)
+    results = selector.cv_results_
+    row = results["n_features"].tolist().index(selector.n_features_)
+    wanted = [results[f"split{i}_test_score"][row] for i in range(selector.n_splits_)]
+    (size,) = [each for each in found["sizes"] if each["k"] == selector.n_features_]
+    np.testing.assert_allclose(size["splits"], wanted, rtol=1e-12)
 
 
 # ---- Runs ----------------------------------------------------------------------------------------
@@ -67,12 +63,6 @@ def exit_code(*arguments):
     except SystemExit as end:
         return end.code or 0
     return 0
-
-
-@pytest.fixture
-def ended():
-    """Run ``safdr`` with arguments, and give the code that it ends with."""
-    return exit_code
 
 
 @pytest.fixture
@@ -95,12 +85,6 @@ def safdr(capfd, monkeypatch):
 def select(safdr):
     """Run ``safdr select`` quickly."""
     return lambda *arguments, code=0: safdr("select", *arguments, *QUICK, code=code)
-
-
-@pytest.fixture
-def select_two(safdr):
-    """Choose two features, for tests of what is read: the number is not searched for."""
-    return lambda *arguments, code=0: safdr("select", *arguments, "--k", 2, code=code)
 
 
 def make_columns(n_rows=200):
@@ -126,7 +110,7 @@ def columns():
 
 @pytest.fixture
 def write(tmp_path):
-    """Write columns as Parquet, and give the path."""
+    """Write columns as Parquet, and return the path."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

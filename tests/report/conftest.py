@@ -1,191 +1,220 @@
-"""Reports that several test files read; each is fitted once."""
+"""Ten different results that the tests of the report share; each is fitted once."""
 
 import warnings
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
 from helpers.browser import browser, open_page
 from helpers.html import HOSTILE
-from report_cases import QUICK, rows
 from safdr import (
+    Annealing,
     AnnealingRegressorSelectorCV,
     AnnealingSelector,
     AnnealingSelectorCV,
     Constraints,
-    Moments,
-    SelectionReport,
-    near_ties,
-    stability,
+    Report,
+    Stream,
+    TableEncoder,
 )
-from safdr.report.warnings import describe_warnings
 
 __all__ = ["browser", "open_page"]
 
-
-@pytest.fixture(scope="session")
-def searched():
-    """A search over sizes, with its rows."""
-    X, y = rows(8)
-    # So many replicas that every pair of features is a candidate.
-    search = AnnealingSelectorCV(max_features=5, **QUICK).set_params(annealing__n_replicas=60)
-    return search.fit(X[:200], y[:200]), X, y
+QUICK = {"annealing": Annealing(n_replicas=12, max_steps=15), "random_state": 0}
+ASKED = {"prove": 5, "near_optimal": 0.02, "stability": 4, "substitutes": True}
+NAMES = ["two", "classes", "regression", "groups", "categories", "weights", "constraints", "wide"]
+NAMES += ["streamed", "chance"]
 
 
-@pytest.fixture(scope="session")
-def fixed():
-    """A selector of three features, with its rows."""
-    X, y = rows(8)
-    return AnnealingSelector(3, **QUICK).fit(X, y), X, y
+@dataclass
+class Case:
+    """A report with what it was made of."""
+
+    report: Report
+    selector: Any
+    train: tuple
+    test: tuple | None = None
+    weight_test: Any = None
 
 
-@pytest.fixture(scope="session")
-def report(searched):
-    search, X, y = searched
-    return SelectionReport.from_estimator(
-        search,
-        X[:200],
-        y[:200],
-        X_test=X[200:],
-        y_test=y[200:],
-        seconds=1.5,
-        **_parts(100),
-    )
+def rows(n=420, k=8, seed=1):
+    """Return a frame whose first four columns matter, and the sum that they make."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, k)), columns=[f"column {j}" for j in range(k)])
+    X["column 5"] += X["column 0"]
+    return X, X.to_numpy()[:, :4] @ [1.5, -1.0, 0.6, 0.4], rng
 
 
-@pytest.fixture(scope="session")
-def hostile_report():
-    """Every text that comes from outside is an attack."""
-    X, y = rows(len(HOSTILE), n_informative=len(HOSTILE))
-    labels = np.where(y, HOSTILE[0], HOSTILE[1])
-    search = AnnealingSelectorCV(max_features=len(HOSTILE), prove=60, **QUICK).fit(X, labels)
-    size = search.n_features_
-    return SelectionReport.from_estimator(
-        search,
-        X,
-        labels,
-        feature_names=HOSTILE,
-        title=HOSTILE[0],
-        notes=HOSTILE,
-        coding=[
-            {"column": n, "kind": "one-hot", "names": HOSTILE, "reference": n} for n in HOSTILE
-        ],
-        left_out=[{"column": name, "reason": name} for name in HOSTILE],
-        near_ties=near_ties(Moments.from_rows(X, labels), size, within=0.5, at_most=50),
-        stability=stability(search, X, labels, n_resamples=6, random_state=0),
-        substitutes=search.substitutes(X, labels),
-    )
-
-
-@pytest.fixture(scope="session")
-def grouped():
-    """A search among groups of columns by one criterion, and its report."""
-    X, y = rows(8)
-    groups = {"c": [2, 3, 4], "pair": [0, 6]}
-    search = AnnealingSelectorCV(
-        max_features=4,
-        constraints=Constraints(groups=groups),
-        criterion="fisher",
-        rule="best",
-        **QUICK,
-    ).fit(X, y)
-    names = ["a", "b", "c = 1", "c = 2", "c = 3", "d", "e", "f"]
-    return search, SelectionReport.from_estimator(search, X, y, feature_names=names)
-
-
-@pytest.fixture(scope="session")
-def grouped_report(grouped):
-    return grouped[1]
-
-
-@pytest.fixture(scope="session")
-def separated_report():
-    """Two features that separate the classes, in sets of three."""
-    X = np.random.default_rng(0).normal(size=(120, 6))
-    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+def _report(selector, X, y, n=300, fit=None, **options):
+    train, test = (X[:n], y[:n]), (X[n:], y[n:])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        selector = AnnealingSelector(3, C=np.inf, **QUICK).fit(X, y)
-    return SelectionReport.from_estimator(selector, X, y)
+        selector.fit(*train, **(fit or {}))
+        made = Report.from_estimator(
+            selector, *train, X_test=test[0], y_test=test[1], seconds=1.5, **ASKED, **options
+        )
+    return Case(made, selector, train, test, options.get("sample_weight_test"))
 
 
-@pytest.fixture(scope="session")
-def folded_report():
-    """A category of many values, and a number that outdoes them all."""
-    rng = np.random.default_rng(0)
-    level, number = rng.integers(0, 13, 900), 40_000 * rng.normal(size=900)
-    z = 8 * number / 40_000 + rng.normal(size=13)[level]
-    X = np.column_stack([number, *(level == i for i in range(1, 13)), rng.normal(size=900)])
-    names = ["income", *(f"job = {i}" for i in range(1, 13)), "noise"]
-    groups = {"job": list(range(1, 13))}
-    y = (z + rng.logistic(size=900) > 0).astype(int)
-    selector = AnnealingSelector(2, constraints=Constraints(groups=groups), **QUICK).fit(X, y)
-    return SelectionReport.from_estimator(selector, X, y, feature_names=names)
+def two():
+    X, z, rng = rows()
+    y = pd.Series(np.where(z + rng.logistic(size=len(z)) > 0, "yes", "no"), name="late")
+    by = {"number": X["column 6"][300:], "kind": np.arange(120) % 3}
+    return _report(AnnealingSelectorCV(max_features=5, **QUICK), X, y, by=by)
 
 
-@pytest.fixture(scope="session")
-def warned_report(report):
-    """One with warnings of both kinds."""
-    content = report.to_dict()
-    content["separated"], content["scores"]["agreement"]["p_value"] = True, 0.0
-    content["warnings"] = describe_warnings(content)
-    return SelectionReport(content)
+def classes():
+    X, z, rng = rows()
+    y = pd.Series(np.digitize(z + rng.logistic(size=len(z)), [-1, 1]), name="level")
+    return _report(AnnealingSelectorCV(max_features=4, **QUICK), X, y)
 
 
-@pytest.fixture(scope="session")
-def classes_searched():
-    """A search for what tells eight classes apart, whose labels are attacks, with its rows."""
-    X, _ = rows(8)
-    codes = np.clip((2 * X[:, 0] + X[:, 1]).round().astype(int) % 8, 0, 7)
-    labels = np.array(HOSTILE[:8], dtype=object)[codes]
-    return (
-        AnnealingSelectorCV(max_features=4, prove=5, **QUICK).fit(X[:200], labels[:200]),
+def regression():
+    X, z, rng = rows()
+    y = pd.Series(1000 * z + 800 * rng.normal(size=len(z)), name="amount")
+    by = {"kind": np.arange(120) % 3}
+    return _report(AnnealingRegressorSelectorCV(max_features=5, **QUICK), X, y, by=by)
+
+
+def groups():
+    X, z, rng = rows()
+    y = (z + rng.logistic(size=len(z)) > 0).astype(int)
+    allowed = Constraints(groups={"pair": [0, 5], "three": [1, 6, 7]})
+    return _report(AnnealingSelectorCV(max_features=3, constraints=allowed, **QUICK), X, y)
+
+
+def categories():
+    X, z, rng = rows()
+    level = rng.integers(0, 4, len(z))
+    X["job"] = np.array(["none", "cook", "it's", "clerk"])[level]
+    X.loc[::17, "column 0"] = np.nan
+    y = pd.Series(np.where(z + level + rng.logistic(size=len(z)) > 1, 1, 0), name="paid")
+    pipeline = make_pipeline(
+        TableEncoder(missing="median"), AnnealingSelectorCV(max_features=4, **QUICK)
+    )
+    return _report(pipeline, X, y)
+
+
+def weights():
+    X, z, rng = rows()
+    y = (z + rng.logistic(size=len(z)) > 0).astype(int)
+    weight = rng.integers(0, 4, len(z)).astype(float)
+    given = {"sample_weight": weight[:300]}
+    return _report(
+        AnnealingSelectorCV(max_features=4, **QUICK),
         X,
-        labels,
+        y,
+        fit=given,
+        sample_weight_test=weight[300:],
+        **given,
     )
 
 
-@pytest.fixture(scope="session")
-def classes_report(classes_searched):
-    search, X, y = classes_searched
-    return _looked_into(search, X, y, feature_names=HOSTILE[:8])
-
-
-@pytest.fixture(scope="session")
-def measured_searched():
-    """A search for what predicts a number, with its rows."""
-    X, y = rows(8)
-    values = 1000 * (X[:, 0] - 2 * X[:, 1] + y)
-    return (
-        AnnealingRegressorSelectorCV(max_features=4, prove=5, **QUICK).fit(X[:200], values[:200]),
-        X,
-        values,
+def constraints():
+    X, z, rng = rows()
+    y = (z + rng.logistic(size=len(z)) > 0).astype(int)
+    allowed = Constraints(always_include=["column 7"], at_most_one_of=[["column 0", "column 5"]])
+    selector = AnnealingSelector(
+        3, constraints=allowed, feature_cost=np.linspace(0, 0.1, 8), **QUICK
     )
+    return _report(selector, X, y)
+
+
+def wide():
+    X, z, rng = rows(k=200)
+    y = (z + rng.logistic(size=len(z)) > 0).astype(int)
+    return _report(AnnealingSelectorCV(max_features=4, **QUICK), X[:100], y[:100], n=70)
+
+
+def streamed(folder):
+    X, z, rng = rows(n=3000)
+    table = X.assign(y=(z + rng.logistic(size=len(z)) > 0).astype(int))
+    table[:2500].to_parquet(folder / "rows.parquet")
+    selector = AnnealingSelectorCV(max_features=4, **QUICK)
+    selector.fit(Stream(folder / "rows.parquet", sample_rows=500), "y")
+    train, test = (X[:500], table["y"][:500]), (X[2500:], table["y"][2500:])
+    totals = {"n_train": 2500, "sample": 500}
+    source = (Stream(folder / "rows.parquet", sample_rows=500), "y")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = Report.from_estimator(
+            selector,
+            *train,
+            X_test=test[0],
+            y_test=test[1],
+            source=source,
+            data=totals,
+            seconds=2.0,
+            **ASKED,
+        )
+    return Case(made, selector, train, test)
+
+
+def chance():
+    X, _, rng = rows()
+    y = pd.Series(rng.integers(0, 2, len(X)), name="coin")
+    return _report(AnnealingSelectorCV(max_features=5, **QUICK), X, y)
+
+
+MADE = {}
 
 
 @pytest.fixture(scope="session")
-def measured_report(measured_searched):
-    return _looked_into(*measured_searched)
+def case(tmp_path_factory):
+    """Return a case by its name."""
+
+    def make(name):
+        if name not in MADE:
+            needs = (tmp_path_factory.mktemp("streamed"),) if name == "streamed" else ()
+            MADE[name] = globals()[name](*needs)
+        return MADE[name]
+
+    yield make
+    MADE.clear()
 
 
-def _looked_into(search, X, y, **how):
-    """With all that can be asked about the answer."""
-    train = (X[:200], y[:200])
-    return SelectionReport.from_estimator(
-        search,
-        *train,
-        X_test=X[200:],
-        y_test=y[200:],
-        stability=stability(search, *train, n_resamples=4, random_state=0),
-        substitutes=search.substitutes(*train),
-        **_parts(100),
-        **how,
+@pytest.fixture(scope="session", params=NAMES)
+def each_case(request, case):
+    return case(request.param)
+
+
+@pytest.fixture(scope="session")
+def hostile():
+    """A report whose every text is an attack."""
+    X, z, rng = rows(k=len(HOSTILE))
+    X = X.to_numpy()
+    y = pd.Series(np.where(z + rng.logistic(size=len(z)) > 0, HOSTILE[0], HOSTILE[1]))
+    selector = AnnealingSelectorCV(max_features=len(HOSTILE), rule="best", **QUICK)
+    selector.fit(X[:300], y[:300])
+
+    class Encoder:
+        def get_feature_names_out(self):
+            return HOSTILE
+
+        def terms(self):
+            return [{"feature": name, "column": name} for name in HOSTILE]
+
+        def columns(self):
+            used = [{"name": name, "used": True, "example": name} for name in HOSTILE]
+            return used + [{"name": name, "used": False, "why": name} for name in HOSTILE]
+
+    return Report.from_estimator(
+        selector,
+        X[:300],
+        y[:300],
+        X_test=X[300:],
+        y_test=y[300:],
+        encoder=Encoder(),
+        title=HOSTILE[0],
+        target={"name": HOSTILE[1]},
+        data={"file": HOSTILE[1]},
+        settings={HOSTILE[0]: HOSTILE[1]},
+        notes=HOSTILE,
+        warnings=[{"kind": "x", "text": name, "advice": name} for name in HOSTILE],
+        by={HOSTILE[0]: np.array(HOSTILE, dtype=object)[np.arange(120) % len(HOSTILE)]},
+        **ASKED,
     )
-
-
-def _parts(n_test):
-    """Segments whose names are attacks."""
-    names = np.array(HOSTILE[:3], dtype=object)
-    return {
-        "by": {HOSTILE[1]: names[np.arange(n_test) % 3], "number": np.arange(n_test) / 7},
-    }

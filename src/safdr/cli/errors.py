@@ -1,103 +1,46 @@
-"""Errors for people: what is wrong, what to do next, and an exit code; no traceback."""
+"""Errors as messages with an exit code."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+FAILED, WRONG_USAGE = 1, 2
 
-FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
-
-# What sets each parameter of the selector.
+# The options that set parameters of the selector.
 OPTION_OF = {
+    "sizes": "-k",
     "min_features": "-k",
-    "max_features": "--k-max",
+    "max_features": "-k",
     "n_features_to_select": "-k",
     "random_state": "--seed",
     "n_jobs": "--jobs",
     "feature_cost": "--cost",
     "signs": "--sign",
-    # A category is a group that nobody asked for.
-    "groups": "grouped columns",
-    **{
-        name: f"--{name.replace('_', '-')}"
-        for name in (
-            *("always_include", "never_include", "at_most_one_of", "cost_strength", "class_weight"),
-            *("prove", "rule", "tolerance", "pdo", "base_points", "base_odds"),
-        )
-    },
-}
-# What to do next, by the kind of error, in words of the command line.
-NEXT_STEP = {
-    "DuplicateColumnsError": "Rename them, or leave them out with --drop NAME.",
-    "ManyLabelsError": "Up to 50 are classes if you say so, with --task classification; text of "
-    "which most is numbers is read as such with --number NAME.",
-    "NoClassesError": "Leave out --positive; or, up to 50 values, say --task classification.",
-    "OneClassError": "Take more rows, or another --target.",
-    "RareClassError": "Take more rows, join it with another class, or leave its rows out; if the "
-    "numbers are a quantity, say --task regression.",
-    "TaskError": "Leave out --task, or name another --target.",
-}
-WRONG_CHOICES = {
-    "UnknownColumnError",
-    "ColumnUseError",
-    "UnknownLabelError",
-    "TaskError",
-    "NoClassesError",
+    "always_include": "--include",
+    "groups": "--as-one",
+    "at_most_one_of": "--at-most-one-of",
+    "rule": "--rule",
+    "points": "--points",
 }
 
 
 class UsageError(Exception):
-    """An option has a value that makes no sense."""
+    """An option has a value that cannot work."""
 
 
-@contextmanager
-def clear_errors(debug: bool, command: str = "select") -> Iterator[None]:
-    """End the program as the error asks for; with `debug`, let it through."""
-    try:
-        yield
-    except KeyboardInterrupt as stop:
-        # A proof that was under way tells the bound so far.
-        notes = getattr(stop, "__notes__", [])
-        _end(command, "\n".join(["Stopped. No file is half written.", *notes]), STOPPED)
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        if debug:
-            raise
-        _end(command, *_told(error))
-
-
-def _told(error: Exception) -> tuple[str, int]:
-    """What to say, and the exit code."""
+def explain(error: Exception) -> tuple[str, int]:
+    """Return the message of an error and the exit code."""
     from safdr.errors import ParameterError
-    from safdr.export.errors import ExportError
-    from safdr.table.errors import ClassLostError, MissingValuesError, TableError
+    from safdr.table.errors import ColumnError, MissingValuesError, TableError
+    from safdr.text import one_line
 
-    if isinstance(error, MissingValuesError | ClassLostError):
-        from safdr.cli.gaps import print_gaps
+    if isinstance(error, MissingValuesError):
+        from safdr.cli.terminal import missing_text
 
-        print_gaps(str(error), error.report, getattr(error, "notes", ()))
-        sys.exit(FAILED)
-    if isinstance(error, TableError):
-        from safdr.cli.words import printable
-
-        kind = type(error).__name__
-        # One line, even where the name of a file holds more.
-        text = f"{printable(error)} {NEXT_STEP.get(kind, '')}".strip()
-        return text, WRONG_USAGE if kind in WRONG_CHOICES else FAILED
-    if isinstance(error, UsageError):
-        return str(error), WRONG_USAGE
+        return missing_text(error.report), FAILED
+    text = "\n".join(map(one_line, str(error).split("\n")))
+    if isinstance(error, UsageError | ColumnError):
+        return text, WRONG_USAGE
     if isinstance(error, ParameterError) and error.parameter in OPTION_OF:
-        return error.in_words(OPTION_OF), WRONG_USAGE
-    if isinstance(error, ExportError | MemoryError | OSError | ValueError):
-        return str(error), FAILED
-    return f"Unexpected: {type(error).__name__}: {error}\nShow more with --debug.", FAILED
-
-
-def _end(command: str, text: str, code: int) -> None:
-    """Print a message, from which no text of a file reaches the terminal as a command to it."""
-    from safdr.cli.words import printable_lines
-
-    print(f"safdr {command}: {printable_lines(text)}", file=sys.stderr)
-    sys.exit(code)
+        return text.replace(error.parameter, OPTION_OF[error.parameter], 1), WRONG_USAGE
+    if isinstance(error, TableError | ValueError | OSError | MemoryError | ImportError):
+        return text, FAILED
+    return f"Unexpected {type(error).__name__}: {text}. Use --debug for the traceback.", FAILED

@@ -1,100 +1,65 @@
-"""Progress with the time left: a bar on a terminal, elsewhere nothing."""
+"""Progress of a search: a bar on a terminal, elsewhere nothing."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 
 class SearchProgress:
-    """A bar with the time left while a selector searches; on a terminal only."""
+    """A bar on standard error that follows scikit-learn's callbacks."""
 
-    # scikit-learn asks how far down to follow nested estimators: not at all.
+    # scikit-learn follows no nested estimators.
     max_propagation_depth = 0
 
     def __init__(self, *, shown: bool) -> None:
         console = Console(stderr=True)
-        columns = [
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[count]}"),
-            TimeElapsedColumn(),
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        self._bar = Progress(
+            *columns,
             TimeRemainingColumn(),
-            TextColumn("{task.fields[left]}"),
-        ]
-        disabled = not (shown and console.is_terminal)
-        # What is left on the screen is the answer, not the bar.
-        self._bar = Progress(*columns, console=console, disable=disabled, transient=True)
-        self._task = self._bar.add_task("", total=None, count="", left="")
-        self._n, self._total = 0, 0
-        self._pass: Any = None
-        self._n_passes, self._n_rows = 1, 0
+            console=console,
+            disable=not (shown and console.is_terminal),
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=None)
+        self._n = 0
 
     def __enter__(self) -> Self:
-        """Show the bar."""
         self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the bar away; old versions of rich leave an empty line where none was."""
+        # Old versions of rich print an empty line when a disabled bar stops.
         if not self._bar.disable:
             self._bar.stop()
 
     def say(self, what: str) -> None:
-        """Tell what is being done, where there is nothing to count."""
-        # At once: it may be done before the bar is drawn again.
+        """Show what is being done."""
         self._bar.update(self._task, description=what, refresh=True)
 
-    def passing(self, _: int, n_rows: int, n_in_all: int | None, seconds: float) -> None:
-        """Tell how far a pass over the rows is, on a line of its own."""
-        if self._pass is None:
-            self._pass = self._bar.add_task("", total=None, count="", left="left")
-        if n_rows <= self._n_rows:
-            # Sources count their own passes; this counts those of all.
-            self._n_passes += 1
-            self._bar.reset(self._pass)
-        self._n_rows = n_rows
-        self._bar.update(
-            self._pass,
-            description=f"Pass {self._n_passes}",
-            completed=n_rows,
-            total=n_in_all,
-            count=f"{n_rows / seconds if seconds > 0 else 0:,.0f} rows/s",
-        )
-
     def follow(self, estimator: Any) -> Any:
-        """Have the estimator tell how far it is, where scikit-learn can (1.9 and later)."""
+        """Show the progress of an estimator's fit (scikit-learn 1.9 and later)."""
         self.say("Searching")
         if hasattr(estimator, "set_callbacks"):
             estimator.set_callbacks(self)
         return estimator
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Learn how many steps there are."""
-        self._total = context.max_subtasks
-        self._bar.update(self._task, total=self._total, left="left")
+        """Begin a fit."""
+        self._bar.update(self._task, total=context.max_subtasks)
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Nothing to tell yet."""
+        """Begin a step."""
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
-        """Count a step; the root, which ends last, is none."""
+        """Count a step, but not the whole fit, which ends last."""
         if context.parent is not None:
             self._n += 1
-            done = f"{self._n}/{self._total}"
             what = f"Searching: {context.task_name}"
-            last = self._n == self._total
-            self._bar.update(
-                self._task, completed=self._n, count=done, description=what, refresh=last
-            )
+            self._bar.update(self._task, completed=self._n, description=what)
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        """Leave the bar to the block that it was opened in."""
+        """End a fit."""

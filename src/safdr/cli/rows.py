@@ -1,275 +1,238 @@
-"""Rows to learn from and rows held out: all in memory, or read in passes where they are many."""
+"""Training rows and held-out rows of a table, encoded as the options of ``select`` say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safdr.cli.errors import UsageError
-from safdr.cli.progress import SearchProgress
-from safdr.sources.local import Readable
-from safdr.table.choices import Choices
-from safdr.table.errors import TableError, counted
-from safdr.table.kinds import MIN_CLASS_ROWS, Task, Totals
-from safdr.table.passes import TARGET, WEIGHT, Numbers, PreparedPasses, prepare_in_passes
-from safdr.table.prepare import Prepared, prepare
+from safdr.cli.names import all_names
+from safdr.table.encoder import TableEncoder
+from safdr.table.errors import MissingValuesError, TableError, listed, unknown_column
+from safdr.table.missing import complete_rows, missing_warnings
+from safdr.table.read import read_table
+from safdr.table.split import Since, row_groups, row_weights, split_rows
+from safdr.table.stream import BigTable, TrainingBatches
+from safdr.table.target import Target, learn_target
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from safdr import Moments
-    from safdr.sources.parquet import ParquetFiles
-
-NO_GROUPS = (
-    "--group-by needs all rows in memory: of rows that are read in passes, validation splits are "
-    "made by position. Take fewer rows (--sample N), or leave it out."
-)
-# Values of a table that are always in memory without a thought (160 MB).
-FEW_VALUES = 20_000_000
+# Weighted rows that count like a smaller share of equal ones are worth a warning.
+SMALLEST_SHARE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class SplitRows:
-    """What a selector learns from, and what it is tested on."""
+class Rows:
+    """Rows of a table with a target."""
 
-    # Rows at hand: all, or a sample.
-    prepared: Prepared
-    # Arrays; or a source, and the name of its column with the target.
-    X: Any
-    y: Any
-    X_test: Any
-    y_test: Any
-    # What rows to learn from add up to: those of each class, or their number and sums.
-    totals: Totals
-    # Rows held out; those to be tested on may be a sample of them.
-    n_held_out: int
-    notes: tuple[str, ...] = ()
+    table: pa.Table
+    target: Target
+    weight: NDArray[np.float64] | None = None
+    groups: NDArray[np.int64] | None = None
+    # Which rows are held out, if that is known beforehand.
+    held_out: NDArray[np.bool_] | None = None
 
-    @property
-    def in_passes(self) -> bool:
-        """Whether rows are read in passes."""
-        return isinstance(self.y, str)
-
-    @property
-    def lacks_a_class(self) -> bool:
-        """Whether the rows at hand, a sample, have too few of a class to search again."""
-        target = self.prepared.target.kind
-        counts = target.add_up(self.prepared.train.y)
-        return target.task == "classification" and bool(counts.min() < MIN_CLASS_ROWS)
-
-    @property
-    def weight(self) -> Any:
-        """Weights of the rows to learn from: an array; or the name of a column of the source."""
-        of_sample = self.prepared.train.weight
-        return WEIGHT if self.in_passes and of_sample is not None else of_sample
-
-    def fit_parameters(self, *, splits: bool) -> dict[str, Any]:
-        """What a selector, which may split rows, has to know of them besides."""
-        given = {"sample_weight": self.weight}
-        if splits and not self.in_passes:
-            given["groups"] = self.prepared.train.groups
-        return {name: value for name, value in given.items() if value is not None}
-
-    def splitter(self, seed: int) -> Any:
-        """How to validate: as selectors do by themselves, but for groups that stay together."""
-        if self.prepared.train.groups is None:
-            return None
-        from sklearn.model_selection import GroupShuffleSplit
-
-        return GroupShuffleSplit(n_splits=5, test_size=0.25, random_state=seed)
-
-    def moments(self, class_weight: str | None, limits: NDArray[np.float64] | None) -> Moments:
-        """Of the rows to learn from, whose values may count between limits alone."""
-        task = self.prepared.target.kind.task
-        weights = None if class_weight is None else self._balanced()
-        if not self.in_passes:
-            X = self.X if limits is None else np.clip(self.X, *limits)
-            return _moments(X, self.y, self.weight, weights, task)
-        total: Moments = self.X.run(_MomentsPass(list(self.X.schema), weights, task))
-        return total
-
-    def _balanced(self) -> NDArray[np.float64]:
-        """Weights of the classes, as scikit-learn balances them, by the weight of their rows."""
-        totals = self.totals
-        if self.weight is not None:
-            n = len(totals)
-            totals = (
-                self.X.run(_WeightPass([TARGET, WEIGHT], n))
-                if self.in_passes
-                else np.bincount(self.y, self.weight, n)
-            )
-        balanced: NDArray[np.float64] = totals.sum() / (len(totals) * totals)
-        return balanced
+    def take(self, rows: NDArray[Any]) -> Rows:
+        """Return some of the rows."""
+        indices = np.flatnonzero(rows) if rows.dtype == bool else rows
+        others = (self.weight, self.groups, self.held_out)
+        taken: list[Any] = [None if each is None else each[indices] for each in others]
+        return Rows(self.table.take(indices), self.target.take(indices), *taken)
 
 
-def rows_in_memory(table: pa.Table, choices: Choices) -> SplitRows:
-    """All rows."""
-    prepared = prepare(table, choices)
-    train, test = prepared.train, prepared.test
-    X_test, y_test = (None, None) if test is None else (test.X, test.y)
-    totals = prepared.target.kind.add_up(train.y)
-    n_held_out = 0 if test is None else len(test.y)
-    return SplitRows(prepared, train.X, train.y, X_test, y_test, totals, n_held_out)
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Encoded training rows and held-out rows."""
+
+    train: Rows
+    test: Rows | None
+    encoder: TableEncoder
+    X: NDArray[np.float64]
+    X_test: NDArray[np.float64] | None
+    notes: list[str]
+    warnings: list[dict[str, Any]]
+    # A table that is read in batches; the rows are a sample of it.
+    batches: TrainingBatches | None = None
 
 
-def most_rows_at_hand(files: ParquetFiles, sample_rows: int) -> int:
-    """A table with no more rows than that is read into memory in any case."""
-    return max(1, min(sample_rows, FEW_VALUES // len(files.schema)))
+def read_options(options: argparse.Namespace, columns: Sequence[str] | None) -> None:
+    """Read the table, and split the lists of columns in the options."""
+    if columns is None:
+        table = breast_cancer() if options.table is None else read_table(options.table)
+        options.rows, columns = table, table.column_names
+        if options.table is None:
+            options.table, options.target = "breast cancer", options.target or "diagnosis"
+    if options.target is None:
+        raise UsageError(f"-t COLUMN is needed: one of {listed(list(columns))}.")
+    for name in ("drop", "keep", "categories", "numbers", "by"):
+        setattr(options, name, all_names(getattr(options, name), columns))
+    others = [options.target, options.time, options.keep_together, options.weight, *options.by]
+    for name in others:
+        if name is not None and name not in columns:
+            raise unknown_column(name, list(columns))
+    roles = [options.time, options.keep_together, options.weight, *options.drop, *options.by]
+    if options.target in [*roles, *options.keep, *options.categories]:
+        raise UsageError(f"The column {options.target!r} is the target; it has no other use.")
 
 
-def rows_in_passes(
-    files: ParquetFiles, choices: Choices, sample_rows: int, progress: SearchProgress, why: str
-) -> SplitRows:
-    """All rows, in sources; at hand is a sample."""
-    import narwhals as nw
+def breast_cancer() -> pa.Table:
+    """Return scikit-learn's breast-cancer data."""
+    import pyarrow as pa
+    from sklearn.datasets import load_breast_cancer
 
-    if choices.group_by is not None:
-        raise UsageError(NO_GROUPS)
-    table = files.source(sample_rows=sample_rows)
-    table.tell = progress.passing
-    n_rows = files.n_rows()
-    # Half of that is at hand of a larger one: the selector has a sample of its own.
-    share = 0.5 * most_rows_at_hand(files, sample_rows) / n_rows
-    kinds = (nw.String, nw.Categorical, nw.Enum)
-    texts = [name for name, kind in files.schema.items() if isinstance(kind, kinds)]
-    found = prepare_in_passes(table.run, list(files.schema), texts, choices, share)
-    kind = found.sample.target.kind
-    views = [
-        _NumbersView(found.numbers, kind.task, kind.n_rows(found.counts[test]), test)
-        for test in (0, 1)
-    ]
-    train, test = (files.source(sample_rows=sample_rows, view=view) for view in views)
-    train.tell = test.tell = progress.passing
-    X_test, y_test = _tested(found, test) if choices.test_size else (None, None)
-    notes = [_note(n_rows, found, why)]
-    if choices.test_size and X_test is None:
-        notes.append("The sample has too few held-out rows of a class to test the model on.")
-    learnt, held_out = found.counts
-    n_held_out = kind.n_rows(held_out)
-    return SplitRows(found.sample, train, TARGET, X_test, y_test, learnt, n_held_out, tuple(notes))
+    data = load_breast_cancer()
+    columns = dict(zip(map(str, data.feature_names), data.data.T, strict=True))
+    return pa.table({**columns, "diagnosis": data.target_names[data.target].tolist()})
 
 
-def _tested(found: PreparedPasses, source: Any) -> tuple[Any, Any]:
-    """Held-out rows: all where scores can be counted, which is with two classes; or a sample."""
-    target, part = found.sample.target.kind, found.sample.test
-    if target.task == "classification" and len(target.totals) == 2:
-        return source, TARGET
-    try:
-        target.check_held_out(target.add_up(part.y if part else np.array([], int)), "")
-    except TableError:
-        return None, None
-    assert part is not None
-    return part.X, part.y
+def _rows(
+    options: argparse.Namespace, table: pa.Table, held_out: NDArray[np.bool_] | None = None
+) -> Rows:
+    """Return the rows whose target is known."""
+    target, known = learn_target(
+        table,
+        options.target,
+        positive=options.positive,
+        task=options.task,
+        na=options.na,
+        numbers=options.numbers,
+    )
+    table = table.filter(known)
+    weight = None if options.weight is None else row_weights(table, options.weight)
+    groups = None if options.keep_together is None else row_groups(table, options.keep_together)
+    return Rows(table, target, weight, groups, None if held_out is None else held_out[known])
 
 
-def _note(n_rows: int, found: PreparedPasses, why: str) -> str:
-    parts = (found.sample.train, found.sample.test)
-    n_sample = sum(len(part.y) for part in parts if part is not None)
-    target = found.sample.target.kind
-    if target.task == "regression":
-        of_all, of_sample = ", the model and validation scores", "the held-out score, "
-    elif len(target.totals) == 2:
-        of_all, of_sample = ", the model and AUC", ""
-    else:
-        of_all, of_sample = " and the model", "scores, "
-    return (
-        f"{why}: its {counted(n_rows, 'row')} are read in passes. Counts, the criterion{of_all} "
-        f"are of all rows. Of a sample ({n_sample:,} rows) are {of_sample}what columns hold, "
-        "values of categories, medians, the comparison of candidates, effects per standard "
-        "deviation, and what was asked about replacements and half-samples."
+def make_encoder(options: argparse.Namespace, missing: str | None) -> TableEncoder:
+    """Return the encoder that the options ask for."""
+    roles = (options.target, options.time, options.keep_together, options.weight)
+    return TableEncoder(
+        drop=[*options.drop, *(n for n in roles if n is not None and n not in options.keep)],
+        keep=options.keep,
+        categories=options.categories,
+        numbers=[name for name in options.numbers if name != options.target],
+        na=options.na,
+        missing=missing,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _NumbersView:
-    """Numbers of the rows to learn from, or of those held out."""
-
-    numbers: Numbers
-    task: Task
-    n_rows: int
-    test: int
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        import narwhals as nw
-
-        target = nw.Int64() if self.task == "classification" else nw.Float64()
-        weight = {WEIGHT: nw.Float64()} if self.numbers.has_weight else {}
-        return {**dict.fromkeys(self.numbers.names, nw.Float64()), TARGET: target, **weight}
-
-    def of(self, part: Readable, start: int) -> Readable:
-        return _NumbersOfPart(part, start, self.numbers, self.test)
-
-
-@dataclass(frozen=True, eq=False)
-class _NumbersOfPart:
-    """The same of a part of the table."""
-
-    part: Readable
-    start: int
-    numbers: Numbers
-    test: int
-
-    def tables(self, columns: list[str], n_rows: int) -> Iterator[Any]:
-        start = self.start
-        for table in self.part.tables(self.numbers.reads(columns), n_rows):
-            yield self.numbers.follow(table, start, columns, test=bool(self.test))
-            start += table.num_rows
-
-
-@dataclass(frozen=True, eq=False)
-class _MomentsPass:
-    """Adds up moments."""
-
-    columns: list[str]
-    weights: NDArray[np.float64] | None
-    task: Task
-
-    def empty(self) -> Any:
-        return 0
-
-    def add(self, total: Any, table: pa.Table, start: int) -> Any:
-        found = {name: table.column(name).to_numpy() for name in self.columns}
-        y, row_weight = found.pop(TARGET), found.pop(WEIGHT, None)
-        X = np.column_stack(list(found.values()))
-        return total + _moments(X, y, row_weight, self.weights, self.task)
-
-    def merge(self, first: Any, second: Any) -> Any:
-        return first + second if second else first
+def prepare(options: argparse.Namespace, big: BigTable | None) -> Prepared:
+    """Split the rows, and encode them as the training rows say."""
+    rows, since, notes = _all_rows(options, big)
+    look = make_encoder(options, "median").fit(rows.table, rows.target)
+    report, way = look.missing_, options.missing
+    if report.columns and way is None:
+        raise MissingValuesError(report)
+    if way == "drop-rows" and report.columns:
+        rows = rows.take(_complete(look, rows.table))
+        notes.append(f"{report.n_rows - report.n_complete_rows:,} incomplete rows are dropped.")
+    rows.target.check("rows")
+    train, test, about = _split(options, rows)
+    train.target.check()
+    encoder = make_encoder(options, None if way == "drop-rows" else way)
+    if way == "drop-columns":
+        # Also columns with missing values in held-out rows only.
+        encoder.drop = [*(encoder.drop or ()), *(each.column for each in report.columns)]
+    encoder.fit(train.table, train.target)
+    if test is not None:
+        test = test.take(_complete(encoder, test.table)) if way == "drop-rows" else test
+        _check_test(test.target)
+    batches = None
+    if big is not None:
+        common = (options.weight, options.test_size, options.seed, way == "drop-rows")
+        batches = TrainingBatches(big, encoder, rows.target, since, *common)
+    return Prepared(
+        train=train,
+        test=test,
+        encoder=encoder,
+        X=encoder.transform(train.table),
+        X_test=None if test is None else encoder.transform(test.table),
+        notes=notes + about,
+        warnings=[*missing_warnings(report, way), *_uneven(train.weight)],
+        batches=batches,
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class _WeightPass:
-    """Adds up the weight of each class."""
+def _all_rows(
+    options: argparse.Namespace, big: BigTable | None
+) -> tuple[Rows, Since | None, list[str]]:
+    """Return the rows of a table whose target is known, or a sample of a bigger table."""
+    if big is None:
+        rows = _rows(options, options.rows)
+        n_unknown = options.rows.num_rows - rows.table.num_rows
+        note = f"{n_unknown:,} rows without a value of {options.target} are left out."
+        return rows, None, [note] if n_unknown else []
+    if options.keep_together or options.test:
+        option = "--keep-together" if options.keep_together else "--test"
+        raise UsageError(f"{option} needs a table that fits in memory; {big.name!r} does not.")
+    sample, held_out, since = big.sample(options.test_size, options.time, options.seed)
+    note = (
+        f"The {big.n_rows:,} rows are read in batches. The criterion and the model use all training"
+        f" rows; columns, medians, scores and other questions use a sample of {len(held_out):,}."
+    )
+    return _rows(options, sample, held_out), since, [note]
 
-    columns: list[str]
-    n_classes: int
 
-    def empty(self) -> Any:
-        return np.zeros(self.n_classes)
+def _split(options: argparse.Namespace, rows: Rows) -> tuple[Rows, Rows | None, list[str]]:
+    """Return training rows, held-out rows and notes."""
+    if options.test is not None:
+        return rows, _test_file(options, rows.target), []
+    notes: list[str] = []
+    if rows.held_out is not None:
+        first, second = np.flatnonzero(~rows.held_out), np.flatnonzero(rows.held_out)
+    else:
+        first, second, notes = split_rows(
+            rows.table,
+            rows.target,
+            test_size=options.test_size,
+            time=options.time,
+            groups=rows.groups,
+            seed=options.seed,
+        )
+    return rows.take(first), rows.take(second) if len(second) else None, notes
 
-    def add(self, total: Any, table: pa.Table, start: int) -> Any:
-        y, weight = (table.column(name).to_numpy() for name in self.columns)
-        return total + np.bincount(y, weight, self.n_classes)
 
-    def merge(self, first: Any, second: Any) -> Any:
-        return first + second
+def _complete(encoder: TableEncoder, table: pa.Table) -> NDArray[np.bool_]:
+    return complete_rows(list(encoder.read(table).values()), table.num_rows)
 
 
-def _moments(
-    X: NDArray[np.float64],
-    y: NDArray[Any],
-    row_weight: NDArray[np.float64] | None,
-    weights: NDArray[np.float64] | None,
-    task: Task,
-) -> Moments:
-    from safdr import Moments
+def _check_test(target: Target) -> None:
+    """Refuse held-out rows that nothing can be measured on."""
+    few = len(target.values) < 2
+    if few or (target.classes and len(np.unique(target.values)) < len(target.classes)):
+        raise TableError(
+            f"The {len(target.values):,} held-out rows lack a value of {target.name!r} to test on. "
+            "Hold out more rows, or none (--test-size 0)."
+        )
 
-    sample_weight = row_weight if weights is None else weights[y]
-    if row_weight is not None and weights is not None:
-        sample_weight = row_weight * weights[y]
-    return Moments.from_rows(X, y, sample_weight, task=task)
+
+def _uneven(weight: NDArray[np.float64] | None) -> list[dict[str, Any]]:
+    """Warn if weighted rows count like few equal ones (Kish's effective sample size)."""
+    if weight is None:
+        return []
+    effective = float(weight.sum() ** 2 / np.square(weight).sum())
+    if effective >= SMALLEST_SHARE * len(weight):
+        return []
+    text = (
+        f"By their weights, {len(weight):,} training rows count like {effective:,.0f} equal ones."
+    )
+    return [{"kind": "uneven_weights", "text": text, "advice": "Look at the largest weights."}]
+
+
+def _test_file(options: argparse.Namespace, target: Target) -> Rows:
+    """Return the held-out rows of a second file."""
+    table = read_table(options.test)
+    for name in (options.target, options.weight, *options.by):
+        if name is not None and name not in table.column_names:
+            raise UsageError(f"--test: {unknown_column(name, table.column_names)}")
+    values = target.column.read(table.column(target.name))
+    table = table.filter(complete_rows([values], len(values)))
+    values = target.read(table.column(target.name))
+    weight = None if options.weight is None else row_weights(table, options.weight)
+    return Rows(table, replace(target, values=values), weight)

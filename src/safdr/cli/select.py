@@ -1,101 +1,183 @@
-"""``safdr select``: from a file to the features that matter. Heavy imports wait inside."""
+"""``safdr select``: read, encode, fit, describe, write."""
 
-# No annotations from the future, as in `options`.
-from typing import Annotated
+from __future__ import annotations
 
-from cyclopts import App, Parameter
+import argparse
+import time
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from safdr.cli.help import CommonOptions, print_all
-from safdr.cli.options import (
-    RESULTS,
-    TABLE,
-    ConstraintOptions,
-    ResultOptions,
-    SearchOptions,
-    TableOptions,
-)
+import numpy as np
+from numpy.typing import NDArray
 
-EXAMPLES = """\
-Examples:
+from safdr.cli.errors import UsageError
+from safdr.cli.names import FeatureNames
+from safdr.cli.output import check_outputs, print_result, write_outputs
+from safdr.cli.progress import SearchProgress
+from safdr.cli.rows import Prepared, prepare, read_options
+from safdr.table.split import decoded
+from safdr.table.stream import open_big
 
-  safdr select                                    built-in breast-cancer data
-  safdr select loans.csv -t late                  how many features, and which
-  safdr select loans.parquet -t late -k 5         exactly five
-  safdr select houses.csv -t price                a quantity, by R²
-  safdr select loans.csv -t status --positive late --missing median
-  safdr select loans.csv -t late --categorical sex,region --na unknown --na -999
-  safdr select loans.csv -t late --split-by month --weight exposure
-  safdr select loans.csv -t late --report report.html --export score.sql
-  safdr select loans.csv -t late --prove 10 --stability 50      how sure is it?
-  safdr select loans/ -t late --stream            Parquet larger than memory
-  zcat loans.csv.gz | safdr select - -t late --json > result.json
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-Exit codes: 0 done, 1 failed on the data, 2 wrong usage, 130 stopped by Ctrl-C,
-143 stopped by SIGTERM. More: docs/select.md.
-"""
-
-app = App(
-    name="select",
-    help="Choose the fewest features of a table that predict its target as well as many.",
-    help_format="plaintext",
-    help_formatter=CommonOptions(),
-    help_epilogue=EXAMPLES,
-)
+# Sizes that are tried if none are given.
+MAX_SIZE = 30
 
 
-def _refuse_options(_: type, file: str | None) -> None:
-    """Let "-" through, and no option that is misspelled."""
-    if file is not None and file.startswith("-") and file != "-":
-        raise ValueError(f"Unknown option: {file}. A file of this name is ./{file}.")
+def run(options: argparse.Namespace) -> None:
+    """Select the features of a table."""
+    check_outputs(options, [options.table, options.test])
+    _check(options)
+    started = time.perf_counter()
+    with SearchProgress(shown=not options.quiet) as progress:
+        progress.say("Reading")
+        big = open_big(options.table)
+        read_options(options, big.columns if big else None)
+        rows = prepare(options, big)
+        names = FeatureNames(rows.encoder, options.target)
+        selector = make_selector(options, rows, names)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            _fit(progress.follow(selector), rows)
+        progress.say("Describing")
+        report = _report(options, rows, selector, _warned(caught), started)
+    # An export is checked on training rows.
+    raw = rows.encoder.read(rows.train.table)
+    predict = getattr(selector, "decision_function", None) or selector.predict
+    sums = np.asarray(predict(rows.X))
+    files = write_outputs(options, report, raw, sums)
+    print_result(options, report, files)
 
 
-@app.default
-def select(
-    file: Annotated[
-        str | None,
-        Parameter(
-            group=TABLE,
-            # Or "-" would be taken for an option.
-            allow_leading_hyphen=True,
-            validator=_refuse_options,
-            help="CSV or TSV (.gz too), Parquet (a folder of them too) or Arrow/Feather; - for "
-            "standard input; none for the built-in breast-cancer data.",
-        ),
-    ] = None,
-    /,
-    *,
-    table: TableOptions | None = None,
-    search: SearchOptions | None = None,
-    constraints: ConstraintOptions | None = None,
-    results: ResultOptions | None = None,
-    debug: Annotated[
-        bool,
-        Parameter(
-            group=RESULTS, negative=(), show_default=False, help="Show the traceback of an error."
-        ),
-    ] = False,
-    help_all: Annotated[
-        bool,
-        Parameter(
-            group=RESULTS,
-            negative=(),
-            show_default=False,
-            help="Show all options: how tables are read, more constraints, scorecards.",
-        ),
-    ] = False,
-) -> None:
-    """Choose the features."""
-    if help_all:
-        return print_all()
-    from safdr.cli.errors import clear_errors
-
-    with clear_errors(debug):
-        from safdr.cli.selecting import run
-
-        run(
-            file,
-            table or TableOptions(),
-            search or SearchOptions(),
-            constraints or ConstraintOptions(),
-            results or ResultOptions(),
+def _check(options: argparse.Namespace) -> None:
+    """Refuse options that contradict each other."""
+    if options.test_size == 0 and options.time:
+        raise UsageError("--time holds out rows, and --test-size 0 none. Leave one of them out.")
+    if options.test and options.time:
+        raise UsageError("--test and --time both hold out rows. Leave one of them out.")
+    if options.positive is not None and options.task == "regression":
+        raise UsageError("--positive is for classes, and --task regression has none.")
+    if isinstance(options.k, int) and options.rule is not None:
+        raise UsageError(
+            f"--rule chooses a size, and -k {options.k} gives one. Use -k 1-{options.k}."
         )
+
+
+def make_selector(options: argparse.Namespace, rows: Prepared, names: FeatureNames) -> Any:
+    """Return the selector that the options ask for."""
+    import safdr
+
+    constraints = names.constraints(options)
+    n_features = names.n_features(constraints.get("groups", {}))
+    low, high = options.k if isinstance(options.k, tuple) else (options.k or 1, options.k)
+    if (high or 1) > n_features and not isinstance(options.k, tuple):
+        raise UsageError(f"-k must be at most {n_features}, the number of features; got {high}.")
+    if low > n_features:
+        raise UsageError(f"-k must begin at {n_features} or below; got {low}.")
+    by_class = rows.train.target.task == "classification"
+    if options.balanced and not by_class:
+        raise UsageError("--balanced is for classes; the target is numbers.")
+    kind = safdr.AnnealingSelectorCV if by_class else safdr.AnnealingRegressorSelectorCV
+    given: dict[str, Any] = {"constraints": safdr.Constraints(**constraints)} if constraints else {}
+    if costs := names.costs(options.cost):
+        given["feature_cost"] = costs
+    if options.balanced:
+        given["class_weight"] = "balanced"
+    if isinstance(options.rule, float):
+        given |= {"rule": "tolerance", "tolerance": options.rule}
+    elif options.rule is not None:
+        given["rule"] = options.rule
+    if rows.train.groups is not None:
+        from sklearn.model_selection import GroupShuffleSplit
+
+        given["cv"] = GroupShuffleSplit(5, test_size=0.25, random_state=options.seed)
+    return (kind.as_published if options.as_published else kind)(
+        min_features=low,
+        max_features=min(high or MAX_SIZE, n_features),
+        n_jobs=options.jobs,
+        random_state=options.seed,
+        **given,
+    )
+
+
+def _fit(selector: Any, rows: Prepared) -> None:
+    if rows.batches is not None:
+        from safdr import Stream
+
+        weight = {} if rows.batches.weight is None else {"sample_weight": rows.batches.weight}
+        selector.fit(Stream(rows.batches), rows.train.target.name, **weight)
+        # Other rows are arrays, which have no names.
+        del selector.feature_names_in_
+        return
+    given = {"sample_weight": rows.train.weight, "groups": rows.train.groups}
+    given = {name: value for name, value in given.items() if value is not None}
+    selector.fit(rows.X, rows.train.target.values, **given)
+
+
+def _warned(caught: Sequence[warnings.WarningMessage]) -> list[str]:
+    """Return what the fit warned about; the report finds separation by itself."""
+    from safdr import SeparationWarning
+
+    others = [each for each in caught if not issubclass(each.category, SeparationWarning)]
+    shown = [each for each in others if issubclass(each.category, UserWarning)]
+    return list(dict.fromkeys(str(each.message) for each in shown))
+
+
+def _report(
+    options: argparse.Namespace, rows: Prepared, selector: Any, warned: list[str], started: float
+) -> Any:
+    from safdr import Report
+
+    train, test, target = rows.train, rows.test, rows.train.target
+    by = {} if test is None else {name: _values(test.table, name) for name in options.by}
+    data: dict[str, Any] = {"file": options.table}
+    if rows.batches is not None:
+        data |= dict(zip(("n_train", "n_test"), rows.batches.n_rows, strict=True))
+    return Report.from_estimator(
+        selector,
+        rows.X,
+        target.values,
+        X_test=rows.X_test,
+        y_test=None if test is None else test.target.values,
+        sample_weight=train.weight,
+        sample_weight_test=None if test is None else test.weight,
+        groups=train.groups,
+        by=by,
+        encoder=rows.encoder,
+        prove=options.prove,
+        near_optimal=None if options.prove is None else 0.01,
+        stability=options.stability,
+        substitutes=options.prove is not None or options.stability is not None,
+        what_if=bool(options.output),
+        target=target.describe(),
+        data=data,
+        settings=_settings(options),
+        notes=[*rows.notes, *warned],
+        warnings=rows.warnings,
+        seconds=time.perf_counter() - started,
+        n_jobs=options.jobs,
+    )
+
+
+def _values(table: pa.Table, name: str) -> NDArray[Any]:
+    """Return the values of a column for segments."""
+    from safdr.table.columns import is_number
+
+    column = decoded(table, name)
+    if is_number(column.type):
+        return np.array(column.cast("float64", safe=False).to_numpy())
+    return np.array(column.to_pylist(), dtype=object)
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that were given, by their names on the command line."""
+    hidden = ("command", "run", "rows", "table", "output", "debug", "quiet", "force", "seed")
+    found = {
+        n: v for n, v in vars(options).items() if n not in hidden and v not in (None, [], False)
+    }
+    found = {n: v for n, v in found.items() if (n, v) not in (("jobs", 1), ("test_size", 0.2))}
+    return {
+        name.replace("_", "-"): list(v) if isinstance(v, tuple) else v for name, v in found.items()
+    }

@@ -1,17 +1,13 @@
-"""Pictures of results: each display computes its numbers first and draws them second."""
+"""Figures of results: each display computes its numbers first and draws them second."""
 
-from safdr.display.discriminant import DiscriminantDisplay
 from safdr.display.path import PathDisplay
-from safdr.display.proxy import ProxyDisplay
 from safdr.display.selection import SelectionDisplay
 from safdr.display.stability import StabilityDisplay
 from safdr.display.substitutes import SubstitutesDisplay
 from safdr.display.trace import TraceDisplay
 
 __all__ = [
-    "DiscriminantDisplay",
     "PathDisplay",
-    "ProxyDisplay",
     "SelectionDisplay",
     "StabilityDisplay",
     "SubstitutesDisplay",

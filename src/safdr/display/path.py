@@ -1,4 +1,4 @@
-"""PathDisplay: scores against the number of features, and where the rule stopped."""
+"""PathDisplay: scores against the number of features."""
 
 from __future__ import annotations
 
@@ -6,62 +6,51 @@ from typing import Any, Self
 
 import numpy as np
 
-from safdr.display.base import Display, FloatArray, IntArray, check_fitted
-from safdr.display.labels import plain
+from safdr.display.base import Display, FloatArray, IntArray, check_fitted, score_name
 from safdr.display.style import (
     FIRST,
     NEUTRAL,
-    SECOND,
     add_legend,
     axes_for,
-    mark_chosen_size,
+    finish,
+    plain,
     set_size_axis,
-    without_tex,
 )
-
-# Half the distance between the two scores of one size, so that their bars lie side by side.
-SHIFT = 0.1
-
-# No score by these names exceeds 1, so no bar should.
-BOUNDED_SCORES = {"ROC AUC", "ROC AUC, each class against the rest", "R²"}
 
 
 class PathDisplay(Display):
-    """Validation and training scores against the number of features k, with the chosen k*.
+    """Cross-validated score against the number of features k, with the selected size k*.
 
-    Make it with `from_estimator`; all parameters are stored as attributes.
+    Create it with `from_estimator`.
 
     Parameters
     ----------
     n_features : ndarray of shape (n_sizes,)
         The sizes k.
-    mean_test_score, std_test_score : ndarray of shape (n_sizes,)
-        Mean and standard deviation of the validation score over the folds.
-    mean_train_score, std_train_score : ndarray of shape (n_sizes,)
-        The same of the training score.
-    n_features_chosen : int
-        The chosen size k*.
-    threshold : float or None
-        Smallest mean validation score that the rule accepts; None where it has no such number.
+    scores : ndarray of shape (n_splits, n_sizes)
+        Score of each split.
+    n_features_selected : int
+        The selected size k*.
     score_name : str, default="Score"
-        What the score is.
+        Label of the axis.
 
     Attributes
     ----------
+    mean, std : ndarray of shape (n_sizes,)
+        Mean and standard deviation over the splits.
     ax_ : matplotlib Axes
-        Where it was drawn.
+        Axes with the figure.
     figure_ : matplotlib Figure
-        The figure that holds it.
+        Figure of the axes.
 
     See Also
     --------
-    SelectionDisplay : Which features were chosen at each size.
+    SelectionDisplay : Which features are selected at each size.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from safdr import AnnealingSelectorCV
-    >>> from safdr.display import PathDisplay
+    >>> from safdr import AnnealingSelectorCV, PathDisplay
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> search = AnnealingSelectorCV(max_features=4, random_state=0).fit(X, y)
     >>> display = PathDisplay.from_estimator(search).plot()
@@ -73,26 +62,20 @@ class PathDisplay(Display):
         self,
         *,
         n_features: IntArray,
-        mean_test_score: FloatArray,
-        std_test_score: FloatArray,
-        mean_train_score: FloatArray,
-        std_train_score: FloatArray,
-        n_features_chosen: int,
-        threshold: float | None,
+        scores: FloatArray,
+        n_features_selected: int,
         score_name: str = "Score",
     ) -> None:
         self.n_features = n_features
-        self.mean_test_score = mean_test_score
-        self.std_test_score = std_test_score
-        self.mean_train_score = mean_train_score
-        self.std_train_score = std_train_score
-        self.n_features_chosen = n_features_chosen
-        self.threshold = threshold
+        self.scores = scores
+        self.n_features_selected = n_features_selected
         self.score_name = score_name
+        self.mean = scores.mean(axis=0)
+        self.std = scores.std(axis=0)
 
     @classmethod
     def from_estimator(cls, search: Any) -> Self:
-        """Take the numbers from a cross-validated search.
+        """Read the scores of a cross-validated search.
 
         Parameters
         ----------
@@ -102,116 +85,65 @@ class PathDisplay(Display):
         Returns
         -------
         PathDisplay
-            Not drawn yet; call `plot`.
+            Call `plot` to draw it.
         """
-        check_fitted(search, "n_features_by_rule_", cls.__name__, "an AnnealingSelectorCV")
+        check_fitted(search, "cv_results_", f"{cls.__name__}.from_estimator", "a selector with CV")
         results = search.cv_results_
         return cls(
             n_features=results["n_features"],
-            mean_test_score=results["mean_test_score"],
-            std_test_score=results["std_test_score"],
-            mean_train_score=results["mean_train_score"],
-            std_train_score=results["std_train_score"],
-            n_features_chosen=search.n_features_,
-            threshold=search.threshold_,
-            score_name=search.scorer_name_,
+            scores=np.array(
+                [results[f"split{i}_test_score"] for i in range(search.n_splits_)], dtype=np.float64
+            ),
+            n_features_selected=int(search.n_features_),
+            score_name=score_name(search),
         )
 
-    def plot(self, ax: Any = None, *, show_train: bool = True) -> Self:
-        """Draw the scores, with error bars of one standard deviation over the folds.
-
-        The two scores of a size lie a little beside it, so that both bars are seen. The bars of a
-        ROC AUC or an R² end at 1.
+    def plot(self, ax: Any = None, *, show_splits: bool = False) -> Self:
+        """Draw the mean scores, with a band of one standard deviation over the splits.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-        show_train : bool, default=True
-            Whether to draw the training scores too.
+            Axes to draw on; None makes a new figure.
+        show_splits : bool, default=False
+            Whether to draw a line for each split too.
 
         Returns
         -------
         PathDisplay
-            Itself.
+            The display itself.
         """
         own_figure = ax is None
         ax = axes_for("PathDisplay.plot", ax)
-        handles = [self._draw_test(ax)]
-        if show_train:
-            handles.append(self._draw_train(ax))
-        handles += self._draw_choice(ax)
-        set_size_axis(ax, self.n_features)
-        ax.set_ylabel(plain(self.score_name))
-        add_legend(ax, handles, own_figure=own_figure)
-        without_tex(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-    def _draw_test(self, ax: Any) -> Any:
-        return ax.errorbar(
-            self.n_features - SHIFT,
-            self.mean_test_score,
-            self._bars(self.mean_test_score, self.std_test_score),
-            color=FIRST,
-            marker="o",
-            capsize=3,
-            label="Validation (± 1 SD)",
-            zorder=3,
+        if show_splits:
+            ax.plot(self.n_features, self.scores.T, color=FIRST, linewidth=0.6, alpha=0.5)
+        (line,) = ax.plot(self.n_features, self.mean, color=FIRST, marker="o", label="Mean")
+        low, high = self.mean - self.std, self.mean + self.std
+        band = ax.fill_between(
+            self.n_features, low, high, color=FIRST, alpha=0.2, label="± 1 SD over the splits"
         )
-
-    def _draw_train(self, ax: Any) -> Any:
-        return ax.errorbar(
-            self.n_features + SHIFT,
-            self.mean_train_score,
-            self._bars(self.mean_train_score, self.std_train_score),
-            color=SECOND,
-            marker="s",
-            markerfacecolor="white",
-            linestyle="--",
-            capsize=3,
-            label="Training (± 1 SD)",
-        )
-
-    def _bars(self, mean: FloatArray, std: FloatArray) -> FloatArray:
-        """How far the bars go down and up."""
-        up = np.minimum(std, 1.0 - mean) if self.score_name in BOUNDED_SCORES else std
-        # Rounding can bring a mean a hair above 1, and a bar can't have a negative length.
-        return np.stack([std, np.maximum(up, 0.0)])
-
-    def _draw_choice(self, ax: Any) -> list[Any]:
-        """Mark k*, and draw the threshold that it had to reach."""
-        chosen = self.n_features == self.n_features_chosen
-        ax.axvline(self.n_features_chosen, color=NEUTRAL, linestyle=":", linewidth=1)
-        handles = ax.plot(
-            self.n_features[chosen] - SHIFT,
-            self.mean_test_score[chosen],
+        chosen = self.n_features == self.n_features_selected
+        ax.axvline(self.n_features_selected, color=NEUTRAL, linestyle=":", linewidth=1)
+        (star,) = ax.plot(
+            self.n_features[chosen],
+            self.mean[chosen],
             color="black",
             marker="*",
             markersize=15,
             markeredgecolor="white",
             linestyle="none",
-            label="Chosen size k*",
-            zorder=4,
+            label="Selected size k*",
         )
-        if self.threshold is not None:
-            label = "What the rule asks for"
-            handles.append(ax.axhline(self.threshold, color=NEUTRAL, linestyle="-.", label=label))
-        mark_chosen_size(ax, self.n_features_chosen)
-        return list(handles)
+        set_size_axis(ax, self.n_features, self.n_features_selected)
+        ax.set_ylabel(plain(self.score_name))
+        add_legend(ax, [line, band, star], own_figure=own_figure)
+        finish(self, ax)
+        return self
 
     def _columns(self) -> dict[str, Any]:
         return {
             "n_features": self.n_features,
-            "mean_test_score": self.mean_test_score,
-            "std_test_score": self.std_test_score,
-            "mean_train_score": self.mean_train_score,
-            "std_train_score": self.std_train_score,
-            "chosen": self.n_features == self.n_features_chosen,
-            "threshold": np.full(len(self.n_features), _nan_for_none(self.threshold)),
+            "mean_test_score": self.mean,
+            "std_test_score": self.std,
+            "selected": self.n_features == self.n_features_selected,
         }
-
-
-def _nan_for_none(value: float | None) -> float:
-    """A number for a column."""
-    return np.nan if value is None else value

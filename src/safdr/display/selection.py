@@ -1,241 +1,178 @@
-"""SelectionDisplay: which feature is in at which size, and in how many folds."""
+"""SelectionDisplay: which feature is selected at which size, and in how many splits."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.display.base import (
-    Display,
-    IntArray,
-    check_fitted,
-    check_most_shown,
-    column_names,
-)
-from safdr.display.labels import label_rows
-from safdr.display.style import (
-    POINTS_PER_INCH,
-    axes_for,
-    mark_chosen_size,
-    row_figsize,
-    set_size_axis,
-    size_in_points,
-    whole_numbers,
-    without_tex,
-)
-
-# Most that the colour bar needs to be read, in inches.
-BAR_HEIGHT = 3.0
+from safdr.display.base import Display, IntArray, check_fitted, read_features
+from safdr.display.style import axes_for, finish, hidden_rows, label_rows, set_size_axis
 
 
 class SelectionDisplay(Display):
-    """Heat map: in how many folds each feature was chosen at each size.
+    """Heat map: in how many splits each feature is selected at each size.
 
-    Rows are ordered by the smallest size at which a feature was chosen in at least half of the
-    folds, then by how often it was chosen over all folds and sizes. Features that were never chosen
-    are left out, and a group of columns that enter together is one feature. Make it with
-    `from_estimator`; all parameters are stored as attributes.
+    Features are ordered by the smallest size at which at least half of the splits select them.
+    Features that no split selects are left out. Create it with `from_estimator`.
 
     Parameters
     ----------
     n_features : ndarray of shape (n_sizes,)
         The sizes k, in rising order.
-    n_folds_chosen : ndarray of shape (n_rows, n_sizes)
-        In how many folds each feature, a group or a column of its own, was chosen at each size.
+    counts : ndarray of shape (n_rows, n_sizes)
+        In how many splits each feature, a group or a column, is selected at each size.
     n_splits : int
-        Number of folds.
-    names : ndarray of shape (n_rows,)
+        Number of splits.
+    names : sequence of str
         Names of the features.
-    n_features_chosen : int
-        The chosen size k*.
+    n_features_selected : int
+        The selected size k*.
     support : ndarray of shape (n_rows,), dtype=bool
-        The features chosen on all rows at k*.
-    max_features_shown : int, default=30
-        Largest number of rows to draw.
+        The features selected on all rows at k*.
 
     Attributes
     ----------
-    order_ : ndarray of shape (n_rows,)
-        Which feature each row shows, from the top.
+    order_ : ndarray of shape (n_shown,)
+        The feature of each row, from the top.
     ax_ : matplotlib Axes
-        Where it was drawn.
+        Axes with the figure.
     figure_ : matplotlib Figure
-        The figure that holds it.
+        Figure of the axes.
 
     See Also
     --------
-    PathDisplay : How well each size scored.
+    PathDisplay : The score of each size.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from safdr import AnnealingSelectorCV
-    >>> from safdr.display import SelectionDisplay
+    >>> from safdr import AnnealingSelectorCV, SelectionDisplay
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> search = AnnealingSelectorCV(max_features=4, random_state=0).fit(X, y)
     >>> display = SelectionDisplay.from_estimator(search).plot()
-    >>> frame = display.to_frame()
-    >>> frame.columns.tolist()
-    ['feature', 'n_features', 'n_folds', 'in_final_subset']
-    >>> int(frame["n_folds"].max())
-    5
+    >>> display.to_frame().columns.tolist()
+    ['feature', 'n_features', 'n_splits', 'selected']
     """
 
     def __init__(
         self,
         *,
         n_features: IntArray,
-        n_folds_chosen: IntArray,
+        counts: IntArray,
         n_splits: int,
-        names: NDArray[Any],
-        n_features_chosen: int,
+        names: Sequence[str],
+        n_features_selected: int,
         support: NDArray[np.bool_],
-        max_features_shown: int = 30,
     ) -> None:
         self.n_features = n_features
-        self.n_folds_chosen = n_folds_chosen
+        self.counts = counts
         self.n_splits = n_splits
         self.names = names
-        self.n_features_chosen = n_features_chosen
+        self.n_features_selected = n_features_selected
         self.support = support
-        self.max_features_shown = max_features_shown
 
     @classmethod
-    def from_estimator(cls, search: Any, *, max_features_shown: int = 30) -> Self:
-        """Count the folds of a cross-validated search.
+    def from_estimator(cls, search: Any) -> Self:
+        """Count the splits of a cross-validated search.
 
         Parameters
         ----------
         search : AnnealingSelectorCV or AnnealingRegressorSelectorCV
             Fitted.
-        max_features_shown : int, default=30
-            Largest number of rows to draw.
 
         Returns
         -------
         SelectionDisplay
-            Not drawn yet; call `plot`.
+            Call `plot` to draw it.
         """
-        check_fitted(search, "n_features_by_rule_", cls.__name__, "an AnnealingSelectorCV")
-        check_most_shown(max_features_shown)
+        check_fitted(search, "cv_results_", f"{cls.__name__}.from_estimator", "a selector with CV")
         results = search.cv_results_
         counts = np.sum([results[f"split{i}_support"] for i in range(search.n_splits_)], axis=0)
-        features = search.feature_groups_
-        # A group is in as a whole, so that its first column stands for it.
-        first = np.array([columns[0] for columns in features.columns])
+        columns, names = read_features(search)
+        # A group is selected as a whole.
+        first = np.array([each[0] for each in columns])
         return cls(
             n_features=results["n_features"],
-            n_folds_chosen=counts.T[first],
+            counts=counts.T[first],
             n_splits=search.n_splits_,
-            names=np.array(features.names(column_names(search)), dtype=object),
-            n_features_chosen=search.n_features_,
+            names=names,
+            n_features_selected=int(search.n_features_),
             support=search.support_[first],
-            max_features_shown=max_features_shown,
         )
 
     @property
     def order_(self) -> IntArray:
-        """Features in the order of the rows; those never chosen are left out."""
-        times = self.n_folds_chosen.sum(axis=1)
-        often = 2 * self.n_folds_chosen >= self.n_splits
-        # argmax finds the first size; a feature that never gets so far comes after all that do.
+        """Features in the order of the rows; those never selected are left out."""
+        total = self.counts.sum(axis=1)
+        often = 2 * self.counts >= self.n_splits
         first = np.where(often.any(axis=1), often.argmax(axis=1), len(self.n_features))
-        # Stable: the index breaks ties.
-        order = np.lexsort((-times, first))
-        return order[times[order] > 0].astype(np.int64)
+        order = np.lexsort((-total, first))
+        return order[total[order] > 0].astype(np.int64)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the heat map. Its height grows with the number of rows in a figure of its own.
+    def plot(self, ax: Any = None, *, max_features_shown: int = 30) -> Self:
+        """Draw the heat map; the height of a new figure grows with the number of rows.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
+        max_features_shown : int, default=30
+            Largest number of rows.
 
         Returns
         -------
         SelectionDisplay
-            Itself.
+            The display itself.
         """
-        shown = self.order_[: self.max_features_shown]
-        figsize = row_figsize("SelectionDisplay.plot", len(shown))
-        ax = axes_for("SelectionDisplay.plot", ax, figsize)
+        shown = self.order_[:max_features_shown]
+        ax = axes_for("SelectionDisplay.plot", ax, n_rows=len(shown))
         self._draw_cells(ax, shown)
-        self._draw_choice(ax, shown)
-        label_rows(ax, self.names[shown], shown)
-        set_size_axis(ax, self.n_features)
-        ax.set_xlabel(self._explanation(len(shown)))
-        without_tex(ax)
-        self.ax_, self.figure_ = ax, ax.figure
+        rows = np.flatnonzero(self.support[shown])
+        column = np.full(len(rows), self.n_features_selected)
+        ax.scatter(column, rows, s=16, color="black", edgecolors="white", zorder=3)
+        label_rows(ax, [self.names[i] for i in shown])
+        set_size_axis(ax, self.n_features, self.n_features_selected)
+        hidden = hidden_rows(len(self.order_) - len(shown))
+        ax.set_xlabel(f"Number of features k\n● selected on all rows{hidden}")
+        finish(self, ax)
         return self
 
     def _draw_cells(self, ax: Any, shown: IntArray) -> None:
-        """Draw the cells and their colour bar, which has one step for each number of folds."""
+        """Draw the cells, with a colour for each number of splits."""
         import matplotlib
 
-        # White means never; the lightest step must differ from it on paper.
+        # White means never; the lightest colour must differ from it on paper.
         steps = matplotlib.colormaps["Blues"](np.linspace(0.15, 1.0, self.n_splits))
         colors = matplotlib.colors.ListedColormap(np.vstack([np.ones((1, 4)), steps]))
-        # Constraints can rule out sizes in between: their columns stay empty.
-        n_columns = int(self.n_features[-1] - self.n_features[0]) + 1
-        counts = np.zeros((len(shown), n_columns), dtype=np.int64)
-        counts[:, self.n_features - self.n_features[0]] = self.n_folds_chosen[shown]
-        cells = ax.imshow(
-            counts,
+        first, last = int(self.n_features[0]), int(self.n_features[-1])
+        # Sizes between may be missing: their columns stay empty.
+        cells = np.zeros((len(shown), last - first + 1))
+        cells[:, self.n_features - first] = self.counts[shown]
+        image = ax.imshow(
+            cells,
             cmap=colors,
             vmin=-0.5,
             vmax=self.n_splits + 0.5,
             aspect="auto",
             interpolation="nearest",
-            extent=(self.n_features[0] - 0.5, self.n_features[-1] + 0.5, len(shown) - 0.5, -0.5),
+            extent=(first - 0.5, last + 0.5, len(shown) - 0.5, -0.5),
         )
-        ax.set_xticks(np.arange(self.n_features[0], self.n_features[-1] + 2) - 0.5, minor=True)
+        ax.set_xticks(np.arange(first, last + 2) - 0.5, minor=True)
         ax.set_yticks(np.arange(len(shown) + 1) - 0.5, minor=True)
         ax.grid(which="minor", color="0.85", linewidth=0.5)
         ax.tick_params(which="minor", length=0)
-        height = size_in_points(ax)[1] / POINTS_PER_INCH
-        ax.figure.colorbar(
-            cells,
-            ax=ax,
-            label=f"Folds (of {self.n_splits})",
-            ticks=whole_numbers(),
-            shrink=min(1.0, BAR_HEIGHT / height),
-            anchor=(0.0, 1.0),
-        )
-
-    def _draw_choice(self, ax: Any, shown: IntArray) -> None:
-        """Frame the column of k*, and dot the features that are in the final subset."""
-        from matplotlib.patches import Rectangle
-
-        column = self.n_features_chosen
-        rows = np.flatnonzero(self.support[shown])
-        frame = Rectangle(
-            (column - 0.5, -0.5), 1, len(shown), fill=False, edgecolor="black", linewidth=1.5
-        )
-        # Grid lines are drawn at 2.5 or below, whatever the style.
-        frame.set(zorder=2.6, clip_on=False)
-        ax.add_patch(frame)
-        ax.scatter(
-            np.full(len(rows), column), rows, s=16, color="black", edgecolors="white", zorder=3
-        )
-        mark_chosen_size(ax, column)
-
-    def _explanation(self, n_shown: int) -> str:
-        """Label of the x axis: what the dots are, and what is not shown."""
-        hidden = len(self.order_) - n_shown
-        lines = ["Number of features k", "● in the final subset"]
-        if hidden:
-            lines.append(f"{hidden} further feature{'s' if hidden > 1 else ''} not shown")
-        return "\n".join(lines)
+        ticks = matplotlib.ticker.MaxNLocator(integer=True, min_n_ticks=1)
+        bar = ax.figure.colorbar(image, ax=ax, ticks=ticks)
+        bar.set_label(f"Splits (of {self.n_splits})")
 
     def _columns(self) -> dict[str, Any]:
-        order = self.order_
-        n_sizes = len(self.n_features)
+        order, n_sizes = self.order_, len(self.n_features)
         return {
             "feature": [str(self.names[i]) for i in order for _ in range(n_sizes)],
             "n_features": np.tile(self.n_features, len(order)),
-            "n_folds": self.n_folds_chosen[order].ravel(),
-            "in_final_subset": np.repeat(self.support[order], n_sizes),
+            "n_splits": self.counts[order].ravel(),
+            "selected": np.repeat(self.support[order], n_sizes),
         }

@@ -1,4 +1,4 @@
-"""SubstitutesDisplay: what the score loses where a chosen feature is replaced, or left out."""
+"""SubstitutesDisplay: the score if a selected feature is replaced or left out."""
 
 from __future__ import annotations
 
@@ -7,50 +7,46 @@ from typing import Any, Self
 
 import numpy as np
 
-from safdr.display.base import Display, check_fitted, check_most_shown, check_rows
-from safdr.display.labels import label_rows, plain
+from safdr.display.base import Display, check_fitted, score_name
 from safdr.display.style import (
     FIRST,
     SECOND,
     add_legend,
     axes_for,
-    row_figsize,
-    without_tex,
+    finish,
+    hidden_rows,
+    label_rows,
+    plain,
 )
-
-# Of the width, for names on the left and for replacements on the right.
-NAME_SHARE, REPLACEMENT_SHARE = 0.3, 0.35
+from safdr.text import signed
 
 
 class SubstitutesDisplay(Display):
-    """Held-out score of each replacement, as a difference to the chosen subset.
+    """Change of the held-out score if a selected feature is replaced or left out.
 
-    One row a chosen feature, the one that is hardest to do without on top. Of its replacements the
-    one with the best score is a full dot, with its name on the right; a cross is the feature left
-    out. Lines are one standard deviation over the splits. Make it with `from_estimator`; all
-    parameters are stored as attributes.
+    The feature that is hardest to replace is on top. The best replacement has a full dot and its
+    name on the right; a cross means that the feature is left out. Lines are one standard deviation
+    over the splits. Create it with `from_estimator`.
 
     Parameters
     ----------
     columns : mapping of str to sequence
-        What `substitutes` of a selector tells, by column.
+        The result of `substitutes`, by column.
     score_name : str, default="score"
-        What the scores are.
-    max_features_shown : int, default=30
-        Largest number of rows to draw.
+        Label of the axis.
 
     Attributes
     ----------
     order_ : list of str
-        The chosen feature of each row, from the top.
+        The selected feature of each row, from the top.
     ax_ : matplotlib Axes
-        Where it was drawn.
+        Axes with the figure.
     figure_ : matplotlib Figure
-        The figure that holds it.
+        Figure of the axes.
 
     See Also
     --------
-    StabilityDisplay : How often other rows would choose each feature.
+    StabilityDisplay : How often half-samples select each feature.
 
     Examples
     --------
@@ -63,136 +59,96 @@ class SubstitutesDisplay(Display):
     ['worst radius', 'worst concave points', 'worst texture']
     """
 
-    def __init__(
-        self,
-        *,
-        columns: Mapping[str, Any],
-        score_name: str = "score",
-        max_features_shown: int = 30,
-    ) -> None:
+    def __init__(self, *, columns: Mapping[str, Any], score_name: str = "score") -> None:
         self.columns = columns
         self.score_name = score_name
-        self.max_features_shown = max_features_shown
 
     @classmethod
-    def from_estimator(
-        cls,
-        selector: Any,
-        X: Any = None,
-        y: Any = None,
-        *,
-        max_features_shown: int = 30,
-        **how: Any,
-    ) -> Self:
-        """Replace each chosen feature.
+    def from_estimator(cls, selector: Any, X: Any, y: Any, **options: Any) -> Self:
+        """Replace each selected feature.
 
         Parameters
         ----------
-        selector : AnnealingSelector, AnnealingSelectorCV, or one of those for regression
+        selector : AnnealingSelector, AnnealingSelectorCV, or one for regression
             Fitted.
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows with all features that `fit` saw.
+            Training rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their labels, or measured outputs.
-        max_features_shown : int, default=30
-            Largest number of rows to draw.
-        **how
-            For the `substitutes` of the selector, such as ``n_best=5``.
+            Target.
+        **options
+            Parameters of `substitutes`, such as ``n_best=5``.
 
         Returns
         -------
         SubstitutesDisplay
-            Not drawn yet; call `plot`.
+            Call `plot` to draw it.
         """
-        check_fitted(selector, "substitutes", cls.__name__, "an AnnealingSelector")
-        check_rows(X, y, cls.__name__, "scores substitutes on the rows")
-        check_most_shown(max_features_shown)
-        return cls(
-            columns=selector.substitutes(X, y, **{**how, "backend": "dict"}),
-            score_name=getattr(selector, "scorer_name_", "score"),
-            max_features_shown=max_features_shown,
-        )
+        check_fitted(selector, "subset_", f"{cls.__name__}.from_estimator", "an AnnealingSelector")
+        return cls(columns=_substitutes(selector, X, y, options), score_name=score_name(selector))
 
     @property
     def order_(self) -> list[str]:
-        """Chosen features, those whose absence costs most first."""
-        _, out = self._rows_by_feature()
-        lost = {name: self.columns["score_difference"][row] for name, row in out.items()}
-        return sorted(lost, key=lambda name: lost[name])
+        """Selected features, the one whose absence costs most first."""
+        change = self.columns["score_difference"]
+        return sorted(self._rows(), key=lambda name: change[self._rows()[name][0]])
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the differences. The height grows with the number of rows in a figure of its own.
+    def _rows(self) -> dict[str, list[int]]:
+        """Rows of each selected feature: left out first, then replacements, best first."""
+        found: dict[str, list[int]] = {}
+        for row, name in enumerate(self.columns["selected"]):
+            found.setdefault(name, []).append(row)
+        score, replacement = self.columns["score"], self.columns["replacement"]
+        for rows in found.values():
+            rows.sort(key=lambda row: (replacement[row] is not None, -score[row]))
+        return found
+
+    def plot(self, ax: Any = None, *, max_features_shown: int = 30) -> Self:
+        """Draw the changes; the height of a new figure grows with the number of rows.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
+        max_features_shown : int, default=30
+            Largest number of rows.
 
         Returns
         -------
         SubstitutesDisplay
-            Itself.
+            The display itself.
         """
         own_figure = ax is None
-        shown = self.order_[: self.max_features_shown]
-        figsize = row_figsize("SubstitutesDisplay.plot", len(shown), wider=1.3)
-        ax = axes_for("SubstitutesDisplay.plot", ax, figsize)
+        shown = self.order_[:max_features_shown]
+        ax = axes_for("SubstitutesDisplay.plot", ax, n_rows=len(shown), width=1.3)
         ax.axvline(0.0, color="black", linewidth=0.8)
-        handles = self._draw_rows(ax, shown)
-        ax.set_ylim(len(shown) - 0.5, -0.5)
+        handles = self._draw_rows(ax, [self._rows()[name] for name in shown])
+        ax.set(ylim=(len(shown) - 0.5, -0.5), axisbelow=True)
         ax.grid(axis="x", color="0.9", linewidth=0.6)
-        ax.set_axisbelow(True)
         ax.locator_params(axis="x", nbins=5)
-        label_rows(ax, shown, range(len(shown)), NAME_SHARE)
-        self._name_replacements(ax, shown)
-        ax.set_xlabel(self._explanation(len(shown)))
+        label_rows(ax, shown, share=0.3)
+        right = ax.secondary_yaxis("right")
+        label_rows(ax, [self._best(self._rows()[name]) for name in shown], right, 0.35)
+        right.tick_params(length=0)
+        hidden = hidden_rows(len(self.order_) - len(shown))
+        ax.set_xlabel(f"Change of held-out {plain(self.score_name)}{hidden}")
         add_legend(ax, handles, own_figure=own_figure)
-        without_tex(ax)
-        self.ax_, self.figure_ = ax, ax.figure
+        finish(self, ax)
         return self
 
-    def _rows_by_feature(self) -> tuple[dict[str, list[int]], dict[str, int]]:
-        """Rows of the replacements of each chosen feature, the best score first; and without it."""
-        replaced: dict[str, list[int]] = {name: [] for name in self.columns["chosen"]}
-        out = {}
-        for row, name in enumerate(self.columns["chosen"]):
-            if self.columns["replacement"][row] is None:
-                out[name] = row
-            else:
-                replaced[name].append(row)
-        score = self.columns["score"]
-        return {n: sorted(rows, key=lambda r: -score[r]) for n, rows in replaced.items()}, out
-
-    def _draw_rows(self, ax: Any, shown: list[str]) -> list[Any]:
-        replaced, out = self._rows_by_feature()
-        best = [(y, rows[0]) for y, name in enumerate(shown) if (rows := replaced[name])]
-        others = [(y, row) for y, name in enumerate(shown) for row in replaced[name][1:]]
-        handles = self._draw_points(
-            ax,
-            others,
-            color=FIRST,
-            marker="o",
-            markerfacecolor="white",
-            alpha=0.7,
-            label="Other replacements",
-        )
-        handles += self._draw_points(
-            ax,
-            [(y, out[name]) for y, name in enumerate(shown)],
-            bars=True,
-            color=SECOND,
-            marker="X",
-            label="Left out",
-        )
-        handles += self._draw_points(
-            ax, best, bars=True, color=FIRST, marker="o", label="Best replacement"
-        )
-        return handles[::-1]
+    def _draw_rows(self, ax: Any, rows: list[list[int]]) -> list[Any]:
+        best = [(y, each[1]) for y, each in enumerate(rows) if len(each) > 1]
+        others = [(y, row) for y, each in enumerate(rows) for row in each[2:]]
+        out = [(y, each[0]) for y, each in enumerate(rows)]
+        faint: dict[str, Any] = {"color": FIRST, "markerfacecolor": "white", "alpha": 0.7}
+        return [
+            *self._draw_points(ax, best, bars=True, color=FIRST, marker="o", label="Best"),
+            *self._draw_points(ax, others, marker="o", label="Other replacements", **faint),
+            *self._draw_points(ax, out, bars=True, color=SECOND, marker="X", label="Left out"),
+        ]
 
     def _draw_points(
         self, ax: Any, points: list[tuple[int, int]], *, bars: bool = False, **look: Any
     ) -> list[Any]:
-        """Draw rows of the table at their heights."""
         if not points:
             return []
         heights, rows = (np.array(each) for each in zip(*points, strict=True))
@@ -202,32 +158,17 @@ class SubstitutesDisplay(Display):
             ax.hlines(heights, x - std, x + std, color=look["color"], linewidth=1.2, alpha=0.7)
         return list(ax.plot(x, heights, linestyle="none", zorder=3, **look))
 
-    def _name_replacements(self, ax: Any, shown: list[str]) -> None:
-        """Write the best replacement of each row on the right, with its difference."""
-        replaced, _ = self._rows_by_feature()
-        best = [self.columns["score_difference"][rows[0]] for rows in replaced.values() if rows]
-        largest = max(np.abs(best), default=0.0)
-        # Two digits of the largest.
-        decimals = int(np.clip(1 - np.floor(np.log10(largest)), 2, 6)) if largest > 0 else 2
-        names = [self._best_of(replaced[name], decimals) for name in shown]
-        right = ax.secondary_yaxis("right")
-        label_rows(ax, names, None, REPLACEMENT_SHARE, side=right)
-        right.tick_params(length=0)
-
-    def _best_of(self, rows: list[int], decimals: int) -> str:
-        """The first of some replacements, in words."""
-        if not rows:
+    def _best(self, rows: list[int]) -> str:
+        """Name of the best replacement, and the change that it makes."""
+        if len(rows) < 2:
             return "none"
-        difference, name = (self.columns[c][rows[0]] for c in ("score_difference", "replacement"))
-        return f"{difference:+.{decimals}f}".replace("-", "\N{MINUS SIGN}") + f" {name}"
-
-    def _explanation(self, n_shown: int) -> str:
-        """Label of the x axis: what is drawn, and what is not shown."""
-        lines = [f"Change of held-out {plain(self.score_name)}"]
-        hidden = len(self.order_) - n_shown
-        if hidden:
-            lines.append(f"{hidden} further feature{'s' if hidden > 1 else ''} not shown")
-        return "\n".join(lines)
+        change, name = (self.columns[c][rows[1]] for c in ("score_difference", "replacement"))
+        return f"{signed(change, 4)} {name}"
 
     def _columns(self) -> dict[str, Any]:
         return dict(self.columns)
+
+
+def _substitutes(selector: Any, X: Any, y: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    columns = selector.substitutes(X, y, **options, backend="dict")
+    return {"selected" if name == "chosen" else name: each for name, each in columns.items()}

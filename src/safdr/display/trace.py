@@ -1,63 +1,48 @@
-"""TraceDisplay: how the criterion rose while the replicas were cooled."""
+"""TraceDisplay: the criterion during the annealing."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 from safdr.display.base import Display, FloatArray, check_fitted, criterion_name
-from safdr.display.style import FIRST, SECOND, add_legend, axes_for, without_tex
+from safdr.display.style import FIRST, SECOND, add_legend, axes_for, finish
 
 
 class TraceDisplay(Display):
-    """Mean and spread of the criterion over the replicas against the inverse temperature.
+    """Mean and standard deviation of the criterion over the replicas, by inverse temperature.
 
-    The criterion is the Fisher discriminant ratio (FDR), for measured outputs R², or one of yours.
-    Make it with `from_estimator`; all parameters are stored as attributes.
+    Create it with `from_estimator`.
 
     Parameters
     ----------
     beta : ndarray of shape (n_steps + 1,)
-        Inverse temperatures; 0 at the start.
+        Inverse temperature; 0 at the start.
     mean, std : ndarray of shape (n_steps + 1,)
         Mean and standard deviation of the criterion over the replicas.
     acceptance : ndarray of shape (n_steps + 1,)
         Share of the proposed swaps that were accepted; NaN at the start.
-    n_replicas : int
-        Number of replicas.
     n_features : int
         Number of features in a subset.
-    criterion_name : str, default="FDR"
-        What the criterion is.
-    n_families, family_size : ndarray of shape (n_steps + 1,), default=None
-        Families that are left of a population, and their mean size as a replica sees it.
+    criterion_name : str, default="Fisher ratio"
+        Label of the axis.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn.
-    acceptance_ax_ : matplotlib Axes or None
-        The same axes with the scale of the acceptance rate and of families, where that was asked
-        for.
+        Axes with the figure.
     figure_ : matplotlib Figure
-        The figure that holds it.
-
-    See Also
-    --------
-    ProxyDisplay : Where the replicas ended, against random subsets.
+        Figure of the axes.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from safdr import AnnealingSelector
-    >>> from safdr.display import TraceDisplay
+    >>> from safdr import AnnealingSelector, TraceDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> selector = AnnealingSelector(3, random_state=0).fit(X, y)
     >>> display = TraceDisplay.from_estimator(selector).plot(acceptance=True)
     >>> display.to_frame().columns.tolist()
     ['beta', 'mean', 'std', 'acceptance']
     """
-
-    acceptance_ax_: Any
 
     def __init__(
         self,
@@ -66,121 +51,79 @@ class TraceDisplay(Display):
         mean: FloatArray,
         std: FloatArray,
         acceptance: FloatArray,
-        n_replicas: int,
         n_features: int,
-        criterion_name: str = "FDR",
-        n_families: Any = None,
-        family_size: Any = None,
+        criterion_name: str = "Fisher ratio",
     ) -> None:
         self.beta = beta
         self.mean = mean
         self.std = std
         self.acceptance = acceptance
-        self.n_replicas = n_replicas
         self.n_features = n_features
         self.criterion_name = criterion_name
-        self.n_families = n_families
-        self.family_size = family_size
 
     @classmethod
     def from_estimator(cls, selector: Any) -> Self:
-        """Take the numbers from a selector.
+        """Read the trace of the search on all rows.
 
         Parameters
         ----------
-        selector : AnnealingSelector, AnnealingSelectorCV, or one for measured outputs
-            Fitted; of one with cross-validation, the search on all rows is shown.
+        selector : AnnealingSelector, AnnealingSelectorCV, or one for regression
+            Fitted.
 
         Returns
         -------
         TraceDisplay
-            Not drawn yet; call `plot`.
+            Call `plot` to draw it.
         """
-        check_fitted(
-            selector, "result_", cls.__name__, "an AnnealingSelector or AnnealingSelectorCV"
-        )
+        check_fitted(selector, "result_", f"{cls.__name__}.from_estimator", "an AnnealingSelector")
         trace = selector.result_.trace
         return cls(
             beta=trace.beta,
             mean=trace.mean,
             std=trace.std,
             acceptance=trace.acceptance,
-            n_replicas=len(selector.result_.start_subsets),
             n_features=int(selector.n_features_),
             criterion_name=criterion_name(selector),
-            n_families=trace.n_families,
-            family_size=trace.family_size,
         )
 
-    def plot(self, ax: Any = None, *, negative: bool = False, acceptance: bool = False) -> Self:
+    def plot(self, ax: Any = None, *, acceptance: bool = False) -> Self:
         """Draw the mean as a line and one standard deviation as a band.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
-        negative : bool, default=False
-            Whether to draw the criterion with a minus, as an energy that falls.
+            Axes to draw on; None makes a new figure.
         acceptance : bool, default=False
-            Whether to draw the acceptance rate too, on a scale at the right; and of a population
-            the share of the replicas at the start that have copies left.
+            Whether to draw the acceptance rate too, with its axis on the right.
 
         Returns
         -------
         TraceDisplay
-            Itself.
+            The display itself.
         """
         own_figure = ax is None
         ax = axes_for("TraceDisplay.plot", ax)
-        handles = self._draw_criterion(ax, negative)
-        self.acceptance_ax_ = None
+        low, high = self.mean - self.std, self.mean + self.std
+        handles = ax.plot(self.beta, self.mean, color=FIRST, label="Mean of the replicas")
+        handles.append(
+            ax.fill_between(self.beta, low, high, color=FIRST, alpha=0.25, label="± 1 SD")
+        )
         if acceptance:
-            self.acceptance_ax_ = ax.twinx()
-            handles += self._draw_shares(self.acceptance_ax_)
-            without_tex(self.acceptance_ax_)
+            right = ax.twinx()
+            handles += right.plot(
+                self.beta, self.acceptance, color=SECOND, linestyle="--", label="Acceptance rate"
+            )
+            right.set(ylim=(0, 1), ylabel="Acceptance rate")
         ax.set_xlabel("Inverse temperature β")
+        ax.set_ylabel(f"{self.criterion_name} of k = {self.n_features} features")
         add_legend(ax, handles, own_figure=own_figure)
-        without_tex(ax)
-        self.ax_, self.figure_ = ax, ax.figure
+        finish(self, ax)
         return self
 
-    def _draw_criterion(self, ax: Any, negative: bool) -> list[Any]:
-        mean = -self.mean if negative else self.mean
-        (line,) = ax.plot(
-            self.beta,
-            mean,
-            color=FIRST,
-            label=f"Mean of {self.n_replicas} replicas",
-        )
-        band = ax.fill_between(
-            self.beta, mean - self.std, mean + self.std, color=FIRST, alpha=0.25, label="± 1 SD"
-        )
-        sign = "−" if negative else ""
-        ax.set_ylabel(f"{sign}{self.criterion_name} of k = {self.n_features} features")
-        return [line, band]
-
-    def _draw_shares(self, ax: Any) -> list[Any]:
-        (line,) = ax.plot(
-            self.beta, self.acceptance, color=SECOND, linestyle="--", label="Acceptance rate"
-        )
-        ax.set_ylim(0, 1)
-        ax.set_ylabel("Acceptance rate")
-        if self.n_families is None:
-            return [line]
-        left = self.n_families / self.n_families[0]
-        (families,) = ax.plot(
-            self.beta, left, color=SECOND, linestyle=":", label="Families left (share)"
-        )
-        ax.set_ylabel("Share")
-        return [line, families]
-
     def _columns(self) -> dict[str, Any]:
-        columns = {
+        return {
             "beta": self.beta,
             "mean": self.mean,
             "std": self.std,
             "acceptance": self.acceptance,
         }
-        if self.n_families is not None:
-            columns |= {"n_families": self.n_families, "family_size": self.family_size}
-        return columns

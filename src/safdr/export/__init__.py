@@ -1,1 +1,6 @@
-"""The scoring formula as a file that needs none of this library: Python, SQL or ONNX."""
+"""The linear model of a result as Python, SQL, ONNX or a scorecard."""
+
+from safdr.export.model import ExportError
+from safdr.export.write import check_path, make, write
+
+__all__ = ["ExportError", "check_path", "make", "write"]

@@ -1,1 +1,1 @@
-"""How good predictions are: arrays of outcomes and predictions become numbers, and nothing else."""
+"""Measures of predictions: arrays of outcomes and predictions become plain numbers."""

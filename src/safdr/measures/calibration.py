@@ -1,4 +1,4 @@
-"""Whether probabilities hold: what was expected against what was observed."""
+"""Predicted against observed: probabilities, classes and continuous targets."""
 
 from __future__ import annotations
 
@@ -6,143 +6,153 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
 from scipy.stats import chi2
 
-from safdr.measures.inference import fit_classes, with_intercept
 from safdr.measures.intervals import (
     FloatArray,
+    as_weights,
     effective_number,
-    estimate,
+    mean_interval,
     mean_of,
     share_interval,
 )
+from safdr.measures.ranking import auc_interval
 
-N_BINS = 10
-# Probabilities of 0 and 1 have no log-odds.
-NEAREST = 1e-15
+# A probability of 0 has no logarithm.
+SMALLEST = 1e-15
 
 
-def bins_of(values: FloatArray, weight: FloatArray, n_bins: int = N_BINS) -> NDArray[np.int64]:
-    """Number of each row's bin, of about equal weight, from low to high; ties stay together."""
+def assign_bins(values: FloatArray, weight: Any = None, n_bins: int = 10) -> NDArray[np.int64]:
+    """Return bin indices of about equal weight, from low to high; ties share a bin."""
     distinct, place = np.unique(values, return_inverse=True)
-    own = np.bincount(place, weight, len(distinct))
-    middle = (np.cumsum(own) - own / 2) / own.sum()
-    used = np.minimum((n_bins * middle).astype(np.int64), n_bins - 1)[place]
-    found: NDArray[np.int64] = np.unique(used, return_inverse=True)[1]
+    sums = np.bincount(place, as_weights(weight, len(values)), len(distinct))
+    middle = (np.cumsum(sums) - sums / 2) / sums.sum()
+    codes = np.minimum((n_bins * middle).astype(np.int64), n_bins - 1)[place]
+    found: NDArray[np.int64] = np.unique(codes, return_inverse=True)[1]
     return found
 
 
-def calibration(
-    happened: NDArray[np.bool_], probability: FloatArray, weight: FloatArray, *, weighted: bool
-) -> dict[str, Any]:
-    """Brier score, log-loss, the calibration regression, and rates by tenths of the rows."""
-    expected, observed = mean_of(probability, weight), mean_of(happened, weight)
-    brier = mean_of((probability - happened) ** 2, weight)
-    ends = share_interval(observed, effective_number(weight))
-    bins = rates_by_bin(happened, probability, weight)
-    return {
-        "brier": brier,
-        # Against the same probability, the observed rate, for all rows.
-        "brier_skill": _against(brier, observed * (1 - observed)),
-        "log_loss": _log_loss(happened, probability, weight),
-        "expected": expected,
-        "observed": observed,
-        "observed_interval": ends,
-        "ratio": _ratio(expected, observed, ends),
-        **calibration_regression(happened, probability, weight, weighted=weighted),
+def calibration(happened: Any, probability: FloatArray, weight: Any = None) -> dict[str, Any]:
+    """Return losses of probabilities, and predicted and observed rates by deciles.
+
+    `p_value` is that of the Hosmer–Lemeshow statistic of rows that the model was not fitted to.
+    """
+    happened = np.asarray(happened, dtype=bool)
+    weight = as_weights(weight, len(happened))
+    rate = mean_of(happened, weight)
+    bins = _rates_by_bin(happened, probability, weight)
+    found: dict[str, Any] = {
+        "brier": mean_of((probability - happened) ** 2, weight),
+        "log_loss": _log_loss(np.where(happened, probability, 1 - probability), weight),
+        "predicted": mean_of(probability, weight),
+        "observed": share_interval(rate, effective_number(weight)),
         "bins": bins,
-        "n_outside": sum(not each["low"] <= each["expected"] <= each["high"] for each in bins),
-        "misfit": misfit(happened, probability, weight),
+        "n_outside": sum(not b["low"] <= b["predicted"] <= b["high"] for b in bins),
     }
+    p_value = hosmer_lemeshow(happened, probability, weight)
+    return found if p_value is None else found | {"p_value": p_value}
 
 
-def _against(loss: float, least: float) -> float | None:
-    return 1 - loss / least if least > 0 else None
-
-
-def _log_loss(happened: NDArray[np.bool_], probability: FloatArray, weight: FloatArray) -> float:
-    own = np.where(happened, probability, 1 - probability)
-    return -mean_of(np.log(np.maximum(own, NEAREST)), weight)
-
-
-def _ratio(expected: float, observed: float, ends: tuple[float, float]) -> dict[str, Any] | None:
-    """Observed for each that is expected."""
-    if expected <= 0:
-        return None
-    return {
-        "value": observed / expected,
-        "low": ends[0] / expected,
-        "high": ends[1] / expected,
-    }
-
-
-def calibration_regression(
-    happened: NDArray[np.bool_], probability: FloatArray, weight: FloatArray, *, weighted: bool
-) -> dict[str, Any]:
-    """Slope of the outcome's log-odds on the predicted ones, and the shift that is left at slope 1.
-
-    A slope below 1 says that predictions are too extreme, a shift below 0 that they are too high.
-    None where the rows can't tell: all of one class, equal predictions, or separated.
-    """
-    told: dict[str, Any] = {"slope": None, "shift": None}
-    if happened.all() or not happened.any():
-        return told
-    odds = logit(np.clip(probability, NEAREST, 1 - NEAREST))
-    codes = happened.astype(np.int64)
-    ones = np.ones((len(odds), 1))
-    shift = fit_classes(ones, codes, 2, weight, offset=odds, robust=weighted)
-    spread = odds.std()
-    found = None
-    if spread > 1e-9:
-        # Per standard deviation, so that errors say whether there is an optimum.
-        scaled = with_intercept((odds / spread)[:, None])
-        found = fit_classes(scaled, codes, 2, weight, robust=weighted)
-    if found is not None and found.errors.max() < 1e3:
-        slope = estimate(found.values[0, 1] / spread, found.errors[0, 1] / spread)
-        told["slope"] = slope
-    if shift is not None:
-        told["shift"] = estimate(shift.values[0, 0], shift.errors[0, 0])
-    return told
-
-
-def misfit(
+def hosmer_lemeshow(
     happened: NDArray[np.bool_], probability: FloatArray, weight: FloatArray
-) -> dict[str, Any]:
-    """Sum of squares over tenths of the rows, which is chi-squared where the probabilities hold.
+) -> float | None:
+    """Return the p-value of observed against predicted counts by deciles.
 
-    Nothing was fitted to these rows, so each tenth is a degree of freedom. One that expects less
-    than about one row of either class is no normal number, and left out.
+    A decile that expects less than about one row of either class is left out, for its count is not
+    close to normal. No bin left: None.
     """
-    bins = bins_of(probability, weight)
-    excess = np.bincount(bins, weight * (happened - probability))
-    variance = np.bincount(bins, weight**2 * probability * (1 - probability))
-    told = variance >= (np.square(weight).sum() / weight.sum()) ** 2
-    statistic = float(np.sum(excess[told] ** 2 / variance[told]))
-    df = int(told.sum())
-    p_value = float(chi2.sf(statistic, df)) if df else None
-    return {"statistic": statistic, "degrees_of_freedom": df, "p_value": p_value}
+    codes = assign_bins(probability, weight)
+    excess = np.bincount(codes, weight * (happened - probability))
+    variance = np.bincount(codes, weight**2 * probability * (1 - probability))
+    used = variance >= (np.square(weight).sum() / weight.sum()) ** 2
+    if not used.any():
+        return None
+    return float(chi2.sf(np.sum(excess[used] ** 2 / variance[used]), used.sum()))
 
 
-def rates_by_bin(
+def errors(y: FloatArray, predicted: FloatArray, weight: Any = None) -> dict[str, Any]:
+    """Return the size of errors of a continuous target, and observed means by deciles."""
+    weight = as_weights(weight, len(y))
+    left = y - predicted
+    return {
+        "rmse": float(np.sqrt(mean_of(left**2, weight))),
+        "mae": mean_of(np.abs(left), weight),
+        "bias": mean_interval(left, weight),
+        "bins": [
+            {
+                "n": int(rows.sum()),
+                "predicted": mean_of(predicted[rows], weight[rows]),
+                **_observed(mean_interval(y[rows], weight[rows])),
+            }
+            for rows in _masks(assign_bins(predicted, weight))
+        ],
+    }
+
+
+def classes(
+    codes: NDArray[np.int64], probabilities: FloatArray, weight: Any = None
+) -> dict[str, Any]:
+    """Return accuracy, confusion matrix (rows: observed), and each class against the rest."""
+    weight = as_weights(weight, len(codes))
+    n_classes = probabilities.shape[1]
+    predicted = probabilities.argmax(axis=1)
+    right = predicted == codes
+    confusion = np.bincount(codes * n_classes + predicted, weight, n_classes**2)
+    return {
+        "accuracy": share_interval(mean_of(right, weight), effective_number(weight)),
+        "most_frequent": float(np.bincount(codes, weight).max() / weight.sum()),
+        "log_loss": _log_loss(probabilities[np.arange(len(codes)), codes], weight),
+        "confusion": confusion.reshape(n_classes, n_classes).tolist(),
+        "bins": _rates_by_bin(right, probabilities.max(axis=1), weight),
+        "each": [
+            _one_class(codes == c, probabilities[:, c], predicted == c, weight)
+            for c in range(n_classes)
+        ],
+    }
+
+
+def _one_class(
+    own: NDArray[np.bool_], probability: FloatArray, flagged: NDArray[np.bool_], weight: FloatArray
+) -> dict[str, Any]:
+    observed, share, hit = (mean_of(each, weight) for each in (own, flagged, own & flagged))
+    found: dict[str, Any] = {
+        "n": int(own.sum()),
+        "predicted": mean_of(probability, weight),
+        "observed": observed,
+    }
+    if 0 < observed < 1:
+        found["auc"] = auc_interval(probability, own, weight)
+    if share:
+        found["precision"] = hit / share
+    if observed:
+        found["recall"] = hit / observed
+    return found
+
+
+def _log_loss(probability: FloatArray, weight: FloatArray) -> float:
+    return -mean_of(np.log(np.maximum(probability, SMALLEST)), weight)
+
+
+def _observed(interval: list[float]) -> dict[str, float]:
+    return dict(zip(("observed", "low", "high"), interval, strict=False))
+
+
+def _masks(codes: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
+    return [codes == i for i in range(codes.max() + 1)]
+
+
+def _rates_by_bin(
     happened: NDArray[np.bool_], probability: FloatArray, weight: FloatArray
 ) -> list[dict[str, Any]]:
-    """Expected and observed rate of each tenth of the rows by probability."""
-    bins = bins_of(probability, weight)
-    found = []
-    for i in range(bins.max() + 1):
-        own = bins == i
-        observed = mean_of(happened[own], weight[own])
-        low, high = share_interval(observed, effective_number(weight[own]))
-        found.append(
-            {
-                "n_rows": int(own.sum()),
-                "from": float(probability[own].min()),
-                "to": float(probability[own].max()),
-                "expected": mean_of(probability[own], weight[own]),
-                "observed": observed,
-                "low": low,
-                "high": high,
-            }
-        )
-    return found
+    return [
+        {
+            "n": int(rows.sum()),
+            "predicted": mean_of(probability[rows], weight[rows]),
+            **_observed(
+                share_interval(
+                    mean_of(happened[rows], weight[rows]), effective_number(weight[rows])
+                )
+            ),
+        }
+        for rows in _masks(assign_bins(probability, weight))
+    ]

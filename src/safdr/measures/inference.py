@@ -1,176 +1,117 @@
-"""Models fitted without a penalty, and how far off their coefficients may be."""
+"""Models without a penalty, with standard errors of their coefficients."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import log_softmax
+from scipy.special import expit
+from scipy.stats import t
 
-from safdr.measures.intervals import FloatArray
+from safdr.measures.intervals import TAIL, FloatArray, as_weights
 
-# Rows of the rarest class (of a quantity: rows) for each coefficient that is estimated: with fewer,
-# normal intervals of logistic models are too short (Peduzzi et al. 1996).
+# Rows of the rarer class (regression: rows) for each coefficient: with fewer, normal intervals are
+# too short (Peduzzi et al. 1996).
 ROWS_PER_COEFFICIENT = 10
-# A coefficient, per standard deviation, whose error is that large has no finite optimum.
+# A coefficient per standard deviation with a larger error has no finite optimum.
 LARGEST_ERROR = 25.0
-MOST_STEPS = 60
+MAX_STEPS = 60
 
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """Estimates, an intercept first in each row, and the covariance of all of them in a line."""
+    """Estimates and standard errors, the intercept first."""
 
     values: FloatArray
-    covariance: FloatArray
+    errors: FloatArray
     # Degrees of freedom of Student's distribution.
-    freedom: float = np.inf
+    freedom: float
 
     @property
-    def errors(self) -> FloatArray:
-        """Standard errors."""
-        return np.sqrt(np.diag(self.covariance)).reshape(self.values.shape)
+    def low(self) -> FloatArray:
+        """Lower ends of the 95 % intervals."""
+        return self.values - t.ppf(1 - TAIL, self.freedom) * self.errors
+
+    @property
+    def high(self) -> FloatArray:
+        """Upper ends of the 95 % intervals."""
+        return self.values + t.ppf(1 - TAIL, self.freedom) * self.errors
+
+    @property
+    def p_values(self) -> FloatArray:
+        """Two-sided p-values of coefficients of 0."""
+        return np.asarray(2 * t.sf(np.abs(self.values / self.errors), self.freedom))
 
 
-def with_intercept(X: FloatArray) -> FloatArray:
-    """Columns, and one of ones before them."""
-    return np.column_stack([np.ones(len(X)), X])
+def fit_logistic(X: Any, y: Any, weight: Any = None) -> Coefficients | None:
+    """Fit a logistic model by Newton's method; None if rows are too few, separated or collinear.
 
-
-def fit_classes(
-    X: FloatArray,
-    codes: NDArray[np.int64],
-    n_classes: int,
-    weight: FloatArray,
-    *,
-    offset: FloatArray | None = None,
-    robust: bool = False,
-) -> Coefficients | None:
-    """Maximum likelihood of a softmax model, the first class as the reference; None without one.
-
-    By Newton's method. The covariance is the inverse of the information, which is right where all
-    weights are 1; `robust` puts the squares of the rows' own gradients in between (a sandwich).
+    Weighted rows have sandwich errors (HC0), others those of the information matrix.
     """
-    free = np.zeros((n_classes - 1, X.shape[1]))
-    target = np.eye(n_classes)[codes]
-    loss = _loss(X, free, target, weight, offset)
-    for _ in range(MOST_STEPS):
-        gradient, information, rows = _derivatives(X, free, target, weight, offset)
-        try:
-            step = np.linalg.solve(information, gradient)
-        except np.linalg.LinAlgError:
+    y = np.asarray(y, dtype=np.float64)
+    design, back = _standardised(X, min(y.sum(), len(y) - y.sum()))
+    if design is None:
+        return None
+    w = as_weights(weight, len(y))
+    free = np.zeros(design.shape[1])
+    for _ in range(MAX_STEPS):
+        p = expit(design @ free)
+        gradient = design.T @ (w * (y - p))
+        information = design.T @ ((w * p * (1 - p))[:, None] * design)
+        if np.linalg.cond(information) > 1e14:
             return None
-        gain = float(gradient @ step)
-        size = 1.0
-        while (new := _loss(X, free + size * step.reshape(free.shape), target, weight, offset)) > (
-            loss
-        ) and size > 1e-6:
-            size /= 2
-        free, loss = free + size * step.reshape(free.shape), min(new, loss)
-        if gain < 1e-12 * max(1.0, weight.sum()):
+        step = np.linalg.solve(information, gradient)
+        # Steps are bounded, so that Newton's method also converges from afar.
+        free = free + step * min(1.0, 4.0 / max(np.abs(step).max(), 1e-300))
+        if gradient @ step < 1e-18 * w.sum():
             break
-    else:
-        return None
-    covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
-    if robust:
+    covariance = np.linalg.inv(information)
+    if weight is not None:
+        rows = (w * (y - p))[:, None] * design
         covariance = covariance @ (rows.T @ rows) @ covariance
-    found = Coefficients(free, covariance)
-    return found if np.isfinite(found.errors).all() else None
-
-
-def _scores(X: FloatArray, free: FloatArray, offset: FloatArray | None) -> FloatArray:
-    """Of all classes; that of the first is 0."""
-    scores = X @ free.T
-    if offset is not None:
-        scores = scores + offset[:, None]
-    return np.column_stack([np.zeros(len(X)), scores])
-
-
-def _loss(
-    X: FloatArray,
-    free: FloatArray,
-    target: FloatArray,
-    weight: FloatArray,
-    offset: FloatArray | None,
-) -> float:
-    logs = log_softmax(_scores(X, free, offset), axis=1)
-    return float(-(weight * (target * logs).sum(axis=1)).sum())
-
-
-def _derivatives(
-    X: FloatArray,
-    free: FloatArray,
-    target: FloatArray,
-    weight: FloatArray,
-    offset: FloatArray | None,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Gradient, information, and the gradients of the rows."""
-    share = np.exp(log_softmax(_scores(X, free, offset), axis=1))[:, 1:]
-    left = weight[:, None] * (target[:, 1:] - share)
-    rows = (left[:, :, None] * X[:, None, :]).reshape(len(X), -1)
-    n, q = free.shape
-    information = np.empty((n, q, n, q))
-    for a in range(n):
-        for b in range(a + 1):
-            curvature = weight * share[:, a] * ((a == b) - share[:, b])
-            block = X.T @ (curvature[:, None] * X)
-            information[a, :, b, :], information[b, :, a, :] = block, block.T
-    return rows.sum(axis=0), information.reshape(n * q, n * q), rows
-
-
-def fit_numbers(
-    X: FloatArray, y: FloatArray, weight: FloatArray, *, robust: bool = False
-) -> Coefficients | None:
-    """Least squares; the covariance is the usual one, or a sandwich (HC1)."""
-    n, q = X.shape
-    root = np.sqrt(weight)
-    columns = root[:, None] * X
-    # Columns in units of their size: what is collinear must not depend on theirs.
-    size = np.linalg.norm(columns, axis=0)
-    if n <= q or not size.all():
+    if not (np.sqrt(np.diag(covariance))[1:] < LARGEST_ERROR).all():
         return None
-    Q, R = np.linalg.qr(columns / size)
-    if np.linalg.matrix_rank(R, tol=n * np.finfo(np.float64).eps) < q:
+    return _per_unit(free, covariance, back, np.inf)
+
+
+def fit_least_squares(X: Any, y: Any, weight: Any = None) -> Coefficients | None:
+    """Fit by least squares; None if rows are too few or columns collinear.
+
+    Weighted rows have sandwich errors (HC1), others the usual ones.
+    """
+    y = np.asarray(y, dtype=np.float64)
+    design, back = _standardised(X, len(y))
+    if design is None:
         return None
-    turn = np.linalg.inv(R) / size[:, None]
-    inverse, values = turn @ turn.T, turn @ (Q.T @ (root * y))
-    left = y - X @ values
-    if robust:
-        rows = (weight * left)[:, None] * X
-        covariance = inverse @ (rows.T @ rows) @ inverse * n / (n - q)
+    w = as_weights(weight, len(y))
+    inverse = np.linalg.inv(design.T @ (w[:, None] * design))
+    free = inverse @ (design.T @ (w * y))
+    left, freedom = y - design @ free, len(y) - design.shape[1]
+    if weight is None:
+        covariance = inverse * (left @ left / freedom)
     else:
-        covariance = inverse * (weight @ left**2 / (n - q))
-    return Coefficients(values[None, :], covariance, n - q)
+        rows = (w * left)[:, None] * design
+        covariance = inverse @ (rows.T @ rows) @ inverse * len(y) / freedom
+    return _per_unit(free, covariance, back, freedom)
 
 
-def centred(found: Coefficients) -> Coefficients:
-    """The same with coefficients for all classes, whose sum is zero, as penalised models have."""
-    n, q = found.values.shape
-    # From those against the first class to those against the mean of all.
-    turn = np.vstack([np.zeros((1, n)), np.eye(n)]) - 1 / (n + 1)
-    wide = np.kron(turn, np.eye(q))
-    return Coefficients(turn @ found.values, wide @ found.covariance @ wide.T, found.freedom)
+def _standardised(X: Any, n_events: float) -> tuple[FloatArray | None, FloatArray]:
+    """Ones and standardised columns, and the matrix that leads back to coefficients per unit."""
+    X = np.asarray(X, dtype=np.float64)
+    n_columns = X.shape[1] + 1
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    back = np.eye(n_columns)
+    if n_events < ROWS_PER_COEFFICIENT * n_columns or not np.ptp(X, axis=0).all():
+        return None, back
+    back[1:, 1:] /= deviation[:, None]
+    back[0, 1:] = -mean / deviation
+    design = np.column_stack([np.ones(len(X)), (X - mean) / deviation])
+    return (design if np.linalg.cond(design) < 1e10 else None), back
 
 
-def variance_inflation(X: FloatArray, weight: FloatArray) -> FloatArray:
-    """By how much each column's variance grows for its ties to the others: 1 / (1 - R²)."""
-    share = weight / weight.sum()
-    from_mean = X - share @ X
-    deviation = np.sqrt(share @ from_mean**2)
-    # A constant column has no ties to anything.
-    scaled = from_mean / np.where(deviation > 0, deviation, 1.0)
-    related = scaled.T @ (share[:, None] * scaled)
-    related[np.diag_indices_from(related)] = 1.0
-    if np.linalg.cond(related) > 1e12:
-        return np.array([_inflation(related, j) for j in range(len(related))])
-    found: FloatArray = np.diag(np.linalg.inv(related)).copy()
-    return found
-
-
-def _inflation(related: FloatArray, j: int) -> float:
-    """The same where others may be collinear; infinite for a column that is."""
-    others = np.delete(np.arange(len(related)), j)
-    inner, own = related[np.ix_(others, others)], related[others, j]
-    left = 1.0 - own @ np.linalg.pinv(inner, rcond=1e-10, hermitian=True) @ own
-    return float(1 / left) if left > 1e-10 else float("inf")
+def _per_unit(
+    free: FloatArray, covariance: FloatArray, back: FloatArray, freedom: float
+) -> Coefficients:
+    errors = np.sqrt(np.diag(back @ covariance @ back.T))
+    return Coefficients(back @ free, errors, float(freedom))

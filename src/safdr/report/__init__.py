@@ -1,5 +1,5 @@
-"""One HTML file that shows what was chosen, why, and how each number was made."""
+"""From a fitted selector to the result dictionary, and from it to a page and to files."""
 
-from safdr.report.selection_report import SelectionReport
+from safdr.report.report import Report
 
-__all__ = ["SelectionReport"]
+__all__ = ["Report"]

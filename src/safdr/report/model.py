@@ -1,146 +1,129 @@
-"""The model on the chosen features as a formula: coefficients on the scale of the data."""
+"""The model of a selection as terms: coefficients of the columns as they stand in the table."""
 
 from __future__ import annotations
 
-from math import nan
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import LogisticRegression
+from scipy.special import expit, softmax
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, NuSVC
 
-from safdr._estimators.models import LogisticModel
-from safdr.result import FeatureGroups
+from safdr.report.reading import Features
 
 FloatArray = NDArray[np.float64]
 
-# Models whose linear formula is the log-odds, so that exp(coefficient) is an odds ratio.
-LOG_ODDS_MODELS = (LogisticModel, LogisticRegression, LinearDiscriminantAnalysis)
+KINDS = {"LogisticModel": "logistic", "LinearModel": "linear"}
+# Rows on which the terms must reproduce the predictions of the model.
+CHECKED_ROWS = 200
 
 
 def describe_model(
-    estimator: Any, X: FloatArray, names: list[str], groups: FeatureGroups
-) -> dict[str, Any]:
-    """The columns of the chosen features, strongest first, and the intercept.
+    model: Any,
+    subset: Sequence[int],
+    columns: FloatArray,
+    weight: FloatArray,
+    features: Features,
+    sources: Sequence[dict[str, Any]],
+    limits: FloatArray | None,
+) -> tuple[dict[str, Any], list[int]]:
+    """Return the model with its terms, the strongest feature first, and the column of each.
 
-    Columns of a group stand together, where the strongest of them belongs. Of more than two
-    classes each has its own coefficients: lists in the order of the classes, in the place of single
-    numbers. Where the model is not linear, all are NaN and the features keep the order of the
-    columns.
+    `columns` are the training rows of the subset, `sources` say how columns are made.
     """
-    subset = np.asarray(estimator.subset_)
-    coefficients, intercepts = _linear_formula(estimator, len(subset))
-    deviations = X[:, subset].std(axis=0)
-    feature_of = groups.feature_of[subset]
-    # Of classes, whose coefficients sum to zero, their deviation.
-    strength = np.sqrt(((coefficients * deviations) ** 2).mean(axis=0))
-    order = _by_strength(strength, feature_of)
-    titles = {i: name for i, name in enumerate(groups.names(names)) if i in set(groups.groups)}
-    numbers = _of_one if len(coefficients) == 1 else _of_classes
-    is_log_odds = _is_log_odds(estimator.estimator_)
-    features = [
-        {
-            "name": names[subset[i]],
-            "index": int(subset[i]),
-            "group": titles.get(int(feature_of[i])),
-            "standard_deviation": deviations[i],
-            "strength": strength[i],
-            **numbers(coefficients[:, i], deviations[i], is_log_odds),
+    last = model[-1] if isinstance(model, Pipeline) else model
+    kind = KINDS.get(type(last).__name__, type(last).__name__)
+    several = len(getattr(model, "classes_", ())) > 2
+    found: dict[str, Any] = {"kind": "softmax" if kind == "logistic" and several else kind}
+    penalty = getattr(last, "C", None)
+    if isinstance(penalty, float) and np.isfinite(penalty):
+        found["C"] = penalty
+    formula = _formula(model, len(subset))
+    if formula is None:
+        return found, []
+    coefficients, intercepts = formula
+    low, high = _range_of_columns(last, len(subset), limits)
+    link = _link(model, columns, np.clip(columns, low, high) @ coefficients.T + intercepts)
+    if link is None:
+        return found, []
+    if getattr(last, "clip", False) and len(intercepts) == 1:
+        found["range"] = [float(last.target_min_), float(last.target_max_)]
+    deviations = np.sqrt(np.average((columns - np.average(columns, 0, weight)) ** 2, 0, weight))
+    order = _by_strength(coefficients * deviations, features.of_column[list(subset)])
+    terms = []
+    for i in order:
+        j = int(subset[i])
+        feature = features.names[features.of_column[j]]
+        term = dict(sources[j]) | {
+            "coefficients": coefficients[:, i],
+            "per_sd": coefficients[:, i] * deviations[i],
+            "sd": deviations[i],
         }
-        for i in order
+        if "equals" not in term and np.isfinite([low[i], high[i]]).all():
+            term |= {"low": low[i], "high": high[i]}
+        if feature != term["feature"]:
+            term["of"] = feature
+        terms.append(term)
+    return found | link | {"intercepts": intercepts, "terms": terms}, [
+        int(subset[i]) for i in order
     ]
-    of_groups = _group_effects(coefficients, X[:, subset], feature_of[order], order, titles)
-    described = {"features": features, "group_effects": of_groups}
-    if len(intercepts) == 1:
-        return {**described, "intercept": intercepts[0], "intercepts": None}
-    return {**described, "intercept": None, "intercepts": intercepts}
 
 
-def _group_effects(
-    coefficients: FloatArray,
-    X: FloatArray,
-    feature_of: NDArray[np.int64],
-    order: list[int],
-    titles: dict[int, str],
-) -> list[dict[str, Any]]:
-    """What the columns of a group do together: the deviation of their sum over the rows.
-
-    It has no sign; of more than two classes there is one for each.
-    """
-    found = []
-    for feature, title in titles.items():
-        own = [i for i, of in zip(order, feature_of, strict=True) if of == feature]
-        if own:
-            effects = (X[:, own] @ coefficients[:, own].T).std(axis=0)
-            found.append({"name": title, "n_columns": len(own), "effects": effects})
-    return found
+def _by_strength(effects: FloatArray, feature_of: NDArray[np.int64]) -> list[int]:
+    """Return the order of columns by effect, those of a feature together."""
+    strength = np.sqrt((effects**2).sum(axis=0))
+    total = {f: np.sqrt((strength[feature_of == f] ** 2).sum()) for f in set(feature_of.tolist())}
+    return sorted(
+        range(len(strength)), key=lambda i: (-total[feature_of[i]], feature_of[i], -strength[i])
+    )
 
 
-def _of_one(coefficients: FloatArray, deviation: float, is_log_odds: bool) -> dict[str, Any]:
-    """Numbers of a feature that has one coefficient."""
-    coefficient = coefficients[0]
-    effects = np.array([coefficient, coefficient * deviation])
-    with np.errstate(over="ignore"):
-        ratio, ratio_per_deviation = np.exp(effects) if is_log_odds else (nan, nan)
-    return {
-        "coefficient": coefficient,
-        "odds_ratio": ratio,
-        "odds_ratio_per_deviation": ratio_per_deviation,
-        "standardised_coefficient": coefficient * deviation,
-        "coefficients": None,
-        "standardised_coefficients": None,
-    }
-
-
-def _of_classes(coefficients: FloatArray, deviation: float, _: bool) -> dict[str, Any]:
-    """Numbers of a feature that has a coefficient for each class."""
-    return {
-        "coefficient": None,
-        "odds_ratio": None,
-        "odds_ratio_per_deviation": None,
-        "standardised_coefficient": None,
-        "coefficients": coefficients,
-        "standardised_coefficients": coefficients * deviation,
-    }
-
-
-def _by_strength(strength: FloatArray, feature_of: NDArray[np.int64]) -> list[int]:
-    """The strongest column first, and with it all of its group."""
-    # NaN sorts last and the sort is stable: without coefficients the columns keep their order.
-    order = np.argsort(-strength, kind="stable").tolist()
-    rank = {f: place for place, f in reversed(list(enumerate(feature_of[order].tolist())))}
-    return sorted(order, key=lambda i: rank[int(feature_of[i])])
-
-
-def _linear_formula(estimator: Any, size: int) -> tuple[FloatArray, FloatArray]:
-    """Coefficients and intercepts on the original scale, a row for each score that the model gives.
-
-    One row of NaN where the model is not linear.
-    """
-    model, n_classes = estimator.estimator_, len(getattr(estimator, "classes_", ()))
+def _formula(model: Any, size: int) -> tuple[FloatArray, FloatArray] | None:
+    """Return coefficients and intercepts on the original scale, a row for each score."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     scalers = [step for step in steps[:-1] if step not in (None, "passthrough")]
-    coefficients = np.atleast_2d(getattr(steps[-1], "coef_", nan))
-    wanted = (n_classes if n_classes > 2 else 1, size)
-    is_linear = hasattr(steps[-1], "coef_") and coefficients.shape == wanted
-    is_linear &= all(isinstance(scaler, StandardScaler) for scaler in scalers)
-    # Of more than two classes these have rows for pairs of them.
-    if not is_linear or (n_classes > 2 and isinstance(steps[-1], SVC | NuSVC)):
-        return np.full((1, size), nan), np.full(1, nan)
-    intercepts = np.array(np.atleast_1d(steps[-1].intercept_), dtype=np.float64)
-    intercepts = np.broadcast_to(intercepts, len(coefficients)).copy()
-    # Undone from the last to the first: z = (x - mean) / scale.
+    if not hasattr(steps[-1], "coef_") or not all(isinstance(s, StandardScaler) for s in scalers):
+        return None
+    coefficients = np.atleast_2d(np.asarray(steps[-1].coef_, dtype=np.float64))
+    if coefficients.shape[1] != size or not np.isfinite(coefficients).all():
+        return None
+    intercepts = np.broadcast_to(np.ravel(steps[-1].intercept_), len(coefficients)).astype(float)
     for scaler in reversed(scalers):
         coefficients = coefficients / (1.0 if scaler.scale_ is None else scaler.scale_)
         if scaler.with_mean:
-            intercepts -= coefficients @ scaler.mean_
-    return np.asarray(coefficients, dtype=np.float64), intercepts
+            intercepts = intercepts - coefficients @ scaler.mean_
+    return coefficients, intercepts
 
 
-def _is_log_odds(model: Any) -> bool:
-    """Whether the last step gives log-odds."""
-    return isinstance(model[-1] if isinstance(model, Pipeline) else model, LOG_ODDS_MODELS)
+def _range_of_columns(model: Any, size: int, limits: FloatArray | None) -> FloatArray:
+    """Return the range to which values are clipped."""
+    low, high = np.full((2, size), [[-np.inf], [np.inf]])
+    if getattr(model, "clips", False):
+        low, high = model.data_min_, model.data_max_
+    if limits is not None:
+        low, high = np.maximum(low, limits[0]), np.minimum(high, limits[1])
+    return np.array([low, high])
+
+
+def _link(model: Any, columns: FloatArray, sums: FloatArray) -> dict[str, str] | None:
+    """Return the link by which the sums reproduce predictions; none if they reproduce nothing."""
+    some = np.linspace(0, len(columns) - 1, min(CHECKED_ROWS, len(columns))).astype(int)
+    sums, rows = sums[some], columns[some]
+    if not hasattr(model, "classes_"):
+        low, high = getattr(model, "target_min_", -np.inf), getattr(model, "target_max_", np.inf)
+        clips = getattr(model, "clip", False)
+        predicted = np.clip(sums, low, high) if clips else sums
+        same = np.allclose(np.squeeze(predicted), np.squeeze(model.predict(rows)))
+        return ({"link": "identity"} if sums.shape[1] == 1 else {}) if same else None
+    if hasattr(model, "predict_proba"):
+        p = model.predict_proba(rows)
+        if sums.shape[1] == 1 and np.allclose(expit(sums[:, 0]), p[:, 1], atol=1e-9):
+            return {"link": "logit"}
+        if sums.shape[1] == p.shape[1] and np.allclose(softmax(sums, axis=1), p, atol=1e-9):
+            return {"link": "softmax"}
+    decision = getattr(model, "decision_function", None)
+    if decision is None or np.shape(np.squeeze(sums)) != np.shape(decision(rows)):
+        return None
+    return {} if np.allclose(np.squeeze(sums), decision(rows)) else None

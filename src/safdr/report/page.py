@@ -1,118 +1,97 @@
-"""From the content to the page: the only file that knows Jinja."""
+"""From the result dictionary to the page: the only module that knows Jinja."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+import base64
+import hashlib
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from safdr.report import charts, claims, numbers, words
-from safdr.report.charts.alternatives import differing
-from safdr.report.charts.by_class import MOST_CLASSES
-from safdr.report.charts.selection import MOST_ROWS
-from safdr.report.folding import dominated, effect_rows, grouped, is_folded, member_label
-from safdr.report.risk import words as risk_words
-from safdr.report.tasks import score_name, task_of
-from safdr.report.text import feature_labels_of, labels_of, quoted, tidied
-from safdr.report.what_if import panel_of, program, program_hash
+from safdr import text
+from safdr.report.figures import figures
 
-# Of a chart, in pixels; on a phone it scrolls.
-WIDTH = 720
+Result = Mapping[str, Any]
 
-# A number and its percent sign, which stay on one line; programs, whose hash is told, as they are.
-NUMBER_PERCENT = re.compile(r"(<script\b.*?</script>)|(?<=\d) %", re.DOTALL)
-
-# Near-ties in the table; the dict has more.
-MOST_NEAR = 20
-
-Draw = Callable[[Mapping[str, Any], Mapping[int, str], int], str]
+# Rows and columns that a table shows; the dictionary has all.
+MAX_NEAR, MAX_HEAT, MAX_CLASSES = 20, 25, 12
 
 
-def render(content: Mapping[str, Any]) -> str:
-    """Make the page."""
-    classes = [quoted(label) for label in content["target"]["classes"]]
-    content = tidied({**content, "target": {**content["target"], "classes": classes}})
-    labels, features = labels_of(content), feature_labels_of(content)
-
-    def chart(draw: Draw) -> Markup:
-        # Coefficients are those of columns; elsewhere a group is one feature.
-        of_columns = (
-            *(charts.draw_coefficients, charts.draw_coefficients_by_class),
-            charts.draw_estimates,
-        )
-        names = labels if draw in of_columns else features
-        return Markup(draw(content, names, WIDTH))
-
-    template = environment().get_template("template.html.j2")
-    page = template.render(
-        report=content,
-        labels=labels,
-        feature_labels=features,
-        rows=grouped(content),
-        chart=chart,
-        charts=charts,
-        task=task_of(content),
-        in_words=partial(words.in_words, content),
-        score=score_name(content),
-        headline=words.headline(content, features),
-        counting=words.counting(content),
-        explanation=words.explanation(content),
-        constraints=words.constraints(content),
-        is_linear=all(feature["strength"] is not None for feature in content["features"]),
-        compared=_compared(content, content["alternatives"]),
-        certainty=words.certainty(content),
-        near=_near(content),
-        panel=panel_of(content, features, score_name(content)),
-        program=Markup(program()),
-        program_hash=program_hash(),
-        n_folded=sum(is_folded(*group) for group in grouped(content)),
-        is_cut=_is_cut(content),
-        n_classes_hidden=max(0, len(content["target"]["classes"]) - MOST_CLASSES),
-        n_hidden=max(0, len(content["selection"]["indices"]) - MOST_ROWS),
+def render(result: Result) -> str:
+    """Return the page of a result."""
+    panel = result.get("what_if")
+    script = _file("what_if.js")
+    page = _environment().get_template("page.html.j2")
+    return page.render(
+        r=result,
+        script=Markup(script),
+        script_hash=_hash(script),
+        style=Markup(_file("style.css")),
+        panel=None if panel is None else _panel(panel, text.criterion_name(result)),
+        figures={name: Markup(svg) for name, svg in figures(result).items()},
+        near=_near(result),
+        heat=_heat(result),
+        largest=max((abs(e) for t in _terms(result) for e in t["per_sd"]), default=1.0) or 1.0,
+        classes=[text.one_line(label) for label in result["target"].get("classes", [])],
+        max_classes=MAX_CLASSES,
     )
-    return NUMBER_PERCENT.sub(lambda match: match[1] or "\u00a0%", page)
 
 
-def _is_cut(content: Mapping[str, Any]) -> bool:
-    """Whether the chart of coefficients cuts a bar short."""
-    if content["intercepts"] is not None or content["intercept"] is None:
-        return False
-    pairs = effect_rows(content)
-    values = [own["effects"][0] if f is None else own["strength"] for f, own in pairs]
-    return dominated(values) is not None
+def _terms(result: Result) -> list[Any]:
+    return list(result["model"].get("terms", []))
 
 
-def _near(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Subsets that come near the best; nothing where there is one alone."""
-    subsets = (content["near_ties"] or {}).get("sets", [])
-    return _compared(content, subsets[:MOST_NEAR]) if len(subsets) > 1 else []
+def _panel(found: Mapping[str, Any], criterion: str) -> dict[str, Any]:
+    """Return what the script reads, with names that are safe to show."""
+    features = [{**each, "name": text.one_line(each["name"])} for each in found["features"]]
+    return {**found, "features": features, "criterion": criterion}
 
 
-def _compared(content: Mapping[str, Any], subsets: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The subsets, each with what it has instead of the chosen features."""
-    pairs = (differing(each, content) for each in subsets)
+def _near(result: Result) -> list[dict[str, Any]]:
+    """Return near-optimal subsets by what they have instead of the selected features."""
+    chosen = text.chosen(result)
+    found = result["search"].get("near", {}).get("subsets", [])
     return [
-        {**each, "gained": gained, "lost": lost}
-        for each, (gained, lost) in zip(subsets, pairs, strict=True)
+        {
+            "below": each["below"],
+            "added": [name for name in each["features"] if name not in chosen],
+            "removed": [name for name in chosen if name not in each["features"]],
+        }
+        for each in found[:MAX_NEAR]
     ]
 
 
-def _standardised(feature: Mapping[str, Any], place: int | None) -> dict[str, Any]:
-    """Coefficients of a feature per standard deviation; of one class in the place of lists."""
-    return {
-        key: each if place is None or not isinstance(each, list) else each[place]
-        for key, each in {**feature["standardised"], "p_value": feature["p_value"]}.items()
-    }
+def _heat(result: Result) -> list[tuple[str, list[float]]]:
+    """Return the share of splits that selected each feature at each size."""
+    sizes = result.get("sizes", [])
+    names = dict.fromkeys(name for each in sizes for name in each["features"])
+    shares = {name: [each["features"].get(name, 0.0) for each in sizes] for name in names}
+    order = sorted(names, key=lambda name: -sum(shares[name]))[:MAX_HEAT]
+    return [(name, shares[name]) for name in order]
 
 
-@lru_cache(maxsize=1)
-def environment() -> Environment:
-    """Where templates are, with the ways to write names and numbers."""
+def _file(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _name(value: Any) -> Markup:
+    """Write an untrusted name: its direction ends with it, and hovering shows all of it."""
+    whole, short = text.one_line(value), text.shortened(value)
+    title = Markup(' title="{}"').format(whole) if short != whole else Markup("")
+    return Markup("<bdi{}>{}</bdi>").format(title, short)
+
+
+@cache
+def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -120,24 +99,9 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(
-        significant=numbers.significant,
-        decimals=numbers.decimals,
-        percent=numbers.percent,
-        excess=numbers.excess,
-        signed=numbers.signed,
-        change=numbers.change,
-        counted=numbers.counted,
-        p_value=numbers.p_value,
-        weight=numbers.weight,
-        even=numbers.even,
-        ratio=numbers.ratio,
-        inline=words.inline,
-        setting=words.setting,
-    )
-    environment.globals.update(rule=words.rule, listed=words.listed, claims=claims)
-    environment.globals.update(
-        risk_words=risk_words, standardised=_standardised, span=numbers.span, reach=numbers.reach
-    )
-    environment.globals.update(is_folded=is_folded, member_label=member_label)
+    numbers = ("fixed", "number", "signed", "percent", "p_value", "seconds", "one_line", "count")
+    environment.filters.update({name: getattr(text, name) for name in numbers})
+    environment.filters["name"] = _name
+    environment.filters["shortfall"] = text.shortfall
+    environment.globals["text"] = text
     return environment

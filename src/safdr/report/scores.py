@@ -1,102 +1,92 @@
-"""How well the model predicts: on the validation splits, and on rows that it never saw."""
+"""The scores: on held-out rows, by cross-validation, and of a model on every feature."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from safdr.measures.intervals import (
-    FloatArray,
-    interval_of_counts,
-    mean_auc_with_interval,
-    r2_with_interval,
-)
-from safdr.measures.ranking import Ranked
+from safdr.report import reading, risk
+from safdr.report.reading import Found, Predicted, Rows
+
+# Numbers in X up to which a model on every feature is fitted: some seconds.
+MAX_NUMBERS = 1e8
+N_FOLDS = 5
 
 
-def validation_score(estimator: Any) -> dict[str, Any] | None:
-    """Score of the chosen size over the validation splits; None where there were none."""
-    results = getattr(estimator, "cv_results_", None)
-    if results is None:
+def describe_score(
+    selector: Any,
+    train: Rows,
+    codes: NDArray[Any],
+    test: Rows | None,
+    predicted: Predicted | None,
+    sizes: list[Found],
+) -> Found:
+    """Return the name of the score, what chance gives, and its values."""
+    classes = list(getattr(selector, "classes_", ()))
+    name, chance = risk.default_score(classes)
+    scoring = reading.read_scoring(selector)
+    is_default = scoring in (None, name)
+    found: Found = {"name": name, "chance": chance} if is_default else {"name": scoring}
+    if predicted is not None and test is not None:
+        if is_default:
+            found["test"] = risk.score_of(predicted)
+        elif test.weight is None:
+            found["test"] = [float(selector.score(test.X, test.y))]
+    if sizes:
+        k = selector.n_features_
+        own = next(each for each in sizes if each["k"] == k)
+        found |= {"cv": [own["score"], own["sd"]], "n_splits": len(own["splits"])}
+    if is_default and (value := _all_features(selector, train, codes, test)) is not None:
+        found["all_features"] = value
+    return {key: each for key, each in found.items() if each != []}
+
+
+def _all_features(selector: Any, train: Rows, codes: Any, test: Rows | None) -> float | None:
+    """Return the score of a penalised model on every feature, on held-out rows or by folds."""
+    n, k = np.shape(train.X)
+    folds = 1 if test is not None else N_FOLDS
+    splitter = getattr(selector, "cv", None)
+    # Another splitter may keep rows together, which plain folds do not.
+    if n * k * folds > MAX_NUMBERS or codes.ndim > 1 or not isinstance(splitter, int | None):
         return None
-    chosen = int(np.flatnonzero(results["n_features"] == estimator.n_features_)[0])
-    return {
-        "mean": results["mean_test_score"][chosen],
-        "std": results["std_test_score"][chosen],
-        "splits": [results[f"split{i}_test_score"][chosen] for i in range(estimator.n_splits_)],
-    }
+    try:
+        values = [_one(selector, codes, *some) for some in _splits(train, codes, test)]
+    except ValueError:  # fewer rows than folds, or missing values that another model takes
+        return None
+    return float(np.mean(values))
 
 
-def held_out_auc(estimator: Any, X: Any, y: Any, weight: FloatArray | None) -> dict[str, Any]:
-    """Area under the ROC curve on held-out rows, with a 95 % interval."""
-    positive = checked_labels(estimator.classes_, y, weight) == estimator.classes_[1]
-    found = Ranked.of(scores_of(estimator, X), positive, _ones_or(weight, positive))
-    interval = interval_of_counts(found.counts, found.squares, found.n_rows)
-    return interval | {"n_rows": len(positive)}
-
-
-def held_out_auc_of_each(
-    estimator: Any, X: Any, y: Any, weight: FloatArray | None
-) -> dict[str, Any]:
-    """The mean of the areas of each class against the rest."""
-    check_at_hand(estimator, y)
-    labels = checked_labels(estimator.classes_, y, weight)
-    scores = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    codes = np.searchsorted(estimator.classes_, labels)
-    return mean_auc_with_interval(scores, codes, weight) | {"n_rows": len(codes)}
-
-
-def held_out_r2(estimator: Any, X: Any, y: Any, weight: FloatArray | None) -> dict[str, Any]:
-    """The share of the variance that is explained."""
-    check_at_hand(estimator, y)
-    values = np.asarray(y, dtype=np.float64)
-    found = r2_with_interval(values, np.asarray(estimator.predict(X)), weight)
-    return found | {"n_rows": len(values)}
-
-
-def _ones_or(weight: FloatArray | None, rows: NDArray[Any]) -> FloatArray:
-    return np.ones(len(rows)) if weight is None else weight
-
-
-def held_out_score(estimator: Any, X: Any, y: Any, weight: FloatArray | None) -> dict[str, Any]:
-    """Any other score, without an interval."""
-    if weight is not None:
-        raise ValueError(
-            "sample_weight_test goes with the default scoring; got a selector with scoring="
-            f"{estimator.scoring!r}. Leave one of them out."
+def _splits(train: Rows, codes: Any, test: Rows | None) -> Iterator[tuple[Rows, Rows]]:
+    if test is not None:
+        yield train, test
+        return
+    X = train.X.tocsr() if issparse(train.X) else np.asarray(train.X)
+    y = np.asarray(train.y)
+    weight = None if train.weight is None else np.asarray(train.weight)
+    kind = KFold if codes.dtype.kind == "f" else StratifiedKFold
+    for inside, outside in kind(N_FOLDS, shuffle=True, random_state=0).split(X, codes):
+        first, second = (
+            Rows(X[i], y[i], None if weight is None else weight[i]) for i in (inside, outside)
         )
-    score = float(estimator.score(X, y))
-    return {"value": score, "low": None, "high": None, "method": None, "n_rows": len(y)}
+        yield first, second
 
 
-def checked_labels(classes: NDArray[Any], y: Any, weight: FloatArray | None) -> NDArray[Any]:
-    """The labels; all classes must be there, with some weight, and no other."""
-    labels = np.asarray(y)
-    present = np.unique(labels if weight is None else labels[weight > 0])
-    if not np.array_equal(present, classes):
-        these = "both" if len(classes) == 2 else "all"
-        raise ValueError(
-            f"y_test must hold {these} classes that the selector was fitted to, "
-            f"{classes.tolist()}, and no other; got {present[:5].tolist()}. Hold out more rows, in "
-            f"equal shares of {these} classes (train_test_split(..., stratify=y)), or leave X_test "
-            "and y_test out."
-        )
-    return labels
-
-
-def check_at_hand(estimator: Any, y: Any) -> None:
-    """Refuse a source, whose scores are counted for two classes alone."""
-    if isinstance(y, str):
-        raise ValueError(
-            "X_test and y_test must be rows in memory, unless there are two classes; got a source. "
-            f"Pass some rows that the {type(estimator).__name__} was not fitted to."
-        )
-
-
-def scores_of(estimator: Any, X: Any) -> FloatArray:
-    """What ranks the rows: log-odds where the model gives them, else probabilities."""
-    if hasattr(estimator, "decision_function"):
-        return np.asarray(estimator.decision_function(X), dtype=np.float64)
-    return np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, 1]
+def _one(selector: Any, codes: Any, train: Rows, test: Rows) -> float:
+    is_class = hasattr(selector, "classes_")
+    model = LogisticRegression(max_iter=300) if is_class else Ridge()
+    scaler = StandardScaler(with_mean=not issparse(train.X))
+    pipeline = make_pipeline(scaler, model)
+    name = pipeline.steps[-1][0]
+    pipeline.fit(train.X, train.y, **{f"{name}__sample_weight": train.weight})
+    score = risk.score_of(reading.predict(pipeline, test))
+    if not score:
+        raise ValueError("no score")
+    return score[0]

@@ -1,1 +1,1 @@
-"""Tables as people have them become rows of numbers; knows neither models nor a command line."""
+"""Tables as files and data frames hold them become columns of numbers."""

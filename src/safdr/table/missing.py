@@ -1,150 +1,145 @@
-"""Missing values: how many, whether the target decides where, and what each way on would leave."""
+"""Missing values by column, and whether the target decides where they are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.kinds import Hint, TargetKind, Totals
-from safdr.table.target import Target
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Way = Literal["drop-rows", "drop-columns", "median"]
+    from safdr.table.target import Target
 
-
-@dataclass(frozen=True)
-class TableWarning:
-    """What stands in the way of trusting a model of this table, as reports tell it."""
-
-    kind: str
-    # Whether scores may not hold.
-    serious: bool
-    title: str
-    text: str
-    advice: str
-    columns: tuple[str, ...] = ()
+# A difference between classes counts if it is beyond chance (in standard errors) and this large.
+STANDARD_ERRORS, MIN_DIFFERENCE = 5.0, 0.05
 
 
 @dataclass(frozen=True)
 class MissingColumn:
     """Missing values of a column."""
 
-    # Its name.
     column: str
-    # Rows without a value.
     n_missing: int
-    # What they tell about the target.
-    hint: Hint
+    # Classes: the share missing in each class. Regression: mean target where missing, elsewhere.
+    by_target: dict[str, float]
+    # AUC of "is missing" for the class it tells apart best, or the R² of regression.
+    strength: float
+    depends_on_target: bool
 
 
 @dataclass(frozen=True)
 class MissingReport:
     """Missing values of a table."""
 
-    # Of all rows.
-    target: TargetKind
-    # Those with missing values, most first.
+    # The columns with missing values, most first.
     columns: tuple[MissingColumn, ...]
-    # Columns looked at.
     n_columns: int
-    # What rows without any missing value add up to.
-    complete: Totals
-    # The same if the columns that depend on the target are left out.
-    complete_without: Totals
+    n_rows: int
+    n_complete_rows: int
+    # Rows without missing values if the columns that depend on the target are dropped.
+    n_complete_rows_without: int
 
     @property
     def n_missing(self) -> int:
-        """Missing values in all."""
+        """Missing values in all columns."""
         return sum(each.n_missing for each in self.columns)
 
     @property
-    def depending(self) -> tuple[MissingColumn, ...]:
-        """Columns in which the target decides where values are missing."""
-        return tuple(each for each in self.columns if each.hint.depends)
+    def depending(self) -> list[MissingColumn]:
+        """Columns whose missing values depend on the target."""
+        return [each for each in self.columns if each.depends_on_target]
 
 
-def look_for_missing(table: pa.Table, names: Sequence[str], target: Target) -> MissingReport:
-    """Count missing values, by column and by what they tell about the target."""
-
-    def complete(columns: Sequence[str]) -> Totals:
-        return target.take(complete_rows(table, columns)).totals
-
-    return missing_report(
-        {name: gaps_of(table, name, target) for name in names}, target.kind, complete
-    )
-
-
-def gaps_of(table: pa.Table, name: str, target: Target) -> Totals:
-    """What rows without a value in a column add up to."""
-    return target.take(_gap(table, name)).totals
-
-
-def missing_report(
-    gaps: Mapping[str, Totals], target: TargetKind, complete: Callable[[Sequence[str]], Totals]
+def count_missing(
+    columns: dict[str, pa.ChunkedArray], n_rows: int, target: Target | None
 ) -> MissingReport:
-    """Describe gaps that are counted, given what rows that are complete in columns add up to."""
-    counts = {name: target.n_rows(totals) for name, totals in gaps.items()}
-    every = [name for name, n_missing in counts.items() if n_missing]
-    columns = [MissingColumn(name, counts[name], target.hint(gaps[name])) for name in every]
-    depending = {each.column for each in columns if each.hint.depends}
-    n_complete = complete(every) if every else target.totals
-    rest = [name for name in every if name not in depending]
+    """Count missing values by column, and compare them with the target."""
+    gaps = {name: is_missing(column) for name, column in columns.items() if column.null_count}
+    found = [_compare(name, gap, target) for name, gap in gaps.items()]
+    depending = {each.column for each in found if each.depends_on_target}
+    rest = [gap for name, gap in gaps.items() if name not in depending]
     return MissingReport(
-        target=target,
-        columns=tuple(sorted(columns, key=lambda each: -each.n_missing)),
-        n_columns=len(gaps),
-        complete=n_complete,
-        complete_without=complete(rest) if depending else n_complete,
+        columns=tuple(sorted(found, key=lambda each: -each.n_missing)),
+        n_columns=len(columns),
+        n_rows=n_rows,
+        n_complete_rows=_n_complete(list(gaps.values()), n_rows),
+        n_complete_rows_without=_n_complete(rest, n_rows),
     )
 
 
-def complete_rows(table: pa.Table, names: Sequence[str]) -> NDArray[np.bool_]:
-    """Rows without a missing value in some columns."""
-    kept = np.ones(table.num_rows, dtype=bool)
-    for name in names:
-        kept &= ~_gap(table, name)
-    return kept
-
-
-def warnings_about(report: MissingReport, way: Way) -> list[TableWarning]:
-    """What someone who trusts the model should know of the missing values."""
-    found = []
-    if report.depending and way != "drop-columns":
-        found.append(_about_depending(report, way))
-    if way == "drop-rows" and (bent := report.target.bent(report.complete)):
-        advice = "Correct for that where probabilities count, or keep the rows (--missing median)."
-        title = "The rows that are left are not like all"
-        found.append(TableWarning("rows_left_bend_the_target", False, title, bent, advice))
-    return found
-
-
-def _about_depending(report: MissingReport, way: Way) -> TableWarning:
-    listed = "; ".join(f"{each.column} ({each.hint.words})" for each in report.depending)
-    effect = (
-        "Filled with the median, the gap itself becomes a signal, and one that new rows may not "
-        "carry."
-        if way == "median"
-        else report.target.dropping_bends
-    )
-    return TableWarning(
-        "missing_depends_on_target",
-        True,
-        "Where values are missing depends on the target",
-        f"{listed}. {effect}",
-        "Find out why before you trust the model, or leave these columns out.",
-        tuple(each.column for each in report.depending),
-    )
-
-
-def _gap(table: pa.Table, name: str) -> NDArray[np.bool_]:
-    """Rows without a value in a column."""
-    column = table.column(name)
-    if column.null_count == 0:
-        return np.zeros(len(column), dtype=bool)
+def is_missing(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Return which rows have no value."""
     return np.asarray(column.is_null().to_numpy(), dtype=bool)
+
+
+def complete_rows(columns: Sequence[pa.ChunkedArray], n_rows: int) -> NDArray[np.bool_]:
+    """Return which rows have a value in all columns."""
+    complete = np.ones(n_rows, dtype=bool)
+    for column in columns:
+        if column.null_count:
+            complete &= ~is_missing(column)
+    return complete
+
+
+def _n_complete(gaps: Sequence[NDArray[np.bool_]], n_rows: int) -> int:
+    return n_rows - int(np.any(gaps, axis=0).sum()) if gaps else n_rows
+
+
+def _compare(name: str, gap: NDArray[np.bool_], target: Target | None) -> MissingColumn:
+    n_missing = int(gap.sum())
+    if target is None or n_missing == len(gap):
+        return MissingColumn(name, n_missing, {}, 0.0, False)
+    compare = _compare_numbers if target.task == "regression" else _compare_classes
+    return MissingColumn(name, n_missing, *compare(gap, target))
+
+
+def _compare_classes(
+    gap: NDArray[np.bool_], target: Target
+) -> tuple[dict[str, float], float, bool]:
+    """Compare the share of missing values of each class with that of all others."""
+    n = np.maximum(np.bincount(target.values, minlength=len(target.classes)), 1)
+    missing = np.bincount(target.values[gap], minlength=len(target.classes))
+    share = missing / n
+    rest = (missing.sum() - missing) / np.maximum(n.sum() - n, 1)
+    overall = missing.sum() / n.sum()
+    error = np.sqrt(overall * (1 - overall) * (1 / n + 1 / np.maximum(n.sum() - n, 1)))
+    difference = np.abs(share - rest)
+    depends = bool((difference > np.maximum(MIN_DIFFERENCE, STANDARD_ERRORS * error)).any())
+    by_class = dict(zip(target.classes, share.tolist(), strict=True))
+    return by_class, float(0.5 + difference.max() / 2), depends
+
+
+def _compare_numbers(
+    gap: NDArray[np.bool_], target: Target
+) -> tuple[dict[str, float], float, bool]:
+    """Compare the mean of the target where values are missing with that elsewhere."""
+    y, share = target.values, gap.mean()
+    there, elsewhere = float(y[gap].mean()), float(y[~gap].mean())
+    spread = float(y.std()) or 1.0
+    correlation = abs(there - elsewhere) / spread * float(np.sqrt(share * (1 - share)))
+    depends = correlation > max(MIN_DIFFERENCE, STANDARD_ERRORS / np.sqrt(len(y)))
+    return {"missing": there, "elsewhere": elsewhere}, correlation**2, bool(depends)
+
+
+def missing_warnings(report: MissingReport, way: str | None) -> Iterator[dict[str, Any]]:
+    """Warn about missing values that depend on the target and are in the model's rows."""
+    if not report.depending or way in (None, "drop-columns"):
+        return
+    names = ", ".join(each.column for each in report.depending)
+    effect = (
+        "The filled value becomes a signal that new rows may not have."
+        if way == "median"
+        else "Dropping incomplete rows drops some outcomes more than others."
+    )
+    yield {
+        "kind": "missing_depends_on_target",
+        "serious": True,
+        "text": f"Whether {names} {'are' if len(report.depending) > 1 else 'is'} missing depends "
+        f"on the target. {effect}",
+        "advice": "Find out why, or drop these columns (--drop).",
+        "columns": [each.column for each in report.depending],
+    }

@@ -1,137 +1,149 @@
-"""Numbers that are written as text: 20,000, 94.0%, € 5, 1.234,56 EUR."""
+"""Numbers written as text: 20,000, 94.0%, € 5, 1.234,56 EUR."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from safdr.table.columns import CODE_TEXT, MANY_VALUES, WHOLE_TEXT
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MARKS = (".", ",")
+DECIMAL_MARKS = (".", ",")
 CURRENCIES = "$€£¥₹"
-# As ISO 4217 has them, those that are traded most.
+# The most traded currencies of ISO 4217.
 CODES = (
     *("USD", "EUR", "JPY", "GBP", "CNY", "AUD", "CAD", "CHF", "HKD", "SGD", "SEK", "KRW", "NOK"),
     *("NZD", "INR", "MXN", "TWD", "ZAR", "BRL", "DKK", "PLN", "THB", "ILS", "CZK", "TRY", "HUF"),
 )
 UNITS = (*CURRENCIES, "%", *CODES)
 SPACES = " \t\u00a0\u202f"
-# Between groups of three digits, besides the mark that is not the decimal one.
-BETWEEN = f"'\u2019{SPACES}"
-# Texts that say of a number that it is missing, in small letters.
+# Beside the other decimal mark, these separate groups of three digits.
+GROUP_MARKS = f"'\u2019{SPACES}"
+# Text that means missing in a column of numbers, in lower case.
 MISSING_WORDS = {
     *("", "-", "--", ".", "?", "*", "#n/a", "#na", "n/a", "n.a.", "na", "nan", "nd", "nil"),
     *("none", "null", "missing", "unknown", "unk", "undefined", "unspecified", "not available"),
     *("not applicable", "not known", "no data", "tbd", "inf", "-inf", "infinity", "-infinity"),
 }
-# Of the rows: beside other words, and beside words for missing values.
-NEARLY_ALL = 0.95
-MOST = 0.5
-
-# Leading zeros; digits and nothing else; different units; other words.
-Doubt = Literal["codes", "digits", "units", "words"]
-
-
-def number_pattern(mark: str) -> str:
-    """A number with a decimal mark, groups of three digits and a unit; for Python and for RE2."""
-    space, other = f"[{SPACES}]*", re.escape("," if mark == "." else ".")
-    point, sign = re.escape(mark), "[-+\u2212]"
-    currency = f"([{CURRENCIES}]|{'|'.join(CODES)})"
-    whole = rf"([1-9][0-9]{{0,2}}([{other}{BETWEEN}][0-9]{{3}})+|[0-9]+)"
-    number = rf"({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][-+]?[0-9]+)?"
-    before = f"({sign}?{space}{currency}?|{currency}{space}{sign})"
-    return f"{space}{before}{space}{number}{space}(%|{currency})?{space}"
-
-
-def unwanted_pattern(mark: str) -> str:
-    """What a number is without: units, groups and spaces; an E in a unit is no exponent."""
-    return f"{'|'.join(CODES)}|[^0-9eE+{mark}-]"
-
-
-def as_numbers(column: pa.ChunkedArray, mark: str) -> pa.ChunkedArray:
-    """The numbers of a text column as doubles; missing where there is none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    text = pc.if_else(_matches(column, mark), column, pa.scalar(None, column.type))
-    text = pc.replace_substring(text, "\u2212", "-")
-    text = pc.replace_substring_regex(text, unwanted_pattern(mark), "")
-    text = pc.replace_substring(text, mark, ".")
-    numbers = pc.replace_substring_regex(text, r"^\+", "").cast("float64")
-    return pc.if_else(pc.is_finite(numbers), numbers, pa.scalar(None, "float64"))
+# A column is of numbers if this share of its rows is: beside any words, beside words for missing.
+MIN_SHARE, MIN_SHARE_BESIDE_MISSING = 0.95, 0.5
+# Words beside more different numbers than this are not categories.
+MANY_VALUES = 20
+# A code with leading zeros, such as the postcode 02139.
+CODE, DIGITS = r"^0[0-9]+$", r"^[0-9]+$"
 
 
 @dataclass(frozen=True)
-class Written:
-    """Texts of a column, of which some are numbers."""
+class NumberFormat:
+    """How numbers are written in a text column."""
 
     mark: str
-    # Share of the rows that are numbers.
     share: float
-    # One that shows how numbers are written, and whether any has more than digits.
     example: str
-    is_plain: bool
-    # Texts that are no numbers, the commonest first.
-    odd: tuple[str, ...]
-    # Why the column is none of numbers, as far as anybody can tell; None if it is.
-    doubt: Doubt | None
+    # Other text, the most frequent first.
+    other: tuple[str, ...]
+    # Why the column does not count as numbers; "" if it does.
+    doubt: str
 
 
-def how_written(column: pa.ChunkedArray, mark: str, *, has_gap_words: bool) -> Written | None:
-    """Tell how numbers are written in a text column; None where there are none.
+def number_pattern(mark: str) -> str:
+    """Return the pattern of a number with a decimal mark, groups of digits and a unit."""
+    space, other = f"[{SPACES}]*", re.escape("," if mark == "." else ".")
+    point, sign = re.escape(mark), "[-+\u2212]"
+    currency = f"([{CURRENCIES}]|{'|'.join(CODES)})"
+    whole = rf"([1-9][0-9]{{0,2}}([{other}{GROUP_MARKS}][0-9]{{3}})+|[0-9]+)"
+    number = rf"({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][-+]?[0-9]+)?"
+    before = f"({sign}?{space}{currency}?|{currency}{space}{sign})"
+    return f"^{space}{before}{space}{number}{space}(%|{currency})?{space}$"
 
-    The mark is that of the file, for texts that could be read either way. Digits alone, in files
-    that have types, are text on purpose, unless words for missing values explain the type.
+
+def parse_numbers(column: pa.ChunkedArray, mark: str) -> pa.ChunkedArray:
+    """Return the numbers of a text column; other text becomes missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if mark == ".":
+        try:
+            return finite(column.cast("float64"))
+        except pa.ArrowInvalid:
+            pass
+    is_number = pc.match_substring_regex(column, number_pattern(mark))
+    text = pc.if_else(is_number, column, pa.scalar(None, column.type))
+    text = pc.replace_substring(text, "\u2212", "-")
+    # Without units, groups and spaces; the E of a unit is not an exponent.
+    text = pc.replace_substring_regex(text, f"{'|'.join(CODES)}|[^0-9eE+{mark}-]", "")
+    text = pc.replace_substring(text, mark, ".")
+    return finite(pc.replace_substring_regex(text, r"^\+", "").cast("float64"))
+
+
+def finite(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Replace infinite numbers and NaN by missing values."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
+
+
+def number_format(column: pa.ChunkedArray, mark: str) -> NumberFormat | None:
+    """Return how numbers are written in a column; None if there are none.
+
+    `mark` decides if text such as 1,234 could be read either way.
     """
     import pyarrow.compute as pc
 
     counted = pc.value_counts(column.drop_null())
     values, counts = counted.field("values"), counted.field("counts").to_numpy()
-    found = {each: np.asarray(_matches(values, each), dtype=bool) for each in MARKS}
-    mark = max(MARKS, key=lambda each: (counts[found[each]].sum(), each == mark))
-    is_number = found[mark]
+    matches = {each: _matches(values, number_pattern(each)) for each in DECIMAL_MARKS}
+    mark = max(DECIMAL_MARKS, key=lambda each: (counts[matches[each]].sum(), each == mark))
+    is_number = matches[mark]
     if not is_number.any():
         return None
     numbers = values.filter(is_number)
     order = np.argsort(-counts[~is_number], kind="stable")
-    odd = tuple(values.filter(~is_number).take(order).to_pylist())
+    other = tuple(values.filter(~is_number).take(order).to_pylist())
     share = float(counts[is_number].sum() / counts.sum())
-    digits = np.asarray(pc.match_substring_regex(numbers, WHOLE_TEXT), dtype=bool)
-    doubt: Doubt | None = None
-    if pc.any(pc.match_substring_regex(numbers, CODE_TEXT)).as_py():
-        doubt = "codes"
-    elif digits.all() and not odd and not has_gap_words:
-        doubt = "digits"
-    elif not _one_unit(numbers):
-        doubt = "units"
-    elif not _explained(odd, share, len(numbers)):
-        doubt = "words"
-    example = numbers[int(np.argmin(digits))].as_py()
-    return Written(mark, share, example, bool(digits.all()), odd, doubt)
+    plain = _matches(numbers, DIGITS)
+    doubt = ""
+    if _matches(numbers, CODE).any():
+        doubt = "codes with leading zeros"
+    elif not _has_one_unit(numbers):
+        doubt = "different units"
+    elif not _are_explained(other, share, len(numbers)):
+        doubt = "other text"
+    return NumberFormat(mark, share, numbers[int(np.argmin(plain))].as_py(), other, doubt)
 
 
-def _matches(texts: Any, mark: str) -> Any:
+def preferred_mark(columns: Sequence[pa.ChunkedArray]) -> str:
+    """Return the decimal mark of a table: a comma if it alone explains some of the columns."""
     import pyarrow.compute as pc
 
-    return pc.match_substring_regex(texts, f"^(?:{number_pattern(mark)})$")
+    wins = {"": 0, ".": 0, ",": 0}
+    for column in columns:
+        values = pc.unique(column.drop_null())[:1000]
+        point, comma = (int(_matches(values, number_pattern(m)).sum()) for m in DECIMAL_MARKS)
+        wins["." if point > comma else "," if comma > point else ""] += 1
+    return "," if wins[","] and not wins["."] else "."
 
 
-def _explained(odd: Sequence[str], share: float, n_numbers: int) -> bool:
-    """Whether the other texts are words for missing values, or too few to be categories."""
-    if all(word.strip().lower() in MISSING_WORDS for word in odd):
-        return share >= MOST
-    return share >= NEARLY_ALL and n_numbers > MANY_VALUES
+def _matches(texts: Any, pattern: str) -> Any:
+    import pyarrow.compute as pc
+
+    return np.asarray(pc.match_substring_regex(texts, pattern), dtype=bool)
 
 
-def _one_unit(numbers: Any) -> bool:
-    """Whether numbers can be compared: no dollars among euros, no shares among percentages."""
+def _are_explained(other: Sequence[str], share: float, n_numbers: int) -> bool:
+    """Return True if other text means missing, or is too rare for categories."""
+    if all(word.strip().lower() in MISSING_WORDS for word in other):
+        return share >= MIN_SHARE_BESIDE_MISSING
+    return share >= MIN_SHARE and n_numbers > MANY_VALUES
+
+
+def _has_one_unit(numbers: Any) -> bool:
+    """Return True if numbers can be compared: not dollars and euros, not 5 and 5 %."""
     import pyarrow.compute as pc
 
     with_unit = {unit: pc.sum(pc.match_substring(numbers, unit)).as_py() for unit in UNITS}

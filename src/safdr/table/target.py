@@ -1,260 +1,200 @@
-"""The target column: what its values are, by their type and number or as someone says."""
+"""The column to predict: classes or numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.arrow_types import is_number, type_words
-from safdr.table.errors import (
-    ManyLabelsError,
-    NoClassesError,
-    OneClassError,
-    TargetError,
-    TaskError,
-    UnknownLabelError,
-)
-from safdr.table.kinds import (
-    Classes,
-    Measured,
-    TargetKind,
-    Task,
-    Totals,
-    as_numbers,
-    shown,
-    without_minus_zero,
-)
+from safdr.table.columns import Wishes, is_number, learn_column, value_label
+from safdr.table.errors import ColumnError, TableError, listed
+from safdr.table.missing import complete_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Text with more values names things. Who knows better may say so, up to a formula that can be read.
-MAX_CLASSES = 20
-MOST_CLASSES = 50
-# Whole numbers: grades, ratings and digits have up to ten values; ages, counts and years have more.
-MAX_WHOLE = 10
+    from safdr.table.columns import Column
+
+Task = Literal["classification", "regression"]
+
+# Fewer rows of a class cannot be split for cross-validation.
+MIN_CLASS_ROWS = 10
+# Text with more values names things; with `task` given, more classes are allowed.
+MAX_CLASSES, MAX_CLASSES_ASKED = 20, 50
+# Whole numbers with more values are quantities.
+MAX_WHOLE_CLASSES = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The target of some rows: codes of classes, or numbers."""
+    """The target of some rows."""
 
-    kind: TargetKind
+    name: str
+    task: Task
+    # Labels; of two, the one whose odds are modelled comes last. Empty for numbers.
+    classes: tuple[str, ...]
+    # Codes of classes, or numbers.
     values: NDArray[Any]
+    why: str
+    # How the column is read, for other rows.
+    column: Column
+    positive: str | None = None
 
-    @property
-    def totals(self) -> Totals:
-        """What the rows add up to."""
-        return self.kind.add_up(self.values)
+    def take(self, rows: Any) -> Target:
+        """Return the target of some rows."""
+        return replace(self, values=self.values[rows])
 
-    def take(self, rows: NDArray[Any]) -> Target:
-        """The target of some of the rows."""
-        return Target(self.kind, self.values[rows])
+    def read(self, column: pa.ChunkedArray) -> NDArray[Any]:
+        """Return the codes or numbers of other rows, none of them missing."""
+        values = self.column.read(column)
+        if self.task == "regression":
+            return _numbers(values)
+        labels, codes = _labels(values)
+        if self.positive is not None:
+            code_of = {label: int(label == self.positive) for label in labels}
+        else:
+            code_of = {label: code for code, label in enumerate(self.classes)}
+        if unknown := [label for label in labels if label not in code_of]:
+            raise TableError(
+                f"The target {self.name!r} has the value {unknown[0]!r}, which is not among the "
+                f"training rows: {listed(self.classes)}."
+            )
+        return np.array([code_of[label] for label in labels], dtype=np.int64)[codes]
+
+    def check(self, where: str = "training rows") -> None:
+        """Refuse too few rows."""
+        if self.task == "regression":
+            if len(self.values) < 2 * MIN_CLASS_ROWS:
+                raise TableError(
+                    f"Only {len(self.values)} {where} have a value of {self.name!r}. At least "
+                    f"{2 * MIN_CLASS_ROWS} are needed."
+                )
+            if np.ptp(self.values) == 0:
+                raise TableError(f"The target {self.name!r} has one value only in the {where}.")
+            return
+        counts = np.bincount(self.values, minlength=len(self.classes))
+        for label, count in zip(self.classes, counts, strict=True):
+            if count < MIN_CLASS_ROWS:
+                raise TableError(
+                    f"Only {count} {where} have {self.name} = {label!r}. At least "
+                    f"{MIN_CLASS_ROWS} are needed: add rows, or join the class with another one."
+                )
+
+    def describe(self) -> dict[str, Any]:
+        """Return the target for the result."""
+        found: dict[str, Any] = {"name": self.name, "why": self.why}
+        if self.task == "classification":
+            found["classes"] = list(self.classes)
+        return found
 
 
-def read_target(
-    column: pa.ChunkedArray, name: str, positive: str | None, task: Task | None
+def learn_target(
+    table: pa.Table,
+    name: str,
+    *,
+    positive: str | None = None,
+    task: Task | None = None,
+    na: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+) -> tuple[Target, NDArray[np.bool_]]:
+    """Decide what a target is; also return which rows have a value of it."""
+    from safdr.table.columns import UNTYPED
+
+    names = table.column_names
+    untyped = (table.schema.metadata or {}).items() >= UNTYPED.items()
+    numeric = {name} if task == "regression" else set(numbers) & {name}
+    column = learn_column(
+        name,
+        table.column(name),
+        Wishes(keep={name}, numbers=numeric, na=na),
+        names,
+        untyped=untyped,
+    )
+    if column.use is None:
+        raise TableError(f"The target {name!r} cannot be predicted: {column.why}.")
+    if column.example and not numeric and len(set(_labels(table.column(name))[0])) <= MAX_CLASSES:
+        # Few values with a unit, such as "< 5 %", are classes.
+        column = replace(column, use="category", mark=None, example="", missing=())
+    values = column.read(table.column(name))
+    known = complete_rows([values], len(values))
+    return _target(name, column, values.filter(known), positive, task), known
+
+
+def _target(
+    name: str, column: Column, values: pa.ChunkedArray, positive: str | None, task: Task | None
 ) -> Target:
-    """Find out what the target is."""
-    values = TargetValues(name)
-    values.add(column)
-    kind = values.kind(positive, task)
-    return Target(kind, kind.read(column))
-
-
-class TargetValues:
-    """The different values of a target column, which may come in parts; many are not kept."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._rows: dict[Any, int] = {}
-        self._scalars: dict[Any, pa.Scalar] = {}
-        # At least so many.
-        self._n_values = 0
-        self._type: Any = None
-        self._has_fraction = False
-        # Rows, their mean, and the sum of squares about it.
-        self._n, self._mean, self._squares = 0, 0.0, 0.0
-
-    def add(self, column: pa.ChunkedArray) -> None:
-        """Count more rows; none of them is missing."""
-        import pyarrow.compute as pc
-
-        self._type = column.type
-        if len(column) == 0:
-            return
-        if self._are_numbers:
-            self._add_numbers(as_numbers(column))
-        column = without_minus_zero(column)
-        self._n_values = max(self._n_values, pc.count_distinct(column).as_py())
-        if self._n_values > MOST_CLASSES and self._rows:
-            return
-        counted = pc.value_counts(column)
-        values, counts = counted.field("values"), counted.field("counts").to_pylist()
-        # The first will do for a message.
-        for value, count in zip(values[: MOST_CLASSES + 1], counts, strict=False):
-            key = self._in_python(value)
-            self._rows[key] = self._rows.get(key, 0) + count
-            self._scalars.setdefault(key, value)
-        self._n_values = max(self._n_values, len(self._rows))
-
-    @property
-    def _are_numbers(self) -> bool:
-        return is_number(self._type) or str(self._type) == "bool"
-
-    def _add_numbers(self, numbers: NDArray[np.float64]) -> None:
-        mean = float(numbers.mean())
-        self._add_sums(len(numbers), mean, float(((numbers - mean) ** 2).sum()))
-        self._has_fraction |= bool((numbers != np.floor(numbers)).any())
-
-    def _add_sums(self, n: int, mean: float, squares: float) -> None:
-        step, total = mean - self._mean, self._n + n
-        self._squares += squares + step**2 * self._n * n / total
-        self._mean += step * n / total
-        self._n = total
-
-    def include(self, other: TargetValues) -> None:
-        """Count the rows of another part."""
-        self._type = other._type if self._type is None else self._type
-        if other._n:
-            self._add_sums(other._n, other._mean, other._squares)
-        self._has_fraction |= other._has_fraction
-        for key, count in other._rows.items():
-            self._rows[key] = self._rows.get(key, 0) + count
-            self._scalars.setdefault(key, other._scalars[key])
-        self._n_values = max(self._n_values, other._n_values, len(self._rows))
-
-    def _in_python(self, value: pa.Scalar) -> Any:
-        try:
-            return value.as_py()
-        except (ValueError, OverflowError, LookupError):
-            # Years that Python has not, or a zone of time that nobody knows (pytz: a LookupError).
-            raise TargetError(
-                f"The target {self.name!r} holds values of type {value.type} that can't be shown "
-                "as dates. Make it numbers, text or booleans first."
-            ) from None
-
-    def check_classes(self, task: Task | None, so_far: str = "") -> None:
-        """Refuse more values than classes may have."""
-        most = MAX_CLASSES if task is None else MOST_CLASSES
-        if self._n_values > most and self._are_numbers and task is None:
-            raise NoClassesError(
-                f"The target {self.name!r} holds numbers of {self._n_values:,} values{so_far}: a "
-                "quantity, none of whose values can be the positive class."
-            )
-        if self._n_values > most:
-            first = ", ".join(label_text(value) for value in sorted(self._rows)[:5])
-            error = ManyLabelsError if task is None else TargetError
-            raise error(
-                f"The target {self.name!r} has {self._n_values:,} values{so_far} ({first}, …), too "
-                f"many for classes: up to {most} are taken for that. Join rare ones, or predict "
-                "another column."
-            )
-
-    def check_so_far(self, positive: str | None, task: Task | None) -> None:
-        """Refuse them as soon as there are too many for what they must be."""
-        must_be = positive is not None or task == "classification"
-        if must_be or not (task or self._are_numbers):
-            self.check_classes(task, " or more")
-
-    def kind(self, positive: str | None, task: Task | None) -> TargetKind:
-        """What they are; with a positive label, that one against the rest."""
-        if self._n_values < 2:
-            (label,) = map(label_text, self._rows)
-            raise OneClassError(
-                f"The target {self.name!r} has one value only, {label!r}: nothing can be told "
-                "apart."
-            )
-        if positive is None and (task or self._guess()) == "regression":
-            return self._measured(task)
-        self.check_classes(task)
-        return self._classes(positive, task)
-
-    def _guess(self) -> Task:
-        """By type and number of values; two values are always two classes."""
-        if str(self._type) == "bool" or not self._are_numbers or self._n_values <= 2:
-            return "classification"
-        few = self._n_values <= MAX_WHOLE and not self._has_fraction
-        return "classification" if few else "regression"
-
-    def _measured(self, task: Task | None) -> Measured:
-        if not self._are_numbers:
-            raise TaskError(
-                f"The target {self.name!r} holds {type_words(self._type)}, not numbers: there is "
-                "nothing to regress on."
-            )
-        some = "more than " if self._n_values > MOST_CLASSES else ""
-        whole = f"{some}{min(self._n_values, MOST_CLASSES)} different whole numbers"
-        why = "numbers with fractions" if self._has_fraction else whole
-        few = not self._has_fraction and self._n_values <= MOST_CLASSES
-        deviation = float(np.sqrt(self._squares / self._n))
-        kind = Measured(
-            name=self.name,
-            totals=np.array([self._n, 0.0, float(self._n)]),
-            why="is a quantity, as asked for" if task else f"holds {why}",
-            otherwise="classification" if few and task is None else None,
-            mean=self._mean,
-            # Numbers may differ by less than doubles tell apart from their mean.
-            deviation=deviation or 1.0,
+    labels, codes = _labels(values, most=None if task == "classification" else 1000)
+    numeric = is_number(values.type)
+    whole = numeric and all("." not in label and "e" not in label for label in labels)
+    few = len(labels) <= (MAX_WHOLE_CLASSES if numeric else MAX_CLASSES)
+    if task is None and positive is None and numeric and len(labels) > 2 and not (few and whole):
+        task = "regression"
+    if task == "regression":
+        if not numeric:
+            raise ColumnError(f"The target {name!r} holds text; --task regression needs numbers.")
+        return Target(name, "regression", (), _numbers(values), "numbers", column)
+    most = MAX_CLASSES_ASKED if task else MAX_CLASSES
+    if positive is None and len(labels) > most:
+        raise TableError(
+            f"The target {name!r} has more than {most} values ({listed(sorted(labels)[:5])}, …), "
+            "too many for classes. Join rare ones, or predict another column."
         )
-        if deviation == 0:
-            kind.check(np.array([self._n, 0.0, 0.0]))
-        return kind
+    # Two values, such as 0 and -0, may have one label.
+    ordered = sorted(set(labels), key=float if numeric else None)
+    if positive is not None:
+        return _one_class(name, column, ordered, labels, codes, positive)
+    code_of = {label: code for code, label in enumerate(ordered)}
+    y = np.array([code_of[label] for label in labels], dtype=np.int64)[codes]
+    why = f"{len(ordered)} {'whole numbers' if numeric and len(ordered) > 2 else 'values'}"
+    return Target(name, "classification", tuple(ordered), y, why, column)
 
-    def _classes(self, positive: str | None, task: Task | None) -> Classes:
-        values = sorted(self._rows)
-        labels = [label_text(value) for value in values]
-        scalars = [self._scalars[value] for value in values]
-        counts = [self._rows[value] for value in values]
-        why = f"has {len(values)} values" + (": classes, as asked for" if task else "")
-        are_numbers = self._are_numbers and str(self._type) != "bool"
-        ambiguous = len(values) > 2 and are_numbers and not task
-        otherwise: Task | None = "regression" if ambiguous else None
-        if positive is not None or len(values) == 2:
-            chosen = _chosen(self.name, dict(zip(labels, counts, strict=True)), positive)
-            rest = [label for i, label in enumerate(labels) if i != chosen]
-            if len(rest) > 1:
-                why, otherwise = f"has {len(values)} values, one against the rest", None
-            negative = rest[0] if len(rest) == 1 else f"not {shown(labels[chosen])}"
-            labels, scalars = [negative, labels[chosen]], [scalars[chosen]]
-            counts = [sum(counts) - counts[chosen], counts[chosen]]
-        elif otherwise:
-            why = f"{why}, all of them whole numbers"
-        return Classes(
-            name=self.name,
-            totals=np.array(counts),
-            why=why,
-            otherwise=otherwise,
-            labels=tuple(labels),
-            values=tuple(scalars),
+
+def _one_class(
+    name: str,
+    column: Column,
+    ordered: Sequence[str],
+    labels: Sequence[str],
+    codes: NDArray[np.int64],
+    positive: str,
+) -> Target:
+    """Return two classes: one label, and all others."""
+    wanted = {positive, _as_number(positive)}
+    found = next((label for label in ordered if label in wanted), None)
+    if found is None:
+        raise ColumnError(
+            f"The target {name!r} has no value {positive!r}. It has {listed(ordered)}."
         )
+    rest = [label for label in ordered if label != found]
+    other = rest[0] if len(rest) == 1 else f"not {found}"
+    y = np.array([int(label == found) for label in labels], dtype=np.int64)[codes]
+    why = f"{found} against {other if len(rest) == 1 else 'the rest'}"
+    return Target(name, "classification", (other, found), y, why, column, positive=found)
 
 
-def _chosen(name: str, counts: Mapping[str, int], positive: str | None) -> int:
-    """Index of the positive label."""
-    if positive is None:
-        return 1
-    wanted = [positive, _as_number(positive)]
-    found = [i for i, label in enumerate(counts) if label in wanted]
-    if not found:
-        raise UnknownLabelError(positive, name, list(counts))
-    return found[0]
+def _labels(
+    values: pa.ChunkedArray, most: int | None = None
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Return distinct labels and the code of each row; numbers beyond `most` are not labelled."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_boolean(values.type):
+        values = pc.if_else(values, "True", "False")
+    coded = pc.dictionary_encode(values).combine_chunks()
+    codes = np.array(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+    labels = [value_label(each) for each in coded.dictionary.to_pylist()[:most]]
+    return labels, codes
 
 
-def label_text(value: Any) -> str:
-    """A label as people write it: 1 for 1.0."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+def _numbers(values: pa.ChunkedArray) -> NDArray[np.float64]:
+    return np.array(values.cast("float64", safe=False).to_numpy(), dtype=np.float64)
 
 
 def _as_number(text: str) -> str | None:
-    """The same number as labels write it, if it is one."""
     try:
-        return label_text(float(text))
+        return value_label(float(text))
     except ValueError:
         return None

@@ -1,0 +1,103 @@
+"""The selectors and functions of a case: the one module that knows their parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fuzz.cases import Case
+from safdr import (
+    Annealing,
+    AnnealingRegressorSelector,
+    AnnealingRegressorSelectorCV,
+    AnnealingSelector,
+    AnnealingSelectorCV,
+    Constraints,
+    Moments,
+    evaluate_subsets,
+    near_ties,
+    prove,
+)
+
+
+def ridge_of(case: Case) -> Any:
+    """Return what is added to the diagonal of the scaled criterion."""
+    return case.shrinkage if case.shrinkage == "auto" else case.shrinkage / (1 - case.shrinkage)
+
+
+def parameters_of(case: Case) -> dict[str, Any]:
+    """Return what all selectors of a case have in common."""
+    found = {
+        "annealing": Annealing(**case.annealing),
+        "constraints": Constraints(**case.rules),
+        "feature_cost": None if case.cost is None else case.cost.tolist(),
+        "ridge": ridge_of(case),
+        "C": case.C,
+        "random_state": case.seed,
+    }
+    return found | ({"class_weight": case.class_weight} if case.n_classes else {})
+
+
+def make_selector(case: Case, **changes: Any) -> Any:
+    """Return the selector of a case, not fitted."""
+    kind = AnnealingSelector if case.n_classes else AnnealingRegressorSelector
+    return kind(case.size, **parameters_of(case) | changes)
+
+
+def make_search(case: Case, **changes: Any) -> Any:
+    """Return the selector that searches all sizes up to that of the case."""
+    kind = AnnealingSelectorCV if case.n_classes else AnnealingRegressorSelectorCV
+    return kind(max_features=case.size, cv=2, **parameters_of(case) | changes)
+
+
+def fit(selector: Any, case: Case) -> Any:
+    """Fit a selector to the rows of a case."""
+    return selector.fit(case.table(), case.y, sample_weight=case.weight)
+
+
+def evaluate(case: Case, subsets: Any) -> Any:
+    """Return values, losses, coefficients and intercepts of subsets of equal length."""
+    return evaluate_subsets(
+        case.table(),
+        case.y,
+        subsets,
+        task="classification" if case.n_classes else "regression",
+        sample_weight=case.row_weights(),
+        ridge=ridge_of(case),
+        C=case.C,
+    )
+
+
+def models_of(evaluation: Any) -> tuple[Any, Any, Any]:
+    """Return coefficients, intercepts and separation of evaluated subsets."""
+    fits = evaluation.fits
+    return fits.coefficients, fits.intercepts, fits.separated
+
+
+def cost_terms(result: Any) -> Any:
+    """Return the costs of candidates in units of the loss."""
+    return result.penalties
+
+
+def prove_case(case: Case) -> Any:
+    """Return the proof of a case without groups."""
+    return prove(_moments(case), case.size, **_limits(case))
+
+
+def near_optimal_of(case: Case, rtol: float, max_subsets: int) -> tuple[Any, Any, int]:
+    """Return subsets within a share of the best value, their values, and their total number."""
+    found = near_ties(_moments(case), case.size, within=rtol, at_most=max_subsets, **_limits(case))
+    return found.subsets, found.values, found.n_total
+
+
+def _moments(case: Case) -> Moments:
+    task = "classification" if case.n_classes else "regression"
+    return Moments.from_rows(case.X, case.y, task=task, sample_weight=case.row_weights())
+
+
+def _limits(case: Case) -> dict[str, Any]:
+    return {
+        "constraints": Constraints(**case.rules),
+        "feature_cost": case.costs,
+        "ridge": ridge_of(case),
+        "time_limit": 100.0,
+    }

@@ -1,0 +1,256 @@
+"""The three commands and their options. Everything heavy is imported by the command."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from safdr import __version__
+from safdr.cli.errors import UsageError
+from safdr.table.errors import did_you_mean
+
+ABOUT = """\
+usage: safdr COMMAND ...
+Select a small subset of features that predicts as well as many.
+
+  safdr select loans.csv -t late                     how many features, and which
+  safdr select loans.parquet -t late -k 5 -o report.html -o score.sql
+  safdr select houses.csv -t price --prove 10 --stability 50
+  safdr show result.json -o score.py                 export a result later, without the data
+  safdr compare last_year.json this_year.json        features in and out, coefficients, scores
+
+safdr COMMAND --help lists the options. safdr --version prints the version.
+Exit codes: 0 done, 1 data error, 2 usage error, 130 interrupted, 143 terminated."""
+WIDTH = 26
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help is one line per option, and whose errors are exceptions."""
+
+    def __init__(self, usage: str, about: str) -> None:
+        super().__init__(usage=usage, description=about, add_help=False, allow_abbrev=False)
+        self.groups: list[tuple[str, list[tuple[str, str]]]] = []
+        self.heading("")
+
+    def heading(self, title: str) -> None:
+        """Begin a group of options in the help."""
+        self.groups.append((title, []))
+
+    def option(self, *names: str, help: str, metavar: str = "", **how: Any) -> None:
+        """Add an option with one line of help."""
+        if metavar:
+            how["metavar"] = metavar
+        else:
+            how["action"] = how.get("action", "store_true")
+        self.add_argument(*names, help=argparse.SUPPRESS, **how)
+        self.groups[-1][1].append((f"{', '.join(names)} {how.get('metavar', '')}".rstrip(), help))
+
+    def format_help(self) -> str:
+        """Return one line per option."""
+        lines = [f"usage: {self.usage}", str(self.description)]
+        for title, options in self.groups:
+            lines += [f"{title}:"] if title else []
+            lines += [f"  {names:<{WIDTH}} {about}".rstrip() for names, about in options]
+        return "\n".join(lines) + "\n"
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the usage."""
+        text = message.removeprefix("argument ")
+        raise UsageError(f"{text[:1].upper()}{text[1:]}. --help lists the options.")
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """Parse the words after the command."""
+        options, unknown = self.parse_known_args(words)
+        if unknown:
+            name = unknown[0].partition("=")[0]
+            known = [each for each in self._option_string_actions if each.startswith("--")]
+            what = "Unknown option" if name.startswith("-") else "Unexpected argument"
+            guess = did_you_mean(name, known)
+            raise UsageError(f"{what}: {name}.{guess} --help lists the options.")
+        return options
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command, with the function that runs it."""
+    command = words[0] if words else "--help"
+    if command in ("-h", "--help", "--version"):
+        print(__version__ if command == "--version" else ABOUT)
+        raise SystemExit(0)
+    if command not in COMMANDS:
+        guess = did_you_mean(command, COMMANDS)
+        raise UsageError(f"Unknown command: {command!r}.{guess} Commands: {', '.join(COMMANDS)}.")
+    parser = COMMANDS[command]()
+    if {"-h", "--help"} & set(words):
+        print(parser.format_help(), end="")
+        raise SystemExit(0)
+    options = parser.parse(words[1:])
+    options.command = command
+    return options
+
+
+# ---- Values --------------------------------------------------------------------------------------
+
+
+def _value(parse: Callable[[str], Any], is_valid: Callable[[Any], bool], wanted: str) -> Any:
+    """Return a function that parses a text and refuses what is not valid."""
+
+    def convert(text: str) -> Any:
+        try:
+            value = parse(text)
+        except ValueError:
+            value = None
+        if value is None or not is_valid(value):
+            raise argparse.ArgumentTypeError(f"use {wanted}; got {text!r}")
+        return value
+
+    return convert
+
+
+def _sizes(text: str) -> int | tuple[int, int]:
+    first, dash, last = text.partition("-")
+    return (int(first), int(last)) if dash else int(first)
+
+
+def _rule(text: str) -> str | float:
+    return text if text in ("one_se", "one_sd", "best") else float(text)
+
+
+SIZES = _value(
+    _sizes,
+    lambda k: 1 <= k[0] <= k[1] if isinstance(k, tuple) else k >= 1,
+    "a number such as 5, or a range such as 1-20",
+)
+RULE = _value(
+    _rule,
+    lambda rule: isinstance(rule, str) or 0 <= rule < 1,
+    "one_se, one_sd, best, or a loss of score such as 0.005",
+)
+POINTS = _value(
+    lambda text: tuple(map(float, text.split(","))),
+    lambda points: len(points) == 3 and points[0] != 0 and points[2] > 0,
+    "points that double the odds, base points and their odds: 20,600,50",
+)
+SHARE = _value(float, lambda share: 0 <= share < 1, "a share from 0 to below 1")
+SECONDS = _value(float, lambda seconds: 0 <= seconds < 1e9, "a number of seconds, such as 10")
+HALVES = _value(int, lambda n: n >= 4 and n % 2 == 0, "an even number from 4 on, such as 50")
+SEED = _value(int, lambda seed: 0 <= seed < 2**32, "a whole number from 0 on")
+JOBS = _value(int, lambda n: n == -1 or n >= 1, "a number of processes, or -1 for all")
+
+
+# ---- Commands ------------------------------------------------------------------------------------
+
+
+def _select() -> _Parser:
+    parser = _Parser(
+        "safdr select TABLE -t COLUMN [options]",
+        "Select features of a table: CSV, Parquet (file or folder), Feather; - is standard input.\n"
+        "COLUMNS and NAMES are separated by commas. Without TABLE: breast-cancer data.",
+    )
+    parser.add_argument("table", nargs="?")
+    lists: dict[str, Any] = {"action": "append", "default": []}
+    add, heading = parser.option, parser.heading
+    heading("The table")
+    add("-t", "--target", metavar="COLUMN", help="Predict this column: classes or numbers.")
+    add("--positive", metavar="VALUE", help="Model this class (default: the last: 1, yes).")
+    tasks = ["classification", "regression"]
+    add("--task", metavar="TASK", choices=tasks, help="Force classification or regression.")
+    add("--drop", metavar="COLUMNS", help="Leave out columns.", **lists)
+    add("--keep", metavar="COLUMNS", help="Use columns that look like identifiers.", **lists)
+    add(
+        "--categories", metavar="COLUMNS", help="Read values, also numbers, as categories.", **lists
+    )
+    add("--numbers", metavar="COLUMNS", help="Read text as numbers, such as € 5 or 9.1%.", **lists)
+    add("--na", metavar="VALUE", help="Count VALUE, or COLUMN=VALUE, as missing.", **lists)
+    ways = ["drop-rows", "drop-columns", "median"]
+    about = "Handle missing values: drop-rows, drop-columns or median."
+    add("--missing", metavar="WAY", choices=ways, help=about)
+    heading("The test")
+    add(
+        "--test-size",
+        metavar="SHARE",
+        type=SHARE,
+        default=0.2,
+        help="Hold out rows (default: 0.2).",
+    )
+    add("--test", metavar="FILE", help="Hold out the rows of another file instead.")
+    add("--time", metavar="COLUMN", help="Hold out the latest rows by this date column.")
+    add("--keep-together", metavar="COLUMN", help="Split whole groups of rows, such as customers.")
+    add("--weight", metavar="COLUMN", help="Weight rows.")
+    add("--by", metavar="COLUMNS", help="Report scores by segment.", **lists)
+    heading("The search")
+    add("-k", metavar="5|1-20", type=SIZES, help="Select 5, or 1 to 20 (default: 1-30) features.")
+    rules = "Choose the size: one_se (default), one_sd, best, or a loss of score."
+    add("--rule", metavar="RULE|0.005", type=RULE, help=rules)
+    add("--as-published", help="Use the settings of the paper.")
+    add("--balanced", help="Give all classes the same total weight, for rare events.")
+    add("--prove", metavar="SECONDS", type=SECONDS, help="Prove that the subset is the best.")
+    add("--stability", metavar="N", type=HALVES, help="Select again on N half-samples.")
+    add("--seed", metavar="N", type=SEED, default=0, help="Set the seed (default: 0).")
+    add("-j", "--jobs", metavar="N", type=JOBS, default=1, help="Use N processes; -1: all.")
+    heading("Constraints")
+    add("--include", metavar="NAMES", help="Always select these features.", **lists)
+    add("--as-one", metavar="A,B", help="Select these together, as one feature.", **lists)
+    add("--at-most-one-of", metavar="A,B", help="Select at most one of these.", **lists)
+    add("--sign", metavar="NAME=+|-", help="Require the sign of a coefficient.", **lists)
+    add("--cost", metavar="NAME=2.5", help="Set the cost of a feature.", **lists)
+    heading("Output")
+    _add_output(parser)
+    parser.set_defaults(run=_run_select)
+    return parser
+
+
+def _add_output(parser: _Parser) -> None:
+    ends = "Write .json .html .py .sql .onnx .csv (scorecard); - is JSON; repeat."
+    add = parser.option
+    add("-o", metavar="FILE", action="append", default=[], dest="output", help=ends)
+    scale = "Add points: doubling the odds, base points, base odds (20,600,50)."
+    add("--points", metavar="20,600,50", type=POINTS, help=scale)
+    add("--force", help="Replace existing files.")
+    add("-q", "--quiet", help="Print errors only.")
+    add("--debug", help="Print the traceback of an error.")
+
+
+def _show() -> _Parser:
+    parser = _Parser(
+        "safdr show RESULT.json [options]", "Print a result, or export its model without the data."
+    )
+    parser.add_argument("result", type=Path)
+    _add_output(parser)
+    parser.set_defaults(run=_run_show)
+    return parser
+
+
+def _compare() -> _Parser:
+    parser = _Parser(
+        "safdr compare FIRST.json SECOND.json [options]",
+        "Compare two results: features in and out, coefficients, scores.",
+    )
+    parser.add_argument("first", type=Path)
+    parser.add_argument("second", type=Path)
+    parser.option("--json", help="Print JSON.")
+    parser.option("--debug", help="Print the traceback of an error.")
+    parser.set_defaults(run=_run_compare)
+    return parser
+
+
+def _run_select(options: argparse.Namespace) -> None:
+    from safdr.cli.select import run
+
+    run(options)
+
+
+def _run_show(options: argparse.Namespace) -> None:
+    from safdr.cli.output import show
+
+    show(options)
+
+
+def _run_compare(options: argparse.Namespace) -> None:
+    from safdr.cli.compare import run
+
+    run(options)
+
+
+COMMANDS = {"select": _select, "show": _show, "compare": _compare}

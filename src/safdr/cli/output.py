@@ -1,0 +1,120 @@
+"""Files of a result: checked before the search, written together after it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safdr._atomic import write_all_atomically
+from safdr.cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from safdr import Report
+
+ENDINGS = (".json", ".html", ".py", ".sql", ".onnx", ".csv")
+STANDARD_OUTPUT = "-"
+
+
+def check_outputs(options: argparse.Namespace, inputs: Sequence[str | None]) -> None:
+    """Refuse files that cannot be written."""
+    files = [Path(name) for name in options.output if name != STANDARD_OUTPUT]
+    places = [file.resolve() for file in files]
+    for file, place in zip(files, places, strict=True):
+        _check_ending(str(file))
+        if places.count(place) > 1:
+            raise UsageError(f"-o {file} is given twice.")
+        if place.is_dir() or not place.parent.is_dir():
+            raise UsageError(f"-o {file}: use a file in a folder that exists.")
+        if not os.access(place.parent, os.W_OK | os.X_OK):
+            raise UsageError(f"-o {file}: you may not write to this folder.")
+        if place.is_file() and any(_is_same(place, each) for each in inputs):
+            raise UsageError(f"-o {file} is an input; use another file.")
+        if place.is_file() and not options.force:
+            raise UsageError(f"-o {file} exists. Replace it with --force, or use another file.")
+
+
+def _check_ending(name: str) -> None:
+    ending = Path(name).suffix.lower()
+    if ending not in ENDINGS:
+        raise UsageError(f"-o {name}: the ending must be one of {', '.join(ENDINGS)}.")
+    for needed, of in (("jinja2", ".html"), ("onnx", ".onnx")):
+        if ending == of and find_spec(needed) is None:
+            raise UsageError(f"-o {name} needs {needed}: pip install {needed}.")
+
+
+def _is_same(target: Path, name: str | None) -> bool:
+    source = Path("/dev/stdin" if name == "-" else name or "")
+    return source.exists() and target.samefile(source)
+
+
+def write_outputs(
+    options: argparse.Namespace, report: Report, rows: Any = None, sums: Any = None
+) -> list[str]:
+    """Write all files, or none; return their names."""
+    content = report.to_dict()
+    made = {Path(n): _made(options, n, report, content, rows, sums) for n in _files(options)}
+    write_all_atomically(made)
+    if STANDARD_OUTPUT in options.output:
+        sys.stdout.write(report.to_json())
+    return _files(options)
+
+
+def _files(options: argparse.Namespace) -> list[str]:
+    return [name for name in options.output if name != STANDARD_OUTPUT]
+
+
+def _made(
+    options: argparse.Namespace,
+    name: str,
+    report: Report,
+    content: dict[str, Any],
+    rows: Any,
+    sums: Any,
+) -> bytes:
+    ending = Path(name).suffix.lower()
+    if ending in (".json", ".html"):
+        text = report.to_json() if ending == ".json" else report.to_html()
+        return text.encode("utf-8", "backslashreplace")
+    from safdr.export import make
+
+    file = content["data"].get("file", "rows")
+    table = "rows" if file == STANDARD_OUTPUT else Path(file).name.split(".")[0] or "rows"
+    return make(content, name, points=options.points, table=table, rows=rows, sums=sums)
+
+
+def print_result(options: argparse.Namespace, report: Report, files: Sequence[str]) -> None:
+    """Print the answer, unless it is JSON or quiet."""
+    if options.quiet or STANDARD_OUTPUT in options.output:
+        return
+    from safdr.cli.terminal import print_report
+
+    print_report(report.to_dict(), files)
+
+
+def read_report(path: Path) -> Report:
+    """Read a result that was written as JSON."""
+    from safdr import Report
+
+    try:
+        return Report(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
+    except (ValueError, AttributeError, TypeError) as error:
+        raise UsageError(
+            f"{str(path)!r} is not a result of safdr select -o FILE.json: {error}"
+        ) from None
+
+
+def show(options: argparse.Namespace) -> None:
+    """Print a result, or write it in other forms."""
+    check_outputs(options, [str(options.result)])
+    report = read_report(options.result)
+    files = write_outputs(options, report)
+    if not options.output:
+        print_result(options, report, files)

@@ -1,0 +1,107 @@
+"""Segments of rows by the values of a column, and how far a distribution has moved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.measures.calibration import assign_bins
+from safdr.measures.intervals import FloatArray, as_weights, effective_number
+
+MAX_SEGMENTS = 12
+# Numbers of more values become as many bands of about equal numbers of rows.
+N_BANDS = 5
+OTHER, MISSING = "(other)", "(missing)"
+
+Segments = tuple[list[str], NDArray[np.int64]]
+
+
+def segments_of(values: Any) -> Segments:
+    """Return names of at most 14 segments, and the segment of each row.
+
+    Numbers with many values become bands. Of other values the most frequent keep their names.
+    """
+    values = np.asarray(values)
+    known = _are_known(values)
+    given = values[known]
+    numeric = given.dtype.kind in "iuf"
+    if numeric and len(np.unique(given)) > MAX_SEGMENTS:
+        labels, codes = _bands(given.astype(np.float64))
+    else:
+        keys = given if numeric else np.array([str(each) for each in given], dtype=object)
+        distinct, codes, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        labels = [_written(each) if numeric else each for each in distinct]
+        if len(labels) > MAX_SEGMENTS:
+            labels, codes = _most_frequent(labels, codes, counts)
+    if known.all():
+        return labels, codes
+    place = np.full(len(known), len(labels))
+    place[known] = codes
+    return [*labels, MISSING], place
+
+
+def stability_index(
+    values: FloatArray, base: FloatArray, weight: Any = None, base_weight: Any = None
+) -> float:
+    """Return the population stability index of some rows against others, by deciles of the latter.
+
+    It is the sum of (a - e) · log(a / e), where a and e are the shares of both in a bin. An empty
+    bin counts as half a row.
+    """
+    weight, base_weight = as_weights(weight, len(values)), as_weights(base_weight, len(base))
+    edges = _edges(base, base_weight)
+    actual = _shares(edges, values, weight)
+    expected = _shares(edges, base, base_weight)
+    return float(((actual - expected) * np.log(actual / expected)).sum())
+
+
+def _are_known(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which values are not missing."""
+    if values.dtype.kind != "O":
+        return np.asarray(values == values)
+    return np.array([_is_known(each) for each in values], dtype=bool)
+
+
+def _is_known(value: Any) -> bool:
+    """NaN is not equal to itself, and pandas' NA is not comparable."""
+    try:
+        return value is not None and bool(value == value)
+    except TypeError:
+        return False
+
+
+def _bands(numbers: FloatArray) -> Segments:
+    codes = assign_bins(numbers, n_bins=N_BANDS)
+    parts = [numbers[codes == i] for i in range(codes.max() + 1)]
+    return [f"{_written(part.min())} to {_written(part.max())}" for part in parts], codes
+
+
+def _most_frequent(
+    labels: list[str], codes: NDArray[np.int64], counts: NDArray[np.int64]
+) -> Segments:
+    kept = np.sort(np.argsort(-counts, kind="stable")[: MAX_SEGMENTS - 1])
+    place = np.full(len(labels), len(kept))
+    place[kept] = np.arange(len(kept))
+    return [*(labels[i] for i in kept), OTHER], place[codes]
+
+
+def _written(number: Any) -> str:
+    """All digits of a whole number, such as a key; six of others."""
+    whole = float(number).is_integer() and abs(number) < 1e15
+    return str(int(number)) if whole else f"{number:.6g}"
+
+
+def _edges(base: FloatArray, weight: FloatArray) -> FloatArray:
+    """The largest value of each bin but the last; every bin of `base` has rows."""
+    distinct, place = np.unique(base, return_inverse=True)
+    sums = np.cumsum(np.bincount(place, weight, len(distinct)))
+    wanted = sums[-1] * np.arange(1, 10) / 10
+    found = np.unique(np.searchsorted(sums, wanted * (1 - 1e-12)))
+    return np.asarray(distinct[found[found < len(distinct) - 1]], dtype=np.float64)
+
+
+def _shares(edges: FloatArray, values: FloatArray, weight: FloatArray) -> FloatArray:
+    shares = np.bincount(np.searchsorted(edges, values), weight, len(edges) + 1) / weight.sum()
+    return np.where(shares > 0, shares, 0.5 / effective_number(weight))

@@ -1,6 +1,0 @@
-"""Two results side by side: files → a plain dict → terminal and JSON."""
-
-from safdr.report.comparison.compare import compare
-from safdr.report.comparison.reading import ResultFileError, read_result
-
-__all__ = ["ResultFileError", "compare", "read_result"]

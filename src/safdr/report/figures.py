@@ -1,0 +1,102 @@
+"""The three charts with axes, as SVG in the colours of the page."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from safdr import text
+
+Result = Mapping[str, Any]
+
+# Placeholders in the SVG, and the colours of the page.
+COLOURS = {"#000001": "var(--ink)", "#000002": "var(--first)", "#000003": "var(--second)"}
+INK, FIRST, SECOND = COLOURS
+# A phone's width at 72 points an inch, so that text keeps its size.
+SIZE = (4.6, 3.3)
+STYLE: Any = {
+    "svg.fonttype": "none",
+    "font.size": 10,
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.parse_math": False,
+}
+
+
+def figures(result: Result) -> dict[str, str]:
+    """Return the charts of a result that has their numbers."""
+    found = {}
+    test = result.get("test", {})
+    if len(result.get("sizes", [])) > 1:
+        found["sizes"] = _drawn(_sizes, result, "sizes")
+    if "roc" in test:
+        found["roc"] = _drawn(_roc, result, "roc")
+    if len(test.get("bins", [])) > 1:
+        found["calibration"] = _drawn(_calibration, result, "calibration")
+    return found
+
+
+def _drawn(draw: Callable[[Any, Result], None], result: Result, name: str) -> str:
+    with mpl.rc_context({**STYLE, "svg.hashsalt": name}):
+        figure = Figure(figsize=SIZE, layout="constrained")
+        draw(figure.subplots(), result)
+        file = io.StringIO()
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    svg = file.getvalue()
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    # Ids are those of one page.
+    svg = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", svg)
+    svg = re.sub(r"font: [^;\"]*px [^;\"]*", "font: 10px system-ui, sans-serif", svg)
+    for placeholder, colour in COLOURS.items():
+        svg = svg.replace(placeholder, colour)
+    return svg
+
+
+def _sizes(ax: Any, result: Result) -> None:
+    """The score of each size, with one standard deviation over the splits."""
+    sizes = result["sizes"]
+    k, mean, sd = ([each[key] for each in sizes] for key in ("k", "score", "sd"))
+    ax.fill_between(
+        k,
+        [m - s for m, s in zip(mean, sd, strict=True)],
+        [m + s for m, s in zip(mean, sd, strict=True)],
+        color=FIRST,
+        alpha=0.15,
+        linewidth=0,
+    )
+    ax.plot(k, mean, color=FIRST, marker="o", markersize=3)
+    at = next(i for i, each in enumerate(sizes) if each["k"] == result["rule"]["k"])
+    ax.plot(k[at], mean[at], color=SECOND, marker="o", markersize=8)
+    ax.set_xlabel("number of features")
+    ax.set_ylabel(text.score_name(result))
+    ax.xaxis.get_major_locator().set_params(integer=True)
+
+
+def _roc(ax: Any, result: Result) -> None:
+    curve = result["test"]["roc"]
+    ax.plot([0, 1], [0, 1], color=INK, linewidth=0.7, linestyle=":")
+    ax.plot(curve["fpr"], curve["tpr"], color=FIRST)
+    ax.set_xlabel("false positive rate")
+    ax.set_ylabel("true positive rate")
+
+
+def _calibration(ax: Any, result: Result) -> None:
+    """Observed against predicted values of groups of rows, with 95 % intervals."""
+    bins = [each for each in result["test"]["bins"] if "low" in each]
+    predicted, observed = ([each[key] for each in bins] for key in ("predicted", "observed"))
+    ends = [predicted[0], predicted[-1]]
+    ax.plot(ends, ends, color=INK, linewidth=0.7, linestyle=":")
+    errors = [[b["observed"] - b["low"] for b in bins], [b["high"] - b["observed"] for b in bins]]
+    ax.errorbar(predicted, observed, errors, color=FIRST, marker="o", markersize=4, linestyle="")
+    ax.set_xlabel("predicted")
+    ax.set_ylabel("observed")

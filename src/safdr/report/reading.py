@@ -1,0 +1,412 @@
+"""What the report reads of selectors, and asks them: the only module that knows them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import safdr
+from safdr.result import NearTies, Proof, Stability
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Found = dict[str, Any]
+
+# Near-optimal subsets in a result.
+MAX_SUBSETS = 100
+# Columns of the what-if, whose matrix is then 60 KB.
+MAX_WHAT_IF = 120
+# Relative difference of a value that is computed again.
+SAME = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of numbers with their target, weights and columns to report segments by."""
+
+    X: Any
+    y: Any
+    weight: Any = None
+    by: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features as the selector counts them: single columns and groups."""
+
+    names: list[str]
+    columns: list[IntArray]
+    of_column: IntArray
+    column_names: list[str]
+    chosen: list[int]
+    max_features: int
+
+    def named(self, columns: Iterable[int]) -> list[str]:
+        """Return the names of the features of some columns."""
+        known = dict.fromkeys(int(self.of_column[j]) for j in columns if j >= 0)
+        return [self.names[i] for i in known]
+
+
+def is_selector(step: Any) -> bool:
+    """Return True for a fitted selector of safdr."""
+    return hasattr(step, "result_") and hasattr(step, "subset_")
+
+
+def read_features(selector: Any, names: Sequence[Any] | None) -> Features:
+    """Return the features of a selector; `names` are those of its columns."""
+    n = int(selector.n_features_in_)
+    given = getattr(selector, "feature_names_in_", None) if names is None else names
+    columns = [f"x{j}" for j in range(n)] if given is None else [str(name) for name in given]
+    if len(columns) != n:
+        raise ValueError(f"X must have the {n} columns of the fit; got {len(columns)}.")
+    groups = selector.feature_groups_
+    of_column = groups.feature_of
+    return Features(
+        groups.names(columns),
+        [np.asarray(each) for each in groups.columns],
+        of_column,
+        columns,
+        list(dict.fromkeys(of_column[selector.subset_].tolist())),
+        groups.max_features,
+    )
+
+
+def read_limits(selector: Any) -> FloatArray | None:
+    """Return the range to which the selected columns are clipped before the model."""
+    limits = getattr(selector, "clip_limits_", None)
+    return None if limits is None else limits[:, selector.subset_]
+
+
+def read_scoring(selector: Any) -> str | None:
+    """Return the name of the score; None for the default."""
+    scoring = getattr(selector, "scoring", None)
+    return scoring if scoring is None or isinstance(scoring, str) else str(selector.scorer_name_)
+
+
+def read_sizes(selector: Any, features: Features) -> tuple[list[Found], Found]:
+    """Return what cross-validation says of each size, and the rule if there was a choice."""
+    if not hasattr(selector, "cv_results_"):
+        return [], {}
+    results, n = selector.cv_results_, selector.n_splits_
+    ks = np.asarray(results["n_features"])
+    scores = np.array([results[f"split{i}_test_score"] for i in range(n)])
+    sizes = []
+    for at, k in enumerate(ks.tolist()):
+        counts = np.zeros(len(features.names))
+        for i in range(n):
+            support = np.flatnonzero(results[f"split{i}_support"][at])
+            counts[np.unique(features.of_column[support])] += 1
+        order = [j for j in np.argsort(-counts, kind="stable") if counts[j]]
+        sizes.append(
+            {
+                "k": k,
+                "score": results["mean_test_score"][at],
+                "sd": results["std_test_score"][at],
+                "splits": scores[:, at],
+                "features": {features.names[j]: counts[j] / n for j in order},
+            }
+        )
+    if len(ks) == 1:
+        return sizes, {}
+    rule = selector.rule
+    name = rule if isinstance(rule, str) else getattr(rule, "__name__", type(rule).__name__)
+    known = {"one_se", "one_sd", "best"}
+    others = {r: k for r, k in selector.n_features_by_rule_.items() if r in known - {name}}
+    found: Found = {"name": name, "k": int(selector.n_features_), "others": others}
+    if span := _without_a_split(name, ks, scores, found["k"]):
+        found["range"] = span
+    return sizes, found
+
+
+def _without_a_split(rule: str, ks: IntArray, scores: FloatArray, chosen: int) -> list[int]:
+    """Return the smallest and largest size if one split is left out; none if all agree."""
+    if len(scores) < 3 or _size_by(rule, ks, scores) != chosen:
+        return []
+    sizes = [_size_by(rule, ks, np.delete(scores, i, axis=0)) for i in range(len(scores))]
+    span = [min(sizes), max(sizes)]
+    return [] if span == [chosen, chosen] else span
+
+
+def _size_by(rule: str, ks: IntArray, scores: FloatArray) -> int:
+    """Return the size that a built-in rule takes; 0 for another rule."""
+    means, n = scores.mean(axis=0), len(scores)
+    own = scores[:, means.argmax()]
+    error = own.std(ddof=1) / np.sqrt(n) if n > 1 else 0.0
+    errors = {"best": 0.0, "one_sd": own.std(), "one_se": error}
+    return int(ks[means >= means.max() - errors[rule]].min()) if rule in errors else 0
+
+
+def read_search(selector: Any) -> Found:
+    """Return the criterion, its value, and how the search ended."""
+    result, criterion = selector.result_, selector.criterion_
+    found: Found = {
+        "criterion": criterion if isinstance(criterion, str) else _name(criterion),
+        "value": selector.criterion_value_,
+        "loss": {"name": result.loss_name, "value": selector.loss_},
+        "converged": bool(result.trace.converged),
+        "separated": bool(result.separated[result.best]),
+    }
+    if selector.ridge_ is not None:
+        found["shrinkage"] = selector.ridge_ / (1 + selector.ridge_)
+    if result.n_screened < selector.n_features_in_:
+        found["screened"] = int(result.n_screened)
+    if slope := getattr(selector, "calibration_slope_", None):
+        found["calibration_slope"] = slope
+    return found
+
+
+def read_duplicates(selector: Any, names: Sequence[str]) -> list[Found]:
+    """Return pairs of duplicate columns."""
+    return [{"kept": names[i], "dropped": names[j]} for i, j in selector.duplicates_]
+
+
+def read_settings(selector: Any) -> Found:
+    """Return the parameters that differ from their defaults."""
+    defaults = type(selector)().get_params(deep=False)
+    changed = selector.get_params(deep=False)
+    found: Found = {}
+    for name, value in changed.items():
+        if name == "random_state" or repr(value) == repr(defaults.get(name)):
+            continue
+        if hasattr(value, "get_params"):
+            fresh = repr(type(value)().get_params(deep=False))
+            known = value.get_params(deep=False)
+            if repr(known) != fresh:
+                found[name] = repr(value)
+        else:
+            found[name] = value if isinstance(value, bool | int | float | str) else _name(value)
+    return found
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, list | tuple | dict | np.ndarray):
+        return str(value)
+    return getattr(value, "__name__", None) or repr(value)
+
+
+# ---- Questions ----------------------------------------------------------------------------------
+
+
+def asked(question: Callable[..., Found], *parts: Any) -> Found:
+    """Return the answer to a question; a note if it has none."""
+    try:
+        return question(*parts)
+    except (ValueError, TypeError, MemoryError, NotImplementedError) as error:
+        return {"note": str(error)}
+
+
+def _moments(selector: Any, rows: Rows) -> tuple[Any, Found]:
+    """Return the moments of the rows, and the parameters of the search."""
+    task = "classification" if hasattr(selector, "classes_") else "regression"
+    if selector.ridge_ is None:
+        raise ValueError("a custom criterion has no bounds.")
+    moments = safdr.Moments.from_rows(rows.X, rows.y, rows.weight, task=task)
+    same = ("constraints", "feature_cost", "cost_strength")
+    return moments, {n: getattr(selector, n) for n in same} | {"ridge": selector.ridge_}
+
+
+def read_proof(selector: Any, rows: Rows, features: Features, given: Any) -> Found:
+    """Return what is proven; `given` is a time limit in seconds, or a proof."""
+    if not isinstance(given, Proof):
+        moments, settings = _moments(selector, rows)
+        size = len(selector.subset_)
+        subset = selector.subset_
+        given = safdr.prove(moments, size, incumbent=subset, time_limit=float(given), **settings)
+    chosen, best = float(selector.criterion_value_), float(given.value)
+    same = np.array_equal(given.subset, selector.subset_) or chosen >= best - SAME * abs(best)
+    found: Found = {
+        "proven": bool(given.optimal),
+        "value": best,
+        "features": features.named(given.subset),
+        "selected": bool(same),
+        "below": 0.0 if same else (best - chosen) / abs(best),
+        "seconds": given.seconds,
+    }
+    if np.isfinite(given.upper_bound):
+        found["bound"] = given.upper_bound
+        if chosen > 0:
+            found["gap"] = max(0.0, given.upper_bound / chosen - 1)
+    if not same:
+        losses = _losses(selector, rows, [selector.subset_, given.subset])
+        found["smaller_loss"] = bool(losses[0] <= losses[1])
+    return found
+
+
+def _losses(selector: Any, rows: Rows, subsets: list[IntArray]) -> FloatArray:
+    """Return the penalised loss of the linear model on some subsets."""
+    task = "classification" if hasattr(selector, "classes_") else "regression"
+    found = safdr.evaluate_subsets(
+        rows.X, rows.y, subsets, task=task, sample_weight=rows.weight, C=selector.C_
+    )
+    return np.asarray(found.losses, dtype=np.float64)
+
+
+def read_near(selector: Any, rows: Rows, features: Features, given: Any) -> Found:
+    """Return the near-optimal subsets; `given` is `rtol`, or the subsets."""
+    if not isinstance(given, NearTies):
+        moments, settings = _moments(selector, rows)
+        size = len(selector.subset_)
+        given = safdr.near_ties(moments, size, within=float(given), **settings)
+    best = float(given.values[0])
+    listed = zip(given.subsets[:MAX_SUBSETS], given.values, strict=False)
+    return {
+        "rtol": given.within,
+        "complete": bool(given.exact),
+        "n": int(given.n_total),
+        "in_all": features.named(given.in_all),
+        "subsets": [
+            {"features": features.named(subset), "below": max(0.0, (best - value) / abs(best))}
+            for subset, value in listed
+        ],
+    }
+
+
+def read_stability(
+    selector: Any, rows: Rows, features: Features, given: Any, groups: Any, n_jobs: Any
+) -> Found:
+    """Return the index and the share of half-samples of each feature; `given` is their number."""
+    if not isinstance(given, Stability):
+        seed = selector.random_state
+        given = safdr.stability(
+            selector,
+            rows.X,
+            rows.y,
+            n_resamples=int(given),
+            sample_weight=rows.weight,
+            groups=groups,
+            n_jobs=n_jobs,
+            random_state=0 if seed is None else seed,
+        )
+    if len(given.names) != len(features.names):
+        raise ValueError(f"stability must be of the {len(features.names)} features.")
+    shares = np.column_stack([given.frequencies, given.frequency_intervals])
+    found: Found = {"n": given.n_resamples, "frequencies": shares}
+    if np.isfinite(given.index):
+        found["index"] = [given.index, *given.index_interval]
+    return found
+
+
+def read_substitutes(
+    selector: Any, rows: Rows, features: Features, given: Any, groups: Any, n_jobs: Any
+) -> Found:
+    """Return, by feature, its best replacement and the change of the score without it."""
+    if given is True:
+        given = selector.substitutes(
+            rows.X,
+            rows.y,
+            n_best=1,
+            sample_weight=rows.weight,
+            groups=groups,
+            n_jobs=n_jobs,
+            backend="dict",
+        )
+    found: Found = {}
+    own = selector.feature_groups_.names(
+        getattr(selector, "feature_names_in_", [f"x{j}" for j in range(selector.n_features_in_)])
+    )
+    place = {name: features.names[i] for i, name in enumerate(own)}
+    columns = ("chosen", "replacement", "score_difference", "loss")
+    rows_of = sorted(zip(*(list(given[c]) for c in columns), strict=True), key=lambda r: r[3])
+    for chosen, other, change, _ in rows_of:
+        each = found.setdefault(place[chosen], {})
+        if other in place:
+            each.setdefault("swap", {"name": place[other], "score": change})
+        else:
+            each["without"] = change
+    return found
+
+
+def read_what_if(selector: Any, rows: Rows, features: Features, also: list[int]) -> Found:
+    """Return A and D of the features that matter, lower triangle and rows as base64."""
+    given = safdr.what_if(selector, rows.X, rows.y, also=also, sample_weight=rows.weight)
+    if sum(map(len, given.columns)) > MAX_WHAT_IF:
+        raise ValueError(f"more than {MAX_WHAT_IF} columns.")
+    value, chosen = given.value(selector.subset_), float(selector.criterion_value_)
+    if abs(value - chosen) > SAME * max(1.0, abs(chosen)):
+        raise ValueError("the rows of the report are not those of the fit.")
+    return {
+        "kind": given.kind,
+        "A": _packed(given.A[np.tril_indices(len(given.A))]),
+        "D": _packed(given.D),
+        "n_outputs": given.D.shape[1],
+        "collinear_tol": given.collinear_tol,
+        "apart": np.argwhere(np.triu(given.rivals)),
+        "features": [
+            {
+                "name": features.names[features.of_column[columns[0]]],
+                "n_columns": len(columns),
+                "chosen": bool(given.chosen[i]),
+                "required": bool(given.required[i]),
+                "cost": given.costs[i],
+            }
+            for i, columns in enumerate(given.columns)
+        ],
+    }
+
+
+def _packed(numbers: FloatArray) -> str:
+    return base64.b64encode(np.ascontiguousarray(numbers, dtype="<f8").tobytes()).decode()
+
+
+# ---- Predictions --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """Target and predictions of rows with a weight above 0."""
+
+    # Codes of classes, or numbers.
+    y: NDArray[Any]
+    # What ranks rows: log-odds, the code of the most probable class, or the predicted number.
+    score: FloatArray
+    # Of each class; None if the model has none.
+    probabilities: FloatArray | None
+    # None: all rows count the same.
+    weight: FloatArray | None
+    # Which of the given rows these are.
+    kept: NDArray[np.bool_]
+    classes: list[Any]
+
+    @property
+    def has_all_classes(self) -> bool:
+        """Return True if every class occurs; True for numbers that differ."""
+        return len(np.unique(self.y)) >= max(2, len(self.classes))
+
+
+def class_codes(selector: Any, y: Any) -> NDArray[Any]:
+    """Return the target as codes of classes, or as numbers."""
+    if not hasattr(selector, "classes_"):
+        return np.asarray(y, dtype=np.float64)
+    labels, classes = np.asarray(y), selector.classes_
+    unknown = [label for label in np.unique(labels) if label not in classes]
+    if unknown:
+        raise ValueError(f"y must hold the classes {classes.tolist()}; got {unknown[:5]} too.")
+    return np.searchsorted(classes, labels)
+
+
+def predict(selector: Any, rows: Rows) -> Predicted:
+    """Predict some rows."""
+    y = class_codes(selector, rows.y)
+    kept = np.ones(len(y), dtype=bool) if rows.weight is None else np.asarray(rows.weight) > 0
+    weight = None if rows.weight is None else np.asarray(rows.weight, dtype=np.float64)[kept]
+    classes = list(getattr(selector, "classes_", ()))
+    if not classes:
+        predicted = np.asarray(selector.predict(rows.X), dtype=np.float64)[kept]
+        return Predicted(y[kept], predicted, None, weight, kept, classes)
+    probabilities = None
+    if hasattr(selector, "predict_proba"):
+        probabilities = np.asarray(selector.predict_proba(rows.X), dtype=np.float64)[kept]
+    if len(classes) > 2 and probabilities is not None:
+        score = probabilities.argmax(axis=1).astype(np.float64)
+    elif hasattr(selector, "decision_function"):
+        score = np.asarray(selector.decision_function(rows.X), dtype=np.float64)[kept]
+    elif probabilities is not None:
+        score = probabilities[:, 1]
+    else:
+        score = np.searchsorted(classes, selector.predict(rows.X)).astype(np.float64)[kept]
+    return Predicted(y[kept], score, probabilities, weight, kept, classes)

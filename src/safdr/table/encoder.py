@@ -1,0 +1,378 @@
+"""`TableEncoder`: the columns of a table as columns of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from safdr.table.columns import Column, Wishes, few_whole_numbers, learn_columns, value_label
+from safdr.table.errors import MissingValuesError, TableError, counted, unknown_column
+from safdr.table.missing import MissingReport, count_missing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from safdr.table.target import Target
+
+# Values of a category in fewer rows have no feature: they would be constant in some splits.
+MIN_VALUE_ROWS, MIN_VALUE_SHARE = 10, 1e-3
+MAX_VALUES = 30
+MISSING = (None, "median", "drop-columns")
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature: a number of a column, or 1 where the column equals a value."""
+
+    name: str
+    column: str
+    equals: str | float | bool | None = None
+    # The value of the feature where the column has none.
+    missing: float | None = None
+
+    def values(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
+        """Return the feature of each row; NaN where it is missing."""
+        import pyarrow.compute as pc
+
+        if self.equals is not None:
+            column = pc.equal(column, self.equals).cast("int8")
+        found = np.array(column.cast("float64", safe=False).to_numpy(), dtype=np.float64)
+        if self.missing is not None:
+            found[np.isnan(found)] = self.missing
+        return found
+
+
+@dataclass(frozen=True)
+class Category:
+    """The values of a category that have no feature."""
+
+    reference: str | float
+    rare: tuple[str | float, ...]
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Encode the columns of a table as numbers.
+
+    Numbers, also in text such as ``"9.1%"`` or ``"1.234,56 EUR"``, stay numbers. Categories become
+    one column per frequent value. Identifiers, dates, constant columns and free text are dropped;
+    `columns` says why.
+
+    Parameters
+    ----------
+    drop : list of str, default=None
+        Columns to drop.
+
+    keep : list of str, default=None
+        Columns to use although they look like identifiers or dates.
+
+    categories : list of str, default=None
+        Columns whose values are categories, also if they are numbers.
+
+    numbers : list of str, default=None
+        Columns of text to read as numbers; other text counts as missing. By default, columns that
+        are almost all numbers are.
+
+    na : list of str, default=None
+        Values that mean missing: ``"VALUE"`` in all columns, ``"COLUMN=VALUE"`` in one.
+
+    missing : {"median", "drop-columns"}, default=None
+        Fill missing values with the median (categories: the most frequent value), or drop columns
+        with missing values. By default, missing values raise `MissingValuesError`.
+
+    Attributes
+    ----------
+    groups : dict of str to list of int
+        For each category with several features, their indices: for ``Constraints(groups=...)``.
+
+    missing_ : MissingReport
+        Missing values by column and class.
+
+    See Also
+    --------
+    Constraints : Select the columns of a category together.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from safdr import TableEncoder
+    >>> table = pd.DataFrame({"rate": ["9.1%", "8%"] * 10, "city": ["Bonn", "Rome"] * 10})
+    >>> encoder = TableEncoder(numbers=["rate"]).fit(table)
+    >>> encoder.get_feature_names_out().tolist()
+    ['rate', 'city = Rome']
+    >>> encoder.transform(table)[0].tolist()
+    [9.1, 0.0]
+    """
+
+    def __init__(
+        self,
+        *,
+        drop: Sequence[str] | None = None,
+        keep: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        numbers: Sequence[str] | None = None,
+        na: Sequence[str] | None = None,
+        missing: str | None = None,
+    ) -> None:
+        self.drop = drop
+        self.keep = keep
+        self.categories = categories
+        self.numbers = numbers
+        self.na = na
+        self.missing = missing
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what the columns are.
+
+        Parameters
+        ----------
+        X : data frame, Arrow table or 2-D array
+            The table: of pandas, polars, pyarrow or anything with ``__arrow_c_stream__``.
+        y : array-like, default=None
+            The target. Missing values are compared with it.
+
+        Returns
+        -------
+        self : TableEncoder
+            The fitted encoder.
+        """
+        if self.missing not in MISSING:
+            raise ValueError(f"missing must be one of {MISSING}; got {self.missing!r}.")
+        table = as_table(X)
+        self.feature_names_in_ = np.array(table.column_names, dtype=object)
+        self.n_features_in_ = table.num_columns
+        columns = learn_columns(table, self._wishes())
+        read = {each.name: each.read(table.column(each.name)) for each in columns if each.use}
+        self.missing_ = count_missing(read, table.num_rows, _target_of(y))
+        if self.missing_.columns and self.missing is None:
+            self._columns = columns
+            raise MissingValuesError(self.missing_)
+        if self.missing == "drop-columns":
+            columns = list(_without_missing(columns, self.missing_))
+        self._categories: dict[str, Category] = {}
+        self._features: list[Feature] = []
+        self._columns = [self._learn_features(each, read) for each in columns]
+        self._few_values = [
+            each.name
+            for each in self._columns
+            if each.use == "number" and few_whole_numbers(read[each.name])
+        ]
+        if not self._features:
+            whys = "; ".join(f"{each.name!r}: {each.why}" for each in self._columns[:12])
+            raise TableError(f"No column can be a feature. {whys}.")
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Encode a table with these columns.
+
+        Parameters
+        ----------
+        X : data frame, Arrow table or 2-D array
+            The table. Columns that are not used may be absent.
+
+        Returns
+        -------
+        X_out : ndarray of shape (n_samples, n_features_out)
+            The features.
+        """
+        check_is_fitted(self)
+        table = as_table(X)
+        read = self.read(table)
+        found = np.empty((table.num_rows, len(self._features)))
+        for j, feature in enumerate(self._features):
+            found[:, j] = feature.values(read[feature.column])
+        if np.isnan(found).any():
+            used = {feature.column: read[feature.column] for feature in self._features}
+            raise MissingValuesError(count_missing(used, table.num_rows, None))
+        return found
+
+    def read(self, X: Any) -> dict[str, Any]:
+        """Read the used columns of a table.
+
+        Parameters
+        ----------
+        X : data frame, Arrow table or 2-D array
+            The table.
+
+        Returns
+        -------
+        columns : dict of str to pyarrow.ChunkedArray
+            Doubles, booleans or text, with missing values.
+        """
+        table = as_table(X)
+        names = table.column_names
+        used = [each for each in self._columns if each.use]
+        for each in used:
+            if each.name not in names:
+                raise unknown_column(each.name, names)
+        return {each.name: each.read(table.column(each.name)) for each in used}
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the features.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : ndarray of str
+            Columns, or ``"column = value"``.
+        """
+        check_is_fitted(self)
+        return np.array([each.name for each in self._features], dtype=object)
+
+    @property
+    def groups(self) -> dict[str, list[int]]:
+        """Indices of the features of each category that has several."""
+        found: dict[str, list[int]] = {}
+        for j, feature in enumerate(self._features):
+            found.setdefault(feature.column, []).append(j)
+        return {column: members for column, members in found.items() if len(members) > 1}
+
+    def terms(self) -> list[dict[str, Any]]:
+        """Return the meaning of each feature.
+
+        Returns
+        -------
+        terms : list of dict
+            ``feature``, ``column``, ``equals`` (the feature is 1 where the column has this value)
+            and ``missing`` (the value of the feature where the column has none).
+        """
+        return [
+            {"feature": each.name, "column": each.column}
+            | ({} if each.equals is None else {"equals": each.equals})
+            | ({} if each.missing is None else {"missing": each.missing})
+            for each in self._features
+        ]
+
+    def columns(self) -> list[dict[str, Any]]:
+        """Return how each column is used, or why it is not.
+
+        Returns
+        -------
+        columns : list of dict
+            ``name``, ``used``, ``why``, ``read_as``, ``example``, ``reference``, ``rare``,
+            ``n_missing``, ``few_values``; keys that do not apply are absent.
+        """
+        n_missing = {each.column: each.n_missing for each in self.missing_.columns}
+        return [self._describe(each, n_missing.get(each.name, 0)) for each in self._columns]
+
+    def _describe(self, column: Column, n_missing: int) -> dict[str, Any]:
+        found: dict[str, Any] = {"name": column.name, "used": column.use is not None}
+        if column.use is None:
+            return {**found, "why": column.why}
+        found["read_as"] = column.use
+        if column.example:
+            found["example"] = column.example
+        if (category := self._categories.get(column.name)) is not None:
+            found["reference"] = value_label(category.reference)
+            if category.rare:
+                found["rare"] = [value_label(each) for each in category.rare]
+        if n_missing:
+            found["n_missing"] = n_missing
+        if column.name in self._few_values:
+            found["few_values"] = True
+        return found
+
+    def _wishes(self) -> Wishes:
+        return Wishes(
+            drop=self.drop or (),
+            keep=self.keep or (),
+            categories=self.categories or (),
+            numbers=self.numbers or (),
+            na=self.na or (),
+        )
+
+    def _learn_features(self, column: Column, read: dict[str, pa.ChunkedArray]) -> Column:
+        """Add the features of a column."""
+        if column.use is None:
+            return column
+        name, values, fill = column.name, read[column.name], self.missing == "median"
+        if column.use != "category":
+            equals = True if column.use == "boolean" else None
+            middle = _median(values) if fill else None
+            self._features.append(Feature(name, name, equals, middle))
+            return column
+        found, category = _frequent_values(values)
+        if not found:
+            return replace(column, use=None, why="almost always the same, or all values are rare")
+        self._categories[name] = category
+        for value in found:
+            label = f"{name} = {value_label(value)}"
+            self._features.append(Feature(label, name, value, 0.0 if fill else None))
+        return column
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        return tags
+
+
+def as_table(X: Any) -> pa.Table:
+    """Return a frame, an Arrow table or an array as an Arrow table."""
+    import pyarrow as pa
+
+    if isinstance(X, pa.Table):
+        return X
+    if hasattr(X, "__arrow_c_stream__"):
+        return pa.table(X)
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise ValueError(f"X must be a table or have 2 dimensions; got {array.ndim}.")
+    names = [f"x{j}" for j in range(array.shape[1])]
+    return pa.table(
+        [pa.array(array[:, j].tolist(), from_pandas=True) for j in range(len(names))], names
+    )
+
+
+def _target_of(y: Any) -> Target | None:
+    """Return the target to compare missing values with."""
+    import pyarrow as pa
+
+    from safdr.table.target import Target, learn_target
+
+    if y is None or isinstance(y, Target):
+        return y
+    values = np.asarray(y)
+    table = pa.table({"target": pa.array(values.tolist() if values.dtype == object else values)})
+    return learn_target(table, "target")[0]
+
+
+def _without_missing(columns: Sequence[Column], report: MissingReport) -> Iterator[Column]:
+    n_missing = {each.column: each.n_missing for each in report.columns}
+    for each in columns:
+        if each.name in n_missing:
+            why = counted(n_missing[each.name], "missing value")
+            yield replace(each, use=None, why=why)
+        else:
+            yield each
+
+
+def _median(values: pa.ChunkedArray) -> float:
+    kind = "int8" if str(values.type) == "bool" else "float64"
+    return float(np.median(values.drop_null().cast(kind).to_numpy()))
+
+
+def _frequent_values(values: pa.ChunkedArray) -> tuple[list[Any], Category]:
+    """Return the values that have a feature: frequent ones, except the most frequent."""
+    import pyarrow.compute as pc
+
+    counted_values = pc.value_counts(values.drop_null()).to_pylist()
+    pairs = [(each["values"], each["counts"]) for each in counted_values]
+    pairs.sort(key=lambda pair: (-pair[1], pair[0]))
+    least = max(MIN_VALUE_ROWS, MIN_VALUE_SHARE * len(values))
+    reference, rest = pairs[0][0], pairs[1:]
+    kept = {value for value, count in rest[:MAX_VALUES] if count >= least}
+    if isinstance(reference, float):
+        # People look for codes in their own order.
+        rest = sorted(rest)
+    found = [value for value, _ in rest if value in kept]
+    rare = tuple(value for value, _ in rest if value not in kept)
+    return found, Category(reference, rare)

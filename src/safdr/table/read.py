@@ -1,0 +1,194 @@
+"""Read a file or standard input into an Arrow table. The values of CSV stay text."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import json
+import sys
+import zlib
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safdr.table.columns import UNTYPED, is_plain_number
+from safdr.table.errors import FileError, counted, listed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+STANDARD_INPUT = "-"
+PARQUET, ARROW, ARROW_STREAM, GZIP = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"\x1f\x8b"
+# Other files by their first bytes, and what to do with them.
+NOT_TABLES = {
+    b"PK\x03\x04": "a zip or Excel file. Save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel file. Save the sheet as CSV",
+    b"%PDF": "a PDF file",
+    # pyarrow crashes on damaged files of this version.
+    b"FEA1": "a Feather file of version 1. Save it as version 2 or as Parquet",
+    b"BZh": "a bzip2 file. Unpack it",
+    b"\xfd7zXZ": "an xz file. Unpack it",
+    b"\x28\xb5\x2f\xfd": "a zstd file. Unpack it",
+}
+BINARY_NAMES = {".parquet", ".pq", ".arrow", ".feather", ".ipc"}
+DELIMITERS = ",;\t|"
+SAMPLE_CHARACTERS, SAMPLE_ROWS = 65_536, 50
+# The largest block that pyarrow reads at once.
+MAX_BLOCK = 2**31 - 2
+
+
+def read_table(source: str | Path) -> pa.Table:
+    """Read CSV or TSV (also gzipped), Parquet (a file or a folder), Arrow or Feather."""
+    import pyarrow as pa
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    name = "Standard input" if str(source) == STANDARD_INPUT else str(source)
+    try:
+        if Path(source).is_dir():
+            table = _read_folder(Path(source))
+        else:
+            table = _parse(name, _content(name, source))
+        # Text of a damaged file could point anywhere in memory.
+        table.validate(full=True)
+        names = table.column_names
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        text = " ".join(str(error).split()).rstrip(".")
+        raise FileError(f"{name} cannot be read: {text}. It is cut short or damaged.") from None
+    if not names or table.num_rows == 0:
+        raise FileError(f"{name} has {counted(len(names), 'column')} and no rows.")
+    if repeated := sorted({each for each in names if names.count(each) > 1}):
+        raise FileError(f"{name} has several columns of the same name: {listed(repeated)}.")
+    return table
+
+
+def _content(name: str, source: str | Path) -> Any:
+    """Return the bytes of a file; regular files are mapped into memory."""
+    import pyarrow as pa
+
+    try:
+        if str(source) == STANDARD_INPUT:
+            data = sys.stdin.buffer.read()
+        elif Path(source).is_file() and Path(source).stat().st_size:
+            with pa.memory_map(str(source)) as file:
+                return file.read_buffer()
+        else:
+            data = Path(source).read_bytes()
+    except FileNotFoundError:
+        raise FileError(f"There is no file {name!r}.") from None
+    except OSError as error:
+        raise FileError(f"{name!r} cannot be opened: {error.strerror}.") from None
+    return _copied(data)
+
+
+def _copied(data: bytes) -> pa.Buffer:
+    """Copy bytes to memory of Arrow, whose threads may outlive those of Python."""
+    import pyarrow as pa
+
+    buffer = pa.allocate_buffer(len(data))
+    memoryview(buffer).cast("B")[:] = data
+    return buffer
+
+
+def _parse(name: str, content: Any) -> pa.Table:
+    """Read a file by what its first bytes say."""
+    import pyarrow as pa
+
+    head = bytes(content[:8])
+    if not head:
+        raise FileError(f"{name} is empty (0 bytes).")
+    for start, what in NOT_TABLES.items():
+        if head.startswith(start):
+            raise FileError(f"{name} is {what}.")
+    if head.startswith(PARQUET):
+        return pa.parquet.ParquetFile(pa.BufferReader(content)).read()
+    if head.startswith(ARROW):
+        return pa.feather.read_table(pa.BufferReader(content))
+    if head.startswith(ARROW_STREAM):
+        return pa.ipc.open_stream(pa.BufferReader(content)).read_all()
+    if Path(name).suffix.lower() in BINARY_NAMES:
+        raise FileError(f"{name} is not what its name says: its first bytes are {head[:4]!r}.")
+    return _read_csv(name, content)
+
+
+def _read_folder(folder: Path) -> pa.Table:
+    import pyarrow.dataset as ds
+
+    dataset = ds.dataset(str(folder), format="parquet", partitioning="hive")
+    if not dataset.files:
+        raise FileError(f"The folder {str(folder)!r} holds no Parquet file.")
+    return dataset.to_table()
+
+
+# ---- CSV -----------------------------------------------------------------------------------------
+
+
+def _read_csv(name: str, content: Any) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+
+    data = _utf8(name, content)
+    if not data.strip():
+        raise FileError(f"{name} is empty.")
+    sample = data[:SAMPLE_CHARACTERS].decode(errors="ignore")
+    delimiter = _delimiter(name, sample)
+    header = _rows(sample, delimiter)[0]
+    if all(is_plain_number(text) for text in header):
+        raise FileError(
+            f"{name} has no line of column names: its first line is {', '.join(header[:5])}. "
+            "Add one."
+        )
+    options = arrow_csv.ConvertOptions(
+        column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=True
+    )
+    # As the UCI repository writes missing values.
+    options.null_values = [*options.null_values, "?"]
+    # pyarrow finds no columns in a line without an end.
+    text = _copied(data if data.endswith(b"\n") else data + b"\n")
+    del data
+    table = arrow_csv.read_csv(
+        pa.BufferReader(text),
+        arrow_csv.ReadOptions(block_size=min(text.size + 1, MAX_BLOCK)),
+        arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        options,
+    )
+    return table.replace_schema_metadata(UNTYPED)
+
+
+def _utf8(name: str, content: Any) -> bytes:
+    """Return text as UTF-8, without a byte-order mark. Other text counts as that of Windows."""
+    data = bytes(memoryview(content))
+    if data.startswith(GZIP):
+        data = gzip.decompress(data)
+    encoding = json.detect_encoding(data)
+    if not encoding.startswith("utf-8"):
+        data = data.decode(encoding).encode()
+    data = data.removeprefix(codecs.BOM_UTF8)
+    if b"\0" in data[:SAMPLE_CHARACTERS]:
+        raise FileError(f"{name} is not text: it holds zero bytes.")
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("cp1252", errors="replace").encode()
+    return data
+
+
+def _rows(sample: str, delimiter: str) -> list[list[str]]:
+    lines = io.StringIO(sample, newline="")
+    return list(islice((row for row in csv.reader(lines, delimiter=delimiter) if row), SAMPLE_ROWS))
+
+
+def _delimiter(name: str, sample: str) -> str:
+    """Return what separates values: the character that cuts all lines alike, into most pieces."""
+    if Path(name.removesuffix(".gz")).suffix.lower() == ".tsv":
+        return "\t"
+
+    def pieces(delimiter: str) -> tuple[bool, int]:
+        counts = [len(row) for row in _rows(sample, delimiter)]
+        # The last row of the sample may be cut.
+        return len(set(counts[:-1] or counts)) == 1, counts[0]
+
+    best = max(DELIMITERS, key=pieces)
+    return best if pieces(best)[1] > 1 else ","

@@ -1,0 +1,136 @@
+"""Hold out rows: random ones, the latest ones, or whole groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr.table.columns import is_number, plain, value_label
+from safdr.table.dates import sort_keys
+from safdr.table.errors import ColumnError, TableError, counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from safdr.table.target import Target
+
+Rows = NDArray[np.intp]
+# With fewer groups no split of the rows keeps groups on both sides.
+MIN_GROUPS = 10
+
+
+@dataclass(frozen=True)
+class Since:
+    """Rows from a time on."""
+
+    column: str
+    first: float
+    label: str
+
+    def rows(self, table: pa.Table) -> NDArray[np.bool_]:
+        """Return which rows are as late; rows without a time are not."""
+        return sort_keys(self.column, decoded(table, self.column)) >= self.first
+
+
+def latest(table: pa.Table, column: str, share: float) -> Since:
+    """Return the time from which on about this share of the rows is."""
+    values = decoded(table, column)
+    keys = sort_keys(column, values)
+    known = np.flatnonzero(~np.isnan(keys))
+    times, first, counts = np.unique(keys[known], return_index=True, return_counts=True)
+    if len(times) < 2:
+        raise ColumnError(
+            f"The column {column!r} has {counted(len(times), 'value')}; the latest rows need two."
+        )
+    later = counts[::-1].cumsum()[::-1][1:] / counts.sum()
+    cut = 1 + int(np.argmin(np.abs(later - share)))
+    return Since(column, float(times[cut]), value_label(values[int(known[first[cut]])].as_py()))
+
+
+def split_rows(
+    table: pa.Table,
+    target: Target,
+    *,
+    test_size: float = 0.2,
+    time: str | None = None,
+    groups: NDArray[np.int64] | None = None,
+    seed: int = 0,
+) -> tuple[Rows, Rows, list[str]]:
+    """Return the indices of training and held-out rows, and notes about them."""
+    rows = np.arange(table.num_rows)
+    if test_size == 0:
+        return rows, rows[:0], []
+    if time is not None:
+        since = latest(table, time, test_size)
+        late = since.rows(table)
+        train, test = rows[~late], rows[late]
+        notes = [f"Held out: the {len(test):,} rows with {time} from {since.label} on."]
+        if groups is not None and (n := len(np.intersect1d(groups[train], groups[test]))):
+            notes.append(f"{counted(n, 'group')} of rows have both training and held-out rows.")
+        return train, test, notes
+    train, test = _at_random(rows, target, test_size, groups, seed)
+    return np.sort(train), np.sort(test), []
+
+
+def _at_random(
+    rows: Rows, target: Target, test_size: float, groups: NDArray[np.int64] | None, seed: int
+) -> Any:
+    from sklearn.model_selection import GroupShuffleSplit, train_test_split
+
+    strata = None if target.task == "regression" else target.values
+    if strata is not None and len(target.classes) == 2:
+        # The same rows, whichever class is the positive one.
+        strata = strata == strata[0]
+    try:
+        if groups is not None:
+            split = GroupShuffleSplit(1, test_size=test_size, random_state=seed)
+            return next(split.split(rows, groups=groups))
+        return train_test_split(rows, test_size=test_size, stratify=strata, random_state=seed)
+    except ValueError as error:
+        raise TableError(f"--test-size {test_size:g} of {len(rows)} rows: {error}") from None
+
+
+def row_groups(table: pa.Table, name: str) -> NDArray[np.int64]:
+    """Return the number of each row's group; a row without a value is a group of its own."""
+    import pyarrow.compute as pc
+
+    coded = pc.dictionary_encode(decoded(table, name)).combine_chunks()
+    codes = np.array(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+    alone = codes < 0
+    codes[alone] = len(coded.dictionary) + np.arange(alone.sum())
+    if (n := len(np.unique(codes))) < MIN_GROUPS:
+        raise ColumnError(
+            f"The column {name!r} has {counted(n, 'group')} of rows; keeping rows together needs "
+            f"at least {MIN_GROUPS}."
+        )
+    return codes
+
+
+def row_weights(table: pa.Table, name: str) -> NDArray[np.float64]:
+    """Return the weights of rows."""
+    from safdr.table.columns import is_text
+    from safdr.table.numbers import parse_numbers
+
+    column = decoded(table, name)
+    n_missing = column.null_count
+    if is_text(column.type):
+        column = parse_numbers(column, ".")
+    if not is_number(column.type) or column.null_count > n_missing:
+        raise ColumnError(f"The weight {name!r} must be numbers.")
+    if n_missing:
+        raise ColumnError(f"The weight {name!r} is missing in {counted(n_missing, 'row')}.")
+    weights = np.array(column.cast("float64", safe=False).to_numpy(), dtype=np.float64)
+    if (weights < 0).any():
+        raise ColumnError(f"The weight {name!r} is negative in some rows: {weights.min():g}.")
+    return weights
+
+
+def decoded(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """Return a column in a type that can be computed with."""
+    column = plain(table.column(name))
+    if column is None:
+        raise ColumnError(f"The column {name!r} holds {table.column(name).type}.")
+    return column

@@ -1,0 +1,159 @@
+"""Tables bigger than memory: learnt on a sample of the rows, encoded batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr._memory import available_memory
+from safdr.table.missing import complete_rows
+from safdr.table.split import Since, latest, row_weights
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from safdr.table.encoder import TableEncoder
+    from safdr.table.target import Target
+
+# Memory at the peak for each byte of values, measured on a million rows of 60 numbers: the file,
+# the table, its two parts, their doubles, and standardised columns. Others need memory too.
+PEAK, SHARE = 6, 0.5
+# Rows of the sample, and rows read at once.
+SAMPLE_ROWS, BATCH_ROWS = 200_000, 65_536
+# Random streams: which rows are held out, which are sampled.
+FOR_TEST, FOR_SAMPLE = 1, 2
+
+
+class BigTable:
+    """A Parquet file or folder that is read in batches."""
+
+    def __init__(self, path: str | Path) -> None:
+        import pyarrow.dataset as ds
+
+        self.name = str(path)
+        self._dataset = ds.dataset(self.name, format="parquet", partitioning="hive")
+        self.columns: list[str] = self._dataset.schema.names
+        self.n_rows: int = self._dataset.count_rows()
+
+    def n_bytes(self) -> int:
+        """Return the size of all values in memory."""
+        fragments = self._dataset.get_fragments()
+        return sum(g.total_byte_size for each in fragments for g in each.row_groups)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Read some columns of all rows, always in the same order."""
+        import pyarrow as pa
+
+        scanned = self._dataset.to_batches(
+            columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=2, fragment_readahead=1
+        )
+        for batch in scanned:
+            yield pa.Table.from_batches([batch])
+
+    def sample(
+        self, test_size: float, time: str | None, seed: int
+    ) -> tuple[pa.Table, NDArray[np.bool_], Since | None]:
+        """Return random rows, which of them are held out, and from which time on."""
+        import pyarrow as pa
+
+        share = min(1.0, SAMPLE_ROWS / max(self.n_rows, 1))
+        tables, held_out, start = [], [], 0
+        for table in self.batches(self.columns):
+            rows = _draws(seed, FOR_SAMPLE, start, table.num_rows) < share
+            tables.append(table.filter(rows))
+            held_out.append(_draws(seed, FOR_TEST, start, table.num_rows)[rows] < test_size)
+            start += table.num_rows
+        sample = pa.concat_tables(tables)
+        if time is None or test_size == 0:
+            return sample, np.concatenate(held_out), None
+        since = latest(sample, time, test_size)
+        return sample, since.rows(sample), since
+
+
+def open_big(path: str | None) -> BigTable | None:
+    """Return a Parquet file or folder that does not fit comfortably in memory, else None."""
+    if path is None or path == "-" or not _is_parquet(Path(path)):
+        return None
+    import pyarrow as pa
+
+    try:
+        table, available = BigTable(path), available_memory()
+    except (pa.ArrowException, OSError):
+        # read_table says what is wrong.
+        return None
+    fits = available is None or table.n_bytes() * PEAK <= available * SHARE
+    return None if fits or table.n_rows <= SAMPLE_ROWS else table
+
+
+def _is_parquet(path: Path) -> bool:
+    if path.is_dir():
+        return any(path.rglob("*.parquet"))
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _draws(seed: int, stream: int, start: int, n_rows: int) -> NDArray[np.float64]:
+    """Return random numbers of rows: a function of the seed and their positions."""
+    bits = np.random.PCG64([seed, stream]).advance(start)
+    return np.random.Generator(bits).random(n_rows)
+
+
+@dataclass(eq=False)
+class TrainingBatches:
+    """The training rows of a bigger table, encoded; call it to begin a pass."""
+
+    table: BigTable
+    encoder: TableEncoder
+    target: Target
+    since: Since | None
+    weight: str | None = None
+    test_size: float = 0.2
+    seed: int = 0
+    drop_rows: bool = False
+    # Rows of the last pass: of training, held out.
+    n_rows: list[int] = field(default_factory=lambda: [0, 0])
+
+    def __call__(self) -> Iterator[pa.Table]:
+        """Read all rows once."""
+        start, self.n_rows = 0, [0, 0]
+        for batch in self.table.batches(self._columns()):
+            held_out = self._held_out(batch, start)
+            start += batch.num_rows
+            usable = self._usable(batch)
+            self.n_rows[0] += int((usable & ~held_out).sum())
+            self.n_rows[1] += int((usable & held_out).sum())
+            yield self._encode(batch.filter(usable & ~held_out))
+
+    def _columns(self) -> list[str]:
+        used = [each["column"] for each in self.encoder.terms()]
+        others = [self.target.name, self.weight, self.since.column if self.since else None]
+        return list(dict.fromkeys([*used, *(name for name in others if name is not None)]))
+
+    def _held_out(self, batch: pa.Table, start: int) -> NDArray[np.bool_]:
+        if self.since is not None:
+            return self.since.rows(batch)
+        return _draws(self.seed, FOR_TEST, start, batch.num_rows) < self.test_size
+
+    def _usable(self, batch: pa.Table) -> NDArray[np.bool_]:
+        """Return rows with a target and, if others are dropped, with all values."""
+        columns = [self.target.column.read(batch.column(self.target.name))]
+        if self.drop_rows:
+            columns += self.encoder.read(batch).values()
+        return complete_rows(columns, batch.num_rows)
+
+    def _encode(self, batch: pa.Table) -> pa.Table:
+        import pyarrow as pa
+
+        names = self.encoder.get_feature_names_out()
+        values: dict[str, Any] = dict(zip(names, self.encoder.transform(batch).T, strict=True))
+        values[self.target.name] = self.target.read(batch.column(self.target.name))
+        if self.weight is not None:
+            values[self.weight] = row_weights(batch, self.weight)
+        return pa.table(values)
