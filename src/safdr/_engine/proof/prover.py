@@ -18,12 +18,12 @@ from safdr._engine.annealing.swap_chains import (
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
+from safdr._engine.proof.fixed import fixed_features
 from safdr._engine.proof.root import Root, make_root, rounding
 from safdr._engine.proof.rounds import Rounds
-from safdr._engine.proof.settled import settled
 from safdr._engine.proof.swaps import one_swap_away
 from safdr.errors import ParameterError
-from safdr.result import NearTies, Proof
+from safdr.result import NearOptimal, Proof
 
 # Random subsets that climb to a first incumbent; any would do, a better one saves steps.
 N_STARTS = 20
@@ -72,37 +72,33 @@ class Prover:
         try:
             rounds.run(start + seconds, n_threads)
         except KeyboardInterrupt as error:
-            error.add_note(f"So far: {self._proof(rounds, start)}")
+            error.add_note(f"So far: {self._proof(rounds, start)!r}")
             raise
         return self._proof(rounds, start)
 
-    def near_ties(
+    def near_optimal(
         self,
         size: int,
         *,
-        within: float | None,
-        at_most: int,
+        rtol: float,
+        max_subsets: int,
         seconds: float = 10.0,
         n_threads: int = 1,
-    ) -> NearTies:
-        """All subsets of a size whose value is within a share of the best; None: the best."""
+    ) -> NearOptimal:
+        """Return all subsets of a size whose value is within a share of the best."""
         start = time.monotonic()
         known = self._started(size, None)
         # If time is too short for the best, what is near the best known is worth as much.
         known.run(start + seconds / 2, n_threads)
-        near = replace(
-            known,
-            threshold=self._threshold(known, within, at_most),
-            improve=within is None,
-            at_most=at_most,
-        )
+        lowest = self._lowest(known.subsets[0], rtol)
+        threshold = float(np.nextafter(lowest, -np.inf))
+        near = replace(known, threshold=threshold, improve=False, at_most=max_subsets)
         near.run(start + seconds, n_threads)
         error = self._error(known, known.subsets[0])
-        if not (known.is_done and near.is_done and error < KNOWN):
-            return self._some_ties(known, near, within, at_most)
-        if within is None:
-            return self._listed(near.subsets, near.values, exact=True)
-        return NearTies(near.subsets, near.values, near.n_found, True, near.feature_counts, within)
+        if known.is_done and near.is_done and error < KNOWN:
+            found = near.subsets, near.values, near.n_found
+            return NearOptimal(*found, True, near.feature_counts, rtol)
+        return self._incomplete(known, near, rtol, max_subsets)
 
     # ---- Where to start -------------------------------------------------------------------------
 
@@ -139,24 +135,14 @@ class Prover:
         """Without the features that no subset needs, unless there are too few others."""
         return self._lean if self._lean.has_size(size) else self.allowed
 
-    def _threshold(self, known: Rounds, within: float | None, at_most: int) -> float:
-        """What near-ties are above."""
-        if within is not None:
-            return float(np.nextafter(self._lowest(known.subsets[0], within), -np.inf))
-        # So many are at least as good as the last of these.
-        others = self._swapped(known, at_most)
-        if len(others) < at_most:
-            return -np.inf
-        return float(np.nextafter(self._lowest(others[-1], 0.0), -np.inf))
-
-    def _swapped(self, known: Rounds, at_most: int) -> IntArray:
-        """The best that are one swap from the best known subset, of those that count."""
+    def _swapped(self, known: Rounds, n_best: int) -> IntArray:
+        """Return the best subsets one swap from the best known subset, of those that count."""
         others = one_swap_away(known.subsets[0], self._allowed_for(known.size))
         others = others[np.argsort(-self._values(others), kind="stable")]
         if known.collinear_tol > 0:
             counting = (i for i, s in enumerate(others) if is_independent(self.criterion, s))
-            others = others[np.fromiter(islice(counting, at_most), dtype=np.int64)]
-        return others[:at_most]
+            others = others[np.fromiter(islice(counting, n_best), dtype=np.int64)]
+        return others[:n_best]
 
     def _root(self, allowed: AllowedSubsets) -> Root:
         lean = allowed is self._lean
@@ -193,7 +179,7 @@ class Prover:
             upper_bound = max(value, rounds.upper_bound)
             # Of a subset before its cost, which is no more than all costs together.
             upper_bound += error * (abs(upper_bound) + float(np.abs(rounds.root.cost).sum()))
-        must_include, never_useful = settled(rounds.root, rounds.size, value)
+        fixed_in, fixed_out = fixed_features(rounds.root, rounds.size, value)
         return Proof(
             optimal=optimal,
             value=value,
@@ -202,8 +188,8 @@ class Prover:
             subset=subset,
             n_nodes=rounds.n_steps,
             seconds=time.monotonic() - start,
-            must_include=must_include,
-            never_useful=never_useful,
+            fixed_in=fixed_in,
+            fixed_out=fixed_out,
         )
 
     def _error(self, rounds: Rounds, subset: IntArray) -> float:
@@ -216,31 +202,24 @@ class Prover:
         values = subset_values(self.criterion, subsets)
         return values if self.cost is None else values - self.cost[subsets].sum(axis=1)
 
-    def _lowest(self, best: IntArray, within: float) -> float:
-        """What is still within a share of the best, which costs may make negative."""
+    def _lowest(self, best: IntArray, rtol: float) -> float:
+        """Return the smallest near-optimal value; costs may make it negative."""
         value = float(self._values(best[None])[0])
         cost = 0.0 if self.cost is None else float(np.abs(self.cost[best]).sum())
-        return value - within * abs(value) - SAME * (abs(value) + cost)
+        return value - rtol * abs(value) - SAME * (abs(value) + cost)
 
-    def _some_ties(
-        self, known: Rounds, near: Rounds, within: float | None, at_most: int
-    ) -> NearTies:
-        """Those that were found before time was up, and what is one swap from the best."""
-        swapped = self._swapped(known, at_most)
+    def _incomplete(
+        self, known: Rounds, near: Rounds, rtol: float, max_subsets: int
+    ) -> NearOptimal:
+        """Return the near-optimal subsets found in time, and those one swap from the best."""
+        swapped = self._swapped(known, max_subsets)
         subsets = np.unique(np.vstack([known.subsets, near.subsets, swapped]), axis=0)
         values = self._values(subsets)
         order = np.argsort(-values, kind="stable")
-        if within is None:
-            order = order[:at_most]
-        else:
-            order = order[values[order] >= self._lowest(subsets[order[0]], within)]
-        ties = self._listed(subsets[order], values[order], exact=False)
-        subsets, values = ties.subsets[:at_most], ties.values[:at_most]
-        return replace(ties, subsets=subsets, values=values, within=within)
-
-    def _listed(self, subsets: IntArray, values: FloatArray, *, exact: bool) -> NearTies:
-        counts = np.bincount(subsets.ravel(), minlength=self.criterion.n_features)
-        return NearTies(subsets, values, len(subsets), exact, counts, within=None)
+        order = order[values[order] >= self._lowest(subsets[order[0]], rtol)]
+        counts = np.bincount(subsets[order].ravel(), minlength=self.criterion.n_features)
+        listed = order[:max_subsets]
+        return NearOptimal(subsets[listed], values[listed], len(order), False, counts, rtol)
 
 
 def check_provable(allowed: AllowedSubsets) -> None:

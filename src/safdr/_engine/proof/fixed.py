@@ -1,4 +1,4 @@
-"""Features that the bounds at the root settle, without a search."""
+"""Features that the bounds at the root fix, without a search."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.proof.root import Root, most_saved
 
 
-def settled(root: Root, size: int, value: float) -> tuple[IntArray, IntArray]:
-    """Features that every subset of this size and value has, and those that none has."""
+def fixed_features(root: Root, size: int, value: float) -> tuple[IntArray, IntArray]:
+    """Return the features that every subset with this value has, and those that none has."""
     here = np.arange(len(root.free))
     always: list[int] = []
     never: list[int] = []
