@@ -227,14 +227,14 @@ def check_provable(allowed: AllowedSubsets) -> None:
     if not allowed.swaps_alone:
         raise ParameterError(
             "groups",
-            "of several columns can't be proven: the bounds are of single columns. Do without "
-            "{groups}, or without a proof.",
+            "of several columns can't be proven: the bounds are of single columns. "
+            "Do without groups, or without a proof.",
         )
     if allowed.signs is not None:
         raise ParameterError(
             "signs",
-            "of coefficients can't be proven: the bounds are of subsets whose coefficients have "
-            "any signs. Do without {signs}, or without a proof.",
+            "of coefficients can't be proven: the bounds are of subsets whose "
+            "coefficients have any signs. Do without signs, or without a proof.",
         )
 
 
