@@ -12,6 +12,7 @@ from safdr.sources.source import (
     SourceError,
     batch_rows,
     changed,
+    cut,
     one_line,
     select_fields,
 )
@@ -98,7 +99,7 @@ def _tables(dataset: Any, columns: list[str]) -> Iterator[Any]:
     schema = select_fields(dataset.schema, columns)
     for fragment in fragments:
         try:
-            yield from _of_fragment(fragment, schema, n_rows)
+            yield from cut(_of_fragment(fragment, schema, n_rows), schema, repr(fragment.path))
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(fragment.path, error) from None
 
@@ -125,6 +126,7 @@ def _of_fragment(fragment: Any, schema: Any, n_rows: int) -> Iterator[Any]:
         pq.ParquetFile(opened, **how) as file,
     ):
         for batch in file.iter_batches(n_rows, columns=inside, row_groups=groups):
+            batch.validate(full=True)  # a damaged file may have text that is none
             table = pa.table(batch)
             for name, key in keys.items():
                 if name in schema.names:

@@ -14,13 +14,21 @@ from safdr.sources import Source
 
 
 class Batch(NamedTuple):
-    """Rows with a positive weight."""
+    """Rows as numbers."""
 
     columns: list[FloatArray]
     target: NDArray[Any]  # class codes, or outputs
     codes: IntArray  # class codes; zeros in a regression
     weight: FloatArray
     positions: IntArray
+
+    def weighted(self) -> Batch:
+        """Return the rows with a positive weight."""
+        if self.weight.all():
+            return self
+        kept = self.weight > 0
+        rows: list[Any] = [each[kept] for each in self[1:]]
+        return Batch([column[kept] for column in self.columns], *rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +44,8 @@ class Columns:
     @property
     def names(self) -> list[str]:
         """All columns."""
-        return [*self.features, *self.others]
-
-    @property
-    def others(self) -> list[str]:
-        """Target and weight."""
-        return [self.target, *([] if self.weight is None else [self.weight])]
+        weight = [] if self.weight is None else [self.weight]
+        return [*self.features, self.target, *weight]
 
     def read(self, table: Any, start: int) -> Batch:
         """Return the rows of a table; `start` is the position of the first one."""
@@ -53,12 +57,6 @@ class Columns:
             target = codes = self._codes(table, start)
         weight = self.weights(table, start)
         positions = np.arange(start, start + len(weight))
-        if not weight.all():
-            kept = weight > 0
-            columns = [column[kept] for column in columns]
-            target, codes, weight, positions = (
-                each[kept] for each in (target, codes, weight, positions)
-            )
         return Batch(columns, target, codes, weight, positions)
 
     def floats(self, table: Any, name: str, start: int) -> FloatArray:

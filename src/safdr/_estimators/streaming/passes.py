@@ -45,21 +45,17 @@ class CountTask:
     @property
     def columns(self) -> list[str]:
         """Columns that it reads."""
-        return self.layout.others
+        return [self.layout.target]
 
     def empty(self) -> dict[Any, int]:
         """Return the counts of no rows."""
         return {}
 
     def add(self, total: dict[Any, int], table: Any, start: int) -> dict[Any, int]:
-        """Count the rows of a table that have a weight."""
-        import pyarrow as pa
-
-        present = self.layout.weights(table, start) > 0
+        """Count the rows of a table."""
         if self.regression:
-            return self.merge(total, {None: int(present.sum())})
-        labels = self.layout.labels(table, start).filter(pa.array(present))
-        pairs = labels.value_counts()
+            return self.merge(total, {None: table.num_rows})
+        pairs = self.layout.labels(table, start).value_counts()
         counts = zip(*(pairs.field(i).to_pylist() for i in range(2)), strict=True)
         total = self.merge(total, dict(counts))
         if len(total) > MAX_CLASSES:
@@ -82,6 +78,12 @@ class Sample(NamedTuple):
     weight: FloatArray
     positions: IntArray
 
+    def weighted(self) -> Sample:
+        """Return the rows with a positive weight."""
+        kept = self.weight > 0
+        rows: list[Any] = [each[kept] for each in self]
+        return self if kept.all() else Sample(*rows)
+
 
 @dataclass(eq=False)
 class Sums:
@@ -98,7 +100,10 @@ class Sums:
 
 @dataclass(frozen=True, eq=False)
 class SumsTask:
-    """Sufficient statistics and a sample; without buckets, the sample alone."""
+    """Sufficient statistics and a sample of the rows that have a weight.
+
+    Without buckets, the sample alone, with rows of weight zero.
+    """
 
     layout: Columns
     shares: FloatArray  # of the rows of each class that are sampled
@@ -122,6 +127,8 @@ class SumsTask:
         """Add the rows of a table."""
         batch = self.layout.read(table, start)
         total.counts += np.bincount(batch.codes, minlength=len(self.shares))
+        if total.moments is not None:
+            batch = batch.weighted()
         total.parts.append(self._sampled(batch))
         if total.moments is not None and len(batch.positions):
             columns = list(batch.columns)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -16,14 +17,7 @@ from safdr._engine.moments import ClassMoments
 from safdr._engine.moments.buckets import BucketMoments
 from safdr._engine.moments.triangle import Triangle
 from safdr._engine.signs import wrong_signs
-from safdr._estimators.data import (
-    ClassProblem,
-    Fold,
-    Problem,
-    RegressionProblem,
-    problem_of,
-    validate_rows,
-)
+from safdr._estimators.data import ClassProblem, Fold, Problem, RegressionProblem
 from safdr._estimators.streaming.columns import Columns, check_numbers, find_columns
 from safdr._estimators.streaming.passes import (
     CountTask,
@@ -44,27 +38,26 @@ N_BUCKETS = 20
 MAX_BYTES = 4e9
 
 
-def read(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Problem:
-    """Return the problem of a source; set the attributes that describe columns and classes."""
+def read(
+    X: Any, y: Any, sample_weight: Any, *, regression: bool, seed: int, cv: Any = None
+) -> StreamedRows:
+    """Read a source twice: count the labels, then sum up statistics and take a sample."""
     source, y, sample_weight = _open(X, y, sample_weight)
-    regression = selector._is_regression
     columns = find_columns(source, y, sample_weight, regression=regression)
     counted = source.run(CountTask(columns, regression))
-    if not counted:
-        raise ValueError(f"{source.name} has no rows{' with a weight' if sample_weight else ''}.")
+    if not sum(counted.values()):
+        raise ValueError(f"{source.name} has no rows.")
     if not regression:
         columns = replace(columns, classes=_classes(counted))
     counts = np.array([counted[each] for each in columns.classes or [None]])
     n_columns = len(columns.features)
     limit = min(source.sample_rows, int(MAX_BYTES / 8 / n_columns))
-    is_whole = counts.sum() <= limit
+    is_whole = bool(counts.sum() <= limit)
     n_buckets = 0 if is_whole else N_BUCKETS
     _check_memory(n_columns, len(counts), n_buckets)
     task = SumsTask(columns, sample_shares(counts, limit), seed, n_buckets)
     sums, sample = _run(source, task, counts)
-    rows = StreamedRows(source, columns, counts, seed, sums.moments, sample)
-    problem = rows.problem(selector)
-    return problem if is_whole else rows.streamed(problem)
+    return StreamedRows(source, columns, counts, seed, sums.moments, sample)
 
 
 def read_columns(selector: Any, X: Any, columns: IntArray) -> FloatArray:
@@ -132,25 +125,37 @@ class StreamedRows:
     moments: BucketMoments | None
     sample: Sample
 
+    @property
+    def names(self) -> list[str]:
+        """Names of the features."""
+        return self.columns.features
+
+    @cached_property
+    def classes(self) -> NDArray[Any] | None:
+        """Labels, sorted; None in a regression."""
+        return None if self.columns.classes is None else np.array(self.columns.classes)
+
+    @property
+    def is_whole(self) -> bool:
+        """Return True if the sample has all rows."""
+        return self.moments is None
+
+    def whole(self) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
+        """Return all rows, their target and weights."""
+        X, target, weight, _ = self.sample
+        return X, self.labels(target), None if self.columns.weight is None else weight
+
     def labels(self, target: NDArray[Any]) -> NDArray[Any]:
         """Return the labels of codes; outputs as they are."""
-        return target if self.columns.classes is None else np.array(self.columns.classes)[target]
+        return target if self.classes is None else self.classes[target]
 
-    def problem(self, selector: Any) -> Problem:
-        """Return the problem of the sample, as if it were in memory."""
-        X, target, weight, _ = self.sample
-        y = self.labels(target)
-        regression = self.columns.classes is None
-        X, y = validate_rows(selector, X, y, regression=regression)
-        selector.feature_names_in_ = np.array(self.columns.features, dtype=object)
-        return problem_of(selector, X, y, None if self.columns.weight is None else weight)
-
-    def streamed(self, problem: Any) -> Problem:
-        """Return the same problem with the statistics of all rows."""
-        kind = StreamedRegression if self.columns.classes is None else StreamedClasses
-        given = {field.name: getattr(problem, field.name) for field in fields(problem)}
-        given |= {"rows": self, "buckets": np.arange(N_BUCKETS), "is_dense": True}
-        return kind(**given).take(slice(None))
+    def problem(self, **fields: Any) -> Problem:
+        """Return the problem with all other fields."""
+        how = fields | {"rows": self, "buckets": np.arange(N_BUCKETS), "is_dense": True}
+        how |= self.of_buckets(how["buckets"])
+        if self.classes is None:
+            return StreamedRegression(**how)
+        return StreamedClasses(**how, classes=self.classes)
 
     def of_buckets(self, buckets: IntArray) -> dict[str, Any]:
         """Return the sampled rows of some buckets; their weights are those of all rows there."""
@@ -166,8 +171,8 @@ class StreamedRows:
         sampled = np.bincount(codes, weight, minlength=len(of_all))
         if np.any(np.bincount(codes, minlength=len(of_all)) < 2):
             raise ValueError(
-                f"The sample of {self.source.name} has fewer than 2 rows of a class. Raise "
-                "sample_rows of Stream, or use fewer folds."
+                f"The sample of {self.source.name} has fewer than 2 rows with a weight, or of a "
+                "class. Raise sample_rows of Stream, or use fewer folds."
             )
         weight = weight * (of_all / sampled)[codes]
         rows = {"X": X, "y": self.labels(target), "row_weight": weight}
@@ -259,7 +264,8 @@ class StreamedProblem(Problem):
         if 8 * rows.counts.sum() * (len(features) + 3) > MAX_BYTES:
             return model
         task = SumsTask(replace(rows.columns, features=features), np.ones(len(rows.counts)), 0)
-        _, (X, target, weight, _) = _run(rows.source, task, rows.counts)
+        _, sample = _run(rows.source, task, rows.counts)
+        X, target, weight, _ = sample.weighted()
         if isinstance(self, ClassProblem):
             weight = weight * self.class_factors[target]
         fitted = clone(model).fit(X, rows.labels(target), sample_weight=weight)
