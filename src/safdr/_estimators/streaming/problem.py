@@ -17,7 +17,15 @@ from safdr._engine.moments import ClassMoments
 from safdr._engine.moments.buckets import BucketMoments
 from safdr._engine.moments.triangle import Triangle
 from safdr._engine.signs import wrong_signs
-from safdr._estimators.data import ClassProblem, Fold, Problem, RegressionProblem
+from safdr._estimators.data import (
+    ClassProblem,
+    Fold,
+    Problem,
+    RegressionProblem,
+    problem_fields,
+    problem_of,
+    validate_rows,
+)
 from safdr._estimators.streaming.columns import Columns, check_numbers, find_columns
 from safdr._estimators.streaming.passes import (
     CountTask,
@@ -38,10 +46,23 @@ N_BUCKETS = 20
 MAX_BYTES = 4e9
 
 
-def read(
-    X: Any, y: Any, sample_weight: Any, *, regression: bool, seed: int, cv: Any = None
-) -> StreamedRows:
-    """Read a source twice: count the labels, then sum up statistics and take a sample."""
+def read(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Problem:
+    """Return the problem of a source; set the attributes that describe columns and classes."""
+    rows = _read_rows(X, y, sample_weight, regression=selector._is_regression, seed=seed)
+    names, values, labels, weight = rows.columns.features, *rows.whole()
+    if rows.moments is None:
+        values, labels = validate_rows(selector, values, labels, regression=rows.classes is None)
+    selector.n_features_in_ = len(names)
+    selector.feature_names_in_ = np.array(names, dtype=object)
+    if rows.moments is None:
+        return problem_of(selector, values, labels, weight)
+    if rows.classes is not None:
+        selector.classes_ = rows.classes
+    return rows.problem(**problem_fields(selector))
+
+
+def _read_rows(X: Any, y: Any, sample_weight: Any, *, regression: bool, seed: int) -> StreamedRows:
+    """Count the labels, then sum up statistics and take a sample: two passes."""
     source, y, sample_weight = _open(X, y, sample_weight)
     columns = find_columns(source, y, sample_weight, regression=regression)
     counted = source.run(CountTask(columns, regression))
@@ -52,8 +73,7 @@ def read(
     counts = np.array([counted[each] for each in columns.classes or [None]])
     n_columns = len(columns.features)
     limit = min(source.sample_rows, int(MAX_BYTES / 8 / n_columns))
-    is_whole = bool(counts.sum() <= limit)
-    n_buckets = 0 if is_whole else N_BUCKETS
+    n_buckets = 0 if counts.sum() <= limit else N_BUCKETS
     _check_memory(n_columns, len(counts), n_buckets)
     task = SumsTask(columns, sample_shares(counts, limit), seed, n_buckets)
     sums, sample = _run(source, task, counts)
@@ -125,23 +145,13 @@ class StreamedRows:
     moments: BucketMoments | None
     sample: Sample
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the features."""
-        return self.columns.features
-
     @cached_property
     def classes(self) -> NDArray[Any] | None:
         """Labels, sorted; None in a regression."""
         return None if self.columns.classes is None else np.array(self.columns.classes)
 
-    @property
-    def is_whole(self) -> bool:
-        """Return True if the sample has all rows."""
-        return self.moments is None
-
     def whole(self) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
-        """Return all rows, their target and weights."""
+        """Return the sample: all rows of a source that has few."""
         X, target, weight, _ = self.sample
         return X, self.labels(target), None if self.columns.weight is None else weight
 
