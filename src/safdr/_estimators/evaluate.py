@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.search import fit_padded, padded, values_padded
 from safdr._estimators.data import Problem, fit_seed, make_problem
-from safdr._estimators.features import features_of
+from safdr._estimators.fitted import features_of, fit_ridge
 from safdr._estimators.parallel import n_workers
-from safdr._estimators.search import fitter_of, function_of, ridge_of
+from safdr._estimators.search import Recipe
 from safdr._frames import to_frame
 from safdr.errors import ParameterError
 from safdr.result import labels_of
@@ -133,16 +133,17 @@ def evaluate_subsets(
     columns = np.unique(rows[rows >= 0])
     some = problem.columns(columns)
     places = np.where(rows >= 0, np.searchsorted(columns, rows), -1)
-    ridge, seed, n_threads = ridge_of(selector, problem), fit_seed(selector), n_workers(n_jobs)
-    function = function_of(selector, some, seed, n_threads)
+    n_threads = n_workers(n_jobs)
+    recipe = Recipe.make(selector, problem, fit_seed(selector), n_threads)
+    function, criterion = recipe.evaluate(some), None
     if function is None:
-        criterion = some.criterion(ridge)
+        criterion = some.criterion(fit_ridge(selector, problem))
         values = values_padded(criterion, places)
     else:
-        criterion, values = None, function(places, np.full(len(places), -1))
+        values = function(places, np.full(len(places), -1))
     if some.cost is not None:
         values = values - np.append(some.cost, 0.0)[places].sum(axis=1)
-    fitter = fitter_of(selector, some, criterion, seed)
+    fitter = recipe.fitter(some, criterion)
     if fitter is None:
         none = np.zeros(len(rows), dtype=bool)
         return SubsetEvaluation(

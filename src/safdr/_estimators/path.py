@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
-from safdr._estimators.data import fit_seed, make_problem
+from safdr._estimators.data import Problem, fit_seed, make_problem
 from safdr._estimators.parallel import run_tasks
-from safdr._estimators.search import make_search, size_of
+from safdr._estimators.search import make_search
+from safdr.errors import ParameterError
 from safdr.result import AnnealingResult
 
 
@@ -63,12 +66,20 @@ def anneal_path(
     [20 21 27] 0.115
     """
     problem = make_problem(selector, X, y, sample_weight)
-    wanted = [size_of(selector, problem, size) for size in sizes]
+    wanted = [_check_size(size, problem) for size in sizes]
     search = make_search(selector, problem, fit_seed(selector))
     # Large sizes take longest, so they go first.
     ordered = sorted(set(wanted), reverse=True)
     if ordered:
         search.prepare(ordered[0])
-    found = run_tasks(search.run, [(size,) for size in ordered], n_jobs)
-    results = dict(zip(ordered, found, strict=True))
+    found = run_tasks(search.run, [(size,) for size in ordered], n_jobs, threads=True)
+    named = (replace(result, feature_names=problem.names) for result in found)
+    results = dict(zip(ordered, named, strict=True))
     return [results[size] for size in wanted]
+
+
+def _check_size(size: Any, problem: Problem) -> int:
+    if not isinstance(size, Integral) or size < 1:
+        raise ParameterError("sizes", f"must hold integers of at least 1; got {size!r}.")
+    problem.allowed.check_size(int(size), "sizes")
+    return int(size)

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
+from sklearn.utils.validation import check_is_fitted
 
 from safdr._engine.arrays import IntArray
 from safdr._engine.proof.prover import Prover
 from safdr._estimators.data import Problem, make_problem
+from safdr._estimators.fitted import full_criterion
 from safdr._estimators.parallel import n_workers
-from safdr._estimators.search import full_criterion, size_of
 from safdr.errors import ParameterError
 from safdr.result import NearOptimal, Proof
 
 LIMITS = {
+    "size": [None, Interval(Integral, 1, None, closed="left")],
     "time_limit": [Interval(Real, 0, None, closed="left")],
     "rtol": [Interval(Real, 0, 1, closed="left")],
     "max_subsets": [Interval(Integral, 1, None, closed="left")],
@@ -80,7 +82,7 @@ def prove(
     >>> proof.optimal, proof.subset.tolist()
     (True, [20, 21, 23, 27])
     """
-    _check("prove", time_limit=time_limit)
+    _check("prove", size=size, time_limit=time_limit)
     problem, prover, size = _make_prover(selector, X, y, sample_weight, size)
     proof = prover.prove(
         size,
@@ -138,7 +140,7 @@ def near_optimal(
     >>> near.n_total, near.complete, near.in_all.tolist()
     (3, True, [20, 21, 27])
     """
-    _check("near_optimal", rtol=rtol, max_subsets=max_subsets, time_limit=time_limit)
+    _check("near_optimal", size=size, rtol=rtol, max_subsets=max_subsets, time_limit=time_limit)
     problem, prover, size = _make_prover(selector, X, y, sample_weight, size)
     near = prover.near_optimal(
         size,
@@ -161,7 +163,11 @@ def _make_prover(
         raise ParameterError("criterion", "must be a built-in criterion; a function has no bounds.")
     problem = make_problem(selector, X, y, sample_weight)
     prover = Prover(full_criterion(selector, problem), problem.allowed, problem.cost)
-    return problem, prover, size_of(selector, problem, size)
+    if size is None:
+        check_is_fitted(selector)
+        size = selector.n_features_
+    problem.allowed.check_size(size, "size")
+    return problem, prover, int(size)
 
 
 def _incumbent(selector: Any, size: int) -> IntArray | None:

@@ -24,9 +24,9 @@ from safdr._engine.search import fit_padded, padded
 from safdr._engine.signs import wrong_signs
 from safdr._estimators.cross_validation import default_scorer, score_model
 from safdr._estimators.data import Problem, fit_seed, make_problem
-from safdr._estimators.features import group_names
+from safdr._estimators.fitted import fit_ridge, group_names
 from safdr._estimators.parallel import n_workers, run_tasks
-from safdr._estimators.search import fitter_of, function_of, model_on, ridge_of
+from safdr._estimators.search import Recipe, model_on
 
 BoolArray = NDArray[np.bool_]
 Values = Callable[[BoolArray, bool], FloatArray]
@@ -126,7 +126,7 @@ def substitutes(
 
 def _reduce(selector: Any, problem: Problem, n_best: int) -> tuple[Problem, IntArray, IntArray]:
     """Keep the selected columns and the best replacements: the problem, subset, and features."""
-    criterion = problem.column_criterion(ridge_of(selector, problem))
+    criterion = problem.column_criterion(fit_ridge(selector, problem))
     allowed = problem.allowed.without(criterion.redundant(problem.rank))
     subset = selector.subset_
     columns = best_replacements(criterion, allowed, problem.cost, subset, n_best)
@@ -152,9 +152,9 @@ def _find_variants(
     selector: Any, problem: Problem, subset: IntArray, n_best: int, n_threads: int
 ) -> tuple[list[Variant], FloatArray]:
     """Return the subset itself and its variants, and the loss of each."""
-    seed, allowed = fit_seed(selector), problem.allowed
-    function = function_of(selector, problem, seed, n_threads)
-    criterion = None if function else problem.criterion(ridge_of(selector, problem))
+    recipe, allowed = Recipe.make(selector, problem, fit_seed(selector), n_threads), problem.allowed
+    function = recipe.evaluate(problem)
+    criterion = None if function else problem.criterion(fit_ridge(selector, problem))
     useful = np.ones(allowed.n_groups, dtype=bool)
     useful[(allowed if function else allowed.without(criterion.redundant)).exclude] = False
     values = _make_values(problem, criterion, function, n_threads)
@@ -163,7 +163,7 @@ def _find_variants(
         original[duplicate] = kept
     n_ranked = n_best if allowed.signs is None else n_best + N_SPARE
     variants = list(_rank(problem, subset, useful, original, values, n_ranked))
-    fitter = fitter_of(selector, problem, criterion, seed)
+    fitter = recipe.fitter(problem, criterion)
     if fitter is None:
         return variants, -np.array([variant.value for variant in variants])
     losses, is_right = _fit(fitter, variants, allowed.signs, n_threads)
