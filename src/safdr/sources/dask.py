@@ -19,7 +19,7 @@ class DaskSource:
     name = "the Dask DataFrame"
 
     def __init__(self, frame: Any) -> None:
-        if not hasattr(frame, "to_delayed") or not hasattr(frame, "columns"):
+        if not isinstance(frame, import_module("dask.dataframe").DataFrame):
             raise SourceError(
                 f"Only a Dask DataFrame can be read; got {type(frame).__name__}. Convert it, for "
                 "example by .to_dataframe()."

@@ -30,19 +30,14 @@ def parquet_source(path: str) -> LocalSource:
     """Open a Parquet file, or a folder of files whose folders may name partitions (hive)."""
     import pyarrow as pa
     import pyarrow.dataset as ds
-    import pyarrow.parquet as pq
 
     files = _files(path)
     try:
-        names = pq.read_schema(files[0]).names
         base = path if Path(path).is_dir() else None
         how: dict[str, Any] = {"format": "parquet", "partitioning": "hive"}
         dataset = ds.dataset(files, partition_base_dir=base, **how)
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, error) from None
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise SourceError(f"{files[0]!r} has several columns {twice[0]!r}. Rename them.")
     seen = _versions(files)
 
     def check() -> None:
