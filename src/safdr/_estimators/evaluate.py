@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.search import fit_padded, padded, values_padded
 from safdr._estimators.data import Problem, fit_seed, make_problem
-from safdr._estimators.fitted import features_of, fit_ridge
+from safdr._estimators.features import features_of
 from safdr._estimators.parallel import n_workers
-from safdr._estimators.search import Recipe
+from safdr._estimators.search import fitter_of, function_of, ridge_of
 from safdr._frames import to_frame
 from safdr.errors import ParameterError
 from safdr.result import labels_of
@@ -133,17 +133,16 @@ def evaluate_subsets(
     columns = np.unique(rows[rows >= 0])
     some = problem.columns(columns)
     places = np.where(rows >= 0, np.searchsorted(columns, rows), -1)
-    n_threads = n_workers(n_jobs)
-    recipe = Recipe.make(selector, problem, fit_seed(selector), n_threads)
-    function, criterion = recipe.evaluate(some), None
+    n_threads, seed = n_workers(n_jobs), fit_seed(selector)
+    function, criterion = function_of(selector, some, seed, n_threads), None
     if function is None:
-        criterion = some.criterion(fit_ridge(selector, problem))
+        criterion = some.criterion(ridge_of(selector, problem))
         values = values_padded(criterion, places)
     else:
         values = function(places, np.full(len(places), -1))
     if some.cost is not None:
         values = values - np.append(some.cost, 0.0)[places].sum(axis=1)
-    fitter = recipe.fitter(some, criterion)
+    fitter = fitter_of(selector, some, criterion, seed)
     if fitter is None:
         none = np.zeros(len(rows), dtype=bool)
         return SubsetEvaluation(

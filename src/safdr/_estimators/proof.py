@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from safdr._engine.arrays import IntArray
 from safdr._engine.proof.prover import Prover
 from safdr._estimators.data import Problem, make_problem
-from safdr._estimators.fitted import full_criterion
 from safdr._estimators.parallel import n_workers
+from safdr._estimators.search import full_criterion
 from safdr.errors import ParameterError
 from safdr.result import NearOptimal, Proof
 

@@ -16,11 +16,11 @@ from sklearn.utils.parallel import _get_threadpool_controller
 
 from safdr._engine.arrays import IntArray
 from safdr._engine.stability import nogueira_index, share_intervals
+from safdr._estimators.cross_validation import cross_validate
 from safdr._estimators.data import Problem, fit_seed, make_problem
-from safdr._estimators.fitted import group_names
+from safdr._estimators.features import group_names
 from safdr._estimators.parallel import run_tasks
 from safdr._estimators.search import make_search
-from safdr._estimators.selector_cv import choose_size as size_by_cv
 from safdr.errors import ParameterError
 from safdr.result import Stability
 
@@ -177,7 +177,7 @@ def _select(
             half = problem.take(rows).usable()
             if choose_size:
                 params = {} if groups is None else {"groups": groups[rows]}
-                size = size_by_cv(selector, half, seed, 1, params)
+                size = cross_validate(selector, half, seed, split_params=params).size
             return make_search(selector, half, seed).run(size).subset
         except ValueError as error:
             raise ValueError(f"A half of {len(rows)} rows cannot be searched: {error}") from None

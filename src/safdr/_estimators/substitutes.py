@@ -22,11 +22,11 @@ from safdr._engine.interrupt import look_up
 from safdr._engine.nearby import best_replacements
 from safdr._engine.search import fit_padded, padded
 from safdr._engine.signs import wrong_signs
-from safdr._estimators.cross_validation import default_scorer, score_model
+from safdr._engine.taken_rows import take_columns
 from safdr._estimators.data import Problem, fit_seed, make_problem
-from safdr._estimators.fitted import fit_ridge, group_names
+from safdr._estimators.features import group_names
 from safdr._estimators.parallel import n_workers, run_tasks
-from safdr._estimators.search import Recipe, model_on
+from safdr._estimators.search import fitter_of, function_of, model_on, ridge_of
 
 BoolArray = NDArray[np.bool_]
 Values = Callable[[BoolArray, bool], FloatArray]
@@ -115,7 +115,7 @@ def substitutes(
     variants, losses = _find_variants(selector, problem, subset, n_best, n_workers(n_jobs))
     cv = getattr(selector, "cv", None) if cv is None else cv
     scoring = getattr(selector, "scoring", None) if scoring is None else scoring
-    scorer = default_scorer(problem) if scoring is None else get_scorer(scoring)
+    scorer = get_scorer(scoring or problem.default_scoring)
     folds = problem.folds(cv, seed, {} if groups is None else {"groups": groups}, {})
     columns = [variant.columns for variant in variants]
     tasks = ((selector, fold, columns, scorer, seed) for fold in folds)
@@ -126,7 +126,7 @@ def substitutes(
 
 def _reduce(selector: Any, problem: Problem, n_best: int) -> tuple[Problem, IntArray, IntArray]:
     """Keep the selected columns and the best replacements: the problem, subset, and features."""
-    criterion = problem.column_criterion(fit_ridge(selector, problem))
+    criterion = problem.column_criterion(ridge_of(selector, problem))
     allowed = problem.allowed.without(criterion.redundant(problem.rank))
     subset = selector.subset_
     columns = best_replacements(criterion, allowed, problem.cost, subset, n_best)
@@ -152,9 +152,9 @@ def _find_variants(
     selector: Any, problem: Problem, subset: IntArray, n_best: int, n_threads: int
 ) -> tuple[list[Variant], FloatArray]:
     """Return the subset itself and its variants, and the loss of each."""
-    recipe, allowed = Recipe.make(selector, problem, fit_seed(selector), n_threads), problem.allowed
-    function = recipe.evaluate(problem)
-    criterion = None if function else problem.criterion(fit_ridge(selector, problem))
+    seed, allowed = fit_seed(selector), problem.allowed
+    function = function_of(selector, problem, seed, n_threads)
+    criterion = None if function else problem.criterion(ridge_of(selector, problem))
     useful = np.ones(allowed.n_groups, dtype=bool)
     useful[(allowed if function else allowed.without(criterion.redundant)).exclude] = False
     values = _make_values(problem, criterion, function, n_threads)
@@ -163,7 +163,7 @@ def _find_variants(
         original[duplicate] = kept
     n_ranked = n_best if allowed.signs is None else n_best + N_SPARE
     variants = list(_rank(problem, subset, useful, original, values, n_ranked))
-    fitter = recipe.fitter(problem, criterion)
+    fitter = fitter_of(selector, problem, criterion, seed)
     if fitter is None:
         return variants, -np.array([variant.value for variant in variants])
     losses, is_right = _fit(fitter, variants, allowed.signs, n_threads)
@@ -269,9 +269,10 @@ def _score_fold(
             model = model_on(selector, train, subset, seed)
         else:
             dummy = DummyRegressor() if train.is_regression else DummyClassifier()
-            model = dummy.fit(train.X[:, :1], train.y, sample_weight=train.sample_weight)
+            rows = take_columns(train.X, np.array([0]))
+            model = dummy.fit(rows, train.y, sample_weight=train.sample_weight)
         columns = subset if len(subset) else np.array([0])
-        scores.append(score_model(scorer, model, test.X[:, columns], test.y, **params))
+        scores.append(scorer(model, take_columns(test.X, columns), test.y, **params))
     return scores
 
 

@@ -19,8 +19,8 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import fisher_columns
 from safdr._engine.nearby import outside_gains
 from safdr._estimators.data import make_problem
-from safdr._estimators.features import Features
-from safdr._estimators.fitted import features_of, fit_ridge, group_names
+from safdr._estimators.features import Features, features_of, group_names
+from safdr._estimators.search import ridge_of
 from safdr.errors import ParameterError
 
 BoolArray = NDArray[np.bool_]
@@ -221,7 +221,7 @@ def what_if(
         raise ParameterError("criterion", "must be a built-in criterion; a function has no matrix.")
     problem = make_problem(selector, X, y, sample_weight)
     allowed, features = problem.allowed, features_of(selector, problem)
-    criterion = problem.column_criterion(fit_ridge(selector, problem))
+    criterion = problem.column_criterion(ridge_of(selector, problem))
     redundant = criterion.redundant(problem.rank) if problem.is_wide else criterion.redundant
     useful = np.ones(allowed.n_groups, dtype=bool)
     useful[allowed.without(redundant).exclude] = False
