@@ -1,119 +1,72 @@
-"""safdr: the smallest set of features that still predicts as well as all of them."""
+"""safdr: select the smallest set of features that predicts as well as all of them."""
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from safdr._estimators.evaluate import SubsetEvaluation, evaluate_subsets
-    from safdr._estimators.moments import Moments
-    from safdr._estimators.parameters import Annealing, Constraints, PopulationAnnealing
+    from safdr._estimators.models import SeparationWarning
+    from safdr._estimators.options import Annealing, Constraints, PopulationAnnealing
     from safdr._estimators.path import anneal_path
-    from safdr._estimators.proof import near_ties, prove
+    from safdr._estimators.proof import near_optimal, prove
     from safdr._estimators.selector import AnnealingRegressorSelector, AnnealingSelector
     from safdr._estimators.selector_cv import AnnealingRegressorSelectorCV, AnnealingSelectorCV
     from safdr._estimators.stability import stability
-    from safdr._estimators.user_criterion import CrossValidatedScore
-    from safdr._estimators.validation import SeparationWarning
+    from safdr._estimators.substitutes import substitutes
     from safdr._estimators.what_if import WhatIf, what_if
     from safdr.display import (
-        DiscriminantDisplay,
         PathDisplay,
-        ProxyDisplay,
         SelectionDisplay,
         StabilityDisplay,
         SubstitutesDisplay,
         TraceDisplay,
     )
     from safdr.errors import ParameterError
-    from safdr.export.scorecard import Scorecard
-    from safdr.report import SelectionReport
-    from safdr.result import AnnealingResult, FeatureGroups, NearTies, Proof, Stability
+    from safdr.result import AnnealingResult, NearOptimal, Proof, Stability, Trace
     from safdr.sources import Stream
-    from safdr.trace import Trace
 
 __version__ = "0.1.0"
 
-# Loaded at first use: the command line must answer --help before scikit-learn has loaded.
-_HOME = {
-    "Annealing": "_estimators.parameters",
+# The module of each public name, which is loaded at first use: the command line must answer --help
+# before scikit-learn has loaded.
+_MODULES = {
+    "Annealing": "_estimators.options",
     "AnnealingRegressorSelector": "_estimators.selector",
     "AnnealingRegressorSelectorCV": "_estimators.selector_cv",
     "AnnealingResult": "result",
     "AnnealingSelector": "_estimators.selector",
     "AnnealingSelectorCV": "_estimators.selector_cv",
-    "Constraints": "_estimators.parameters",
-    "CrossValidatedScore": "_estimators.user_criterion",
-    "DiscriminantDisplay": "display",
-    "FeatureGroups": "result",
-    "Moments": "_estimators.moments",
-    "NearTies": "result",
+    "Constraints": "_estimators.options",
+    "NearOptimal": "result",
     "ParameterError": "errors",
     "PathDisplay": "display",
-    "PopulationAnnealing": "_estimators.parameters",
+    "PopulationAnnealing": "_estimators.options",
     "Proof": "result",
-    "ProxyDisplay": "display",
-    "Scorecard": "export.scorecard",
     "SelectionDisplay": "display",
-    "SelectionReport": "report",
-    "SeparationWarning": "_estimators.validation",
+    "SeparationWarning": "_estimators.models",
     "Stability": "result",
     "StabilityDisplay": "display",
     "Stream": "sources",
     "SubsetEvaluation": "_estimators.evaluate",
     "SubstitutesDisplay": "display",
-    "Trace": "trace",
+    "Trace": "result",
     "TraceDisplay": "display",
     "WhatIf": "_estimators.what_if",
     "anneal_path": "_estimators.path",
     "evaluate_subsets": "_estimators.evaluate",
-    "near_ties": "_estimators.proof",
+    "near_optimal": "_estimators.proof",
     "prove": "_estimators.proof",
     "stability": "_estimators.stability",
+    "substitutes": "_estimators.substitutes",
     "what_if": "_estimators.what_if",
 }
 
-__all__ = [
-    "Annealing",
-    "AnnealingRegressorSelector",
-    "AnnealingRegressorSelectorCV",
-    "AnnealingResult",
-    "AnnealingSelector",
-    "AnnealingSelectorCV",
-    "Constraints",
-    "CrossValidatedScore",
-    "DiscriminantDisplay",
-    "FeatureGroups",
-    "Moments",
-    "NearTies",
-    "ParameterError",
-    "PathDisplay",
-    "PopulationAnnealing",
-    "Proof",
-    "ProxyDisplay",
-    "Scorecard",
-    "SelectionDisplay",
-    "SelectionReport",
-    "SeparationWarning",
-    "Stability",
-    "StabilityDisplay",
-    "Stream",
-    "SubsetEvaluation",
-    "SubstitutesDisplay",
-    "Trace",
-    "TraceDisplay",
-    "WhatIf",
-    "anneal_path",
-    "evaluate_subsets",
-    "near_ties",
-    "prove",
-    "stability",
-    "what_if",
-]
+__all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(_import_module(f"safdr.{_HOME[name]}"), name)
+    if name in _MODULES:
+        return getattr(_import_module(f"safdr.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'safdr' has no attribute {name!r}")
 
 

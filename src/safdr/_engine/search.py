@@ -157,7 +157,9 @@ class Search:
     @property
     def _shrinkage(self) -> float:
         """Shrinkage s of the criterion, with the ridge r = s / (1 - s)."""
-        return np.nan if self.criterion is None else self.criterion.ridge / (1 + self.criterion.ridge)
+        return (
+            np.nan if self.criterion is None else self.criterion.ridge / (1 + self.criterion.ridge)
+        )
 
     @property
     def n_replicas(self) -> int:
