@@ -12,23 +12,27 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr.errors import ParameterError
 from safdr.sources import Source
 
+# Types of Arrow that convert to doubles, and types of text that few functions of Arrow take.
+NUMBERS = "integer", "floating", "decimal", "boolean", "null"
+TEXT = "large_string", "string_view"
 
-class Batch(NamedTuple):
+
+class Rows(NamedTuple):
     """Rows as numbers."""
 
-    columns: list[FloatArray]
+    X: FloatArray  # (n_features, n_rows)
     target: NDArray[Any]  # class codes, or outputs
-    codes: IntArray  # class codes; zeros in a regression
     weight: FloatArray
     positions: IntArray
 
-    def weighted(self) -> Batch:
+    def take(self, which: Any) -> Rows:
+        """Return some of the rows."""
+        some: list[Any] = [each[..., which] for each in self]
+        return Rows(*some)
+
+    def weighted(self) -> Rows:
         """Return the rows with a positive weight."""
-        if self.weight.all():
-            return self
-        kept = self.weight > 0
-        rows: list[Any] = [each[kept] for each in self[1:]]
-        return Batch([column[kept] for column in self.columns], *rows)
+        return self if self.weight.all() else self.take(self.weight > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +42,8 @@ class Columns:
     source: str
     features: list[str]
     target: str
-    weight: str | None
-    classes: list[Any] | None = None  # sorted; None in a regression, or if unknown
+    weight: str | None = None
+    classes: list[Any] | None = None  # sorted; None in a regression
 
     @property
     def names(self) -> list[str]:
@@ -47,93 +51,71 @@ class Columns:
         weight = [] if self.weight is None else [self.weight]
         return [*self.features, self.target, *weight]
 
-    def read(self, table: Any, start: int) -> Batch:
+    def read(self, table: Any, start: int) -> Rows:
         """Return the rows of a table; `start` is the position of the first one."""
-        columns = [self.floats(table, name, start) for name in self.features]
-        if self.classes is None:
-            target: Any = self.floats(table, self.target, start)
-            codes = np.zeros(len(target), dtype=np.int64)
-        else:
-            target = codes = self._codes(table, start)
-        weight = self.weights(table, start)
-        positions = np.arange(start, start + len(weight))
-        return Batch(columns, target, codes, weight, positions)
+        X = np.array([self.floats(table, name, start) for name in self.features])
+        target: Any = self._codes(table, start) if self.classes else None
+        if target is None:
+            target = self.floats(table, self.target, start)
+        weight = np.ones(table.num_rows)
+        if self.weight is not None:
+            weight = self.floats(table, self.weight, start)
+        if weight.min(initial=0.0) < 0:
+            raise ValueError(f"Weights must not be negative; {self.weight!r} has {weight.min()}.")
+        return Rows(X, target, weight, np.arange(start, start + table.num_rows))
+
+    def codes(self, rows: Rows) -> IntArray:
+        """Return class codes; in a regression, all rows are of one class."""
+        return np.zeros(len(rows.weight), dtype=np.int64) if self.classes is None else rows.target
 
     def floats(self, table: Any, name: str, start: int) -> FloatArray:
         """Return a column as doubles; refuse missing and infinite values."""
-        import pyarrow as pa
-
-        values: FloatArray = table[name].cast(pa.float64(), safe=False).to_numpy()
-        if not np.isfinite(values).all():
-            row = start + int(np.argmin(np.isfinite(values)))
-            raise ValueError(
-                f"Column {name!r} of {self.source} has a missing or infinite value in row {row}. "
-                "Fill it, or leave the column out: Stream(source, columns=[...])."
-            )
+        values: FloatArray = table[name].cast("double", safe=False).to_numpy()
+        self._refuse(~np.isfinite(values), name, start, "Fill it, or leave the column out")
         return values
-
-    def weights(self, table: Any, start: int) -> FloatArray:
-        """Return weights of rows."""
-        if self.weight is None:
-            return np.ones(table.num_rows)
-        weight = self.floats(table, self.weight, start)
-        if weight.min(initial=0.0) < 0:
-            raise ValueError(
-                f"Weights must not be negative; column {self.weight!r} of {self.source} has "
-                f"{weight.min()} in row {start + int(weight.argmin())}."
-            )
-        return weight
 
     def labels(self, table: Any, start: int) -> Any:
         """Return the labels as an Arrow array; refuse missing ones."""
-        import pyarrow as pa
-
         column = table[self.target]
-        if pa.types.is_dictionary(column.type):
+        if _is(column.type, "dictionary"):
             column = column.cast(column.type.value_type)
-        if is_text(column.type):
-            column = column.cast(pa.string())
+        if _is(column.type, *TEXT):
+            column = column.cast("string")
         missing = column.is_null(nan_is_null=True).to_numpy()
-        if missing.any():
-            row = start + int(np.argmax(missing))
-            raise ValueError(
-                f"The target {self.target!r} of {self.source} is missing in row {row}. Remove rows "
-                "without a label."
-            )
+        self._refuse(missing, self.target, start, "Remove rows without a label")
         return column
 
     def _codes(self, table: Any, start: int) -> IntArray:
+        """Return positions in the classes; a new label is -1."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         labels = self.labels(table, start)
-        known = pa.array(self.classes, type=labels.type)
-        codes: IntArray = pc.fill_null(pc.index_in(labels, value_set=known), -1).to_numpy()
-        if codes.min(initial=0) < 0:
+        codes = pc.index_in(labels, value_set=pa.array(self.classes, type=labels.type))
+        return pc.fill_null(codes, -1).to_numpy().astype(np.int64)
+
+    def _refuse(self, wrong: NDArray[np.bool_], name: str, start: int, advice: str) -> None:
+        if wrong.any():
             raise ValueError(
-                f"The target {self.target!r} of {self.source} has a label that the pass before did "
-                "not see: the source must not change while it is read."
+                f"Column {name!r} of {self.source} has a missing or infinite value in row "
+                f"{start + int(wrong.argmax())}. {advice}."
             )
-        return codes.astype(np.int64)
 
 
 def find_columns(source: Source, target: Any, weight: Any, *, regression: bool) -> Columns:
     """Check the names of target and weight; all other columns are features."""
-    schema = source.schema
-    for parameter, name in {"y": target, "sample_weight": weight}.items():
-        if name is None and parameter == "sample_weight":
-            continue
-        if not isinstance(name, str) or name not in schema.names:
-            given = repr(name) if isinstance(name, str) else type(name).__name__
+    given = {"y": target} if weight is None else {"y": target, "sample_weight": weight}
+    for parameter, name in given.items():
+        if not isinstance(name, str) or name not in source.schema.names:
+            what = repr(name) if isinstance(name, str) else type(name).__name__
             raise ParameterError(
                 parameter,
-                f"must be the name of a column of {source.name}; got {given}. It has "
-                f"{_listed(schema.names)}.",
+                f"must be the name of a column of {source.name}; got {what}. It has "
+                f"{_listed(source.schema.names)}.",
             )
-        if (parameter == "sample_weight" or regression) and not is_number(schema.field(name).type):
-            kind = schema.field(name).type
-            raise ParameterError(parameter, f"must name a column of numbers; {name!r} is {kind}.")
-    features = [name for name in schema.names if name not in {target, weight}]
+        if parameter == "sample_weight" or regression:
+            check_numbers(source, [name])
+    features = [name for name in source.schema.names if name not in given.values()]
     check_numbers(source, features)
     return Columns(source.name, features, target, weight)
 
@@ -144,27 +126,17 @@ def check_numbers(source: Source, names: list[str]) -> None:
         raise ValueError(f"{source.name} has no column except the target.")
     if missing := [name for name in names if name not in source.schema.names]:
         raise ValueError(f"{source.name} lacks columns of the fit: {_listed(missing)}.")
-    text = [name for name in names if not is_number(source.schema.field(name).type)]
-    if text:
+    if text := [name for name in names if not _is(source.schema.field(name).type, *NUMBERS)]:
         raise ValueError(
             f"{source.name} has columns that are not numbers: {_listed(text)}. Encode them, or "
             "leave them out: Stream(source, columns=[...])."
         )
 
 
-def is_number(kind: Any) -> bool:
-    """Return True if a type of Arrow converts to doubles."""
-    import pyarrow.types as types
+def _is(kind: Any, *kinds: str) -> bool:
+    from pyarrow import types
 
-    kinds = types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null
-    return any(is_kind(kind) for is_kind in kinds)
-
-
-def is_text(kind: Any) -> bool:
-    """Return True for the types of text that few functions of Arrow take."""
-    import pyarrow.types as types
-
-    return types.is_large_string(kind) or types.is_string_view(kind)
+    return any(getattr(types, f"is_{each}")(kind) for each in kinds)
 
 
 def _listed(names: list[str]) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.moments.buckets import BucketMoments
-from safdr._estimators.streaming.columns import Batch, Columns
+from safdr._estimators.streaming.columns import Columns, Rows
 
 # A target with more labels is taken for continuous.
 MAX_CLASSES = 1000
@@ -70,32 +69,13 @@ class CountTask:
         return {label: first.get(label, 0) + second.get(label, 0) for label in first | second}
 
 
-class Sample(NamedTuple):
-    """Rows, their target and weights, and their positions."""
-
-    X: FloatArray
-    target: NDArray[Any]
-    weight: FloatArray
-    positions: IntArray
-
-    def weighted(self) -> Sample:
-        """Return the rows with a positive weight."""
-        kept = self.weight > 0
-        rows: list[Any] = [each[kept] for each in self]
-        return self if kept.all() else Sample(*rows)
-
-
 @dataclass(eq=False)
 class Sums:
-    """Sufficient statistics of all rows by bucket and class, and parts of the sample."""
+    """Rows of each class, their sufficient statistics by bucket, and parts of the sample."""
 
-    moments: BucketMoments | None
     counts: IntArray
-    parts: list[Sample]
-
-    def sample(self) -> Sample:
-        """Return the parts as one."""
-        return Sample(*(np.concatenate(each) for each in zip(*self.parts, strict=True)))
+    moments: BucketMoments | None
+    parts: list[Rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +87,7 @@ class SumsTask:
 
     layout: Columns
     shares: FloatArray  # of the rows of each class that are sampled
-    seed: int
+    seed: int = 0
     n_buckets: int = 0
 
     @property
@@ -117,40 +97,33 @@ class SumsTask:
 
     def empty(self) -> Sums:
         """Return the sums of no rows."""
-        n_classes, n_columns = len(self.shares), len(self.layout.features)
-        if self.layout.classes is None:
-            n_columns += 1  # the output
+        n_classes = len(self.shares)
+        n_columns = len(self.layout.features) + (self.layout.classes is None)  # the output
         moments = BucketMoments(self.n_buckets, n_classes, n_columns) if self.n_buckets else None
-        return Sums(moments, np.zeros(n_classes, dtype=np.int64), [])
+        return Sums(np.zeros(n_classes, dtype=np.int64), moments, [])
 
     def add(self, total: Sums, table: Any, start: int) -> Sums:
         """Add the rows of a table."""
-        batch = self.layout.read(table, start)
-        total.counts += np.bincount(batch.codes, minlength=len(self.shares))
-        if total.moments is not None:
-            batch = batch.weighted()
-        total.parts.append(self._sampled(batch))
-        if total.moments is not None and len(batch.positions):
-            columns = list(batch.columns)
-            if self.layout.classes is None:
-                columns.append(batch.target)
-            weight = None if self.layout.weight is None else batch.weight
-            buckets = buckets_of(batch.positions, self.seed, self.n_buckets)
-            total.moments.add(columns, buckets, batch.codes, weight)
+        rows = self.layout.read(table, start)
+        codes = self.layout.codes(rows)
+        total.counts += np.bincount(codes[codes >= 0], minlength=len(self.shares))
+        if total.moments is not None and codes.min() >= 0:
+            rows = rows.weighted()
+            codes = self.layout.codes(rows)
+            columns = list(rows.X) if self.layout.classes else [*rows.X, rows.target]
+            weight = None if self.layout.weight is None else rows.weight
+            buckets = buckets_of(rows.positions, self.seed, self.n_buckets)
+            total.moments.add(columns, buckets, codes, weight)
+        sampled = uniforms(rows.positions, self.seed, FOR_SAMPLE) < self.shares[codes]
+        total.parts.append(rows.take(sampled))
         return total
-
-    def _sampled(self, batch: Batch) -> Sample:
-        numbers = uniforms(batch.positions, self.seed, FOR_SAMPLE)
-        kept = np.flatnonzero(numbers < self.shares[batch.codes])
-        X = np.column_stack([column[kept] for column in batch.columns])
-        return Sample(X, batch.target[kept], batch.weight[kept], batch.positions[kept])
 
     def merge(self, first: Sums, second: Sums) -> Sums:
         """Add the sums of both."""
         moments = None
         if first.moments is not None and second.moments is not None:
             moments = first.moments + second.moments
-        return Sums(moments, first.counts + second.counts, first.parts + second.parts)
+        return Sums(first.counts + second.counts, moments, first.parts + second.parts)
 
 
 def sample_shares(counts: IntArray, limit: int) -> FloatArray:

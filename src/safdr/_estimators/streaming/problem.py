@@ -24,12 +24,10 @@ from safdr._estimators.data import (
     RegressionProblem,
     problem_fields,
     problem_of,
-    validate_rows,
 )
-from safdr._estimators.streaming.columns import Columns, check_numbers, find_columns
+from safdr._estimators.streaming.columns import Columns, Rows, check_numbers, find_columns
 from safdr._estimators.streaming.passes import (
     CountTask,
-    Sample,
     Sums,
     SumsTask,
     buckets_of,
@@ -49,13 +47,13 @@ MAX_BYTES = 4e9
 def read(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Problem:
     """Return the problem of a source; set the attributes that describe columns and classes."""
     rows = _read_rows(X, y, sample_weight, regression=selector._is_regression, seed=seed)
-    names, values, labels, weight = rows.columns.features, *rows.whole()
-    if rows.moments is None:
-        values, labels = validate_rows(selector, values, labels, regression=rows.classes is None)
+    names = rows.columns.features
     selector.n_features_in_ = len(names)
     selector.feature_names_in_ = np.array(names, dtype=object)
     if rows.moments is None:
-        return problem_of(selector, values, labels, weight)
+        weight = None if rows.columns.weight is None else rows.sample.weight
+        values = np.ascontiguousarray(rows.sample.X.T)
+        return problem_of(selector, values, rows.labels(rows.sample.target), weight)
     if rows.classes is not None:
         selector.classes_ = rows.classes
     return rows.problem(**problem_fields(selector))
@@ -76,11 +74,10 @@ def _read_rows(X: Any, y: Any, sample_weight: Any, *, regression: bool, seed: in
     n_buckets = 0 if counts.sum() <= limit else N_BUCKETS
     _check_memory(n_columns, len(counts), n_buckets)
     task = SumsTask(columns, sample_shares(counts, limit), seed, n_buckets)
-    sums, sample = _run(source, task, counts)
-    return StreamedRows(source, columns, counts, seed, sums.moments, sample)
+    return StreamedRows(source, columns, counts, seed, *_run(source, task, counts))
 
 
-def read_columns(selector: Any, X: Any, columns: IntArray) -> FloatArray:
+def read_columns(selector: Any, X: Any, which: IntArray) -> FloatArray:
     """Return some of the features of a fitted selector, of all rows of a source."""
     source, *_ = _open(X, None, None)
     fitted = getattr(selector, "feature_names_in_", None)
@@ -89,13 +86,13 @@ def read_columns(selector: Any, X: Any, columns: IntArray) -> FloatArray:
             f"{source.name} has named columns, but {type(selector).__name__} was fitted without "
             "feature names. Fit it to a data frame or a source."
         )
-    names = [str(fitted[j]) for j in columns]
+    names = [str(fitted[j]) for j in which]
     check_numbers(source, names)
-    layout, parts, start = Columns(source.name, names, "", None), [], 0
+    columns, parts, start = Columns(source.name, names, ""), [np.empty((0, len(names)))], 0
     for table in source.tables(names):
-        parts.append(np.column_stack([layout.floats(table, name, start) for name in names]))
+        parts.append(np.column_stack([columns.floats(table, name, start) for name in names]))
         start += table.num_rows
-    return np.concatenate(parts) if parts else np.empty((0, len(names)))
+    return np.concatenate(parts)
 
 
 def _open(X: Any, y: Any, sample_weight: Any) -> tuple[Source, Any, Any]:
@@ -113,7 +110,7 @@ def _classes(counted: dict[Any, int]) -> list[Any]:
     return classes
 
 
-def _run(source: Source, task: SumsTask, counts: IntArray) -> tuple[Sums, Sample]:
+def _run(source: Source, task: SumsTask, counts: IntArray) -> tuple[BucketMoments | None, Rows]:
     """Read the rows; refuse a source whose labels are not those of the first pass."""
     sums: Sums = source.run(task)
     if not np.array_equal(sums.counts, counts):
@@ -121,7 +118,8 @@ def _run(source: Source, task: SumsTask, counts: IntArray) -> tuple[Sums, Sample
             f"{source.name} changed while it was read: {counts.tolist()} rows of each class at "
             f"first and {sums.counts.tolist()} now. Read a copy that nobody writes to."
         )
-    return sums, sums.sample()
+    parts: list[Any] = [np.concatenate(each, axis=-1) for each in zip(*sums.parts, strict=True)]
+    return sums.moments, Rows(*parts)
 
 
 def _check_memory(n_columns: int, n_classes: int, n_buckets: int) -> None:
@@ -143,17 +141,12 @@ class StreamedRows:
     counts: IntArray
     seed: int
     moments: BucketMoments | None
-    sample: Sample
+    sample: Rows
 
     @cached_property
     def classes(self) -> NDArray[Any] | None:
         """Labels, sorted; None in a regression."""
         return None if self.columns.classes is None else np.array(self.columns.classes)
-
-    def whole(self) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
-        """Return the sample: all rows of a source that has few."""
-        X, target, weight, _ = self.sample
-        return X, self.labels(target), None if self.columns.weight is None else weight
 
     def labels(self, target: NDArray[Any]) -> NDArray[Any]:
         """Return the labels of codes; outputs as they are."""
@@ -170,23 +163,21 @@ class StreamedRows:
     def of_buckets(self, buckets: IntArray) -> dict[str, Any]:
         """Return the sampled rows of some buckets; their weights are those of all rows there."""
         assert self.moments is not None
-        X, target, weight, positions = self.sample
+        sample = self.sample
         if len(buckets) < N_BUCKETS:
-            bucket = buckets_of(positions, self.seed, N_BUCKETS)
-            kept = np.flatnonzero(np.isin(bucket, buckets))
-            X, target, weight = X[kept], target[kept], weight[kept]
-        regression = self.columns.classes is None
-        codes = np.zeros(len(target), dtype=np.int64) if regression else target
+            bucket = buckets_of(sample.positions, self.seed, N_BUCKETS)
+            sample = sample.take(np.isin(bucket, buckets))
+        codes = self.columns.codes(sample)
         of_all = self.moments.weight[buckets].sum(axis=0)
-        sampled = np.bincount(codes, weight, minlength=len(of_all))
+        sampled = np.bincount(codes, sample.weight, minlength=len(of_all))
         if np.any(np.bincount(codes, minlength=len(of_all)) < 2):
             raise ValueError(
                 f"The sample of {self.source.name} has fewer than 2 rows with a weight, or of a "
                 "class. Raise sample_rows of Stream, or use fewer folds."
             )
-        weight = weight * (of_all / sampled)[codes]
-        rows = {"X": X, "y": self.labels(target), "row_weight": weight}
-        return rows if regression else rows | {"codes": codes}
+        weight = sample.weight * (of_all / sampled)[codes]
+        rows = {"X": sample.X.T, "y": self.labels(sample.target), "row_weight": weight}
+        return rows if self.classes is None else rows | {"codes": codes}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -273,12 +264,12 @@ class StreamedProblem(Problem):
         features = [rows.columns.features[j] for j in subset]
         if 8 * rows.counts.sum() * (len(features) + 3) > MAX_BYTES:
             return model
-        task = SumsTask(replace(rows.columns, features=features), np.ones(len(rows.counts)), 0)
-        _, sample = _run(rows.source, task, rows.counts)
-        X, target, weight, _ = sample.weighted()
+        task = SumsTask(replace(rows.columns, features=features), np.ones(len(rows.counts)))
+        _, read = _run(rows.source, task, rows.counts)
+        X, target, weight, _ = read.weighted()
         if isinstance(self, ClassProblem):
             weight = weight * self.class_factors[target]
-        fitted = clone(model).fit(X, rows.labels(target), sample_weight=weight)
+        fitted = clone(model).fit(X.T, rows.labels(target), sample_weight=weight)
         if self.allowed.signs is not None:
             slopes = np.reshape(fitted.coef_, (1, -1))
             if wrong_signs(subset[None], slopes, self.allowed.signs).any():
