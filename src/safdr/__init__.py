@@ -1,3 +1,4 @@
+# ruff: noqa: F401 - imports for type checkers
 """safdr: select the smallest set of features that predicts as well as all of them."""
 
 from importlib import import_module as _import_module

@@ -96,7 +96,7 @@ def test_strongly_limited_subsets_are_those_of_brute_force(limits):
     found = plain.fit(X, y)
     every = [s for s in all_subsets(8, 3) if holds(set(s))]
     measured = evaluated(X, y, every, "regression")
-    assert found.loss_ == pytest.approx(measured.losses.min(), rel=1e-9)
+    assert found.result_.loss == pytest.approx(measured.losses.min(), rel=1e-9)
 
 
 def test_signs_hold_in_the_model():
@@ -142,7 +142,7 @@ def test_costs_between_nothing_and_a_ban(task):
     costly = of_size(3, task, feature_cost={4: 1e3}, **how).fit(X, y)
     assert set(costly.subset_.tolist()) > {1, 6}
     assert 4 not in costly.subset_
-    assert costly.loss_ == pytest.approx(least_loss(X[:, costly.subset_], y, task), rel=1e-9)
+    assert costly.result_.loss == pytest.approx(least_loss(X[:, costly.subset_], y, task), rel=1e-9)
 
 
 # ---- Criteria and models of the user's own -------------------------------------------------------

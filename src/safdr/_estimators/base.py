@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -123,7 +124,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.criterion_value_ = result.criterion_value
         self.shrinkage_ = None if is_custom else result.shrinkage
         self.duplicates_ = search.duplicates
-        self.result_ = result
+        self.result_ = replace(result, feature_names=problem.names)
         self.estimator_ = model
         self.subset_ = result.subset
         self.support_ = np.zeros(problem.n_features, dtype=bool)

@@ -256,7 +256,7 @@ def select_size(rule: Any, table: Mapping[str, Any], scores: FloatArray, ceiling
     sizes = table["n_features"]
     if callable(rule):
         index = rule(table)
-        if not isinstance(index, Integral) or not 0 <= index < len(sizes):
+        if not isinstance(index, Integral) or not 0 <= int(index) < len(sizes):
             raise ParameterError(
                 "rule", f"must return an index from 0 to {len(sizes) - 1}; got {index!r}."
             )

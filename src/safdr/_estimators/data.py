@@ -208,7 +208,9 @@ class Problem:
     def _fitter(self, C: float, criterion: Any) -> Fitter:
         raise NotImplementedError
 
-    def linear_model(self, subset: IntArray, fit: Any, i: int, C: float, *, clip: bool) -> Any:
+    def linear_model(
+        self, subset: IntArray, fit: Any, i: int, C: float, *, clip: bool = True
+    ) -> Any:
         """Return fit i as a scikit-learn model; `clip` limits predictions of a regression."""
         raise NotImplementedError
 
@@ -222,7 +224,8 @@ class Problem:
 
     # ---- Folds --------------------------------------------------------------------------------
 
-    def default_splitter(self, seed: int) -> Any:
+    @staticmethod
+    def default_splitter(seed: int) -> Any:
         """Return the five splits of the paper, three quarters to one quarter."""
         raise NotImplementedError
 
@@ -248,10 +251,10 @@ class Problem:
     ) -> list[Fold]:
         """Return the folds of a splitter."""
         splitter = self._splitter(cv, seed, grouped=split_params.get("groups") is not None)
-        splits = list(splitter.split(self.X, self.y, **split_params))
+        splits: list[Any] = list(splitter.split(self.X, self.y, **split_params))
         if not splits:
             raise ParameterError("cv", f"must give at least one split; {cv!r} gave none.")
-        return [Fold(i, self, *split, score_params) for i, split in enumerate(splits)]
+        return [Fold(i, self, a, b, score_params) for i, (a, b) in enumerate(splits)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,7 +362,7 @@ class ClassProblem(Problem):
 
     def linearised(self, fitter: Fitter) -> RegressionProblem:
         """Return the second-order approximation of the log-loss near the model of all columns."""
-        near = copy(fitter)
+        near: Any = copy(fitter)
         near.penalty = self.penalty(1.0)  # keeps coefficients finite under separation
         weight, response = working_response(near, self.X, self.codes == 1)
         if self.sample_weight is not None:
@@ -385,7 +388,8 @@ class ClassProblem(Problem):
             model.data_min_, model.data_max_ = extremes(take_columns(self.X, subset))
         return model
 
-    def default_splitter(self, seed: int) -> Any:
+    @staticmethod
+    def default_splitter(seed: int) -> Any:
         """Return the five splits of the paper, stratified."""
         return StratifiedShuffleSplit(n_splits=5, test_size=0.25, random_state=seed)
 
@@ -438,7 +442,8 @@ class RegressionProblem(Problem):
         model.target_min_, model.target_max_ = self.y.min(axis=0), self.y.max(axis=0)
         return model
 
-    def default_splitter(self, seed: int) -> Any:
+    @staticmethod
+    def default_splitter(seed: int) -> Any:
         """Return the five splits of the paper."""
         return ShuffleSplit(n_splits=5, test_size=0.25, random_state=seed)
 
@@ -453,7 +458,7 @@ def make_problem(selector: Any, X: Any, y: Any, sample_weight: Any = None) -> An
     if hasattr(selector, "n_features_in_") and not is_source(X, y):
         validate_data(selector, X, skip_check_array=True, reset=False)
     problem = read_problem(seen, X, y, sample_weight, fit_seed(selector)).usable()
-    if None not in (fitted_names, problem.names) and problem.names != fitted_names:
+    if fitted_names is not None and problem.names not in (None, fitted_names):
         raise ValueError(f"The columns must be those of the fit, {fitted_names[:5]} ….")
     return problem
 

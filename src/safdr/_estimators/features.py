@@ -80,7 +80,9 @@ class Features:
         try:
             entries = list(given)
         except TypeError:
-            raise ParameterError(parameter, f"must hold names, indices or a mask; got {given!r}.")
+            raise ParameterError(
+                parameter, f"must hold names, indices or a mask; got {given!r}."
+            ) from None
         if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
             return self._of_mask(np.array(entries), parameter)
         found = [self.of_feature(entry, parameter) for entry in entries]
@@ -138,7 +140,7 @@ class Features:
         """Return the column of a feature, or the columns of a group."""
         if isinstance(entry, str):
             return self._of_name(entry, parameter)
-        if not isinstance(entry, Integral) or isinstance(entry, bool | np.bool_):
+        if not isinstance(entry, int | np.integer):
             raise ParameterError(parameter, f"must hold names, indices or a mask; got {entry!r}.")
         if not -self.n_features <= int(entry) < self.n_features:
             raise ParameterError(

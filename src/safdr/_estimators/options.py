@@ -218,7 +218,7 @@ def engine_settings(annealing: AnyAnnealing | None) -> Dynamics:
     if annealing is None:
         return AnnealingSettings()
     # np.float32 and the like are converted.
-    given = {
+    given: dict[str, Any] = {
         name: int(value) if isinstance(value, Integral) else float(value)
         for name, value in annealing.get_params().items()
         if name not in ("screen", "device")

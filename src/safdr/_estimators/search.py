@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from safdr._engine import wide
 from safdr._engine.annealing.cached_function import CachedFunction
 from safdr._engine.annealing.function_chains import Evaluate
 from safdr._engine.arrays import IntArray
@@ -58,7 +57,7 @@ def full_criterion(selector: Any, problem: Problem) -> Any:
 class Recipe:
     """Which columns each size is searched on, by which criteria and models."""
 
-    problem: Problem
+    problem: Any
     seed: int
     n_jobs: int
     function: Any  # a custom criterion
@@ -70,7 +69,7 @@ class Recipe:
     settings: Any
 
     @classmethod
-    def make(cls, selector: Any, problem: Problem, seed: int, n_jobs: int = 1) -> Self:
+    def make(cls, selector: Any, problem: Any, seed: int, n_jobs: int = 1) -> Self:
         """Return the recipe of a selector."""
         annealing, criterion = selector.annealing, selector.criterion
         width = "auto" if annealing is None else annealing.screen
@@ -222,7 +221,7 @@ class Recipe:
         near = problem.linearised(models)  # type: ignore[attr-defined]
         log_loss = _without(near.criterion(criterion.ridge), duplicates)
         other = Search(log_loss, settings=second, noise=near.batches(log_loss), **how)
-        also = [other, *self._forward_among(columns)]
+        also: list[Any] = [other, *self._forward_among(columns)]
         return Search(criterion, settings=first, noise=noise, fitter=fitter, also=also, **how)
 
     def fitter(self, problem: Problem, criterion: Any) -> Fitter | None:
@@ -291,7 +290,7 @@ def _without(criterion: Any, duplicates: IntArray | None) -> Any:
     return replace(criterion, redundant=np.union1d(criterion.redundant, duplicates))
 
 
-def _check_signs(selector: Any, problem: Problem) -> None:
+def _check_signs(selector: Any, problem: Any) -> None:
     """Refuse signs unless each feature has one coefficient, and that model chooses."""
     if problem.allowed.signs is None:
         return

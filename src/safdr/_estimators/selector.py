@@ -46,8 +46,8 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or a source
             Training rows: an array, a data frame or a sparse matrix of finite numbers. Or a source
-            that is read in chunks: the path of a Parquet file or folder, a pyarrow dataset, a polars
-            LazyFrame, a DuckDB relation, a Dask collection, a function that returns an iterator of
+            that is read in chunks: a path of Parquet files, a pyarrow dataset, a polars LazyFrame,
+            a DuckDB relation, a Dask collection, a function that returns an iterator of
             tables, or a `Stream`.
 
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
@@ -104,7 +104,7 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         return tags
 
 
-def size_to_select(wanted: int | float | None, allowed: Any) -> int:
+def size_to_select(wanted: Any, allowed: Any) -> int:
     """Return the number of features: as given, a share of all, or by default half."""
     total = int(allowed.counts.sum())
     if wanted is None:

@@ -24,6 +24,7 @@ from safdr._estimators.base import (
     RegressorSelectorBase,
     typed,
 )
+from safdr._estimators.callbacks import CallbackSupportMixin, with_callbacks
 from safdr._estimators.cross_validation import RULES, calibrates, cross_validate, sizes_to_try
 from safdr._estimators.data import ClassProblem, RegressionProblem, read_problem, seed_from
 from safdr._estimators.options import (
@@ -33,7 +34,6 @@ from safdr._estimators.options import (
     AnyAnnealing,
     Constraints,
 )
-from safdr._estimators.parallel import CallbackSupportMixin, with_callbacks
 
 CV_PARAMETERS: dict[str, Any] = {
     "sizes": [AT_LEAST_ONE, "array-like"],
@@ -142,7 +142,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             The requests.
         """
         kind = RegressionProblem if self._is_regression else ClassProblem
-        splitter = kind.default_splitter(None, 0) if self.cv is None else self.cv
+        splitter = kind.default_splitter(0) if self.cv is None else self.cv
         to_split = MethodMapping().add(caller="fit", callee="split")
         to_score = MethodMapping().add(caller="fit", callee="score")
         to_score.add(caller="score", callee="score")
