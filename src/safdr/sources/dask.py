@@ -69,7 +69,8 @@ def as_frame(X: Any, y: Any, weight: Any) -> tuple[Any, str, str | None]:
     for name, column in {"y": y, "sample_weight": weight}.items():
         if column is None:
             continue
-        if getattr(column, "shape", None) != X.shape[:1]:  # unknown lengths never agree
+        # Unknown lengths never agree.
+        if not hasattr(column, "rechunk") or column.shape != X.shape[:1]:
             raise SourceError(
                 f"With a Dask array of rows, {name} must be a Dask array of as many rows: call "
                 "compute_chunk_sizes() on both if lengths are unknown."
