@@ -161,8 +161,7 @@ def test_parameter_objects_have_the_defaults(name):
 @pytest.mark.parametrize("name", ["breast_cancer", "digits", "diabetes"])
 def test_the_answer_does_not_depend_on_threads(name):
     one, two = (
-        answer(fit(search(name), name, sizes=DATA[name][1], n_jobs=n_jobs))
-        for n_jobs in (1, 2)
+        answer(fit(search(name), name, sizes=DATA[name][1], n_jobs=n_jobs)) for n_jobs in (1, 2)
     )
     assert one == two
 

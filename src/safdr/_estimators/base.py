@@ -8,7 +8,15 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    RegressorMixin,
+    clone,
+    is_classifier,
+    is_regressor,
+)
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.metaestimators import available_if
@@ -21,6 +29,7 @@ from safdr._estimators.device import device_rows, is_on_device
 from safdr._estimators.options import PARAMETER_OBJECTS, Annealing
 from safdr._estimators.parallel import n_workers
 from safdr._estimators.search import make_search, model_of, warn_separated
+from safdr.errors import ParameterError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -106,6 +115,10 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             if part is not None:
                 params, name = part.get_params(deep=False), type(part).__name__
                 validate_parameter_constraints(part._parameter_constraints, params, name)
+        kind = "regressor" if self._is_regression else "classifier"
+        is_wrong = is_classifier if self._is_regression else is_regressor
+        if self.estimator is not None and is_wrong(self.estimator):
+            raise ParameterError("estimator", f"must be a {kind}; got {self.estimator!r}.")
 
     # ---- The search of one size ---------------------------------------------------------------
 
@@ -149,6 +162,11 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         rows: Any = validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=False)
         return take_columns(rows, self.subset_)
 
+    def _ask_model(self, method: str, X: Any) -> NDArray[Any]:
+        """Call a method of the final model with the selected columns."""
+        rows = self._selected_columns(X)
+        return np.asarray(getattr(self.estimator_, method)(rows))
+
     @typed(available_if(model_has("predict")))
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the target of each row from the selected features.
@@ -163,7 +181,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predicted labels or values.
         """
-        return np.asarray(self.estimator_.predict(self._selected_columns(X)))
+        return self._ask_model("predict", X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -191,7 +209,7 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
         ndarray of shape (n_samples, n_classes)
             Probabilities, in the order of `classes_`.
         """
-        return np.asarray(self.estimator_.predict_proba(self._selected_columns(X)))
+        return self._ask_model("predict_proba", X)
 
     @typed(available_if(model_has("predict_log_proba")))
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
@@ -207,7 +225,7 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
         ndarray of shape (n_samples, n_classes)
             Log-probabilities, in the order of `classes_`.
         """
-        return np.asarray(self.estimator_.predict_log_proba(self._selected_columns(X)))
+        return self._ask_model("predict_log_proba", X)
 
     @typed(available_if(model_has("decision_function")))
     def decision_function(self, X: ArrayLike) -> FloatArray:
@@ -224,7 +242,7 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
             Log-odds of the second of two classes for the default model; with more classes, the
             largest score wins.
         """
-        return np.asarray(self.estimator_.decision_function(self._selected_columns(X)))
+        return self._ask_model("decision_function", X)
 
 
 class RegressorSelectorBase(RegressorMixin, AnnealingSelectorBase):

@@ -324,7 +324,10 @@ class ClassProblem(Problem):
         labels = self.classes.tolist()
         if unknown := [label for label in self.class_weight if label not in labels]:
             raise ParameterError("class_weight", f"has labels that y lacks: {unknown}.")
-        return np.array([float(self.class_weight.get(label, 1.0)) for label in labels])
+        factors = np.array([float(self.class_weight.get(label, 1.0)) for label in labels])
+        if (factors < 0).any():
+            raise ParameterError("class_weight", f"must not be negative; got {self.class_weight}.")
+        return factors
 
     @cached_property
     def sample_weight(self) -> FloatArray | None:
@@ -559,7 +562,11 @@ def check_columns(X: Any) -> None:
     ]
     if text:
         raise ValueError(f"X has columns that are not numbers: {text[:5]}. Encode or drop them.")
-    missing = [name for name, kind in kinds if kind != nw.Object and _has_missing(frame[name])]
+    missing = [
+        name
+        for j, (name, kind) in enumerate(kinds)
+        if kind != nw.Object and _has_missing(frame[:, j])
+    ]
     if missing:
         raise ValueError(
             f"Input X contains NaN in the columns {missing[:5]}. Impute or drop them: "

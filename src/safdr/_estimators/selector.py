@@ -93,7 +93,8 @@ class _FixedSizeSelector(AnnealingSelectorBase):
             The score.
         """
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(self.estimator_.score(self._selected_columns(X), y, **weights))
+        rows = self._selected_columns(X)
+        return float(self.estimator_.score(rows, y, **weights))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
