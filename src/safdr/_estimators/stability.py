@@ -16,7 +16,7 @@ from sklearn.utils.parallel import _get_threadpool_controller
 
 from safdr._engine.arrays import IntArray
 from safdr._engine.stability import nogueira_index, share_intervals
-from safdr._estimators.cross_validation import cross_validate
+from safdr._estimators.cross_validation import cross_validate, sizes_to_try
 from safdr._estimators.data import Problem, fit_seed, make_problem
 from safdr._estimators.features import group_names
 from safdr._estimators.parallel import run_tasks
@@ -177,7 +177,9 @@ def _select(
             half = problem.take(rows).usable()
             if choose_size:
                 params = {} if groups is None else {"groups": groups[rows]}
-                size = cross_validate(selector, half, seed, split_params=params).size
+                folds = half.folds(selector.cv, seed, params, {})
+                sizes = sizes_to_try(selector.sizes, half.allowed)
+                size = cross_validate(selector, half, folds, sizes, seed).size
             return make_search(selector, half, seed).run(size).subset
         except ValueError as error:
             raise ValueError(f"A half of {len(rows)} rows cannot be searched: {error}") from None
