@@ -33,6 +33,7 @@ from helpers.selectors import (
 from safdr import (
     Constraints,
     ParameterError,
+    Stream,
     anneal_path,
     evaluate_subsets,
     near_optimal,
@@ -41,6 +42,8 @@ from safdr import (
     substitutes,
     what_if,
 )
+
+pa = pytest.importorskip("pyarrow")
 
 
 @pytest.fixture(params=TASKS)
@@ -531,6 +534,29 @@ def test_a_question_reads_the_file_that_the_selector_was_fitted_to(name, tmp_pat
         of_size(2, task).fit(frame, y, sample_weight=weight), frame, y, sample_weight=weight
     )
     np.testing.assert_array_equal(ours, theirs)
+
+
+def test_questions_about_rows_read_in_chunks_are_those_of_all_rows(task):
+    """Only models and scores are of a sample."""
+    X, y = make_rows(task, n_rows=6000)
+    weight = weights(True, 6000)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(8)])
+    table = pa.Table.from_pandas(frame.assign(y=y, w=weight))
+    source = Stream(lambda: table.to_batches(max_chunksize=1000), sample_rows=2000)
+    found = of_size(3, task).fit(source, "y", sample_weight="w")
+    whole = of_size(3, task).fit(frame, y, sample_weight=weight)
+    exact = ("prove", "near_optimal", "what_if")
+    for name in exact:
+        ours = ASK[name](found, source, "y", sample_weight="w")
+        theirs = ASK[name](whole, frame, y, sample_weight=weight)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+    ours = substitutes(found, source, "y", n_best=2, sample_weight="w")
+    theirs = substitutes(whole, frame, y, n_best=2, sample_weight=weight)
+    assert ours["replacement"] == theirs["replacement"]
+    np.testing.assert_allclose(ours["criterion_value"], theirs["criterion_value"], rtol=1e-9)
+    np.testing.assert_allclose(ours["score"], theirs["score"], atol=0.1)
+    halves = stability(found, source, "y", n_resamples=6, random_state=0, sample_weight="w")
+    assert halves.counts.tolist() == [6 * (j in (1, 4, 6)) for j in range(8)]
 
 
 def test_every_function_begins_with_a_selector_and_rows():
