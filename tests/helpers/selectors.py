@@ -18,6 +18,8 @@ from safdr import (
     AnnealingSelectorCV,
     PopulationAnnealing,
 )
+from safdr._estimators.data import make_problem
+from safdr._estimators.search import Recipe
 
 QUICK = Annealing(n_replicas=8, max_steps=12)
 # Without random batches: rows enter by their weights alone.
@@ -69,6 +71,12 @@ def splitter(task="two", n_splits=3):
     """A splitter with a seed of its own, which a plain loop can use too."""
     kind = KFold if task == "regression" else StratifiedKFold
     return kind(n_splits, shuffle=True, random_state=5)
+
+
+def screened_columns(selector, X, y, size):
+    """The columns that the screen keeps, which results do not hold."""
+    recipe = Recipe.make(selector, make_problem(selector, X, y), 0)
+    return recipe.columns(size)
 
 
 def assert_same_answer(ours, theirs, rtol=0.0):
