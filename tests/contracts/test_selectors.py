@@ -97,8 +97,7 @@ def test_another_seed_is_another_run():
     X, y = rng.normal(size=(80, 40)), np.arange(80) % 2
     few = Annealing(n_replicas=1, max_steps=1)
     starts = [
-        of_size(5, annealing=few, random_state=seed).fit(X, y).result_.subsets
-        for seed in range(4)
+        of_size(5, annealing=few, random_state=seed).fit(X, y).result_.subsets for seed in range(4)
     ]
     assert len({start.tobytes() for start in starts}) > 1
 
