@@ -33,7 +33,7 @@ from safdr import (
     substitutes,
     what_if,
 )
-from safdr._estimators.streaming import problem as streaming
+from safdr._estimators.streaming import rows as streaming
 from safdr.sources import source
 
 pa = pytest.importorskip("pyarrow")
@@ -214,7 +214,7 @@ def test_a_function_of_the_rows_is_evaluated_on_the_sample():
 
 def test_the_final_model_is_that_of_the_sample_if_rows_do_not_fit_into_memory(monkeypatch):
     X, y = make_rows(n_rows=N)
-    monkeypatch.setattr(streaming, "MAX_BYTES", 5e4)
+    monkeypatch.setattr(streaming, "MAX_FIT_BYTES", 5e4)
     ours = of_size(3).fit(Stream(as_table(X, y), sample_rows=700), "y")
     theirs = of_size(3).fit(X, y)
     assert np.abs(ours.estimator_.coef_ - theirs.estimator_.coef_).max() > 1e-3
