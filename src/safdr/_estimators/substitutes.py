@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,6 @@ from safdr._estimators.parallel import n_workers, run_tasks
 from safdr._estimators.search import fitter_of, function_of, model_on, ridge_of
 
 BoolArray = NDArray[np.bool_]
-Values = Callable[[BoolArray, bool], FloatArray]
 
 # More replacements than requested, since models of some may have the wrong signs.
 N_SPARE = 10
@@ -110,28 +109,26 @@ def substitutes(
     problem, seed = make_problem(selector, X, y, sample_weight), fit_seed(selector)
     names, subset = np.array(group_names(selector, problem), dtype=object), selector.subset_
     if problem.is_wide and not callable(selector.criterion):
-        problem, subset, places = _reduce(selector, problem, n_best + N_SPARE)
-        names = names[places]
-    variants, losses = _find_variants(selector, problem, subset, n_best, n_workers(n_jobs))
+        columns = _relevant_columns(selector, problem, n_best + N_SPARE)
+        names = names[np.unique(problem.allowed.group_of[columns])]
+        problem, subset = problem.columns(columns), np.searchsorted(columns, subset)
+    variants = list(_find_variants(selector, problem, subset, n_best, n_workers(n_jobs)))
     cv = getattr(selector, "cv", None) if cv is None else cv
     scoring = getattr(selector, "scoring", None) if scoring is None else scoring
     scorer = get_scorer(scoring or problem.default_scoring)
     folds = problem.folds(cv, seed, {} if groups is None else {"groups": groups}, {})
-    columns = [variant.columns for variant in variants]
-    tasks = ((selector, fold, columns, scorer, seed) for fold in folds)
+    subsets = [variant.columns for variant in variants]
+    tasks = ((selector, fold, subsets, scorer, seed) for fold in folds)
     threads = selector.estimator is None and not callable(selector.criterion)
     scores = np.array(list(run_tasks(_score_fold, tasks, n_jobs, threads=threads)))
-    return _make_table(variants, losses, scores, names)
+    return _make_table(variants, scores, names)
 
 
-def _reduce(selector: Any, problem: Problem, n_best: int) -> tuple[Problem, IntArray, IntArray]:
-    """Keep the selected columns and the best replacements: the problem, subset, and features."""
+def _relevant_columns(selector: Any, problem: Problem, n_best: int) -> IntArray:
+    """Return the selected columns and the best replacements, without a matrix of all columns."""
     criterion = problem.column_criterion(ridge_of(selector, problem))
     allowed = problem.allowed.without(criterion.redundant(problem.rank))
-    subset = selector.subset_
-    columns = best_replacements(criterion, allowed, problem.cost, subset, n_best)
-    features = np.unique(problem.allowed.group_of[columns])
-    return problem.columns(columns), np.searchsorted(columns, subset), features
+    return best_replacements(criterion, allowed, problem.cost, selector.subset_, n_best)
 
 
 # ---- Variants of the subset ---------------------------------------------------------------------
@@ -145,113 +142,107 @@ class Variant:
     replacement: int
     columns: IntArray
     value: float
-    allowed: bool = True
+    loss: float
+    allowed: bool
 
 
 def _find_variants(
     selector: Any, problem: Problem, subset: IntArray, n_best: int, n_threads: int
-) -> tuple[list[Variant], FloatArray]:
-    """Return the subset itself and its variants, and the loss of each."""
-    seed, allowed = fit_seed(selector), problem.allowed
-    function = function_of(selector, problem, seed, n_threads)
-    criterion = None if function else problem.criterion(ridge_of(selector, problem))
-    useful = np.ones(allowed.n_groups, dtype=bool)
-    useful[(allowed if function else allowed.without(criterion.redundant)).exclude] = False
-    values = _make_values(problem, criterion, function, n_threads)
-    original = np.arange(problem.n_features)
-    for kept, duplicate in problem.duplicates().pairs:
-        original[duplicate] = kept
-    n_ranked = n_best if allowed.signs is None else n_best + N_SPARE
-    variants = list(_rank(problem, subset, useful, original, values, n_ranked))
-    fitter = fitter_of(selector, problem, criterion, seed)
-    if fitter is None:
-        return variants, -np.array([variant.value for variant in variants])
-    losses, is_right = _fit(fitter, variants, allowed.signs, n_threads)
-    variants = [
-        replace(v, allowed=v.allowed and ok) for v, ok in zip(variants, is_right, strict=True)
-    ]
-    kept = list(_first_allowed(variants, n_best))
-    return [variants[i] for i in kept], losses[kept]
-
-
-def _first_allowed(variants: list[Variant], n_best: int) -> Iterator[int]:
-    """Yield the indices of the first allowed replacements of each feature, and of all others."""
-    counts: Counter[int] = Counter()
-    for i, variant in enumerate(variants):
-        if variant.replacement >= 0:
-            counts[variant.dropped] += variant.allowed
-            if not variant.allowed or counts[variant.dropped] > n_best:
-                continue
-        yield i
-
-
-def _make_values(problem: Problem, criterion: Any, function: Any, n_threads: int) -> Values:
-    """Return the criterion, less the cost, as a function of selections of groups."""
-    allowed, how = problem.allowed, {"constraints": problem.allowed, "n_threads": n_threads}
-    quadratic = None if function else QuadraticFunction(criterion, **how)
-    evaluate = less_cost(function or quadratic, problem.cost)
-
-    def values(selections: BoolArray, refuse_collinear: bool) -> FloatArray:
-        widths = selections[:, allowed.group_of].sum(axis=1)
-        subsets = allowed.subsets_of(selections, int(widths.max(initial=0)))
-        if subsets.size == 0:
-            return np.full(len(subsets), np.nan if quadratic is None else 0.0)
-        if quadratic is not None:
-            quadratic.refuse_collinear = refuse_collinear
-        found = evaluate(subsets, np.full(len(subsets), -1))
-        return np.where(np.isnan(found), -np.inf, found)
-
-    return values
-
-
-def _rank(
-    problem: Problem,
-    subset: IntArray,
-    useful: BoolArray,
-    original: IntArray,
-    values: Values,
-    n_best: int,
 ) -> Iterator[Variant]:
     """Yield the subset; then for each feature the best replacements, and the subset without it."""
-    allowed = problem.allowed
+    allowed, measure = problem.allowed, _Measure.make(selector, problem, n_threads)
     selection = allowed.selection_of(subset)
-    yield Variant(-1, -1, subset, values(selection[None], False)[0])
-    for dropped in np.flatnonzero(selection):
+    yield from measure.variants(-1, [-1], selection[None])
+    for dropped in np.flatnonzero(selection).tolist():
         look_up()
         rest = selection.copy()
         rest[dropped] = False
-        # A duplicate of a feature that stays adds nothing.
-        staying = np.isin(original, original[allowed.columns_of(rest)])
-        others = useful & ~selection
-        others[allowed.group_of[staying]] = False
-        swapped = rest | np.eye(allowed.n_groups, dtype=bool)[others]
-        groups, keep = np.flatnonzero(others), allowed.allows_each(swapped)
-        groups, swapped = groups[keep], swapped[keep]
-        found = values(swapped, True)
-        best = np.argsort(-found, kind="stable")[:n_best]
-        for i in best[found[best] > -np.inf]:
-            columns = allowed.columns_of(swapped[i])
-            yield Variant(int(dropped), int(groups[i]), columns, found[i])
-        value = values(rest[None], False)[0]
-        yield Variant(int(dropped), -1, allowed.columns_of(rest), value, allowed.allows(rest))
+        groups = np.flatnonzero(measure.can_join(rest) & ~selection)
+        swapped = rest | np.eye(allowed.n_groups, dtype=bool)[groups]
+        values = np.where(
+            allowed.allows_each(swapped), measure.values(swapped, strict=True), -np.inf
+        )
+        n_spare = 0 if allowed.signs is None else N_SPARE
+        best = np.argsort(-values, kind="stable")[: n_best + n_spare]
+        best = best[values[best] > -np.inf]
+        found = measure.variants(dropped, groups[best], swapped[best])
+        yield from islice((variant for variant in found if variant.allowed), n_best)
+        yield from measure.variants(dropped, [-1], rest[None])
 
 
-def _fit(
-    fitter: Any, variants: list[Variant], signs: FloatArray | None, n_threads: int
-) -> tuple[FloatArray, BoolArray]:
-    """Return the loss of each variant, and whether its coefficients have the required signs."""
-    is_right = np.ones(len(variants), dtype=bool)
-    losses = np.empty(len(variants))
-    is_empty = np.array([len(variant.columns) == 0 for variant in variants])
-    if is_empty.any():
-        losses[is_empty] = fitter.baseline()
-    full = np.flatnonzero(~is_empty)
-    subsets = padded([variants[i].columns for i in full])
-    fits = fit_padded(fitter, subsets, best_only=False, n_threads=n_threads)
-    losses[full] = fits.losses
-    if signs is not None:
-        is_right[full] = ~wrong_signs(subsets, fits.coefficients, signs).any(axis=1)
-    return losses, is_right
+@dataclass(frozen=True, eq=False)
+class _Measure:
+    """Criterion values, less the cost, and losses of selections of features."""
+
+    problem: Problem
+    function: Any  # a custom criterion, or the quadratic one
+    fitter: Any
+    useful: BoolArray
+    original: IntArray  # of each column the one that it duplicates, or itself
+    n_threads: int
+
+    @classmethod
+    def make(cls, selector: Any, problem: Problem, n_threads: int) -> Self:
+        """Return the measure of a selector."""
+        allowed, seed = problem.allowed, fit_seed(selector)
+        function: Any = function_of(selector, problem, seed, n_threads)
+        criterion: Any = None
+        if function is None:
+            criterion = problem.criterion(ridge_of(selector, problem))
+            function = QuadraticFunction(criterion, constraints=allowed, n_threads=n_threads)
+            allowed = allowed.without(criterion.redundant)
+        useful = np.ones(allowed.n_groups, dtype=bool)
+        useful[allowed.exclude] = False
+        original = np.arange(problem.n_features)
+        for kept, duplicate in problem.duplicates().pairs:
+            original[duplicate] = kept
+        fitter = fitter_of(selector, problem, criterion, seed)
+        return cls(problem, function, fitter, useful, original, n_threads)
+
+    def can_join(self, selection: BoolArray) -> BoolArray:
+        """Return the features that add something to a selection: not duplicates of its columns."""
+        allowed, useful = self.problem.allowed, self.useful.copy()
+        same = np.isin(self.original, self.original[allowed.columns_of(selection)])
+        useful[allowed.group_of[same]] = False
+        return useful
+
+    def values(self, selections: BoolArray, *, strict: bool = False) -> FloatArray:
+        """Return the values; if strict, minus infinity for collinear features."""
+        allowed = self.problem.allowed
+        widths = selections[:, allowed.group_of].sum(axis=1)
+        subsets = allowed.subsets_of(selections, int(widths.max(initial=0)))
+        is_quadratic = isinstance(self.function, QuadraticFunction)
+        if subsets.size == 0:
+            return np.full(len(subsets), 0.0 if is_quadratic else np.nan)
+        if is_quadratic:
+            self.function.refuse_collinear = strict
+        evaluate = less_cost(self.function, self.problem.cost)
+        values = evaluate(subsets, np.full(len(subsets), -1))
+        return np.where(np.isnan(values), -np.inf, values)
+
+    def variants(self, dropped: int, groups: Any, selections: BoolArray) -> list[Variant]:
+        """Return the variants with given replacements of one feature."""
+        allowed = self.problem.allowed
+        columns = [allowed.columns_of(selection) for selection in selections]
+        values = self.values(selections)
+        losses, has_signs = self._fit(columns, values)
+        is_allowed = has_signs & allowed.allows_each(selections)
+        rows = zip(groups, columns, values, losses, is_allowed, strict=True)
+        return [Variant(dropped, int(group), *row) for group, *row in rows]
+
+    def _fit(self, columns: list[IntArray], values: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Return losses, and whether the coefficients have the required signs."""
+        has_signs, signs = np.ones(len(columns), dtype=bool), self.problem.allowed.signs
+        if self.fitter is None or not columns:
+            return -values, has_signs
+        if not len(columns[0]):
+            return np.full(len(columns), self.fitter.baseline()), has_signs
+        subsets = padded(columns)
+        fits = fit_padded(self.fitter, subsets, best_only=False, n_threads=self.n_threads)
+        if signs is not None:
+            wrong = wrong_signs(subsets, fits.coefficients, signs)
+            has_signs = np.asarray(~wrong.any(axis=1))
+        return fits.losses, has_signs
 
 
 # ---- Scores -------------------------------------------------------------------------------------
@@ -276,9 +267,7 @@ def _score_fold(
     return scores
 
 
-def _make_table(
-    variants: list[Variant], losses: FloatArray, scores: FloatArray, names: NDArray[Any]
-) -> dict[str, Any]:
+def _make_table(variants: list[Variant], scores: FloatArray, names: NDArray[Any]) -> dict[str, Any]:
     """Return a row for each variant but the first, which the others are compared with."""
     found = variants[1:]
     table: dict[str, Any] = {
@@ -286,7 +275,7 @@ def _make_table(
         "replacement": [None if v.replacement < 0 else names[v.replacement] for v in found],
         "allowed": np.array([v.allowed for v in found]),
     }
-    values = np.array([variant.value for variant in variants])
+    values, losses = np.array([(v.value, v.loss) for v in variants]).T
     means = {"criterion_value": values, "loss": losses, "score": scores.mean(axis=0)}
     for name, numbers in means.items():
         table[name] = numbers[1:]

@@ -241,6 +241,10 @@ def what_if(
     exclusive = none if allowed.conflicts is None else allowed.conflicts
     cost = np.zeros(n) if problem.cost is None else problem.cost
     signs = np.zeros(n) if allowed.signs is None else allowed.signs
+    shares = None
+    if not problem.is_regression:
+        weights = np.bincount(problem.codes, problem.sample_weight)
+        shares = weights / weights.sum()
     return WhatIf(
         names=tuple(names[i] for i in picked),
         columns=tuple(columns),
@@ -253,16 +257,11 @@ def what_if(
         A=criterion.block(every),
         D=criterion.D[every],
         collinear_tol=float(criterion.collinear_tol),
-        class_shares=None if problem.is_regression else _class_shares(criterion),
+        class_shares=shares,
         criterion=problem.criterion_name,
         n_total=allowed.n_groups,
         _features=features,
     )
-
-
-def _class_shares(criterion: Any) -> FloatArray:
-    moments = criterion.marginals if hasattr(criterion, "marginals") else criterion.rows.moments
-    return np.asarray(moments.weight / moments.weight.sum())
 
 
 def _other_subsets(selector: Any, allowed: AllowedSubsets) -> Iterator[IntArray]:
