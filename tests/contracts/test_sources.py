@@ -170,6 +170,16 @@ def test_a_rare_class_is_in_the_sample():
     assert search.result_.loss == pytest.approx(of_size(1).fit(X, y).result_.loss, rel=0.3)
 
 
+def test_values_that_only_few_rows_have_are_no_trap():
+    """Folds, batches and the sample lack them."""
+    X, y = make_rows(n_rows=N)
+    X[:, 0] = np.arange(N) == 7
+    X[:, 3] = np.isin(np.arange(N), [3, 4])
+    ours = over_sizes(3, cv=3).fit(Stream(as_table(X, y), sample_rows=400), "y")
+    assert ours.subset_.tolist() == list(PLANTED)
+    assert ours.cv_results_["mean_test_score"].max() > 0.85
+
+
 @pytest.mark.parametrize(
     ("size", "parameters"),
     [

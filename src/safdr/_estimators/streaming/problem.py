@@ -12,6 +12,7 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import BucketNoise, Ridge, fisher_criterion, r2_criterion
 from safdr._engine.moments import ClassMoments
 from safdr._engine.signs import wrong_signs
+from safdr._estimators.custom import fit_model
 from safdr._estimators.data import (
     ClassProblem,
     Fold,
@@ -143,7 +144,7 @@ class StreamedProblem(Problem):
         if isinstance(self, ClassProblem):
             weight = weight * self.class_factors[rows.target]
         labels = self.rows.labels(rows.target)
-        fitted = clone(model).fit(rows.X.T, labels, sample_weight=weight)
+        fitted = fit_model(clone(model), rows.X.T, labels, weight)
         signs = self.allowed.signs
         if signs is None:
             return fitted
