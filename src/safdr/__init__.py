@@ -1,30 +1,40 @@
-# ruff: noqa: F401 - imports for type checkers
 """safdr: select the smallest set of features that predicts as well as all of them."""
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from safdr._estimators.evaluate import SubsetEvaluation, evaluate_subsets
-    from safdr._estimators.models import SeparationWarning
-    from safdr._estimators.options import Annealing, Constraints, PopulationAnnealing
-    from safdr._estimators.path import anneal_path
-    from safdr._estimators.proof import near_optimal, prove
-    from safdr._estimators.selector import AnnealingRegressorSelector, AnnealingSelector
-    from safdr._estimators.selector_cv import AnnealingRegressorSelectorCV, AnnealingSelectorCV
-    from safdr._estimators.stability import stability
-    from safdr._estimators.substitutes import substitutes
-    from safdr._estimators.what_if import WhatIf, what_if
-    from safdr.display import (
-        PathDisplay,
-        SelectionDisplay,
-        StabilityDisplay,
-        SubstitutesDisplay,
-        TraceDisplay,
+    from safdr._estimators.evaluate import SubsetEvaluation as SubsetEvaluation
+    from safdr._estimators.evaluate import evaluate_subsets as evaluate_subsets
+    from safdr._estimators.models import SeparationWarning as SeparationWarning
+    from safdr._estimators.options import Annealing as Annealing
+    from safdr._estimators.options import Constraints as Constraints
+    from safdr._estimators.options import PopulationAnnealing as PopulationAnnealing
+    from safdr._estimators.path import anneal_path as anneal_path
+    from safdr._estimators.proof import near_optimal as near_optimal
+    from safdr._estimators.proof import prove as prove
+    from safdr._estimators.selector import AnnealingRegressorSelector as AnnealingRegressorSelector
+    from safdr._estimators.selector import AnnealingSelector as AnnealingSelector
+    from safdr._estimators.selector_cv import (
+        AnnealingRegressorSelectorCV as AnnealingRegressorSelectorCV,
     )
-    from safdr.errors import ParameterError
-    from safdr.result import AnnealingResult, NearOptimal, Proof, Stability, Trace
-    from safdr.sources import Stream
+    from safdr._estimators.selector_cv import AnnealingSelectorCV as AnnealingSelectorCV
+    from safdr._estimators.stability import stability as stability
+    from safdr._estimators.substitutes import substitutes as substitutes
+    from safdr._estimators.what_if import WhatIf as WhatIf
+    from safdr._estimators.what_if import what_if as what_if
+    from safdr.display import PathDisplay as PathDisplay
+    from safdr.display import SelectionDisplay as SelectionDisplay
+    from safdr.display import StabilityDisplay as StabilityDisplay
+    from safdr.display import SubstitutesDisplay as SubstitutesDisplay
+    from safdr.display import TraceDisplay as TraceDisplay
+    from safdr.errors import ParameterError as ParameterError
+    from safdr.result import AnnealingResult as AnnealingResult
+    from safdr.result import NearOptimal as NearOptimal
+    from safdr.result import Proof as Proof
+    from safdr.result import Stability as Stability
+    from safdr.result import Trace as Trace
+    from safdr.sources import Stream as Stream
 
 __version__ = "0.1.0"
 

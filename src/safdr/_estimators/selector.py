@@ -131,8 +131,8 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     Parameters
     ----------
     n_features_to_select : int or float, default=None
-        Number of features to select. An int is that number, a float in (0, 1] the share of all
-        features, None half of them, at most 30.
+        Number of features. A float in (0, 1] is the share of all features. None is half of them, at
+        most 30.
 
     criterion : {"auto", "fisher"} or callable, default="auto"
         What the replicas maximise.
@@ -149,9 +149,8 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         `score`. None is the logistic model with the penalty `C`.
 
     shrinkage : "auto", float in [0, 1) or None, default="auto"
-        Shrinkage of the within-class correlations towards zero, as in
-        `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`. "auto" is computed from the data
-        and near 0 for many rows. None is no shrinkage, as in the paper. Try None, with
+        Shrinkage of the within-class correlations, as in
+        `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`. "auto" is near 0 for many rows. None is no shrinkage, as in the paper. Try None, with
         ``annealing=Annealing(screen=None)``, if the difference of correlated features matters.
 
     C : float, default=None
