@@ -92,8 +92,9 @@ def test_names_indices_masks_and_padded_rows_are_the_same_subsets():
         np.testing.assert_array_equal(found.subsets, wanted.subsets)
         np.testing.assert_array_equal(found.losses, wanted.losses)
         assert found.to_frame()["features"].tolist() == ["b, e", "g"]
-    one = evaluated(frame, y, [["pair"]], constraints=groups)
-    assert one.losses == pytest.approx(wanted.losses[:1], rel=1e-12)
+    one = evaluated(frame, y, [["pair"], ["b"]], constraints=groups)
+    assert one.losses[0] == pytest.approx(wanted.losses[0], rel=1e-12)
+    assert one.losses[1] == pytest.approx(least_loss(X[:, [1]], y), rel=1e-9)
 
 
 def test_costs_class_weights_and_shrinkage_are_those_of_the_selector():
@@ -490,6 +491,16 @@ def test_sizes_are_kept_or_chosen_anew():
         one = over_sizes(5).fit(X[rows], y[rows])
         assert (size, subset.tolist()) == (one.n_features_, one.subset_.tolist())
     assert len(set(anew.sizes)) > 1
+
+
+def test_halves_select_fewer_features_if_signs_ask_for_it():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    y = (X[:, 0] + 0.15 * X[:, 1] + 0.5 * rng.normal(size=200) > 0).astype(int)
+    signs = {0: 1, 1: 1, 2: 1, 3: 1}
+    selector = of_size(3, constraints=Constraints(signs=signs)).fit(X, y)
+    sizes = stability(selector, X, y, n_resamples=20, random_state=0).sizes
+    assert {2, 3} <= set(sizes) <= {1, 2, 3}
 
 
 # ---- All questions -------------------------------------------------------------------------------

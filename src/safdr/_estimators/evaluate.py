@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.search import fit_padded, padded, values_padded
+from safdr._engine.fits.fits import Fits
+from safdr._engine.search import OWN_LOSS, fit_padded, padded, values_padded
 from safdr._estimators.data import Problem, fit_seed, make_problem
 from safdr._estimators.features import features_of
 from safdr._estimators.parallel import n_workers
@@ -129,8 +130,8 @@ def evaluate_subsets(
     """
     problem = make_problem(selector, X, y, sample_weight)
     rows = _check_subsets(subsets, selector, problem)
-    # A matrix of the columns in use is enough.
-    columns = np.unique(rows[rows >= 0])
+    # A matrix of the columns in use is enough, with the other columns of their groups.
+    columns = problem.allowed.columns_of(problem.allowed.selection_of(rows[rows >= 0]))
     some = problem.columns(columns)
     places = np.where(rows >= 0, np.searchsorted(columns, rows), -1)
     n_threads, seed = n_workers(n_jobs), fit_seed(selector)
@@ -144,13 +145,12 @@ def evaluate_subsets(
         values = values - np.append(some.cost, 0.0)[places].sum(axis=1)
     fitter = fitter_of(selector, some, criterion, seed)
     if fitter is None:
-        none = np.zeros(len(rows), dtype=bool)
-        return SubsetEvaluation(
-            rows, values, -values, "negative_criterion", none, None, None, problem.names
-        )
-    fits = fit_padded(fitter, places, best_only=False, n_threads=n_threads)
+        fits, loss_name = Fits.of_losses(-values), OWN_LOSS
+    else:
+        fits = fit_padded(fitter, places, best_only=False, n_threads=n_threads)
+        loss_name = fitter.loss_name
     models = fits.separated, fits.coefficients, fits.intercepts
-    return SubsetEvaluation(rows, values, fits.losses, fitter.loss_name, *models, problem.names)
+    return SubsetEvaluation(rows, values, fits.losses, loss_name, *models, problem.names)
 
 
 def _check_subsets(subsets: Any, selector: Any, problem: Problem) -> IntArray:

@@ -21,8 +21,8 @@ from safdr._estimators.data import Problem, fit_seed, make_problem
 from safdr._estimators.features import group_names
 from safdr._estimators.parallel import run_tasks
 from safdr._estimators.search import make_search
-from safdr.errors import ParameterError
-from safdr.result import Stability
+from safdr.errors import NoSubsetError, ParameterError
+from safdr.result import AnnealingResult, Stability
 
 BoolArray = NDArray[np.bool_]
 
@@ -65,7 +65,8 @@ def stability(
 
     choose_size : bool, default=False
         Whether each half chooses its number of features by cross-validation, which needs an
-        `AnnealingSelectorCV`. By default all halves use the selected number.
+        `AnnealingSelectorCV`. By default all halves use the selected number, or fewer if no subset
+        of this size has the required signs.
 
     sample_weight : array-like of shape (n_samples,) or str, default=None
         Weights of the rows.
@@ -95,9 +96,9 @@ def stability(
     >>> selector = AnnealingSelector(3, random_state=0).fit(X, y)
     >>> result = stability(selector, X, y, n_resamples=30, random_state=0)
     >>> round(result.index, 2)
-    0.72
+    0.7
     >>> dict(zip(result.names, result.counts.tolist()))["worst texture"]
-    23
+    24
     """
     values = {"n_resamples": n_resamples, "choose_size": choose_size, "random_state": random_state}
     validate_parameter_constraints(LIMITS, values, caller_name="stability")
@@ -172,7 +173,7 @@ def _select(
     """Return the columns that one half selects, with the seed of the fit."""
     seed, size = fit_seed(selector), int(selector.n_features_)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of models that nobody uses
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of unused models
         try:
             half = problem.take(rows).usable()
             if choose_size:
@@ -180,6 +181,17 @@ def _select(
                 folds = half.folds(selector.cv, seed, params, {})
                 sizes = sizes_to_try(selector.sizes, half.allowed)
                 size = cross_validate(selector, half, folds, sizes, seed).size
-            return make_search(selector, half, seed).run(size).subset
+            return _run(make_search(selector, half, seed), size).subset
         except ValueError as error:
             raise ValueError(f"A half of {len(rows)} rows cannot be searched: {error}") from None
+
+
+def _run(search: Any, size: int) -> AnnealingResult:
+    """Search at one size, or below it if no subset of this size has the required signs."""
+    try:
+        result: AnnealingResult = search.run(size)
+    except NoSubsetError:
+        if size == 1:
+            raise
+        return _run(search, size - 1)
+    return result

@@ -167,8 +167,8 @@ def what_if(
 ) -> WhatIf:
     """Extract the criterion of the most relevant features, to evaluate other subsets.
 
-    Beside the selected features these are: features of other candidates, of the subsets of other
-    splits, the best replacements, the best additions, and the best features alone. They take turns.
+    The selected features come first. The others alternate between features of other candidates,
+    features of other splits, the best replacements, the best additions, and the best alone.
 
     Parameters
     ----------
@@ -227,18 +227,19 @@ def what_if(
     useful[allowed.without(redundant).exclude] = False
     members = np.flatnonzero(allowed.selection_of(selector.subset_))
     requested = allowed.selection_of(features.columns(also, "also"))
-    turns = [
+    lists = [
         np.flatnonzero(requested),
         *_other_subsets(selector, allowed),
         *_nearby(criterion, allowed, selector.subset_),
     ]
-    reasons = _pick(allowed, useful, members, turns, n_features)
+    reasons = _pick(allowed, useful, members, lists, n_features)
     picked = sorted(reasons, key=lambda i: (-len(allowed.groups[i]), i))
     columns = [allowed.groups[i] for i in picked]
     every = np.concatenate(columns)
     names, n = group_names(selector, problem), problem.n_features
-    none = np.zeros((allowed.n_groups, allowed.n_groups), dtype=bool)
-    exclusive = none if allowed.conflicts is None else allowed.conflicts
+    exclusive = np.zeros((len(picked), len(picked)), dtype=bool)
+    if allowed.conflicts is not None:
+        exclusive = allowed.conflicts[np.ix_(picked, picked)]
     cost = np.zeros(n) if problem.cost is None else problem.cost
     signs = np.zeros(n) if allowed.signs is None else allowed.signs
     shares = None
@@ -251,7 +252,7 @@ def what_if(
         reasons=tuple(reasons[i] for i in picked),
         selected=np.isin(picked, members),
         required=np.isin(picked, allowed.include),
-        exclusive=exclusive[np.ix_(picked, picked)],
+        exclusive=exclusive,
         costs=np.array([cost[group].sum() for group in columns]),
         signs=signs[every],
         A=criterion.block(every),
@@ -295,14 +296,14 @@ def _pick(
     allowed: AllowedSubsets,
     useful: BoolArray,
     members: IntArray,
-    turns: list[IntArray],
+    lists: list[IntArray],
     n_features: int,
 ) -> dict[int, str]:
-    """Return the features and the reason of each; the lists take turns after the requested ones."""
+    """Return the features and the reason of each; the lists alternate after the requested ones."""
     picked = dict.fromkeys(members.tolist(), "selected")
     n = max(n_features, len(picked) + n_features // 2)
     n_left = max(MAX_COLUMNS - sum(len(allowed.groups[i]) for i in picked), MIN_OTHERS)
-    named = [[(int(i), why) for i in turn] for turn, why in zip(turns, REASONS, strict=True)]
+    named = [[(int(i), why) for i in ranked] for ranked, why in zip(lists, REASONS, strict=True)]
     for one in chain(named[0], chain.from_iterable(zip_longest(*named[1:]))):
         if len(picked) >= n:
             break
