@@ -1,11 +1,13 @@
 """Rows of any form are the same rows; columns that say little are no obstacle."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 from helpers.selectors import (
     TASKS,
@@ -16,7 +18,7 @@ from helpers.selectors import (
     of_size,
     over_sizes,
 )
-from safdr import Constraints
+from safdr import AnnealingRegressorSelectorCV, AnnealingSelectorCV, Constraints
 
 NAMES = [f"feature {j}" for j in range(8)]
 
@@ -197,6 +199,21 @@ def test_more_features_than_rows_are_no_obstacle():
     assert found.subset_.tolist() == [7, 150]
 
 
-def test_defaults_do_not_warn():
-    X, y = load_iris(return_X_y=True)
-    assert over_sizes(3, cv=None).fit(X, y).score(X, y) > 0.9
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_diabetes])
+def test_defaults_do_not_warn(load):
+    X, y = load(return_X_y=True, as_frame=True)
+    kind = AnnealingRegressorSelectorCV if load is load_diabetes else AnnealingSelectorCV
+    search = kind(random_state=0).fit(X, y)
+    assert search.cv_results_["n_features"].tolist() == list(range(1, min(30, X.shape[1]) + 1))
+    assert search.score(X, y) > (0.45 if load is load_diabetes else 0.9)
+
+
+def test_predictions_do_not_copy_all_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2500)).astype(np.float32)
+    found = of_size(2).fit(X, X[:, 3] > 0)
+    tracemalloc.start()
+    found.predict(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes / 2
