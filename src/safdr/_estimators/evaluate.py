@@ -16,9 +16,7 @@ from safdr._estimators.data import Problem, fit_seed, make_problem
 from safdr._estimators.features import features_of
 from safdr._estimators.parallel import n_workers
 from safdr._estimators.search import fitter_of, function_of, ridge_of
-from safdr._frames import to_frame
 from safdr.errors import ParameterError
-from safdr.result import labels_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,29 +52,6 @@ class SubsetEvaluation:
 
     def __repr__(self) -> str:
         return f"SubsetEvaluation(n_subsets={len(self.subsets)}, loss_name={self.loss_name!r})"
-
-    def to_frame(self, backend: Any = "pandas") -> Any:
-        """Return one row for each subset as a data frame.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, default="pandas"
-            Library of the frame.
-
-        Returns
-        -------
-        DataFrame
-            Columns `features` (names or indices, joined by commas), `n_features`,
-            `criterion_value`, and the loss under its name.
-        """
-        labels = [labels_of(row[row >= 0], self.feature_names) for row in self.subsets]
-        columns = {
-            "features": [", ".join(map(str, names)) for names in labels],
-            "n_features": [len(names) for names in labels],
-            "criterion_value": self.criterion_values,
-            self.loss_name: self.losses,
-        }
-        return to_frame(columns, backend, "SubsetEvaluation.to_frame")
 
 
 def evaluate_subsets(
