@@ -135,7 +135,8 @@ class Problem:
     @property
     def is_wide(self) -> bool:
         """Return True if A is formed for the screened columns only."""
-        return not self.is_dense and self.n_features > wide.WIDE
+        on_device = hasattr(self.X, "tensor")
+        return not self.is_dense and (self.n_features > wide.WIDE or on_device)
 
     @property
     def sample_weight(self) -> FloatArray | None:
