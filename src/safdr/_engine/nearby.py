@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from safdr._engine.annealing.swap_chains import is_collinear
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.wide.criterion import WideCriterion
@@ -15,8 +14,7 @@ from safdr._engine.wide.criterion import WideCriterion
 def outside_gains(criterion: Any, allowed: AllowedSubsets, subset: IntArray) -> FloatArray:
     """Return the gain of each group: added to a subset, then in the place of each member.
 
-    A group gains at least as much as its best column. The gain is minus infinity for members and
-    for columns that are collinear with those that stay.
+    A group gains at least as much as its best column. The gain of members is minus infinity.
 
     With P = A_SS⁻¹, slopes W = P·A_S and weights w = P·D_S, a column has the residual variance v
     and the residual products r. Without the members I they are v + W_I'·P_II⁻¹·W_I and
@@ -35,7 +33,7 @@ def outside_gains(criterion: Any, allowed: AllowedSubsets, subset: IntArray) -> 
         back = np.linalg.pinv(inverse[np.ix_(part, part)], hermitian=True)
         v = variance + np.einsum("ij,ij->j", slopes[part], back @ slopes[part])
         r = products + slopes[part].T @ back @ weights[part]
-        skipped = is_collinear(v, diagonal, criterion.collinear_tol) | (v <= 0)
+        skipped = v <= 0
         skipped[subset] = True
         gain = np.sum(r**2, axis=1) / np.where(skipped, 1.0, v)
         np.maximum.at(row, allowed.group_of, np.where(skipped, -np.inf, gain))

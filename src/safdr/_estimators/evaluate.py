@@ -113,11 +113,7 @@ def evaluate_subsets(
     function, criterion = function_of(selector, some, seed, n_threads), None
     if function is None:
         criterion = some.criterion(ridge_of(selector, problem))
-        values = values_padded(criterion, places)
-    else:
-        values = function(places, np.full(len(places), -1))
-    if some.cost is not None:
-        values = values - np.append(some.cost, 0.0)[places].sum(axis=1)
+    values = measure_subsets(some, criterion, function, places)
     fitter = fitter_of(selector, some, criterion, seed)
     if fitter is None:
         fits, loss_name = Fits.of_losses(-values), OWN_LOSS
@@ -126,6 +122,19 @@ def evaluate_subsets(
         loss_name = fitter.loss_name
     models = fits.separated, fits.coefficients, fits.intercepts
     return SubsetEvaluation(rows, values, fits.losses, loss_name, *models, problem.names)
+
+
+def measure_subsets(
+    problem: Problem, criterion: Any, function: Any, subsets: IntArray
+) -> FloatArray:
+    """Return the criterion, or the custom function, less the cost; rows are padded with -1."""
+    if function is None:
+        values = values_padded(criterion, subsets)
+    else:
+        values = function(subsets, np.full(len(subsets), -1))
+    if problem.cost is not None:
+        values = values - np.append(problem.cost, 0.0)[subsets].sum(axis=1)
+    return np.asarray(values)
 
 
 def _check_subsets(subsets: Any, selector: Any, problem: Problem) -> IntArray:

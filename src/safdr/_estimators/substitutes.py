@@ -15,8 +15,6 @@ from sklearn.metrics import get_scorer
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from safdr._engine.annealing.function_chains import less_cost
-from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.interrupt import look_up
 from safdr._engine.nearby import best_replacements
@@ -24,6 +22,7 @@ from safdr._engine.search import fit_padded, padded
 from safdr._engine.signs import wrong_signs
 from safdr._engine.taken_rows import take_columns
 from safdr._estimators.data import Problem, fit_seed, make_problem
+from safdr._estimators.evaluate import measure_subsets
 from safdr._estimators.features import group_names
 from safdr._estimators.parallel import n_workers, run_tasks
 from safdr._estimators.search import fitter_of, function_of, model_on, ridge_of
@@ -159,9 +158,7 @@ def _find_variants(
         rest[dropped] = False
         groups = np.flatnonzero(measure.can_join(rest) & ~selection)
         swapped = rest | np.eye(allowed.n_groups, dtype=bool)[groups]
-        values = np.where(
-            allowed.allows_each(swapped), measure.values(swapped, strict=True), -np.inf
-        )
+        values = np.where(allowed.allows_each(swapped), measure.values(swapped), -np.inf)
         n_spare = 0 if allowed.signs is None else N_SPARE
         best = np.argsort(-values, kind="stable")[: n_best + n_spare]
         best = best[values[best] > -np.inf]
@@ -175,7 +172,8 @@ class _Measure:
     """Criterion values, less the cost, and losses of selections of features."""
 
     problem: Problem
-    function: Any  # a custom criterion, or the quadratic one
+    criterion: Any
+    function: Any  # a custom criterion, or None
     fitter: Any
     useful: BoolArray
     original: IntArray  # of each column the one that it duplicates, or itself
@@ -185,11 +183,9 @@ class _Measure:
     def make(cls, selector: Any, problem: Problem, n_threads: int) -> Self:
         """Return the measure of a selector."""
         allowed, seed = problem.allowed, fit_seed(selector)
-        function: Any = function_of(selector, problem, seed, n_threads)
-        criterion: Any = None
+        function, criterion = function_of(selector, problem, seed, n_threads), None
         if function is None:
             criterion = problem.criterion(ridge_of(selector, problem))
-            function = QuadraticFunction(criterion, constraints=allowed, n_threads=n_threads)
             allowed = allowed.without(criterion.redundant)
         useful = np.ones(allowed.n_groups, dtype=bool)
         useful[allowed.exclude] = False
@@ -197,7 +193,7 @@ class _Measure:
         for kept, duplicate in problem.duplicates().pairs:
             original[duplicate] = kept
         fitter = fitter_of(selector, problem, criterion, seed)
-        return cls(problem, function, fitter, useful, original, n_threads)
+        return cls(problem, criterion, function, fitter, useful, original, n_threads)
 
     def can_join(self, selection: BoolArray) -> BoolArray:
         """Return the features that add something to a selection: not duplicates of its columns."""
@@ -206,18 +202,14 @@ class _Measure:
         useful[allowed.group_of[same]] = False
         return useful
 
-    def values(self, selections: BoolArray, *, strict: bool = False) -> FloatArray:
-        """Return the values; if strict, minus infinity for collinear features."""
+    def values(self, selections: BoolArray) -> FloatArray:
+        """Return the values; minus infinity if there is none, 0 or NaN without features."""
         allowed = self.problem.allowed
         widths = selections[:, allowed.group_of].sum(axis=1)
         subsets = allowed.subsets_of(selections, int(widths.max(initial=0)))
-        is_quadratic = isinstance(self.function, QuadraticFunction)
         if subsets.size == 0:
-            return np.full(len(subsets), 0.0 if is_quadratic else np.nan)
-        if is_quadratic:
-            self.function.refuse_collinear = strict
-        evaluate = less_cost(self.function, self.problem.cost)
-        values = evaluate(subsets, np.full(len(subsets), -1))
+            return np.full(len(subsets), 0.0 if self.function is None else np.nan)
+        values = measure_subsets(self.problem, self.criterion, self.function, subsets)
         return np.where(np.isnan(values), -np.inf, values)
 
     def variants(self, dropped: int, groups: Any, selections: BoolArray) -> list[Variant]:

@@ -47,8 +47,6 @@ class WhatIf:
         Matrix of the criterion, shrinkage included.
     D : ndarray of shape (n_columns, n_outputs)
         The value of columns S is trace(D_S' A_SS⁻¹ D_S).
-    collinear_tol : float
-        Smallest residual variance of a column that is not collinear with others.
     criterion : {"fisher", "r2"}
         Name of the criterion.
     """
@@ -61,7 +59,6 @@ class WhatIf:
     costs: FloatArray
     A: FloatArray
     D: FloatArray
-    collinear_tol: float
     criterion: str
     _features: Features = field(repr=False)
 
@@ -195,7 +192,6 @@ def what_if(
         costs=np.array([cost[group].sum() for group in columns]),
         A=criterion.block(every),
         D=criterion.D[every],
-        collinear_tol=float(criterion.collinear_tol),
         criterion=problem.criterion_name,
         _features=features,
     )
