@@ -38,41 +38,27 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# The module of each public name, which is loaded at first use: the command line must answer --help
+# The public names of each module, which is loaded at first use: the command line must answer --help
 # before scikit-learn has loaded.
-_MODULES = {
-    "Annealing": "_estimators.options",
-    "AnnealingRegressorSelector": "_estimators.selector",
-    "AnnealingRegressorSelectorCV": "_estimators.selector_cv",
-    "AnnealingResult": "result",
-    "AnnealingSelector": "_estimators.selector",
-    "AnnealingSelectorCV": "_estimators.selector_cv",
-    "Constraints": "_estimators.options",
-    "NearOptimal": "result",
-    "ParameterError": "errors",
-    "PathDisplay": "display",
-    "PopulationAnnealing": "_estimators.options",
-    "Proof": "result",
-    "SelectionDisplay": "display",
-    "SeparationWarning": "_estimators.models",
-    "Stability": "result",
-    "StabilityDisplay": "display",
-    "Stream": "sources",
-    "SubsetEvaluation": "_estimators.evaluate",
-    "SubstitutesDisplay": "display",
-    "Trace": "result",
-    "TraceDisplay": "display",
-    "WhatIf": "_estimators.what_if",
-    "anneal_path": "_estimators.path",
-    "evaluate_subsets": "_estimators.evaluate",
-    "near_optimal": "_estimators.proof",
-    "prove": "_estimators.proof",
-    "stability": "_estimators.stability",
-    "substitutes": "_estimators.substitutes",
-    "what_if": "_estimators.what_if",
+_NAMES = {
+    "_estimators.evaluate": "SubsetEvaluation evaluate_subsets",
+    "_estimators.models": "SeparationWarning",
+    "_estimators.options": "Annealing Constraints PopulationAnnealing",
+    "_estimators.path": "anneal_path",
+    "_estimators.proof": "near_optimal prove",
+    "_estimators.selector": "AnnealingRegressorSelector AnnealingSelector",
+    "_estimators.selector_cv": "AnnealingRegressorSelectorCV AnnealingSelectorCV",
+    "_estimators.stability": "stability",
+    "_estimators.substitutes": "substitutes",
+    "_estimators.what_if": "WhatIf what_if",
+    "display": "PathDisplay SelectionDisplay StabilityDisplay SubstitutesDisplay TraceDisplay",
+    "errors": "ParameterError",
+    "result": "AnnealingResult NearOptimal Proof Stability Trace",
+    "sources": "Stream",
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = list(_MODULES)
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ from safdr import (
     AnnealingSelectorCV,
     PopulationAnnealing,
 )
-from safdr._estimators.data import make_problem
+from safdr._estimators.inputs import make_problem
 from safdr._estimators.search import Recipe
 
 QUICK = Annealing(n_replicas=8, max_steps=12)

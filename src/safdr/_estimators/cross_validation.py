@@ -203,15 +203,11 @@ def score_roc_auc_ovr(model: Any, X: Any, y: NDArray[Any], sample_weight: Any = 
 
 def roc_auc(scores: FloatArray, positive: NDArray[np.bool_], weight: Any = None) -> float:
     """Return the share of pairs of both classes in which the positive row scores higher."""
-    weight = np.ones(len(scores), dtype=np.int64) if weight is None else np.asarray(weight)
+    weight = np.ones(len(scores)) if weight is None else np.asarray(weight)
     levels, index = np.unique(scores, return_inverse=True)
     n_levels = len(levels)
-    if weight.dtype.kind == "i":  # whole numbers are exact
-        won = np.bincount(index[positive], minlength=n_levels)
-        lost = np.bincount(index[~positive], minlength=n_levels)
-    else:
-        won = np.bincount(index[positive], weight[positive], n_levels)
-        lost = np.bincount(index[~positive], weight[~positive], n_levels)
+    won = np.bincount(index[positive], weight[positive], n_levels)
+    lost = np.bincount(index[~positive], weight[~positive], n_levels)
     total = won.sum() * lost.sum()
     if not total > 0 or np.isnan(levels[-1]):
         return float("nan")

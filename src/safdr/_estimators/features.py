@@ -52,13 +52,6 @@ def feature_cost(selector: Any, names: Names) -> FloatArray | None:
     return cost if cost.any() else None
 
 
-def columns_of(
-    given: Any, n_features: int, names: Names, parameter: str, groups: Any = None
-) -> IntArray:
-    """Return the sorted columns of the features that a parameter names."""
-    return Features(n_features, names, groups).columns(given, parameter)
-
-
 class Features:
     """The columns of a table and its groups, found by name, index or mask."""
 

@@ -27,7 +27,7 @@ def _products(X: Any, coef: FloatArray) -> FloatArray:
 
 def _fit_as_selected(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """Fit a model as a selector fits its final model to these columns."""
-    from safdr._estimators.data import every_column  # which makes models of this kind
+    from safdr._estimators.inputs import every_column  # which makes models of this kind
 
     problem = every_column(model, X, y, sample_weight)
     subset = np.arange(problem.n_features)

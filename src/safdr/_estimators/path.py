@@ -7,7 +7,8 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
-from safdr._estimators.data import Problem, fit_seed, make_problem
+from safdr._estimators.data import Problem
+from safdr._estimators.inputs import fit_seed, make_problem
 from safdr._estimators.parallel import run_tasks
 from safdr._estimators.search import make_search
 from safdr.errors import ParameterError

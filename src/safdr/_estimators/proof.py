@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from safdr._engine.arrays import IntArray
 from safdr._engine.proof.prover import Prover
-from safdr._estimators.data import Problem, make_problem
+from safdr._estimators.data import Problem
+from safdr._estimators.inputs import make_problem
 from safdr._estimators.parallel import n_workers
 from safdr._estimators.search import full_criterion
 from safdr.errors import ParameterError

@@ -17,7 +17,7 @@ from safdr._estimators.base import (
     model_has,
     typed,
 )
-from safdr._estimators.data import read_problem, seed_from
+from safdr._estimators.inputs import read_problem, seed_from
 from safdr._estimators.options import (
     AT_LEAST_ONE,
     CLASS_PARAMETERS,
@@ -150,7 +150,8 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
 
     shrinkage : "auto", float in [0, 1) or None, default="auto"
         Shrinkage of the within-class correlations, as in
-        `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`. "auto" is near 0 for many rows. None is no shrinkage, as in the paper. Try None, with
+        `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`. "auto" is near 0 for many rows.
+        None is no shrinkage, as in the paper. Try None, with
         ``annealing=Annealing(screen=None)``, if the difference of correlated features matters.
 
     C : float, default=None

@@ -24,9 +24,9 @@ from safdr._estimators.base import (
     RegressorSelectorBase,
     typed,
 )
-from safdr._estimators.callbacks import CallbackSupportMixin, with_callbacks
 from safdr._estimators.cross_validation import RULES, calibrates, cross_validate, sizes_to_try
-from safdr._estimators.data import ClassProblem, RegressionProblem, read_problem, seed_from
+from safdr._estimators.data import ClassProblem, RegressionProblem
+from safdr._estimators.inputs import read_problem, seed_from
 from safdr._estimators.options import (
     AT_LEAST_ONE,
     CLASS_PARAMETERS,
@@ -34,6 +34,33 @@ from safdr._estimators.options import (
     AnyAnnealing,
     Constraints,
 )
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks  # scikit-learn 1.9
+except ImportError:
+
+    class _NoContext:
+        """A callback context that does nothing."""
+
+        def subcontext(self, **_: Any) -> _NoContext:
+            return self
+
+        def call_on_fit_task_begin(self, **_: Any) -> None:
+            pass
+
+        def call_on_fit_task_end(self, **_: Any) -> None:
+            pass
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stand in for scikit-learn's class in versions without callbacks."""
+
+        def _init_callback_context(self, **_: Any) -> _NoContext:
+            return _NoContext()
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method."""
+        return method
+
 
 CV_PARAMETERS: dict[str, Any] = {
     "sizes": [AT_LEAST_ONE, "array-like"],

@@ -21,9 +21,10 @@ from safdr._engine.nearby import best_replacements
 from safdr._engine.search import fit_padded, padded
 from safdr._engine.signs import wrong_signs
 from safdr._engine.taken_rows import take_columns
-from safdr._estimators.data import Problem, fit_seed, make_problem
+from safdr._estimators.data import Problem
 from safdr._estimators.evaluate import measure_subsets
 from safdr._estimators.features import group_names
+from safdr._estimators.inputs import fit_seed, make_problem
 from safdr._estimators.parallel import n_workers, run_tasks
 from safdr._estimators.search import fitter_of, function_of, model_on, ridge_of
 

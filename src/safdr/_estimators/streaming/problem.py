@@ -13,14 +13,9 @@ from safdr._engine.criterion import BucketNoise, Ridge, fisher_criterion, r2_cri
 from safdr._engine.moments import ClassMoments
 from safdr._engine.signs import wrong_signs
 from safdr._estimators.custom import fit_model
-from safdr._estimators.data import (
-    ClassProblem,
-    Fold,
-    Problem,
-    RegressionProblem,
-    problem_fields,
-    problem_of,
-)
+from safdr._estimators.data import ClassProblem, Problem, RegressionProblem
+from safdr._estimators.folds import Fold
+from safdr._estimators.inputs import problem_fields, problem_of
 from safdr._estimators.streaming.columns import Columns, check_numbers
 from safdr._estimators.streaming.rows import N_BUCKETS, StreamedRows, open_rows
 from safdr.errors import ParameterError
@@ -112,7 +107,7 @@ class StreamedProblem(Problem):
         if self.is_regression:
             how["output_scale"] = np.sqrt(criterion.marginals.output_variance)
         counts = self.rows.moments.counts[self.buckets].sum(axis=0)
-        return BucketNoise(counts, self.buckets, lambda batch: self._criterion_of(batch, **how))
+        return BucketNoise(counts, self.buckets, lambda batch: self._criterion_of(self.buckets, **how))
 
     def folds(
         self, cv: Any, seed: int, split_params: dict[str, Any], score_params: dict[str, Any]
