@@ -26,7 +26,7 @@ def make(kind, seed, n_features=9, n_columns=1):
     if kind == "graded":
         A, D = data.quadratic(rng, n_features, n_columns, 1e4)
     else:
-        how = {"copies": 3, "noise": 0.03} if kind == "near copies" else {}
+        how = {"copies": {"copies": 3}, "near copies": {"copies": 3, "noise": 0.03}}.get(kind, {})
         A, D = data.planted_quadratic(rng, n_features, n_columns, **how)
     criterion = engine.quadratic_criterion(A, D, SHRINKAGE)
     return A + SHRINKAGE * np.eye(n_features), D, criterion
@@ -62,7 +62,7 @@ def assert_near_optimal(near, values, rtol):
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 4])
-@pytest.mark.parametrize("kind", ["planted", "graded", "near copies"])
+@pytest.mark.parametrize("kind", ["planted", "graded", "copies", "near copies"])
 def test_the_best_of_all_subsets_is_proven_at_every_size(kind, n_columns):
     for seed in range(3):
         A, D, criterion = make(kind, seed, 9, n_columns)

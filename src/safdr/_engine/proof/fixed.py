@@ -15,7 +15,7 @@ def fixed_features(root: Root, size: int, value: float) -> tuple[IntArray, IntAr
     never: list[int] = []
     P, beta, total = root.inverse, root.coefficients, root.all
     n_missing = size - len(root.included)
-    while root.is_sure and 0 < n_missing < len(here):
+    while root.has_bounds and 0 < n_missing < len(here):
         squares = np.sum(beta**2, axis=1)
         cost, n_out = root.cost[root.free[here]], len(here) - n_missing
         with_j, without_j = _least_losses(
@@ -43,7 +43,7 @@ def fixed_features(root: Root, size: int, value: float) -> tuple[IntArray, IntAr
 def _least_losses(
     together: FloatArray, alone: FloatArray, n_out: int
 ) -> tuple[FloatArray, FloatArray]:
-    """What leaving out so many features costs at least: with each of them, and without it."""
+    """Return the least loss of leaving out `n_out` features: with each of them, and without it."""
     sums, largest = np.sort(together), np.sort(alone)
     total = sums[:n_out].sum()
     among = together <= sums[n_out - 1]
