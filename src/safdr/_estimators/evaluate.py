@@ -106,11 +106,18 @@ def evaluate_subsets(
     """
     problem = make_problem(selector, X, y, sample_weight)
     rows = _check_subsets(subsets, selector, problem)
+    return evaluate_rows(selector, problem, rows, n_workers(n_jobs))
+
+
+def evaluate_rows(
+    selector: Any, problem: Problem, subsets: IntArray, n_threads: int
+) -> SubsetEvaluation:
+    """Evaluate subsets that are sorted and padded with -1."""
     # A matrix of the columns in use is enough, with the other columns of their groups.
-    columns = problem.allowed.columns_of(problem.allowed.selection_of(rows[rows >= 0]))
+    columns = problem.allowed.columns_of(problem.allowed.selection_of(subsets[subsets >= 0]))
     some = problem.columns(columns)
-    places = np.where(rows >= 0, np.searchsorted(columns, rows), -1)
-    n_threads, seed = n_workers(n_jobs), fit_seed(selector)
+    places = np.where(subsets >= 0, np.searchsorted(columns, subsets), -1)
+    seed = fit_seed(selector)
     function, criterion = function_of(selector, some, seed, n_threads), None
     if function is None:
         criterion = some.criterion(ridge_of(selector, problem))
@@ -122,7 +129,7 @@ def evaluate_subsets(
         fits = fit_padded(fitter, places, best_only=False, n_threads=n_threads)
         loss_name = fitter.loss_name
     models = fits.separated, fits.coefficients, fits.intercepts
-    return SubsetEvaluation(rows, values, fits.losses, loss_name, *models, problem.names)
+    return SubsetEvaluation(subsets, values, fits.losses, loss_name, *models, problem.names)
 
 
 def measure_subsets(

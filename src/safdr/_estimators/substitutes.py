@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.interrupt import look_up
 from safdr._engine.nearby import best_replacements
-from safdr._engine.search import fit_padded, padded
+from safdr._engine.search import padded
 from safdr._engine.signs import wrong_signs
 from safdr._engine.taken_rows import take_columns
 from safdr._estimators.data import Problem
-from safdr._estimators.evaluate import measure_subsets
+from safdr._estimators.evaluate import evaluate_rows, measure_subsets
 from safdr._estimators.features import group_names
 from safdr._estimators.inputs import fit_seed, make_problem
 from safdr._estimators.parallel import n_workers, run_tasks
@@ -112,7 +111,12 @@ def substitutes(
         columns = _relevant_columns(selector, problem, n_best + N_SPARE)
         names = names[np.unique(problem.allowed.group_of[columns])]
         problem, subset = problem.columns(columns), np.searchsorted(columns, subset)
-    variants = list(_find_variants(selector, problem, subset, n_best, n_workers(n_jobs)))
+    n_threads, signs = n_workers(n_jobs), problem.allowed.signs
+    n_ranked = n_best if signs is None else n_best + N_SPARE
+    variants = list(_find_variants(selector, problem, subset, n_ranked, n_threads))
+    measures = _measure(selector, problem, variants, n_threads)
+    if signs is not None:
+        variants, measures = _with_right_signs(variants, measures, n_best)
     cv = getattr(selector, "cv", None) if cv is None else cv
     scoring = getattr(selector, "scoring", None) if scoring is None else scoring
     scorer = get_scorer(scoring or problem.default_scoring)
@@ -121,7 +125,7 @@ def substitutes(
     tasks = ((selector, fold, subsets, scorer, seed) for fold in folds)
     threads = selector.estimator is None and not callable(selector.criterion)
     scores = np.array(list(run_tasks(_score_fold, tasks, n_jobs, threads=threads)))
-    return _make_table(variants, scores, names)
+    return _make_table(variants, measures, scores, names)
 
 
 def _relevant_columns(selector: Any, problem: Problem, n_best: int) -> IntArray:
@@ -134,108 +138,79 @@ def _relevant_columns(selector: Any, problem: Problem, n_best: int) -> IntArray:
 # ---- Variants of the subset ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Variant:
+class Variant(NamedTuple):
     """The selected subset with one feature replaced or left out; -1 stands for none."""
 
     dropped: int
     replacement: int
     columns: IntArray
-    value: float
-    loss: float
-    allowed: bool
 
 
 def _find_variants(
     selector: Any, problem: Problem, subset: IntArray, n_best: int, n_threads: int
 ) -> Iterator[Variant]:
     """Yield the subset; then for each feature the best replacements, and the subset without it."""
-    allowed, measure = problem.allowed, _Measure.make(selector, problem, n_threads)
+    allowed, original = problem.allowed, np.arange(problem.n_features)
+    function = function_of(selector, problem, fit_seed(selector), n_threads)
+    criterion = None if function else problem.criterion(ridge_of(selector, problem))
+    useful = allowed if criterion is None else allowed.without(criterion.redundant)
+    for kept, duplicate in problem.duplicates().pairs:
+        original[duplicate] = kept
     selection = allowed.selection_of(subset)
-    yield from measure.variants(-1, [-1], selection[None])
+    yield Variant(-1, -1, subset)
     for dropped in np.flatnonzero(selection).tolist():
         look_up()
         rest = selection.copy()
         rest[dropped] = False
-        groups = np.flatnonzero(measure.can_join(rest) & ~selection)
+        columns = allowed.columns_of(rest)
+        # A duplicate of a feature that stays adds nothing.
+        same = allowed.group_of[np.isin(original, original[columns])]
+        excluded = np.concatenate([useful.exclude, np.flatnonzero(selection), same])
+        groups = np.setdiff1d(np.arange(allowed.n_groups), excluded)
         swapped = rest | np.eye(allowed.n_groups, dtype=bool)[groups]
-        values = np.where(allowed.allows_each(swapped), measure.values(swapped), -np.inf)
-        n_spare = 0 if allowed.signs is None else N_SPARE
-        best = np.argsort(-values, kind="stable")[: n_best + n_spare]
-        best = best[values[best] > -np.inf]
-        found = measure.variants(dropped, groups[best], swapped[best])
-        yield from islice((variant for variant in found if variant.allowed), n_best)
-        yield from measure.variants(dropped, [-1], rest[None])
+        keep = allowed.allows_each(swapped)
+        groups, swapped = groups[keep], swapped[keep]
+        width = int(swapped[:, allowed.group_of].sum(axis=1).max(initial=0))
+        subsets = allowed.subsets_of(swapped, width)
+        values = np.nan_to_num(measure_subsets(problem, criterion, function, subsets), nan=-np.inf)
+        best = np.argsort(-values, kind="stable")[:n_best]
+        for i in best[values[best] > -np.inf]:
+            yield Variant(dropped, int(groups[i]), subsets[i][subsets[i] >= 0])
+        yield Variant(dropped, -1, columns)
 
 
-@dataclass(frozen=True, eq=False)
-class _Measure:
-    """Criterion values, less the cost, and losses of selections of features."""
+def _measure(
+    selector: Any, problem: Problem, variants: list[Variant], n_threads: int
+) -> dict[str, Any]:
+    """Return criterion values and losses, and which variants constraints allow."""
+    allowed = problem.allowed
+    is_full = np.array([len(variant.columns) > 0 for variant in variants])
+    subsets = padded([variant.columns for variant in variants if len(variant.columns)])
+    found = evaluate_rows(selector, problem, subsets, n_threads)
+    values = np.full(len(variants), np.nan if callable(selector.criterion) else 0.0)
+    values[is_full] = found.criterion_values
+    losses = -values
+    fitter = fitter_of(selector, problem, None, fit_seed(selector))
+    if fitter is not None:
+        losses[~is_full] = 0.0 if is_full.all() else fitter.baseline()
+    losses[is_full] = found.losses
+    is_allowed = allowed.allows_each(np.array([allowed.selection_of(v.columns) for v in variants]))
+    if allowed.signs is not None:
+        wrong = wrong_signs(subsets, np.asarray(found.coefficients), allowed.signs).any(axis=1)
+        is_allowed[is_full] &= ~wrong
+    return {"criterion_value": values, "loss": losses, "allowed": is_allowed}
 
-    problem: Problem
-    criterion: Any
-    function: Any  # a custom criterion, or None
-    fitter: Any
-    useful: BoolArray
-    original: IntArray  # of each column the one that it duplicates, or itself
-    n_threads: int
 
-    @classmethod
-    def make(cls, selector: Any, problem: Problem, n_threads: int) -> Self:
-        """Return the measure of a selector."""
-        allowed, seed = problem.allowed, fit_seed(selector)
-        function, criterion = function_of(selector, problem, seed, n_threads), None
-        if function is None:
-            criterion = problem.criterion(ridge_of(selector, problem))
-            allowed = allowed.without(criterion.redundant)
-        useful = np.ones(allowed.n_groups, dtype=bool)
-        useful[allowed.exclude] = False
-        original = np.arange(problem.n_features)
-        for kept, duplicate in problem.duplicates().pairs:
-            original[duplicate] = kept
-        fitter = fitter_of(selector, problem, criterion, seed)
-        return cls(problem, criterion, function, fitter, useful, original, n_threads)
-
-    def can_join(self, selection: BoolArray) -> BoolArray:
-        """Return the features that add something to a selection: not duplicates of its columns."""
-        allowed, useful = self.problem.allowed, self.useful.copy()
-        same = np.isin(self.original, self.original[allowed.columns_of(selection)])
-        useful[allowed.group_of[same]] = False
-        return useful
-
-    def values(self, selections: BoolArray) -> FloatArray:
-        """Return the values; minus infinity if there is none, 0 or NaN without features."""
-        allowed = self.problem.allowed
-        widths = selections[:, allowed.group_of].sum(axis=1)
-        subsets = allowed.subsets_of(selections, int(widths.max(initial=0)))
-        if subsets.size == 0:
-            return np.full(len(subsets), 0.0 if self.function is None else np.nan)
-        values = measure_subsets(self.problem, self.criterion, self.function, subsets)
-        return np.where(np.isnan(values), -np.inf, values)
-
-    def variants(self, dropped: int, groups: Any, selections: BoolArray) -> list[Variant]:
-        """Return the variants with given replacements of one feature."""
-        allowed = self.problem.allowed
-        columns = [allowed.columns_of(selection) for selection in selections]
-        values = self.values(selections)
-        losses, has_signs = self._fit(columns, values)
-        is_allowed = has_signs & allowed.allows_each(selections)
-        rows = zip(groups, columns, values, losses, is_allowed, strict=True)
-        return [Variant(dropped, int(group), *row) for group, *row in rows]
-
-    def _fit(self, columns: list[IntArray], values: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """Return losses, and whether the coefficients have the required signs."""
-        has_signs, signs = np.ones(len(columns), dtype=bool), self.problem.allowed.signs
-        if self.fitter is None or not columns:
-            return -values, has_signs
-        if not len(columns[0]):
-            return np.full(len(columns), self.fitter.baseline()), has_signs
-        subsets = padded(columns)
-        fits = fit_padded(self.fitter, subsets, best_only=False, n_threads=self.n_threads)
-        if signs is not None:
-            wrong = wrong_signs(subsets, fits.coefficients, signs)
-            has_signs = np.asarray(~wrong.any(axis=1))
-        return fits.losses, has_signs
+def _with_right_signs(
+    variants: list[Variant], measures: dict[str, Any], n_best: int
+) -> tuple[list[Variant], dict[str, Any]]:
+    """Keep the first replacements of each feature with the required signs, and all others."""
+    kept: list[int] = []
+    for _, group in groupby(range(len(variants)), key=lambda i: variants[i].dropped):
+        indices = list(group)
+        right = [i for i in indices if variants[i].replacement >= 0 and measures["allowed"][i]]
+        kept += [*right[:n_best], indices[-1]]
+    return [variants[i] for i in kept], {name: values[kept] for name, values in measures.items()}
 
 
 # ---- Scores -------------------------------------------------------------------------------------
@@ -260,17 +235,17 @@ def _score_fold(
     return scores
 
 
-def _make_table(variants: list[Variant], scores: FloatArray, names: NDArray[Any]) -> dict[str, Any]:
+def _make_table(
+    variants: list[Variant], measures: dict[str, Any], scores: FloatArray, names: NDArray[Any]
+) -> dict[str, Any]:
     """Return a row for each variant but the first, which the others are compared with."""
-    found = variants[1:]
+    others = variants[1:]
     table: dict[str, Any] = {
-        "selected": [names[v.dropped] for v in found],
-        "replacement": [None if v.replacement < 0 else names[v.replacement] for v in found],
-        "allowed": np.array([v.allowed for v in found]),
+        "selected": [names[v.dropped] for v in others],
+        "replacement": [None if v.replacement < 0 else names[v.replacement] for v in others],
+        "allowed": measures.pop("allowed")[1:],
     }
-    values, losses = np.array([(v.value, v.loss) for v in variants]).T
-    means = {"criterion_value": values, "loss": losses, "score": scores.mean(axis=0)}
-    for name, numbers in means.items():
+    for name, numbers in (measures | {"score": scores.mean(axis=0)}).items():
         table[name] = numbers[1:]
         table[f"{name}_difference"] = (numbers - numbers[0])[1:]
     table["score_difference_std"] = (scores - scores[:, :1]).std(axis=0)[1:]
