@@ -107,7 +107,7 @@ class StreamedProblem(Problem):
         if self.is_regression:
             how["output_scale"] = np.sqrt(criterion.marginals.output_variance)
         counts = self.rows.moments.counts[self.buckets].sum(axis=0)
-        return BucketNoise(counts, self.buckets, lambda batch: self._criterion_of(self.buckets, **how))
+        return BucketNoise(counts, self.buckets, lambda batch: self._criterion_of(batch, **how))
 
     def folds(
         self, cv: Any, seed: int, split_params: dict[str, Any], score_params: dict[str, Any]
