@@ -17,16 +17,12 @@ from safdr import (
     AnnealingSelector,
     AnnealingSelectorCV,
     Constraints,
-    CrossValidatedScore,
-    FeatureGroups,
-    Moments,
-    NearTies,
+    NearOptimal,
     ParameterError,
     PathDisplay,
     PopulationAnnealing,
     Proof,
     SelectionDisplay,
-    SelectionReport,
     SeparationWarning,
     Stability,
     StabilityDisplay,
@@ -38,28 +34,20 @@ from safdr import (
     WhatIf,
     anneal_path,
     evaluate_subsets,
-    near_ties,
+    near_optimal,
     prove,
     stability,
+    substitutes,
     what_if,
-)
-from safdr.testing import (
-    ContractError,
-    all_subsets,
-    check_chains,
-    check_criterion,
-    check_objective,
 )
 
 
 def select(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
-    """What people do first."""
-    search = AnnealingSelectorCV(max_features=5, random_state=0, n_jobs=2).fit(X, y)
+    """Select features for classes."""
+    search = AnnealingSelectorCV(5, random_state=0, n_jobs=2).fit(X, y)
     assert_type(search, AnnealingSelectorCV)
     assert_type(search.predict_proba(X), NDArray[np.float64])
     assert_type(search.n_features_, int)
-    assert_type(search.rule_note_, str)
-    assert_type(search.n_features_by_rule_, dict[str, int])
     selector = AnnealingSelector(
         3, annealing=Annealing(n_replicas=10), constraints=Constraints(never_include=[0])
     )
@@ -67,54 +55,42 @@ def select(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
     assert_type(selector.result_, AnnealingResult)
 
 
-def certainty(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
-    """Functions beside the selectors."""
-    moments = Moments.from_rows(X, y)
-    assert_type(moments, Moments)
-    assert_type(moments + moments, Moments)
-    assert_type(prove(moments, 3), Proof)
-    assert_type(near_ties(moments, 3, within=0.01), NearTies)
-    assert_type(stability(AnnealingSelector(3), X, y), Stability)
-    assert_type(evaluate_subsets(X, y, [[0, 1]]), SubsetEvaluation)
-    assert_type(anneal_path(X, y, range(1, 4)), list[AnnealingResult])
+def questions(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+    """Ask about a selection."""
     selector = AnnealingSelector(3).fit(X, y)
+    assert_type(prove(selector, X, y), Proof)
+    assert_type(near_optimal(selector, X, y, rtol=0.01), NearOptimal)
+    assert_type(stability(selector, X, y), Stability)
+    assert_type(evaluate_subsets(selector, X, y, [[0, 1]]), SubsetEvaluation)
+    assert_type(anneal_path(selector, X, y, range(1, 4)), list[AnnealingResult])
     assert_type(what_if(selector, X, y), WhatIf)
     assert_type(selector.result_.trace, Trace)
+    substitutes(selector, X, y)
 
 
-def quantities(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    """Regression, rows in passes, and other ways to search."""
-    search = AnnealingRegressorSelectorCV(annealing=PopulationAnnealing(population=50))
+def regression(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    """Select features for continuous targets, from files too."""
+    search = AnnealingRegressorSelectorCV(annealing=PopulationAnnealing(n_replicas=50))
     assert_type(search.fit(X, y), AnnealingRegressorSelectorCV)
     assert_type(search.predict(X), NDArray[Any])
-    assert_type(search.feature_groups_, FeatureGroups)
-    selector = AnnealingRegressorSelector(3, criterion=CrossValidatedScore(None))
+    selector = AnnealingRegressorSelector(3)
     assert_type(selector.fit(Stream("loans.parquet"), "amount"), AnnealingRegressorSelector)
 
 
-def pictures(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
-    """What readers get."""
+def displays(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+    """Draw results."""
     search = AnnealingSelectorCV().fit(X, y)
     assert_type(PathDisplay.from_estimator(search).plot(), PathDisplay)
     assert_type(SelectionDisplay.from_estimator(search), SelectionDisplay)
     assert_type(TraceDisplay.from_estimator(search), TraceDisplay)
     assert_type(StabilityDisplay.from_estimator(search, X, y), StabilityDisplay)
     assert_type(SubstitutesDisplay.from_estimator(search, X, y), SubstitutesDisplay)
-    assert_type(SelectionReport.from_estimator(search, X, y).to_html(), str)
-
-
-def plugged_in(X: NDArray[np.float64], y: NDArray[np.int64], own: Any) -> None:
-    """Checks for what others write, and what may be raised."""
-    check_objective(own, X, y)
-    check_criterion(own)
-    check_chains(own, own, all_subsets(5, 2))
-    raised: tuple[type[Exception], ...] = (ContractError, ParameterError, SeparationWarning)
+    raised: tuple[type[Exception], ...] = (ParameterError, SeparationWarning)
     del raised
 
 
 def mistakes(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
-    """What mypy must see."""
+    """Mistakes that mypy must find."""
     AnnealingSelector(3, replicas=10)  # type: ignore[call-arg]
     AnnealingSelectorCV(5, max_features=5)  # type: ignore[call-arg]
-    prove(X, 3)  # type: ignore[arg-type]
     Constraints("alcohol")  # type: ignore[call-arg]

@@ -1,113 +1,73 @@
-"""safdr: the smallest set of features that still predicts as well as all of them."""
+"""safdr: select the smallest set of features that predicts as well as all of them."""
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from safdr._estimators.evaluate import SubsetEvaluation, evaluate_subsets
-    from safdr._estimators.moments import Moments
-    from safdr._estimators.parameters import Annealing, Constraints, PopulationAnnealing
-    from safdr._estimators.path import anneal_path
-    from safdr._estimators.proof import near_ties, prove
-    from safdr._estimators.selector import AnnealingRegressorSelector, AnnealingSelector
-    from safdr._estimators.selector_cv import AnnealingRegressorSelectorCV, AnnealingSelectorCV
-    from safdr._estimators.stability import stability
-    from safdr._estimators.user_criterion import CrossValidatedScore
-    from safdr._estimators.validation import SeparationWarning
-    from safdr._estimators.what_if import WhatIf, what_if
-    from safdr.display import (
-        PathDisplay,
-        SelectionDisplay,
-        StabilityDisplay,
-        SubstitutesDisplay,
-        TraceDisplay,
+    from safdr._estimators.evaluate import SubsetEvaluation as SubsetEvaluation
+    from safdr._estimators.evaluate import evaluate_subsets as evaluate_subsets
+    from safdr._estimators.models import SeparationWarning as SeparationWarning
+    from safdr._estimators.options import Annealing as Annealing
+    from safdr._estimators.options import Constraints as Constraints
+    from safdr._estimators.options import PopulationAnnealing as PopulationAnnealing
+    from safdr._estimators.path import anneal_path as anneal_path
+    from safdr._estimators.proof import near_optimal as near_optimal
+    from safdr._estimators.proof import prove as prove
+    from safdr._estimators.selector import AnnealingRegressorSelector as AnnealingRegressorSelector
+    from safdr._estimators.selector import AnnealingSelector as AnnealingSelector
+    from safdr._estimators.selector_cv import (
+        AnnealingRegressorSelectorCV as AnnealingRegressorSelectorCV,
     )
-    from safdr.errors import ParameterError
-    from safdr.report import Report
-    from safdr.result import AnnealingResult, FeatureGroups, NearTies, Proof, Stability
-    from safdr.sources import Stream
-    from safdr.table.encoder import TableEncoder
-    from safdr.trace import Trace
+    from safdr._estimators.selector_cv import AnnealingSelectorCV as AnnealingSelectorCV
+    from safdr._estimators.stability import stability as stability
+    from safdr._estimators.substitutes import substitutes as substitutes
+    from safdr._estimators.what_if import WhatIf as WhatIf
+    from safdr._estimators.what_if import what_if as what_if
+    from safdr.display import PathDisplay as PathDisplay
+    from safdr.display import SelectionDisplay as SelectionDisplay
+    from safdr.display import StabilityDisplay as StabilityDisplay
+    from safdr.display import SubstitutesDisplay as SubstitutesDisplay
+    from safdr.display import TraceDisplay as TraceDisplay
+    from safdr.errors import ParameterError as ParameterError
+    from safdr.report import Report as Report
+    from safdr.result import AnnealingResult as AnnealingResult
+    from safdr.result import NearOptimal as NearOptimal
+    from safdr.result import Proof as Proof
+    from safdr.result import Stability as Stability
+    from safdr.result import Trace as Trace
+    from safdr.sources import Stream as Stream
+    from safdr.table.encoder import TableEncoder as TableEncoder
 
 __version__ = "0.1.0"
 
-# Loaded at first use: the command line must answer --help before scikit-learn has loaded.
-_HOME = {
-    "Annealing": "_estimators.parameters",
-    "AnnealingRegressorSelector": "_estimators.selector",
-    "AnnealingRegressorSelectorCV": "_estimators.selector_cv",
-    "AnnealingResult": "result",
-    "AnnealingSelector": "_estimators.selector",
-    "AnnealingSelectorCV": "_estimators.selector_cv",
-    "Constraints": "_estimators.parameters",
-    "CrossValidatedScore": "_estimators.user_criterion",
-    "FeatureGroups": "result",
-    "Moments": "_estimators.moments",
-    "NearTies": "result",
-    "ParameterError": "errors",
-    "PathDisplay": "display",
-    "PopulationAnnealing": "_estimators.parameters",
-    "Proof": "result",
-    "Report": "report",
-    "SelectionDisplay": "display",
-    "SeparationWarning": "_estimators.validation",
-    "Stability": "result",
-    "StabilityDisplay": "display",
-    "Stream": "sources",
-    "SubsetEvaluation": "_estimators.evaluate",
-    "SubstitutesDisplay": "display",
-    "TableEncoder": "table.encoder",
-    "Trace": "trace",
-    "TraceDisplay": "display",
-    "WhatIf": "_estimators.what_if",
-    "anneal_path": "_estimators.path",
-    "evaluate_subsets": "_estimators.evaluate",
-    "near_ties": "_estimators.proof",
-    "prove": "_estimators.proof",
-    "stability": "_estimators.stability",
-    "what_if": "_estimators.what_if",
+# The public names of each module, which is loaded at first use: the command line must answer --help
+# before scikit-learn has loaded.
+_NAMES = {
+    "_estimators.evaluate": "SubsetEvaluation evaluate_subsets",
+    "_estimators.models": "SeparationWarning",
+    "_estimators.options": "Annealing Constraints PopulationAnnealing",
+    "_estimators.path": "anneal_path",
+    "_estimators.proof": "near_optimal prove",
+    "_estimators.selector": "AnnealingRegressorSelector AnnealingSelector",
+    "_estimators.selector_cv": "AnnealingRegressorSelectorCV AnnealingSelectorCV",
+    "_estimators.stability": "stability",
+    "_estimators.substitutes": "substitutes",
+    "_estimators.what_if": "WhatIf what_if",
+    "display": "PathDisplay SelectionDisplay StabilityDisplay SubstitutesDisplay TraceDisplay",
+    "errors": "ParameterError",
+    "report": "Report",
+    "result": "AnnealingResult NearOptimal Proof Stability Trace",
+    "sources": "Stream",
+    "table.encoder": "TableEncoder",
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [
-    "Annealing",
-    "AnnealingRegressorSelector",
-    "AnnealingRegressorSelectorCV",
-    "AnnealingResult",
-    "AnnealingSelector",
-    "AnnealingSelectorCV",
-    "Constraints",
-    "CrossValidatedScore",
-    "FeatureGroups",
-    "Moments",
-    "NearTies",
-    "ParameterError",
-    "PathDisplay",
-    "PopulationAnnealing",
-    "Proof",
-    "Report",
-    "SelectionDisplay",
-    "SeparationWarning",
-    "Stability",
-    "StabilityDisplay",
-    "Stream",
-    "SubsetEvaluation",
-    "SubstitutesDisplay",
-    "TableEncoder",
-    "Trace",
-    "TraceDisplay",
-    "WhatIf",
-    "anneal_path",
-    "evaluate_subsets",
-    "near_ties",
-    "prove",
-    "stability",
-    "what_if",
-]
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(_import_module(f"safdr.{_HOME[name]}"), name)
+    if name in _MODULES:
+        return getattr(_import_module(f"safdr.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'safdr' has no attribute {name!r}")
 
 

@@ -5,7 +5,7 @@
 - `as_published`: the method of the paper. It never changes.
 - `population`: the same with `PopulationAnnealing`. It never changes either.
 - `defaults`: the default recipe. Only a change of the recipe may change it.
-- `shrinkage`: the constant that `ridge="auto"` chooses from the rows.
+- `shrinkage`: the constant that `shrinkage="auto"` chooses from the rows.
 
 Subsets, sizes and names are compared exactly, numbers to a relative 1e-6. To write the file
 again, run ``python tests/contracts/test_golden.py SECTION``, and name the reason in the changelog.
@@ -73,24 +73,29 @@ def search(name):
 
 
 def as_published(name):
-    return answer(fit(search(name).as_published, name, max_features=DATA[name][1]))
+    return answer(fit(search(name).as_published, name, sizes=DATA[name][1]))
 
 
 def population(name):
     annealing = safdr.PopulationAnnealing()
-    return answer(fit(search(name).as_published, name, max_features=3, annealing=annealing))
+    return answer(fit(search(name).as_published, name, sizes=3, annealing=annealing))
 
 
 def defaults(name):
-    fitted = fit(search(name), name, max_features=DATA[name][1])
-    own = {"ridge": fitted.ridge_, "calibration_slope": fitted.calibration_slope_}
+    fitted = fit(search(name), name, sizes=DATA[name][1])
+    own = {"ridge": ridge(fitted), "calibration_slope": fitted.calibration_slope_}
     return answer(fitted) | own | {"n_screened": fitted.result_.n_screened}
 
 
 def shrinkage(name):
     selector = safdr.AnnealingSelector
     selector = safdr.AnnealingRegressorSelector if name in REGRESSION else selector
-    return {"ridge": fit(selector, name, n_features_to_select=2, ridge="auto").ridge_}
+    return {"ridge": ridge(fit(selector, name, n_features_to_select=2, shrinkage="auto"))}
+
+
+def ridge(fitted):
+    """Added to a diagonal of one: r of the shrinkage r / (1 + r)."""
+    return fitted.shrinkage_ / (1.0 - fitted.shrinkage_)
 
 
 def answer(fitted):
@@ -99,7 +104,7 @@ def answer(fitted):
         "subset": fitted.subset_.tolist(),
         "size": fitted.n_features_,
         "criterion_value": fitted.criterion_value_,
-        "loss": fitted.loss_,
+        "loss": fitted.result_.loss,
         "n_features": results["n_features"].tolist(),
         "mean_test_score": results["mean_test_score"].tolist(),
         "std_test_score": results["std_test_score"].tolist(),
@@ -149,15 +154,14 @@ def test_the_answer_is_that_of_the_file(section, name):
 @pytest.mark.parametrize("name", ["breast_cancer", "diabetes"])
 def test_parameter_objects_have_the_defaults(name):
     how = {"annealing": safdr.Annealing(), "constraints": safdr.Constraints()}
-    found = answer(fit(search(name), name, max_features=DATA[name][1], **how))
-    assert found == answer(fit(search(name), name, max_features=DATA[name][1]))
+    found = answer(fit(search(name), name, sizes=DATA[name][1], **how))
+    assert found == answer(fit(search(name), name, sizes=DATA[name][1]))
 
 
 @pytest.mark.parametrize("name", ["breast_cancer", "digits", "diabetes"])
 def test_the_answer_does_not_depend_on_threads(name):
     one, two = (
-        answer(fit(search(name), name, max_features=DATA[name][1], n_jobs=n_jobs))
-        for n_jobs in (1, 2)
+        answer(fit(search(name), name, sizes=DATA[name][1], n_jobs=n_jobs)) for n_jobs in (1, 2)
     )
     assert one == two
 

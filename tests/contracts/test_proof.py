@@ -26,7 +26,7 @@ def make(kind, seed, n_features=9, n_columns=1):
     if kind == "graded":
         A, D = data.quadratic(rng, n_features, n_columns, 1e4)
     else:
-        how = {"copies": 3, "noise": 0.03} if kind == "near copies" else {}
+        how = {"copies": {"copies": 3}, "near copies": {"copies": 3, "noise": 0.03}}.get(kind, {})
         A, D = data.planted_quadratic(rng, n_features, n_columns, **how)
     criterion = engine.quadratic_criterion(A, D, SHRINKAGE)
     return A + SHRINKAGE * np.eye(n_features), D, criterion
@@ -39,13 +39,13 @@ def assert_proven(proof, values, rel=1e-8):
     assert proof.upper_bound == proof.value
     assert proof.value == pytest.approx(values[best], rel=rel)
     assert values[tuple(proof.subset.tolist())] == pytest.approx(values[best], rel=rel)
-    assert set(proof.must_include.tolist()) <= set(best)
-    assert not set(proof.never_useful.tolist()) & set(best)
+    assert set(proof.fixed_in.tolist()) <= set(best)
+    assert not set(proof.fixed_out.tolist()) & set(best)
 
 
 def assert_near_optimal(near, values, rtol):
     expected = references.near_best(values, rtol)
-    assert near.exact
+    assert near.complete
     assert {tuple(s) for s in near.subsets.tolist()} == expected
     assert near.n_total == len(expected)
     assert (np.diff(near.values) <= 0).all()
@@ -54,13 +54,15 @@ def assert_near_optimal(near, values, rtol):
     )
     counts = np.bincount(np.ravel([*expected]), minlength=len(near.feature_counts))
     assert near.feature_counts.tolist() == counts.tolist()
+    assert near.in_all.tolist() == np.flatnonzero(counts == len(expected)).tolist()
+    assert near.in_none.tolist() == np.flatnonzero(counts == 0).tolist()
 
 
 # ---- Against all subsets ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 4])
-@pytest.mark.parametrize("kind", ["planted", "graded", "near copies"])
+@pytest.mark.parametrize("kind", ["planted", "graded", "copies", "near copies"])
 def test_the_best_of_all_subsets_is_proven_at_every_size(kind, n_columns):
     for seed in range(3):
         A, D, criterion = make(kind, seed, 9, n_columns)
@@ -160,7 +162,7 @@ def test_out_of_time_is_a_valid_bound(kind):
 def test_near_optimal_subsets_out_of_time_are_said_to_be_some():
     _, _, criterion = make("planted", 0, 40)
     near = engine.near_optimal(engine.prover(criterion), 14, rtol=0.1, max_subsets=10, seconds=0.0)
-    assert not near.exact
+    assert not near.complete
     assert len(near.subsets) == 10 <= near.n_total
     values = [criterion.value(subset) for subset in near.subsets]
     assert near.values == pytest.approx(values)
@@ -189,13 +191,25 @@ def test_threads_change_nothing():
     assert near[0].n_total == near[1].n_total
 
 
+def test_an_incumbent_changes_nothing():
+    _, _, criterion = make("planted", 3, 12)
+    prover = engine.prover(criterion)
+    alone = prover.prove(5)
+    for incumbent in (alone.subset, np.arange(5)):
+        given = prover.prove(5, incumbent=incumbent)
+        assert given.subset.tolist() == alone.subset.tolist()
+        assert given.value == alone.value
+
+
 # ---- Where nothing can be claimed ---------------------------------------------------------------
 
 
 def test_a_singular_matrix_is_not_proven():
     A = np.array([[1.0, 1.0, 0.0], [1.0, 1.0 - 1e-9, 0.0], [0.0, 0.0, 1.0]])
     criterion = engine.quadratic_criterion(A, np.ones((3, 1)), 0.0)
-    assert not engine.prover(criterion).prove(2).optimal
+    proof = engine.prover(criterion).prove(2)
+    assert (proof.optimal, proof.upper_bound) == (False, np.inf)
+    assert not proof.fixed_in.size
 
 
 def test_a_criterion_of_zeros_has_only_ties():
@@ -203,6 +217,6 @@ def test_a_criterion_of_zeros_has_only_ties():
     criterion = engine.quadratic_criterion(A, 0.0 * D, SHRINKAGE)
     proof = engine.prover(criterion).prove(3)
     assert (proof.optimal, proof.value, proof.gap) == (True, 0.0, 0.0)
-    assert not proof.must_include.size
-    assert not proof.never_useful.size
+    assert not proof.fixed_in.size
+    assert not proof.fixed_out.size
     assert engine.near_optimal(engine.prover(criterion), 3, rtol=0.1).n_total == 20

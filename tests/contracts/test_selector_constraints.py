@@ -3,7 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from helpers.questions import all_subsets, evaluated, with_plain_criterion
 from helpers.selectors import (
@@ -96,7 +102,7 @@ def test_strongly_limited_subsets_are_those_of_brute_force(limits):
     found = plain.fit(X, y)
     every = [s for s in all_subsets(8, 3) if holds(set(s))]
     measured = evaluated(X, y, every, "regression")
-    assert found.loss_ == pytest.approx(measured.losses.min(), rel=1e-9)
+    assert found.result_.loss == pytest.approx(measured.losses.min(), rel=1e-9)
 
 
 def test_signs_hold_in_the_model():
@@ -109,6 +115,53 @@ def test_signs_hold_in_the_model():
     known = found.subset_ if set(found.subset_) <= {1, 6} else [1, 6]
     coefficients = dict(zip(found.subset_.tolist(), found.estimator_.coef_[0], strict=True))
     assert all(coefficients[j] >= 0 for j in known)
+
+
+def test_signs_that_no_subset_has_are_refused():
+    """Of one message, whatever the selector; sizes up to a largest one are those that have one."""
+    X, y = make_rows()
+    X = X[:, list(PLANTED)]
+    wrong = Constraints(signs=[1, 1, -1])
+    with pytest.raises(ValueError, match="no subset of 3 features has these signs"):
+        of_size(3, constraints=wrong).fit(X, y)
+    with pytest.raises(ValueError, match=r"no subset of \[3\] features has these signs"):
+        over_sizes([1, 3], constraints=wrong).fit(X, y)
+    search = over_sizes(3, constraints=wrong).fit(X, y)
+    assert 3 not in search.cv_results_["n_features"]
+    assert np.all(search.estimator_.coef_ * np.array([1, 1, -1])[search.subset_] >= 0)
+    for task in ("three", "regression"):
+        X, y = make_rows(task)
+        if task == "regression":
+            y = np.column_stack([y, y])
+        with pytest.raises(ValueError, match="signs need two classes or one output"):
+            of_size(2, task, constraints=Constraints(signs={0: 1})).fit(X, y)
+
+
+def test_groups_may_be_a_function_of_the_names():
+    X, y = make_rows()
+    frame = pd.DataFrame(X, columns=NAMES)
+    by_name = Constraints(groups=lambda names: [[n for n in names if n[-1] in "12"]])
+    by_index = Constraints(groups=lambda columns: [columns[1:3]])
+    expected = of_size(3, constraints=Constraints(groups=[[1, 2]])).fit(X, y)
+    assert_same_answer(of_size(3, constraints=by_name).fit(frame, y), expected)
+    assert_same_answer(of_size(3, constraints=by_index).fit(X, y), expected)
+
+
+def test_names_of_groups_are_features():
+    X, y = make_rows()
+    groups = {"pair": [0, 2], "other": [3, 5]}
+    limits = Constraints(groups=groups, always_include="pair", never_include=["other"])
+    found = of_size(2, constraints=limits, feature_cost={"pair": 0.1}).fit(X, y)
+    assert {0, 2} <= set(found.subset_.tolist())
+    assert not {3, 5} & set(found.subset_.tolist())
+    free = of_size(2, constraints=limits).fit(X, y)
+    assert found.criterion_value_ == pytest.approx(free.criterion_value_ - 0.1, rel=1e-9)
+
+
+def test_a_negative_index_counts_from_the_end():
+    X, y = make_rows()
+    last = of_size(2, constraints=Constraints(always_include=-1)).fit(X, y)
+    assert_same_answer(last, of_size(2, constraints=Constraints(always_include=7)).fit(X, y))
 
 
 def test_groups_of_one_are_no_groups():
@@ -142,7 +195,7 @@ def test_costs_between_nothing_and_a_ban(task):
     costly = of_size(3, task, feature_cost={4: 1e3}, **how).fit(X, y)
     assert set(costly.subset_.tolist()) > {1, 6}
     assert 4 not in costly.subset_
-    assert costly.loss_ == pytest.approx(least_loss(X[:, costly.subset_], y, task), rel=1e-9)
+    assert costly.result_.loss == pytest.approx(least_loss(X[:, costly.subset_], y, task), rel=1e-9)
 
 
 # ---- Criteria and models of the user's own -------------------------------------------------------
@@ -175,3 +228,40 @@ def test_a_model_of_the_users_own_predicts():
     alone = LinearDiscriminantAnalysis().fit(X[:, found.subset_], y)
     np.testing.assert_allclose(found.predict_proba(X), alone.predict_proba(X[:, found.subset_]))
     assert not hasattr(model, "coef_")
+
+
+def test_weights_reach_criteria_and_models_of_the_users_own():
+    X, y = make_rows(n_rows=80)
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    seen = []
+
+    def criterion(rows, target, sample_weight):
+        seen.append(sample_weight)
+        return float(sample_weight @ rows.sum(axis=1))
+
+    few = Annealing(n_replicas=2, max_steps=2)
+    of_size(2, criterion=criterion, annealing=few).fit(X, y, sample_weight=weight)
+    assert all(np.array_equal(each, weight) for each in seen)
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    found = of_size(2, estimator=model, annealing=few).fit(X, y, sample_weight=weight)
+    rows = X[:, found.subset_]
+    alone = clone(model).fit(rows, y, logisticregression__sample_weight=weight)
+    np.testing.assert_allclose(found.predict_proba(X), alone.predict_proba(rows))
+    with pytest.raises(ValueError, match="sample_weight"):
+        of_size(2, criterion=mean_of_columns).fit(X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match="sample_weight"):
+        of_size(2, estimator=KNeighborsClassifier()).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_model_of_the_users_own_chooses_by_held_out_rows(n_jobs):
+    """A target that no linear model sees, and a random state that the selector sets."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    y = (X[:, 2] > 0) ^ (X[:, 5] > 0)
+    few = Annealing(n_replicas=30, max_steps=5, screen=None)
+    model = DecisionTreeClassifier(max_depth=3)
+    found = of_size(2, estimator=model, annealing=few, criterion="fisher", n_jobs=n_jobs).fit(X, y)
+    assert found.subset_.tolist() == [2, 5]
+    assert found.result_.loss_name == "cross_entropy"
+    assert found.estimator_.random_state is not None

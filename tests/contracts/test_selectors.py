@@ -7,6 +7,7 @@ import pytest
 from joblib import parallel_config
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -96,8 +97,7 @@ def test_another_seed_is_another_run():
     X, y = rng.normal(size=(80, 40)), np.arange(80) % 2
     few = Annealing(n_replicas=1, max_steps=1)
     starts = [
-        of_size(5, annealing=few, random_state=seed).fit(X, y).result_.start_subsets
-        for seed in range(4)
+        of_size(5, annealing=few, random_state=seed).fit(X, y).result_.subsets for seed in range(4)
     ]
     assert len({start.tobytes() for start in starts}) > 1
 
@@ -158,7 +158,7 @@ def test_a_random_state_is_drawn_from_once():
     second = of_size(4, random_state=state).fit(X, y)
     again = of_size(4, random_state=np.random.RandomState(3)).fit(X, y)
     assert_same_answer(again, first)
-    starts = (each.result_.start_subsets for each in (first, second))
+    starts = (each.result_.subsets for each in (first, second))
     assert not np.array_equal(*starts)
 
 
@@ -222,8 +222,9 @@ def test_balanced_classes_are_weights_of_rows(make):
         fold = (160 / (len(counts) * counts))[codes]
         search = make(3, cv=[(train, test)], class_weight="balanced").fit(X, y)
         alone = of_size(2).fit(X[train], y[train], sample_weight=fold)
-        loss = search.cv_results_["split0_cross_entropy"][1]
-        assert loss == pytest.approx(alone.loss_, rel=1e-12)
+        score = search.cv_results_["split0_test_score"][1]
+        assert score == pytest.approx(get_scorer("roc_auc")(alone, X[test], y[test]), abs=1e-12)
+        np.testing.assert_array_equal(search.cv_results_["split0_support"][1], alone.support_)
         return
     by_class = of_size(3, class_weight="balanced").fit(X, y)
     assert_same_answer(by_class, of_size(3).fit(X, y, sample_weight=weight), 1e-12)

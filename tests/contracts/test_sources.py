@@ -1,10 +1,16 @@
-"""Rows that are read in chunks give the answer of the same rows in memory."""
+"""Rows that are read in chunks give the answer of the same rows in memory.
+
+A small source is read whole. Of a large one, the criterion is that of all rows to rounding, the
+final model that of all rows; candidates are compared and sizes scored on a sample.
+"""
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
 
-from helpers.questions import with_plain_criterion
 from helpers.selectors import (
     PLANTED,
     TASKS,
@@ -15,17 +21,40 @@ from helpers.selectors import (
     splitter,
     test_scores,
 )
-from safdr import Constraints, Stream
+from safdr import (
+    Constraints,
+    ParameterError,
+    Stream,
+    anneal_path,
+    evaluate_subsets,
+    near_optimal,
+    prove,
+    stability,
+    substitutes,
+    what_if,
+)
+from safdr._estimators.streaming import rows as streaming
+from safdr.sources import source
 
 pa = pytest.importorskip("pyarrow")
-ds = pytest.importorskip("pyarrow.dataset")
 pq = pytest.importorskip("pyarrow.parquet")
-pl = pytest.importorskip("polars")
-duckdb = pytest.importorskip("duckdb")
+dask = pytest.importorskip("dask")
+dask_frames = pytest.importorskip("dask.dataframe")
 
 N = 2400
-# A chunk of a pass holds at most 65,536 rows.
-MANY = 150_000
+
+
+@pytest.fixture(autouse=True)
+def several_batches(monkeypatch):
+    """Every pass reads at least five batches."""
+    monkeypatch.setattr(source, "MIN_ROWS", 1)
+    monkeypatch.setattr(source, "MAX_ROWS", 450)
+
+
+@pytest.fixture(autouse=True)
+def one_process():
+    with dask.config.set(scheduler="synchronous"):
+        yield
 
 
 def as_table(X, y, weight=None):
@@ -42,113 +71,54 @@ def problem(request):
     return request.param, X, y, weight, as_table(X, y, weight)
 
 
-def parquet(path, table, **how):
-    pq.write_table(table, path, **how)
-    return path
-
-
-def folder(path, table):
-    path.mkdir()
-    for i, start in enumerate(range(0, N, 1000)):
-        pq.write_table(table.slice(start, 1000), path / f"part-{i}.parquet", row_group_size=300)
-    return path
-
-
-def with_others(table):
-    """The rows, and as many with negative weights."""
-    others = table.set_column(table.column_names.index("w"), "w", pa.array(np.full(N, -1.0)))
-    return pa.concat_tables([table.slice(0, 500), others, table.slice(500)])
-
-
-def filtered(path):
-    return ds.dataset(path).filter(ds.field("w") >= 0)
-
-
-def dask_frame(table):
-    pytest.importorskip("distributed")
-    frames = pytest.importorskip("dask.dataframe")
-    return frames.from_pandas(table.to_pandas(), npartitions=4)
+def parquet(path, table):
+    pq.write_table(table, path / "rows.parquet", row_group_size=700)
+    return str(path / "rows.parquet")
 
 
 SOURCES = {
-    "one row group": lambda table, path: str(parquet(path / "rows.parquet", table)),
-    "row groups": lambda table, path: parquet(path / "rows.parquet", table, row_group_size=700),
-    "folder": lambda table, path: folder(path / "rows", table),
-    "dataset": lambda table, path: ds.dataset(parquet(path / "rows.parquet", table)),
-    "filtered": lambda table, path: filtered(parquet(path / "rows.parquet", with_others(table))),
-    "polars lazy": lambda table, path: pl.scan_parquet(parquet(path / "rows.parquet", table)),
-    "polars": lambda table, _: pl.from_arrow(table),
-    "pandas": lambda table, _: table.to_pandas(),
-    "arrow": lambda table, _: table,
-    "batches": lambda table, _: lambda: table.to_batches(max_chunksize=333),
-    "generator": lambda table, _: lambda: iter(table.to_batches(max_chunksize=1100)),
-    "record batch reader": lambda table, _: lambda: table.to_reader(max_chunksize=500),
-    "duckdb": lambda table, path: duckdb.connect().sql(
-        f"select * from '{parquet(path / 'rows.parquet', table)}'"
-    ),
-    "dask": lambda table, _: dask_frame(table),
+    "parquet": lambda table, path: parquet(path, table),
+    "batches": lambda table, path: lambda: table.to_batches(max_chunksize=333),
+    "dask": lambda table, path: dask_frames.from_pandas(table.to_pandas(), npartitions=4),
 }
 
 
-def assert_answer_of_rows(source, problem, weight):
-    task, X, y, *_ = problem
-    found = with_plain_criterion(3, task)
-    found.fit(Stream(source, sample_rows=400), "y", sample_weight="w" if weight else None)
-    whole = with_plain_criterion(3, task)
-    whole.fit(X, y, sample_weight=problem[3] if weight else None)
-    assert found.subset_.tolist() == whole.subset_.tolist() == list(PLANTED)
-    assert found.criterion_value_ == pytest.approx(whole.criterion_value_, rel=1e-9)
-    assert found.loss_ == pytest.approx(whole.loss_, abs=1e-7)
-    ours, theirs = (np.ravel(each.estimator_.coef_) for each in (found, whole))
-    np.testing.assert_allclose(ours, theirs, atol=2e-4)
-    assert found.feature_names_in_.tolist() == [f"x{j}" for j in range(8)]
+def assert_close(ours, theirs):
+    """Of a large source: the same subset, criterion and model; the loss is that of a sample."""
+    assert ours.subset_.tolist() == theirs.subset_.tolist() == list(PLANTED)
+    assert ours.criterion_value_ == pytest.approx(theirs.criterion_value_, rel=1e-9)
+    assert ours.shrinkage_ == pytest.approx(theirs.shrinkage_, rel=1e-9)
+    assert ours.result_.n_screened == theirs.result_.n_screened
+    assert ours.result_.loss == pytest.approx(theirs.result_.loss, rel=0.2)
+    np.testing.assert_allclose(ours.estimator_.coef_, theirs.estimator_.coef_, rtol=1e-6)
+    np.testing.assert_allclose(ours.estimator_.intercept_, theirs.estimator_.intercept_, rtol=1e-6)
 
 
+# ---- Large sources -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [True, False], ids=["weights", "no weights"])
 @pytest.mark.parametrize("kind", SOURCES)
-def test_any_source_gives_the_answer_of_its_rows(problem, kind, tmp_path):
-    assert_answer_of_rows(SOURCES[kind](problem[4], tmp_path), problem, True)
-
-
-@pytest.mark.parametrize("kind", ["row groups", "batches", "dask"])
-def test_rows_need_no_weights(problem, kind, tmp_path):
-    table = problem[4].drop_columns("w")
-    assert_answer_of_rows(SOURCES[kind](table, tmp_path), problem, False)
-
-
-@pytest.mark.parametrize("row_group_size", [MANY, 40_000])
-def test_a_file_of_several_chunks_is_read_to_its_end(row_group_size, tmp_path):
-    """The target is in the last rows alone, so that no chunk may be missed."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(MANY, 3)).astype(np.float32)
-    y = rng.integers(0, 2, MANY)
-    y[-9000:] = X[-9000:, 1] > 0
-    path = parquet(tmp_path / "rows.parquet", as_table(X, y), row_group_size=row_group_size)
-    assert pq.ParquetFile(path).num_row_groups == -(-MANY // row_group_size)
-    found = with_plain_criterion(1).fit(Stream(path, sample_rows=1000), "y")
-    whole = with_plain_criterion(1).fit(X, y)
-    assert found.subset_.tolist() == whole.subset_.tolist() == [1]
-    assert found.criterion_value_ == pytest.approx(whole.criterion_value_, rel=1e-6)
-    assert found.loss_ == pytest.approx(whole.loss_, abs=1e-7)
-
-
-@pytest.mark.parametrize("length", [1, 50, 2000])
-@pytest.mark.parametrize("make", [of_size, over_sizes])
-def test_few_rows_are_read_whole(make, length):
-    X, y = make_rows(n_rows=200)
-    table = as_table(X, y)
-    how = {} if make is of_size else {"cv": None}
-    source = Stream(lambda: table.to_batches(max_chunksize=length), sample_rows=200)
-    assert_same_answer(make(**how).fit(source, "y"), make(**how).fit(X, y))
+def test_a_large_source_gives_the_answer_of_its_rows(problem, kind, weighted, tmp_path):
+    task, X, y, weight, table = problem
+    table = table if weighted else table.drop_columns("w")
+    given = SOURCES[kind](table, tmp_path)
+    ours = of_size(3, task).fit(Stream(given, sample_rows=400), "y", "w" if weighted else None)
+    assert_close(ours, of_size(3, task).fit(X, y, weight if weighted else None))
+    assert ours.feature_names_in_.tolist() == [f"x{j}" for j in range(8)]
+    assert getattr(ours, "classes_", np.unique(y)).tolist() == np.unique(y).tolist()
 
 
 @pytest.mark.parametrize("length", [100, 999])
 def test_the_length_of_chunks_changes_nothing_but_rounding(problem, length):
     task, *_, table = problem
-    found = []
-    for chunk in (N, length):
-        source = Stream(lambda n=chunk: table.to_batches(max_chunksize=n), sample_rows=400)
-        found.append(with_plain_criterion(3, task).fit(source, "y", sample_weight="w"))
-    assert_same_answer(*found, 1e-9)
+    one, two = (
+        over_sizes(3, task, cv=3).fit(
+            Stream(lambda n=n: table.to_batches(max_chunksize=n), sample_rows=400), "y", "w"
+        )
+        for n in (N, length)
+    )
+    assert_same_answer(two, one, 1e-9)
 
 
 def test_jobs_change_nothing():
@@ -159,60 +129,267 @@ def test_jobs_change_nothing():
     assert_same_answer(two, one)
 
 
-def test_scores_of_chunks_are_near_those_in_memory(problem):
+def test_scores_of_a_sample_are_close_to_those_in_memory(problem):
     task, X, y, _, table = problem
-    found = over_sizes(3, task, cv=4).fit(Stream(table.drop_columns("w"), sample_rows=1500), "y")
-    whole = over_sizes(3, task, cv=splitter(task, 4)).fit(X, y)
-    ours, theirs = (test_scores(each.cv_results_).mean(axis=0) for each in (found, whole))
+    ours = over_sizes(4, task, cv=4).fit(Stream(table.drop_columns("w"), sample_rows=1500), "y")
+    theirs = over_sizes(4, task, cv=splitter(task, 4)).fit(X, y)
+    ours, theirs = (test_scores(each.cv_results_).mean(axis=0) for each in (ours, theirs))
     np.testing.assert_allclose(ours, theirs, atol=0.02)
 
 
 def test_ties_between_the_classes_count_half():
     """One feature of two values: the area follows from two shares, ties being most pairs."""
     rng = np.random.default_rng(0)
-    n = 6000
-    y = rng.integers(0, 2, n)
-    X = np.column_stack([rng.random(n) < 0.2 + 0.3 * y, rng.random(n) < 0.5]).astype(float)
+    y = rng.integers(0, 2, 6000)
+    X = np.column_stack([rng.random(6000) < 0.2 + 0.3 * y, rng.random(6000) < 0.5]).astype(float)
     search = over_sizes(1, cv=3).fit(Stream(as_table(X, y), sample_rows=2000), "y")
-    assert search.subset_.tolist() == [0]
     wanted = 0.5 + (X[y == 1, 0].mean() - X[y == 0, 0].mean()) / 2
     assert wanted == pytest.approx(roc_auc_score(y, X[:, 0]), rel=1e-12)
-    assert test_scores(search.cv_results_).mean() == pytest.approx(wanted, abs=0.01)
+    assert search.cv_results_["mean_test_score"][0] == pytest.approx(wanted, abs=0.02)
+
+
+def test_scores_of_weighted_rows_are_weighted():
+    """Accuracy without weights would be that of the sample, of which half are of each class."""
+    X, y = make_rows(n_rows=6000)
+    kept = np.flatnonzero((y == 0) | (np.arange(6000) % 20 == 0))
+    X, y = X[kept], y[kept]
+    how = {"scoring": "accuracy", "sizes": [3]}
+    ours = over_sizes(cv=3, **how).fit(Stream(as_table(X, y), sample_rows=400), "y")
+    theirs = over_sizes(**how).fit(X, y)
+    ours, theirs = (each.cv_results_["mean_test_score"][0] for each in (ours, theirs))
+    assert theirs > 0.95
+    assert ours == pytest.approx(theirs, abs=0.01)
+
+
+def test_a_rare_class_is_in_the_sample():
+    X, y = make_rows(n_rows=9000)
+    y = (np.arange(9000) % 300 == 0).astype(int)
+    X[y == 1, 1] += 4
+    search = over_sizes(2, cv=3).fit(Stream(as_table(X, y), sample_rows=300), "y")
+    assert search.subset_.tolist() == [1]
+    assert search.result_.loss == pytest.approx(of_size(1).fit(X, y).result_.loss, rel=0.3)
+
+
+def test_values_that_only_few_rows_have_are_no_trap():
+    """Folds, batches and the sample lack them."""
+    X, y = make_rows(n_rows=N)
+    X[:, 0] = np.arange(N) == 7
+    X[:, 3] = np.isin(np.arange(N), [3, 4])
+    ours = over_sizes(4, cv=3).fit(Stream(as_table(X, y), sample_rows=400), "y")
+    assert set(ours.subset_) >= set(PLANTED)
+    assert ours.cv_results_["mean_test_score"].max() > 0.85
 
 
 @pytest.mark.parametrize(
-    "parameters",
+    ("size", "parameters"),
     [
-        {"class_weight": "balanced"},
-        {"C": 0.01},
-        {"constraints": Constraints(always_include=["x7"], never_include=["x1"])},
-        {"constraints": Constraints(groups=[["x0", "x4"], ["x1", "x6"]])},
-        {"feature_cost": {"x1": 9.0}},
+        (3, {"class_weight": "balanced"}),
+        (3, {"class_weight": {0: 1.0, 1: 5.0}}),
+        (3, {"C": 0.01}),
+        (3, {"criterion": "fisher", "shrinkage": None}),
+        (3, {"constraints": Constraints(always_include=["x7"], never_include=["x1"])}),
+        (2, {"constraints": Constraints(groups=[["x0", "x4"], ["x1", "x6"]])}),
+        (3, {"constraints": Constraints(signs={"x4": -1, "x7": 1})}),
+        (2, {"feature_cost": {"x1": 9.0}}),
+        (3, {"estimator": LogisticRegression(C=0.1)}),
     ],
     ids=str,
 )
-def test_parameters_mean_the_same(parameters):
+def test_parameters_mean_the_same(size, parameters):
     X, y = make_rows(n_rows=N)
     y[:700] = 0
     table = as_table(X, y)
-    found = with_plain_criterion(3, **parameters).fit(Stream(table, sample_rows=900), "y")
-    frame = table.drop_columns("y").to_pandas()
-    whole = with_plain_criterion(3, **parameters).fit(frame, y)
-    assert found.subset_.tolist() == whole.subset_.tolist()
-    assert found.criterion_value_ == pytest.approx(whole.criterion_value_, rel=1e-9)
-    assert found.loss_ == pytest.approx(whole.loss_, abs=1e-7)
+    ours = of_size(size, **parameters).fit(Stream(table, sample_rows=900), "y")
+    theirs = of_size(size, **parameters).fit(table.drop_columns("y").to_pandas(), y)
+    assert ours.subset_.tolist() == theirs.subset_.tolist()
+    assert ours.criterion_value_ == pytest.approx(theirs.criterion_value_, rel=1e-9)
+    np.testing.assert_allclose(ours.estimator_.coef_, theirs.estimator_.coef_, rtol=1e-5)
 
 
-def test_columns_that_are_not_asked_for_are_not_read():
+def test_a_function_of_the_rows_is_evaluated_on_the_sample():
+    X, y = make_rows(n_rows=N)
+    seen = []
+
+    def correlation(X, y, sample_weight):
+        seen.append((len(X), sample_weight.sum()))
+        centred = (X - X.mean(axis=0)) / X.std(axis=0)
+        return float(np.abs((y - y.mean()) @ centred).sum())
+
+    selector = of_size(2, criterion=correlation).fit(Stream(as_table(X, y), sample_rows=400), "y")
+    assert 300 < seen[0][0] < 500
+    assert seen[0][1] == pytest.approx(N)
+    wanted = of_size(2, criterion=lambda X, y: correlation(X, y, np.ones(len(X)))).fit(X, y)
+    assert selector.subset_.tolist() == wanted.subset_.tolist()
+
+
+def test_the_final_model_is_that_of_the_sample_if_rows_do_not_fit_into_memory(monkeypatch):
+    X, y = make_rows(n_rows=N)
+    monkeypatch.setattr(streaming, "MAX_FIT_BYTES", 5e4)
+    ours = of_size(3).fit(Stream(as_table(X, y), sample_rows=700), "y")
+    theirs = of_size(3).fit(X, y)
+    assert np.abs(ours.estimator_.coef_ - theirs.estimator_.coef_).max() > 1e-3
+    np.testing.assert_allclose(ours.estimator_.coef_, theirs.estimator_.coef_, rtol=0.3)
+
+
+# ---- Small sources -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [1, 50, 2000])
+@pytest.mark.parametrize("make", [of_size, over_sizes])
+def test_a_small_source_is_read_whole(make, length):
+    X, y = make_rows(n_rows=200)
+    weight = np.random.default_rng(0).integers(0, 3, 200).astype(float)
+    table = as_table(X, y, weight)
+    stream = Stream(lambda: table.to_batches(max_chunksize=length), sample_rows=200)
+    ours, theirs = make().fit(stream, "y", sample_weight="w"), make().fit(X, y, weight)
+    assert_same_answer(ours, theirs)
+
+
+def test_columns_that_are_not_chosen_are_not_read():
     X, y = make_rows(n_rows=300)
     table = as_table(X, y).append_column("text", pa.array(["a"] * 300))
-    columns = ["x1", "x4", "y"]
-    found = with_plain_criterion(1).fit(Stream(table, columns=columns, sample_rows=100), "y")
-    assert found.feature_names_in_.tolist() == ["x1", "x4"]
+    selector = of_size(1).fit(Stream(table, ["x1", "x4", "y"], sample_rows=100), "y")
+    assert selector.feature_names_in_.tolist() == ["x1", "x4"]
 
 
-def test_a_source_that_changes_is_an_error():
-    table = as_table(*make_rows(n_rows=600))
-    lengths = iter([600, 600, 599, 598, 597, 596])
-    with pytest.raises(ValueError, match=r"rows when it was first read"):
-        of_size(1).fit(Stream(lambda: [table.slice(0, next(lengths))], sample_rows=100), "y")
+def test_dask_arrays_are_rows_too():
+    da = pytest.importorskip("dask.array")
+    X, y = make_rows(n_rows=300)
+    weight = np.arange(300) % 3 + 1.0
+    rows = da.from_array(X, chunks=(100, 3)), da.from_array(y, chunks=120)
+    ours = of_size(2).fit(*rows, sample_weight=da.from_array(weight, chunks=77))
+    assert_same_answer(ours, of_size(2).fit(X, y, weight))
+    np.testing.assert_array_equal(
+        ours.predict(rows[0]), ours.estimator_.predict(X[:, ours.subset_])
+    )
+    with pytest.raises(ValueError, match="y must be a Dask array"):
+        of_size(2).fit(rows[0], y)
+
+
+# ---- After the fit -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A selector fitted to a Parquet file of more rows than the sample, the file, and its rows."""
+    X, y = make_rows(n_rows=N)
+    path = parquet(tmp_path_factory.mktemp("rows"), as_table(X, y))
+    stream = Stream(path, sample_rows=600)
+    frame = as_table(X, y).drop_columns("y").to_pandas()
+    return of_size(3).fit(stream, "y"), path, stream, frame, y
+
+
+def test_predictions_take_the_file(fitted, tmp_path):
+    selector, path, _, frame, y = fitted
+    for name in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+        predict = getattr(selector, name)
+        np.testing.assert_array_equal(predict(path), predict(frame))
+    rest = pq.read_table(path).select(["y", *reversed(frame.columns)])
+    np.testing.assert_array_equal(
+        selector.predict(parquet(tmp_path, rest)), selector.predict(frame)
+    )
+    unnamed = clone(selector).fit(frame.to_numpy(), y)
+    with pytest.raises(ValueError, match="fitted without feature names"):
+        unnamed.predict(path)
+    with pytest.raises(ValueError, match=r"lacks columns of the fit: 'x4'"):
+        selector.predict(parquet(tmp_path, rest.drop_columns("x4")))
+
+
+QUESTIONS = {
+    "stability": lambda *a: stability(*a, n_resamples=4, random_state=0).counts,
+    "substitutes": lambda *a: substitutes(*a, cv=3)["replacement"],
+    "evaluate_subsets": lambda *a: evaluate_subsets(*a, [[1], [1, 4]]).criterion_values,
+    "prove": lambda *a: [prove(*a, time_limit=1e6).value],
+    "near_optimal": lambda *a: near_optimal(*a, rtol=0.05, time_limit=1e6).values,
+    "what_if": lambda *a: what_if(*a, n_features=6).A,
+    "anneal_path": lambda *a: [r.criterion_value for r in anneal_path(*a, [1, 3])],
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_questions_take_the_file(fitted, question):
+    selector, path, stream, frame, y = fitted
+    before = vars(selector).copy()
+    ask = QUESTIONS[question]
+    theirs = ask(selector, frame, y)
+    small, large = ask(selector, path, "y"), ask(selector, stream, "y")
+    if question == "substitutes":
+        assert small == theirs
+        assert len(large) == len(theirs)
+    else:
+        np.testing.assert_array_equal(small, theirs)
+        np.testing.assert_allclose(large, theirs, rtol=0.5 if question == "stability" else 1e-8)
+    assert vars(selector) == before
+
+
+# ---- Errors --------------------------------------------------------------------------------------
+
+
+def changing(table, other):
+    """A table at first, in the pass after that another one."""
+    tables = iter([table, table, other, other, other])
+    return lambda: next(tables)
+
+
+def with_value(table, name, value, row=5):
+    column = table[name].to_pylist()
+    column[row] = value
+    return table.set_column(table.column_names.index(name), name, pa.array(column))
+
+
+X, Y = make_rows(n_rows=600)
+ROWS = as_table(X, Y, np.ones(600))
+LABELS = pa.array(np.where(np.arange(600) < 300, "a", "b"))
+REFUSED = {
+    "y as an array": (ROWS, {"y": Y}, "y must be the name of a column .*; got ndarray"),
+    "unknown y": (ROWS, {"y": "z"}, "y must be the name of a column .*; got 'z'"),
+    "unknown weight": (ROWS, {"sample_weight": "z"}, "sample_weight must be the name of a column"),
+    "weight as an array": (ROWS, {"sample_weight": X[:, 0]}, "sample_weight must be .* ndarray"),
+    "negative weight": (with_value(ROWS, "w", -1.0), {}, "Weights must not be negative"),
+    "weight of text": (ROWS.set_column(9, "w", LABELS), {}, "not numbers: 'w'"),
+    "no weight": (ROWS.set_column(9, "w", pa.array(np.zeros(600))), {}, "rows with a weight"),
+    "text": (ROWS.append_column("t", LABELS), {}, "not numbers: 't'.*Stream"),
+    "no features": (ROWS.select(["y", "w"]), {}, "no column except the target"),
+    "no rows": (ROWS.slice(0, 0).to_pandas(), {}, "has no rows"),
+    "missing value": (with_value(ROWS, "x3", None), {}, "'x3' .* missing .* in row 5"),
+    "not a number": (with_value(ROWS, "x3", np.nan, 599), {}, "'x3' .* missing .* in row 599"),
+    "infinite value": (with_value(ROWS, "x3", -np.inf), {}, "'x3' .* infinite value in row 5"),
+    "missing label": (with_value(ROWS, "y", None), {}, "'y' .* missing .* in row 5"),
+    "one class": (ROWS.set_column(8, "y", pa.array(np.ones(600))), {}, "1 class"),
+    "one row of a class": (with_value(ROWS, "y", 7), {}, "fewer than 2 rows .* of a class"),
+    "continuous": (ROWS.set_column(8, "y", ROWS["x0"]), {}, "continuous"),
+    "fewer rows": (changing(ROWS, ROWS.slice(1)), {}, "changed while it was read.* 599 now"),
+    "other labels": (changing(ROWS, with_value(ROWS, "y", 1 - Y[5])), {}, "changed while it was"),
+    "a new label": (changing(ROWS, with_value(ROWS, "y", 7)), {}, "changed while it was read"),
+    "cv of rows": (ROWS, {"cv": StratifiedKFold(3)}, "cv must be None or an integer from 2 to 20"),
+    "too many folds": (ROWS, {"cv": 21}, "cv must be None or an integer from 2 to 20"),
+    "groups": (ROWS, {"groups": "w"}, "groups"),
+    "class weight of zero": (ROWS, {"class_weight": {0: 0.0}}, "class_weight must be positive"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_learnt_is_refused(case):
+    given, how, match = REFUSED[case]
+    how = {"y": "y", "sample_weight": "w", "cv": 3, "class_weight": None} | how
+    selector = over_sizes(2, cv=how.pop("cv"), class_weight=how.pop("class_weight"))
+    with pytest.raises(ValueError, match=match):
+        selector.fit(Stream(given, sample_rows=100), **how)
+
+
+def test_a_target_of_text_is_no_target_of_a_regression():
+    table = ROWS.set_column(8, "y", LABELS)
+    with pytest.raises(ValueError, match="not numbers: 'y'"):
+        of_size(2, "regression").fit(table, "y")
+
+
+def test_too_many_features_are_refused_with_the_numbers(monkeypatch):
+    monkeypatch.setattr(streaming, "MAX_BYTES", 1e4)
+    with pytest.raises(ValueError, match=r"9 features and 2 classes would take .* GB .*Stream\("):
+        of_size(2).fit(Stream(ROWS, sample_rows=100), "y")
+
+
+def test_a_parameter_error_names_its_parameter():
+    with pytest.raises(ParameterError) as raised:
+        of_size(2).fit(ROWS, "z")
+    assert raised.value.parameter == "y"

@@ -1,8 +1,7 @@
-"""Stability is that of Nogueira, Sechidis and Brown (2018); streamed areas are scikit-learn's."""
+"""The stability index is that of Nogueira, Sechidis and Brown (2018), and covers the truth."""
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
 
 from helpers import engine
 
@@ -21,31 +20,41 @@ def test_stability_is_the_definition(n):
     rng = np.random.default_rng(n)
     for share in (0.2, 0.5, 0.8):
         selected = rng.random((n, 11)) < share
-        assert engine.nogueira(selected) == pytest.approx(slow_stability(selected))
+        assert engine.nogueira(selected)[0] == pytest.approx(slow_stability(selected))
 
 
 def test_same_subsets_have_one_and_random_ones_zero():
     rng = np.random.default_rng(0)
-    assert engine.nogueira(np.tile([True, False, False], (6, 1))) == 1.0
-    assert abs(engine.nogueira([rng.permutation(20) < 4 for _ in range(3000)])) < 0.01
+    assert engine.nogueira(np.tile([True, False, False], (6, 1))) == (1.0, (1.0, 1.0))
+    index, (low, high) = engine.nogueira([rng.permutation(20) < 4 for _ in range(3000)])
+    assert abs(index) < 0.01
+    assert low < 0 < high
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_area_of_scores_with_ties_between_the_classes(weighted):
+def test_nothing_to_select_has_no_index():
+    for selected in (np.ones((4, 3)), np.zeros((4, 3))):
+        index, interval = engine.nogueira(selected)
+        assert np.isnan([index, *interval]).all()
+
+
+@pytest.mark.parametrize("block", [1, 2])
+def test_the_interval_covers_the_index_of_many_resamples(block):
+    """Of equal neighbours only every second one counts."""
     rng = np.random.default_rng(1)
-    X = rng.integers(0, 3, (3000, 2)).astype(float)
-    codes = (X[:, 0] + rng.logistic(size=3000) > 1).astype(np.int64)
-    slopes = np.array([1.0, 0.25])
-    weight = rng.uniform(0.1, 4.0, 3000) if weighted else None
-    area, error = engine.streamed_area(X, codes, slopes, weight)
-    expected = roc_auc_score(codes, X @ slopes, sample_weight=weight)
-    assert area == pytest.approx(expected, abs=1e-12)
-    assert error == 0.0
+    shares = np.array([0.95, 0.8, 0.6, 0.4, 0.2, 0.1, 0.05, 0.05, 0.02, 0.02])
+    truth = 1 - np.mean(shares * (1 - shares)) / (shares.mean() * (1 - shares.mean()))
+    n_trials, covered = 400, 0
+    for _ in range(n_trials):
+        selected = np.repeat(rng.random((60, 10)) < shares, block, axis=0)
+        low, high = engine.nogueira(selected, block)[1]
+        covered += low <= truth <= high
+    assert covered / n_trials == pytest.approx(0.95, abs=0.035)
 
 
-def test_the_area_of_distinct_scores_is_right_to_its_error():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(30_000, 2))
-    codes = (X[:, 0] + rng.logistic(size=30_000) > 0).astype(np.int64)
-    area, error = engine.streamed_area(X, codes, np.array([1.0, 0.3]))
-    assert abs(area - roc_auc_score(codes, X @ [1.0, 0.3])) <= error < 1e-4
+def test_intervals_of_shares_are_wilsons():
+    z, n = 1.959964, 20
+    for count, (low, high) in zip([0, 7, 20], engine.wilson([0, 7, 20], n), strict=True):
+        p = count / n
+        middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+        half = z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+        assert (low, high) == pytest.approx((middle - half, middle + half), abs=1e-6)

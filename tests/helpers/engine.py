@@ -19,11 +19,9 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.moments.buckets import BucketMoments
 from safdr._engine.proof.prover import Prover
 from safdr._engine.search import Search
-from safdr._engine.stability import nogueira_index
-from safdr._engine.streaming import histograms as _histograms
-from safdr._engine.streaming.models import PassingRows
-from safdr._estimators.measured_data import MeasuredData
-from safdr._estimators.training_data import ClassData
+from safdr._engine.stability import nogueira_index, share_intervals
+from safdr._estimators.data import ClassProblem, RegressionProblem
+from safdr._estimators.device import _in_units_of_r2
 
 # ---- Moments ------------------------------------------------------------------------------------
 
@@ -139,17 +137,19 @@ def quadratic_criterion(A, D, shrinkage=0.0):
     return _criterion.Criterion(A, D, np.ones(len(A)), shrinkage)
 
 
-def training_data(X, y, weight=None):
-    """Return training data without checks: integer codes of classes, or outputs."""
+def problem_of(X, y, weight=None):
+    """Return a problem without checks: integer codes of classes, or outputs."""
     weight = None if weight is None else np.asarray(weight, dtype=float)
+    rows = {"X": X, "y": y, "row_weight": weight}
+    rows["allowed"] = AllowedSubsets.without_limits(X.shape[1])
     if np.asarray(y).dtype.kind == "f":
-        return MeasuredData(X, y, weight)
-    return ClassData(X, y, weight, y.astype(np.int64), np.unique(y))
+        return RegressionProblem(**rows)
+    return ClassProblem(**rows, codes=y.astype(np.int64), classes=np.unique(y))
 
 
 def criterion_of(X, y, weight=None, shrinkage=1e-6):
     """Return Fisher's ratio of rows with codes, or R² of rows with outputs."""
-    return training_data(X, y, weight).criterion(shrinkage)
+    return problem_of(X, y, weight).criterion(shrinkage)
 
 
 def shrinkage_of(criterion):
@@ -268,15 +268,15 @@ def search(
     batches=True, **settings,
 ):  # fmt: skip
     """Return a search over the rows, with the linear models that choose the winner."""
-    data = training_data(X, y, weight)
-    criterion = data.criterion(shrinkage)
+    problem = problem_of(X, y, weight)
+    criterion = problem.criterion(shrinkage)
     make = _population.PopulationSettings if population else _loop.AnnealingSettings
     return Search(
         criterion,
         settings=make(**settings),
         seed=seed,
-        fitter=data.fitter(criterion, C),
-        noise=data.noise(criterion) if batches else None,
+        fitter=problem.fitter(C, criterion),
+        noise=problem.batches(criterion) if batches else None,
         constraints=allowed,
         cost=cost,
     )
@@ -301,25 +301,31 @@ def function_search(value, n_features, *, seed=0, allowed=None, cost=None, **set
 
 def fitter(X, y, weight=None, C=1.0):
     """Return what fits linear models to subsets of the columns."""
-    data = training_data(X, y, weight)
-    return data.fitter(data.criterion(1e-6), C)
+    problem = problem_of(X, y, weight)
+    return problem.fitter(C, problem.criterion(1e-6))
+
+
+def _rows_on_device(problem):
+    from safdr._engine.device.criterion import RowsOnDevice
+
+    how = problem.relative_weight, problem.rows_a_weight, "cpu"
+    if not problem.is_regression:
+        return RowsOnDevice(problem.X, problem.codes, None, *how)
+    outputs = _in_units_of_r2(problem)
+    return RowsOnDevice(problem.X, np.zeros(len(outputs), dtype=np.int64), outputs, *how)
 
 
 def device_fitter(X, y, weight=None, C=1.0):
     """Return the same, with loose-tolerance fits on torch's CPU."""
     from safdr._engine.device.fits import DeviceFitter
-    from safdr._estimators.on_device import rows_on_device
 
-    data = training_data(X, y, weight)
-    exact = data.fitter(data.criterion(1e-6), C)
-    return DeviceFitter(exact, rows_on_device(data, "cpu"), exact.penalty)
+    exact = fitter(X, y, weight, C)
+    return DeviceFitter(exact, _rows_on_device(problem_of(X, y, weight)), exact.penalty)
 
 
 def device_criterion(X, y, weight=None, shrinkage="auto"):
     """Return a criterion of rows on torch's CPU, back as arrays."""
-    from safdr._estimators.on_device import rows_on_device
-
-    found = rows_on_device(training_data(X, y, weight), "cpu").criterion(shrinkage)
+    found = _rows_on_device(problem_of(X, y, weight)).criterion(shrinkage)
     A, D = found.A.numpy(), found.D.numpy()
     return _criterion.Criterion(A, D, found.scale, found.ridge, found.redundant)
 
@@ -327,10 +333,8 @@ def device_criterion(X, y, weight=None, shrinkage="auto"):
 def device_search(X, y, *, C=1.0, seed=0, allowed=None, cost=None, batches=True, **settings):
     """Return a search on torch's CPU."""
     from safdr._engine.device.search import DeviceSearch
-    from safdr._estimators.on_device import rows_on_device
 
-    data = training_data(X, y)
-    rows = rows_on_device(data, "cpu")
+    rows = _rows_on_device(problem_of(X, y))
     return DeviceSearch(
         rows.criterion(1e-6),
         noise=rows if batches else None,
@@ -352,29 +356,21 @@ def prover(criterion, allowed=None, cost=None):
 
 def near_optimal(prover, size, *, rtol, max_subsets=10_000, seconds=10.0, n_threads=1):
     """Return the subsets whose value is within a share of the best."""
-    return prover.near_ties(
-        size, within=rtol, at_most=max_subsets, seconds=seconds, n_threads=n_threads
-    )
+    how = {"seconds": seconds, "n_threads": n_threads}
+    return prover.near_optimal(size, rtol=rtol, max_subsets=max_subsets, **how)
 
 
-# ---- Stability, areas, interruptions ------------------------------------------------------------
+# ---- Stability, interruptions -------------------------------------------------------------------
 
 
-def nogueira(selected):
-    """Return the stability of selections, one a row of flags."""
-    return nogueira_index(np.asarray(selected, dtype=bool))[0]
+def nogueira(selected, block=1):
+    """Return the stability of selections, one a row of flags, and its interval."""
+    return nogueira_index(np.asarray(selected, dtype=bool), block)
 
 
-def streamed_area(X, codes, slopes, weight=None):
-    """Return the area under the ROC curve of a model whose rows come in chunks, and its error."""
-    model = _histograms.ScoredModel(np.arange(X.shape[1]), slopes, 0.0, None, np.array([0]))
-    task = _histograms.HistogramPass([model.with_edges_of(X.T)])
-    counts = task.empty()
-    for some in np.array_split(np.arange(len(X)), 4):
-        of_rows = None if weight is None else weight[some]
-        rows = PassingRows(X[some].T, np.zeros(len(some), dtype=np.int64), codes[some], of_rows)
-        task.add(counts, rows)
-    return _histograms.area_and_error(counts[0])
+def wilson(counts, n):
+    """Return the intervals of shares."""
+    return share_intervals(np.asarray(counts), n)
 
 
 def asking(ask):

@@ -1,73 +1,84 @@
-"""Questions about a selection, each asked of a selector and its rows."""
+"""Questions about a selector and its rows, with quick parameters; and slow definitions."""
 
 import itertools
 
 import numpy as np
 
+from helpers import references
 from helpers.selectors import QUICK, WHOLE, of_size
-from safdr import Moments, anneal_path, evaluate_subsets, near_ties, prove
+from safdr import anneal_path, evaluate_subsets, near_optimal, prove, substitutes
 
 # No proof in a test takes a second; a slow machine may take any time.
 LONG = 1e6
-# Parameters of a criterion that is Fisher's ratio, or R², with no more shrinkage than it needs.
-PLAIN = {"ridge": 1e-6, "annealing": WHOLE}
+# The ridge of a criterion without shrinkage.
+RIDGE = 1e-6
+# Parameters of a criterion that is Fisher's ratio, or R².
+PLAIN = {"shrinkage": None, "annealing": WHOLE}
+# The default shrinkage.
+SHRUNK = {"annealing": WHOLE}
 
 
-# With the shrinkage that the number of rows asks for.
-SHRUNK = {"ridge": "auto", "annealing": WHOLE}
+def with_plain_criterion(size=3, task="two", **parameters):
+    """Return an unfitted selector by the plain criterion."""
+    return of_size(size, task, **(PLAIN | parameters))
 
 
-def _name(task):
-    return "regression" if task == "regression" else "classification"
+def evaluated(X, y, subsets, task="two", weight=None, **parameters):
+    """Return criterion values and losses of subsets."""
+    return evaluate_subsets(
+        with_plain_criterion(task=task, **parameters), X, y, subsets, sample_weight=weight
+    )
 
 
-def evaluated(X, y, subsets, task="two", weight=None, C=None):
-    """Criterion values and losses of subsets."""
-    how = {"ridge": PLAIN["ridge"]} | ({} if C is None else {"C": C})
-    return evaluate_subsets(X, y, subsets, task=_name(task), sample_weight=weight, **how)
+def along_path(X, y, sizes, task="two", *, n_jobs=None, **parameters):
+    """Return results of several sizes, one for each."""
+    selector = of_size(task=task, **({"annealing": QUICK} | parameters))
+    return anneal_path(selector, X, y, sizes, n_jobs=n_jobs)
 
 
-def along_path(X, y, sizes, task="two", **how):
-    """Results of several sizes, one for each."""
-    common = {"annealing": QUICK, "random_state": 0}
-    return anneal_path(X, y, sizes, task=_name(task), **(common | how))
+def proven(X, y, size, task="two", weight=None, seconds=LONG, **parameters):
+    """Return what is known about the best subset of a size."""
+    selector = with_plain_criterion(task=task, **parameters)
+    return prove(selector, X, y, size=size, sample_weight=weight, time_limit=seconds)
 
 
-def proven(X, y, size, task="two", weight=None, constraints=None, seconds=LONG):
-    """What is known about the best subset of a size."""
-    rows = Moments.from_rows(X, y, task=_name(task), sample_weight=weight)
-    return prove(rows, size, constraints=constraints, ridge=PLAIN["ridge"], time_limit=seconds)
-
-
-def near_best(X, y, size, rtol, task="two", n=1000):
-    """Subsets whose criterion value is within a share of the best."""
-    rows = Moments.from_rows(X, y, task=_name(task))
-    how = {"ridge": PLAIN["ridge"], "time_limit": LONG}
-    return near_ties(rows, size, within=rtol, at_most=n, **how)
+def near_best(X, y, size, rtol, task="two", n=1000, **parameters):
+    """Return the subsets whose criterion value is within a share of the best."""
+    selector = with_plain_criterion(task=task, **parameters)
+    how = {"rtol": rtol, "max_subsets": n, "time_limit": LONG}
+    return near_optimal(selector, X, y, size=size, **how)
 
 
 def replacements(selector, X, y, **how):
-    """Rows of the table of substitutes, as dicts; a feature is its column's number."""
-    table = selector.substitutes(X, y, backend="dict", **how)
+    """Return the rows of the table of substitutes as dicts; a feature is its column index."""
+    table = substitutes(selector, X, y, **how)
     rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
     for row in rows:
-        for side in ("chosen", "replacement"):
+        for side in ("selected", "replacement"):
             row[side] = None if row[side] is None else int(row[side][1:])
     return rows
 
 
+# ---- Slow definitions ----------------------------------------------------------------------------
+
+
 def all_subsets(n_features, size):
-    """All subsets of a size, as lists."""
+    """Return all subsets of a size, as lists."""
     return [list(subset) for subset in itertools.combinations(range(n_features), size)]
 
 
-def with_plain_criterion(size=3, task="two", **parameters):
-    """An unfitted selector by the plain criterion."""
-    return of_size(size, task, **(PLAIN | parameters))
+def criterion_value(X, y, subset, weight=None, ridge=RIDGE):
+    """Return Fisher's ratio of labels, or R² of outputs, by definition."""
+    subset = list(subset)
+    if np.asarray(y).dtype.kind == "f":
+        Y = np.asarray(y).reshape(len(y), -1)
+        return references.r2(X, Y, subset, weight, ridge)
+    codes = np.unique(y, return_inverse=True)[1]
+    return references.fisher_ratio(X, codes, subset, weight, ridge)
 
 
 def oas_shrinkage(X, y):
-    """What is added to each variance of two classes: 3 a / (1 - a) of it.
+    """Return what is added to each variance of two classes: 3 a / (1 - a) of it.
 
     With a of Chen, Wiesel, Eldar and Hero (2010), as scikit-learn's OAS has it, for the correlation
     within classes, of as many rows as the classes would have if they were balanced.
@@ -82,13 +93,13 @@ def oas_shrinkage(X, y):
     return 3 * a / (1 - a)
 
 
-def nogueira(chosen):
-    """Stability by definition: a row of `chosen` for each resample, a column for each feature.
+def nogueira(selected):
+    """Return the stability by definition: a row of `selected` for each resample.
 
-    S. Nogueira, K. Sechidis, G. Brown, 2018: 1 less the mean sample variance of the columns over
-    that of a random choice of as many features.
+    S. Nogueira, K. Sechidis, G. Brown, 2018: one minus the mean sample variance of the columns over
+    that of a random selection of as many features.
     """
-    n, n_features = chosen.shape
-    variances = [np.var(column, ddof=1) for column in chosen.T]
-    share = chosen.sum() / (n * n_features)
+    n, n_features = selected.shape
+    variances = [np.var(column, ddof=1) for column in selected.T]
+    share = selected.sum() / (n * n_features)
     return 1.0 - np.mean(variances) / (share * (1 - share))

@@ -18,11 +18,13 @@ from safdr import (
     AnnealingSelectorCV,
     PopulationAnnealing,
 )
+from safdr._estimators.inputs import make_problem
+from safdr._estimators.search import Recipe
 
 QUICK = Annealing(n_replicas=8, max_steps=12)
 # Without random batches: rows enter by their weights alone.
 WHOLE = Annealing(n_replicas=8, max_steps=12, n_batches=1, batch_fraction=1.0)
-POPULATION = PopulationAnnealing(population=8, max_steps=12)
+POPULATION = PopulationAnnealing(n_replicas=8, max_steps=12)
 TASKS = ("two", "three", "regression")
 # Of `make_rows`: features that carry the target.
 PLANTED = (1, 4, 6)
@@ -50,19 +52,19 @@ def over_sizes(largest=4, task="two", **parameters):
     """An unfitted selector that tries the sizes 1 to `largest`."""
     kind = AnnealingRegressorSelectorCV if task == "regression" else AnnealingSelectorCV
     common = {"annealing": QUICK, "random_state": 0, "cv": splitter(task)}
-    return kind(max_features=largest, **(common | parameters))
+    return kind(**({"sizes": largest} | common | parameters))
 
 
 def of_one_size(size=3, task="two", **parameters):
     """An unfitted selector that tries one size on the default splits, as `safdr select -k` does."""
-    return over_sizes(size, task, **({"min_features": size, "cv": None} | parameters))
+    return over_sizes(size, task, **({"sizes": [size], "cv": None} | parameters))
 
 
 def as_published(largest=4, task="two", **parameters):
     """An unfitted selector with the method of the paper."""
     kind = AnnealingRegressorSelectorCV if task == "regression" else AnnealingSelectorCV
     common = {"annealing": QUICK, "random_state": 0}
-    return kind.as_published(max_features=largest, **(common | parameters))
+    return kind.as_published(**({"sizes": largest} | common | parameters))
 
 
 def splitter(task="two", n_splits=3):
@@ -71,11 +73,17 @@ def splitter(task="two", n_splits=3):
     return kind(n_splits, shuffle=True, random_state=5)
 
 
+def screened_columns(selector, X, y, size):
+    """The columns that the screen keeps, which results do not hold."""
+    recipe = Recipe.make(selector, make_problem(selector, X, y), 0)
+    return recipe.columns(size)
+
+
 def assert_same_answer(ours, theirs, rtol=0.0):
     """Two fitted selectors of the same kind found the same, to a relative difference."""
     np.testing.assert_array_equal(ours.subset_, theirs.subset_)
     close(ours.criterion_value_, theirs.criterion_value_, rtol)
-    close(ours.loss_, theirs.loss_, rtol)
+    close(ours.result_.loss, theirs.result_.loss, rtol)
     close(ours.estimator_.coef_, theirs.estimator_.coef_, 1e3 * rtol)
     if hasattr(theirs, "cv_results_"):
         assert_same_table(ours.cv_results_, theirs.cv_results_, rtol)

@@ -1,24 +1,26 @@
-"""Every kind of source gives the same rows, again and again, and says what is wrong."""
+"""Every kind of source gives the same rows in each pass, and says what is wrong."""
 
-import duckdb
-import narwhals as nw
+import pickle
+
 import numpy as np
-import polars as pl
-import pyarrow as pa
-import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 import pytest
 
-from safdr import AnnealingSelector, Stream
-from safdr.sources import open_source
-from safdr.sources.errors import SourceError
-from safdr.sources.parquet import ParquetFiles
+from safdr import Stream
+from safdr.sources import SourceError, open_source, source
+
+duckdb = pytest.importorskip("duckdb")
+pa = pytest.importorskip("pyarrow")
+ds = pytest.importorskip("pyarrow.dataset")
+pl = pytest.importorskip("polars")
+pq = pytest.importorskip("pyarrow.parquet")
+dask = pytest.importorskip("dask")
+dask_frames = pytest.importorskip("dask.dataframe")
 
 N_ROWS = 500
 
 
 class Collect:
-    """A pass that keeps all it sees."""
+    """Keep all rows, with their positions."""
 
     def __init__(self, columns):
         self.columns = columns
@@ -26,13 +28,16 @@ class Collect:
     def empty(self):
         return []
 
-    def add(self, seen, table, start):
-        frame = nw.from_native(table, eager_only=True)
-        rows = np.column_stack([frame[name].to_numpy() for name in self.columns])
-        return [*seen, (start, rows)]
+    def add(self, total, table, start):
+        assert table.column_names == self.columns
+        return [*total, (start, np.column_stack([table[name] for name in self.columns]))]
 
     def merge(self, first, second):
         return first + second
+
+
+def rows_of(opened, columns=("n",)):
+    return np.concatenate([rows for _, rows in opened.run(Collect(list(columns)))])
 
 
 @pytest.fixture(scope="module")
@@ -52,252 +57,224 @@ def folder(table, tmp_path_factory):
     return path
 
 
-def sources(table, folder):
-    yield "path", str(folder / "all.parquet")
-    yield "Path", folder / "all.parquet"
-    yield "folder", folder / "hive"
-    yield "dataset", ds.dataset(folder / "all.parquet")
-    yield "lazy frame", pl.scan_parquet(folder / "all.parquet")
-    yield "relation", duckdb.connect().sql(f"select * from '{folder}/all.parquet'")
-    yield "table", table
-    yield "pandas", table.to_pandas()
-    yield "polars", pl.from_arrow(table)
-    yield "batches", lambda: table.to_batches(max_chunksize=33)
-    yield "generator", lambda: (batch for batch in table.to_batches(max_chunksize=33))
-    yield "frames", lambda: [table.slice(0, 9).to_pandas(), table.slice(9).to_pandas()]
+@pytest.fixture
+def small_batches(monkeypatch):
+    """Batches of at most 40 rows, so that a row group has several."""
+    monkeypatch.setattr(source, "MIN_ROWS", 1)
+    monkeypatch.setattr(source, "MAX_ROWS", 40)
 
 
-@pytest.mark.parametrize("row_group_size", [30_000, None])
-def test_a_parquet_file_of_several_batches_is_read_to_the_last_row(tmp_path, row_group_size):
-    n_rows = 150_000  # more than twice as many as are read at once
-    numbers = pa.table({"n": np.arange(n_rows)})
-    pq.write_table(numbers, tmp_path / "many.parquet", row_group_size=row_group_size)
-    seen = open_source(tmp_path / "many.parquet").run(Collect(["n"]))
-    assert len(seen) > 2
-    np.testing.assert_array_equal(np.concatenate([rows[:, 0] for _, rows in seen]), range(n_rows))
-
-
-KINDS = (
-    *("path", "Path", "folder", "dataset", "lazy frame", "relation", "table", "pandas", "polars"),
-    *("batches", "generator", "frames"),
-)
+KINDS = {
+    "path": lambda table, path: str(path / "all.parquet"),
+    "Path": lambda table, path: path / "all.parquet",
+    "folder": lambda table, path: path / "hive",
+    "dataset": lambda table, path: ds.dataset(path / "all.parquet"),
+    "filtered": lambda table, path: ds.dataset(path / "all.parquet").filter(ds.field("n") >= 0),
+    "lazy frame": lambda table, path: pl.scan_parquet(path / "all.parquet"),
+    "relation": lambda table, path: duckdb.connect().sql(f"select * from '{path}/all.parquet'"),
+    "table": lambda table, path: table,
+    "pandas": lambda table, path: table.to_pandas().set_index("x0", drop=False),
+    "polars": lambda table, path: pl.from_arrow(table),
+    "batches": lambda table, path: lambda: table.to_batches(max_chunksize=33),
+    "generator": lambda table, path: lambda: (b for b in table.to_batches(max_chunksize=33)),
+    "reader": lambda table, path: lambda: table.to_reader(max_chunksize=150),
+    "frames": lambda table, path: lambda: [t.to_pandas() for t in (table[:9], table[9:])],
+    "one frame": lambda table, path: table.to_pandas,
+    "dask": lambda table, path: dask_frames.from_pandas(table.to_pandas(), npartitions=4),
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_source_gives_the_same_rows_twice(kind, table, folder):
-    source = open_source(dict(sources(table, folder))[kind])
+def test_every_source_gives_the_same_rows_twice(kind, table, folder, small_batches):
+    opened = open_source(KINDS[kind](table, folder))
     columns = ["n", "x2", "flag"]
-    wanted = np.column_stack([table[name].to_numpy(zero_copy_only=False) for name in columns])
-    for _ in range(2):
-        seen = source.run(Collect(columns))
-        np.testing.assert_array_equal(np.concatenate([rows for _, rows in seen]), wanted)
-        assert [start for start, _ in seen] == [int(rows[0, 0]) for _, rows in seen]
+    wanted = np.column_stack([table[name].to_numpy() for name in columns])
+    with dask.config.set(scheduler="synchronous"):
+        for _ in range(2):
+            parts = opened.run(Collect(columns))
+            assert len(parts) >= N_ROWS / 40
+            np.testing.assert_array_equal(np.concatenate([rows for _, rows in parts]), wanted)
+            assert [start for start, _ in parts] == [rows[0, 0] for _, rows in parts]
+        found = np.concatenate([each["n"].to_numpy() for each in opened.tables(["n"])])
+    np.testing.assert_array_equal(found, range(N_ROWS))
 
 
-def test_the_names_of_folders_are_columns(folder):
-    source = open_source(f"{folder / 'hive'}/")
-    seen = source.run(Collect(["year", "n"]))
-    rows = np.concatenate([rows for _, rows in seen])
-    np.testing.assert_array_equal(rows[:, 0], np.where(rows[:, 1] < 200, 2023, 2024))
+def test_names_of_folders_are_columns(folder):
+    year, n = rows_of(open_source(f"{folder / 'hive'}/"), ["year", "n"]).T
+    np.testing.assert_array_equal(year, np.where(n < 200, 2023, 2024))
 
 
-def test_few_columns_are_read_where_few_are_asked_for(table):
-    asked = []
-
-    class Spy(Collect):
-        def add(self, seen, table, start):
-            asked.append(nw.from_native(table).columns)
-            return seen
-
-    open_source(table).run(Spy(["x1"]))
-    assert asked == [["x1"]]
-
-
-def test_chosen_columns_are_all_there_is(table):
-    assert list(open_source(Stream(table, columns=["x1", "n"])).schema) == ["x1", "n"]
-    with pytest.raises(SourceError, match="no column 'nothing'"):
-        open_source(Stream(table, columns=["nothing"]))
-
-
-def test_a_source_is_told_to_say_how_far_it_is(table):
-    source, told = open_source(table), []
-    source.tell = lambda *what: told.append(what[:3])
-    for _ in range(2):
-        source.run(Collect(["n"]))
-    assert told == [(0, N_ROWS, None), (1, N_ROWS, N_ROWS)]
-
-
-# ---- What is wrong, and where ------------------------------------------------------------------
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(SourceError, match=r"There is no file or folder '.*nothing.parquet'"):
-        open_source(tmp_path / "nothing.parquet")
-
-
-def test_a_folder_without_files_is_named(tmp_path):
-    with pytest.raises(SourceError, match="holds no Parquet file"):
-        open_source(tmp_path)
-
-
-def test_other_files_of_a_folder_are_left_out(table, tmp_path):
-    for name, some in {"b.PARQUET": table.slice(200), "a.pq": table.slice(0, 200)}.items():
+def test_hidden_and_other_files_of_a_folder_are_left_out(table, tmp_path):
+    for name, some in {
+        "b.PARQUET": table[200:],
+        "a.pq": table[:200],
+        "_old.parquet": table,
+    }.items():
         pq.write_table(some, tmp_path / name)
-    pq.write_table(table, tmp_path / "_old.parquet")
-    (tmp_path / "README.txt").write_text("What these tables are.")
     (tmp_path / "0.csv").write_text("n\n1\n")
-    seen = open_source(tmp_path).run(Collect(["n"]))
-    np.testing.assert_array_equal(np.concatenate([rows for _, rows in seen])[:, 0], table["n"])
-
-
-def test_a_column_of_another_type_is_named_with_both(table, tmp_path):
-    pq.write_table(table, tmp_path / "a.parquet")
-    words = pa.array(["word"] * N_ROWS)
-    pq.write_table(table.set_column(0, "x0", words), tmp_path / "b.parquet")
-    said = r"'x0' is string in '.*b.parquet', but double in the first file, '.*a.parquet'"
-    with pytest.raises(SourceError, match=said) as raised:
-        open_source(tmp_path).run(Collect(["n", "x0"]))
-    assert "damaged" not in str(raised.value)
-
-
-def test_a_file_of_another_kind_is_not_called_damaged(tmp_path):
-    path = tmp_path / "loans.csv"
-    path.write_text("x,y\n1,0\n")
-    with pytest.raises(SourceError, match=r"loans.csv' is not Parquet") as raised:
-        open_source(path)
-    assert "damaged" not in str(raised.value)
-
-
-def test_an_address_is_shown_as_it_is_and_refused():
-    with pytest.raises(SourceError, match=r"'s3://bucket/x.parquet' .* only local paths .*dataset"):
-        open_source("s3://bucket/x.parquet")
-
-
-@pytest.mark.parametrize("keep", [0.5, 0.98])
-def test_a_truncated_file_is_named(folder, tmp_path, keep):
-    whole = (folder / "all.parquet").read_bytes()
-    cut = tmp_path / "cut.parquet"
-    cut.write_bytes(whole[: int(keep * len(whole))])
-    with pytest.raises(SourceError, match=r"cut.parquet' can't be read as Parquet: .* damaged"):
-        open_source(cut).run(Collect(["n"]))
-
-
-def test_damage_in_the_middle_is_named(folder, tmp_path):
-    whole = bytearray((folder / "all.parquet").read_bytes())
-    whole[200:2000] = bytes(1800)
-    bad = tmp_path / "bad.parquet"
-    bad.write_bytes(whole)
-    with pytest.raises(SourceError, match=r"bad.parquet' can't be read"):
-        open_source(bad).run(Collect(["n", "x0", "x1", "x2"]))
-
-
-def test_a_file_that_changes_is_named(table, tmp_path):
-    path = tmp_path / "t.parquet"
-    pq.write_table(table, path)
-    source = open_source(path)
-    source.run(Collect(["n"]))
-    pq.write_table(table.slice(1), path)
-    with pytest.raises(SourceError, match=r"t.parquet' has changed while it was read"):
-        source.run(Collect(["n"]))
-
-
-def test_what_can_be_read_once_only_is_refused(table):
-    with pytest.raises(SourceError, match="can be read once only"):
-        open_source(table.to_reader())
-    once = iter(table.to_batches(max_chunksize=33))
-    with pytest.raises(SourceError, match="new iterator at each call"):
-        open_source(lambda: once)
-
-
-@pytest.mark.parametrize("given", [5, [1, 2], np.zeros((3, 2)), object()])
-def test_other_things_are_refused_with_what_is_wanted(given):
-    with pytest.raises(SourceError, match="Rows must come as the path of a Parquet file"):
-        open_source(given)
-
-
-def test_a_function_that_forgets_a_column_is_told(table):
-    parts = [table, table.drop_columns(["x2"])]
-    with pytest.raises(SourceError, match="has no column 'x2'"):
-        open_source(lambda: iter(parts)).run(Collect(["x2"]))
-
-
-@pytest.mark.parametrize("kind", ["to_pandas", "combine_chunks"])
-def test_a_function_may_return_a_single_table(table, kind):
-    seen = open_source(getattr(table, kind)).run(Collect(["n"]))
-    np.testing.assert_array_equal(np.concatenate([rows for _, rows in seen])[:, 0], table["n"])
-
-
-@pytest.mark.parametrize(("made", "kind"), [(None, "NoneType"), (5, "int"), ([None], "NoneType")])
-def test_a_function_that_returns_something_else_is_told_what(made, kind):
-    with pytest.raises(SourceError, match=f"must return an iterator of tables .* {kind}"):
-        open_source(lambda: made)
-
-
-@pytest.mark.parametrize("sample_rows", ["a", None, 2.5, True, 0])
-def test_sample_rows_must_be_a_whole_number(table, sample_rows):
-    with pytest.raises(ValueError, match="sample_rows must be a whole number from 1 on"):
-        Stream(table, sample_rows=sample_rows)
-
-
-def test_a_function_with_no_table_is_told():
-    with pytest.raises(SourceError, match="There is no table"):
-        open_source(lambda: [])
-
-
-def test_an_error_of_the_function_reaches_the_user():
-    def broken():
-        yield pa.table({"x": [1.0, 2.0], "y": [0, 1]})
-        raise RuntimeError("the disk is gone")
-
-    with pytest.raises(RuntimeError, match="the disk is gone"):
-        AnnealingSelector(1).fit(broken, "y")
-
-
-def test_what_was_read_of_a_file_is_let_go(tmp_path):
-    numbers = np.random.default_rng(0).normal(size=500_000)
-    path = tmp_path / "long.parquet"
-    pq.write_table(pa.table({"x": numbers}), path, row_group_size=10_000)
-    del numbers
-    before, most = pa.total_allocated_bytes(), 0
-    for _ in ParquetFiles(path).tables(["x"], 10_000):
-        most = max(most, pa.total_allocated_bytes() - before)
-    assert most < path.stat().st_size / 4
-
-
-def test_a_worker_that_does_not_find_a_file_says_so(tmp_path):
-    path = tmp_path / "rows.parquet"
-    pq.write_table(pa.table({"x": [1.0, 2.0], "y": [0, 1]}), path)
-    ((part, n_rows),) = ParquetFiles(path).parts()
-    assert n_rows == 2
-    path.unlink()
-    with pytest.raises(SourceError, match="every worker of a cluster must find it"):
-        next(part.tables(["x"], 10))
-
-
-def test_a_later_file_that_lacks_a_column_is_named(tmp_path):
-    rows = pa.table({"x": [1.0, 2.0] * 30, "z": [0.5, 0.25, 1.0] * 20, "y": [0, 1] * 30})
-    pq.write_table(rows, tmp_path / "1.parquet")
-    pq.write_table(rows.drop_columns("z"), tmp_path / "2.parquet")
-    # Columns that only later files have are none of the table.
-    pq.write_table(rows.append_column("later", rows["x"]), tmp_path / "3.parquet")
-    with pytest.raises(SourceError, match=r"2\.parquet' has no column 'z', which the first file"):
-        AnnealingSelector(1).fit(tmp_path, "y")
-    selector = AnnealingSelector(1, random_state=0)
-    selector.fit(Stream(tmp_path, columns=["x", "y"]), "y")
-    assert selector.n_features_in_ == 1
-
-
-def test_names_of_folders_are_in_no_file(tmp_path):
-    for year in (2023, 2024):
-        part = tmp_path / f"year={year}"
-        part.mkdir()
-        pq.write_table(pa.table({"x": [1.0, 2.0], "y": [0, 1]}), part / "rows.parquet")
-    (first, _), (second, _) = ParquetFiles(tmp_path).parts()
-    found = [next(part.tables(["year", "y"], 10)) for part in (first, second)]
-    assert [each["year"].to_pylist() for each in found] == [[2023] * 2, [2024] * 2]
+    np.testing.assert_array_equal(rows_of(open_source(tmp_path))[:, 0], table["n"])
 
 
 def test_a_filter_of_a_dataset_holds(folder):
-    source = open_source(ds.dataset(folder / "all.parquet").filter(ds.field("n") < 123))
-    rows = np.concatenate([rows for _, rows in source.run(Collect(["n"]))])
-    np.testing.assert_array_equal(rows[:, 0], np.arange(123))
+    opened = open_source(ds.dataset(folder / "all.parquet").filter(ds.field("n") < 123))
+    np.testing.assert_array_equal(rows_of(opened)[:, 0], np.arange(123))
+
+
+def test_a_stream_chooses_columns(table):
+    assert open_source(Stream(table, ["x1", "n"])).schema.names == ["x1", "n"]
+
+
+def test_text_and_categories_have_one_type_in_all_batches(table):
+    names = ["p", "q"] * (N_ROWS // 2)
+    frame = table.to_pandas().assign(c=names)
+    parts = [frame[:100], frame[100:].astype({"c": "category", "n": float})]
+    read = list(open_source(lambda: parts).tables(["n", "c"]))
+    assert len({str(each.schema) for each in read}) == 1
+    assert [value for each in read for value in each["c"].to_pylist()] == names
+
+
+def test_memory_of_batches_that_were_read_is_free_again(tmp_path):
+    numbers = np.random.default_rng(0).normal(size=500_000)
+    path = tmp_path / "long.parquet"
+    pq.write_table(pa.table({"x": numbers}), path, row_group_size=100_000)
+    before, most = pa.total_allocated_bytes(), 0
+    for each in open_source(path).tables(["x"]):
+        assert each.num_rows <= source.MAX_ROWS
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert most < path.stat().st_size / 2
+
+
+def test_partitions_of_dask_stay_where_they_are(table, monkeypatch):
+    """Lengths and sums come back; tasks and sums can be sent."""
+    compute, found = dask.compute, []
+
+    def spy(*args, **how):
+        found.extend(pickle.loads(pickle.dumps(compute(*args, **how))))
+        return found[-len(args) :]
+
+    monkeypatch.setattr(dask, "compute", spy)
+
+    class Count(Collect):
+        def add(self, total, table, start):
+            return [*total, start]
+
+    frame = dask_frames.from_pandas(table.to_pandas(), npartitions=4)
+    with dask.config.set(scheduler="synchronous"):
+        assert open_source(frame).run(Count(["n"])) == [0, 125, 250, 375]
+    assert found == [125] * 4 + [[0, 125, 250, 375]]
+
+
+# ---- Errors --------------------------------------------------------------------------------------
+
+
+def write(path, table):
+    pq.write_table(table, path)
+    return path
+
+
+def two_files(path, table, change):
+    write(path / "a.parquet", table)
+    write(path / "b.parquet", change(table))
+    return path
+
+
+def one_iterator(table):
+    once = iter(table.to_batches())
+    return lambda: once
+
+
+def broken(table, path, start, stop):
+    content = bytearray(write(path / "t.parquet", table).read_bytes())
+    content[start:stop] = bytes(len(content[start:stop]))
+    (path / "t.parquet").write_bytes(content)
+    return path / "t.parquet"
+
+
+def truncated(table, path):
+    content = write(path / "t.parquet", table).read_bytes()
+    (path / "t.parquet").write_bytes(content[: len(content) // 2])
+    return path / "t.parquet"
+
+
+def csv(path):
+    (path / "t.csv").write_text("n\n1\n")
+    return path / "t.csv"
+
+
+REFUSED = {
+    "no file": (lambda t, p: p / "none.parquet", "no file or folder '.*none.parquet'"),
+    "empty folder": (lambda t, p: p, "has no Parquet file"),
+    "address": (lambda t, p: "s3://bucket/x.parquet", "'s3://bucket/x.parquet'.*dataset"),
+    "other file": (lambda t, p: csv(p), "t.csv' cannot be read as Parquet"),
+    "truncated": (lambda t, p: truncated(t, p), "t.parquet' cannot be read as Parquet"),
+    "damaged": (lambda t, p: broken(t, p, 9000, -3000), "t.parquet' cannot be read as Parquet"),
+    "lacks a column": (
+        lambda t, p: two_files(p, t, lambda u: u.drop_columns("n")),
+        "'.*b.parquet' has no column 'n'",
+    ),
+    "another type": (
+        lambda t, p: two_files(p, t, lambda u: u.set_column(4, "n", pa.array(["w"] * N_ROWS))),
+        "'.*b.parquet' has other types than the first one",
+    ),
+    "columns of one name": (
+        lambda t, p: write(p / "t.parquet", t.rename_columns(["n"] * 5)),
+        "duplicate field names",
+    ),
+    "read once": (lambda t, p: t.to_reader(), "once only"),
+    "one iterator": (lambda t, p: one_iterator(t), "new iterator at each call"),
+    "number": (lambda t, p: 5, "Rows must be the path .*; got int"),
+    "array": (lambda t, p: np.zeros((3, 2)), "Rows must be the path .*; got ndarray"),
+    "returns None": (lambda t, p: lambda: None, "must return an iterator .* NoneType"),
+    "returns text": (lambda t, p: lambda: "abc", "must return an iterator .* str"),
+    "returns numbers": (lambda t, p: lambda: [5], "must return an iterator .* int"),
+    "returns nothing": (lambda t, p: lambda: [], "There is no table"),
+    "forgets a column": (lambda t, p: lambda: [t, t.drop_columns("n")], "has no column 'n'"),
+    "unknown column": (lambda t, p: Stream(t, ["q"]), "has no column 'q'"),
+    "dask bag": (lambda t, p: dask.delayed(t), "Only a Dask DataFrame can be read"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_read_is_refused(case, table, tmp_path):
+    make, match = REFUSED[case]
+    with pytest.raises(SourceError, match=match):
+        rows_of(open_source(make(table, tmp_path)))
+
+
+@pytest.mark.parametrize("sample_rows", ["a", None, 2.5, True, 0])
+def test_the_size_of_a_sample_is_a_positive_integer(table, sample_rows):
+    with pytest.raises(ValueError, match="sample_rows must be a positive integer"):
+        Stream(table, sample_rows=sample_rows)
+
+
+def test_a_file_that_changes_is_refused(table, tmp_path):
+    opened = open_source(write(tmp_path / "t.parquet", table))
+    rows_of(opened)
+    write(tmp_path / "t.parquet", table.slice(1))
+    with pytest.raises(SourceError, match=r"t.parquet' changed while it was read"):
+        rows_of(opened)
+
+
+@pytest.mark.parametrize("kind", ["function", "dask"])
+def test_another_number_of_rows_is_refused(kind, table):
+    slices = iter([table, table, table, table.slice(1), table.slice(1)])
+    if kind == "function":
+        opened = open_source(lambda: next(slices))
+    else:
+        frame = table.to_pandas()
+        parts = dask_frames.from_map(lambda _: next(slices).to_pandas(), [0], meta=frame)
+        opened = open_source(parts)
+    with dask.config.set(scheduler="synchronous"):
+        rows_of(opened)
+        rows_of(opened)
+        with pytest.raises(SourceError, match="500 rows at first and 499 now"):
+            rows_of(opened)
+
+
+def test_an_error_of_the_function_reaches_its_user(table):
+    def fails():
+        yield table
+        raise RuntimeError("the disk is gone")
+
+    with pytest.raises(RuntimeError, match="the disk is gone"):
+        rows_of(open_source(fails))

@@ -11,7 +11,6 @@ import numpy as np
 from safdr._engine import wide
 from safdr._engine.arrays import IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.proof.prover import Prover
 from safdr._engine.search import Search
 from safdr.errors import NoSubsetError
 from safdr.result import AnnealingResult
@@ -42,13 +41,11 @@ class ScreenedSearch:
         self,
         screen: ColumnScreen,
         among: Callable[[IntArray], Search],
-        prover: Callable[[float], Prover],
         constraints: AllowedSubsets,
         seed: int,
     ) -> None:
         self._screen = screen
         self._among = among
-        self._prover = prover
         self.constraints = constraints
         self.seed = seed
         # Sizes often share their columns: all of them, or as many as the user asked for.
@@ -64,19 +61,9 @@ class ScreenedSearch:
         self._search_among(self._screen.columns(size)).prepare(size)
         return self
 
-    def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
-        """Search for the best subset of a size, and prove it over all columns for some seconds."""
-        self.constraints.check_size(size)
-        result = self._found(size, n_threads)
-        if prove is None:
-            return result
-        best = result.subsets[np.argmax(result.criterion_values)]
-        prover = self._prover(result.ridge)
-        proof = prover.prove(size, incumbent=best, seconds=prove, n_threads=n_threads)
-        return replace(result, proof=proof)
-
-    def _found(self, size: int, n_threads: int) -> AnnealingResult:
+    def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
         """Search among the screened columns; if no subset has the required signs, among all."""
+        self.constraints.check_size(size)
         columns = self._screen.columns(size)
         try:
             found = self._search_among(columns).run(size, n_threads=n_threads)
@@ -98,12 +85,7 @@ class ScreenedSearch:
 def among_all_columns(result: AnnealingResult, columns: IntArray) -> AnnealingResult:
     """Return the result with the indices that its columns have among all."""
     of_all = np.append(columns, -1)
-    return replace(
-        result,
-        subsets=of_all[result.subsets],
-        start_subsets=of_all[result.start_subsets],
-        n_screened=len(columns),
-    )
+    return replace(result, subsets=of_all[result.subsets], n_screened=len(columns))
 
 
 AnySearch: TypeAlias = Search | ScreenedSearch

@@ -33,10 +33,8 @@ from safdr._engine.criterion import (
     batch_share,
 )
 from safdr._engine.fits.fits import Fits, Fitter, joined
-from safdr._engine.proof.prover import SAME, Prover
 from safdr._engine.signs import N_STARTS, SignedClimb, no_subset, signed_values, wrong_signs
-from safdr.result import AnnealingResult, Proof
-from safdr.trace import Trace
+from safdr.result import AnnealingResult, Trace
 
 # One replica has no spread; this many random subsets then stand in for it.
 MIN_SPREAD_SAMPLE = 50
@@ -111,11 +109,11 @@ class Search:
             None
         )
 
-    def run(self, size: int, *, n_threads: int = 1, prove: float | None = None) -> AnnealingResult:
-        """Search for the best subset of `size` features, and prove it for so many seconds."""
+    def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
+        """Search for the best subset of `size` features."""
         annealed = self.anneal(size, n_threads)
         theirs = [source.candidates(size, n_threads=n_threads) for source in self.also]
-        return self.judge(annealed, theirs, n_threads=n_threads, prove=prove)
+        return self.judge(annealed, theirs, n_threads=n_threads)
 
     def judge(
         self,
@@ -123,19 +121,12 @@ class Search:
         theirs: Sequence[IntArray],
         *,
         n_threads: int = 1,
-        prove: float | None = None,
     ) -> AnnealingResult:
         """Choose among what the replicas and others found, by the loss of fitted models."""
         subsets, values = self.candidates_of(annealed)
         for others in theirs:
             subsets = stacked(subsets, others)
             values = np.concatenate([values, self._values(others)])
-        proof = None
-        if prove is not None:
-            proof = self._prove(annealed.size, subsets, values, prove, n_threads)
-            if is_better(proof, values):
-                subsets = stacked(subsets, proof.subset[None])
-                values = np.append(values, proof.value)
         fits = self._fits(subsets, values, n_threads)
         forbidden = np.zeros(len(values), dtype=bool)
         if self.constraints.signs is not None:
@@ -143,10 +134,10 @@ class Search:
                 annealed.size, subsets, fits, n_threads
             )
             values = np.concatenate([values, self._values(subsets[len(values) :])])
-        penalties = np.where(forbidden, np.inf, 0.0)
+        cost_terms = np.where(forbidden, np.inf, 0.0)
         if self.cost is not None and self.fitter is not None:
-            losses = fits.losses + penalties
-            penalties += self._penalties(subsets, values, losses, annealed.trace)
+            losses = fits.losses + cost_terms
+            cost_terms += self._cost_terms(subsets, values, losses, annealed.trace)
         return AnnealingResult(
             subsets=subsets,
             criterion_values=values,
@@ -156,15 +147,18 @@ class Search:
             converged=fits.converged,
             coefficients=fits.coefficients,
             intercepts=fits.intercepts,
-            n_iter=fits.n_iter,
-            penalties=penalties,
-            start_subsets=annealed.start,
+            cost_terms=cost_terms,
             trace=annealed.trace,
-            drift=annealed.chains.drift,
-            ridge=np.nan if self.criterion is None else float(self.criterion.ridge),
+            shrinkage=self._shrinkage,
             n_screened=self.constraints.n_features,
             n_replicas=self.n_replicas,
-            proof=proof,
+        )
+
+    @property
+    def _shrinkage(self) -> float:
+        """Shrinkage s of the criterion, with the ridge r = s / (1 - s)."""
+        return (
+            np.nan if self.criterion is None else self.criterion.ridge / (1 + self.criterion.ridge)
         )
 
     @property
@@ -351,14 +345,6 @@ class Search:
             values -= np.append(self.cost, 0.0)[subsets].sum(axis=1)
         return values
 
-    def _prove(
-        self, size: int, subsets: IntArray, values: FloatArray, seconds: float, n_threads: int
-    ) -> Proof:
-        """Whether any subset is better than the best candidate."""
-        prover = Prover(self.criterion, self.constraints, self.cost)
-        best = subsets[np.argmax(values)]
-        return prover.prove(size, incumbent=best, seconds=seconds, n_threads=n_threads)
-
     def _fits(self, subsets: IntArray, values: FloatArray, n_threads: int) -> Fits:
         """Models on the candidates; without a fitter the criterion itself is what counts."""
         if self.fitter is None:
@@ -371,7 +357,7 @@ class Search:
         order = np.argsort(-values, kind="stable")
         return fit(subsets[order], best_only=True).take(np.argsort(order))
 
-    def _penalties(
+    def _cost_terms(
         self, subsets: IntArray, values: FloatArray, losses: FloatArray, trace: Trace
     ) -> FloatArray:
         """The cost of each candidate in units of the loss.
@@ -423,15 +409,6 @@ class Search:
             turned = Complement.make(self.criterion, batches, usable)
             known = self._complement = (constraints, batches, turned)
         return known[2]
-
-
-def is_better(proof: Proof, values: FloatArray) -> bool:
-    """Whether a proof knows a better subset than the candidates.
-
-    Out of time, what it knows depends on the speed of the machine; so that is not asked.
-    """
-    best = float(values.max())
-    return proof.optimal and proof.value > best + SAME * abs(best)
 
 
 def _check_finite(values: FloatArray) -> None:

@@ -55,11 +55,8 @@ def no_subset(size: int, columns: IntArray, allowed: AllowedSubsets) -> NoSubset
     """What to say where none was found; these columns had the wrong sign."""
     return NoSubsetError(
         "signs",
-        "can't be kept with {size} features: every subset of this size that was found has a "
-        "coefficient of another sign than asked for (of {columns}). Ask for fewer features, or "
-        "for fewer signs.",
-        size=size,
-        columns=Columns(columns, allowed.labels),
+        f"cannot be kept: no subset of {size} features has these signs. The sign of "
+        f"{Columns(columns, allowed.labels)} was wrong in every candidate.",
     )
 
 

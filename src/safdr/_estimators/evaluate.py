@@ -1,158 +1,94 @@
-"""evaluate_subsets: criterion value and linear model of any subsets, however they were found."""
+"""evaluate_subsets: criterion values and models of given subsets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.criterion import Ridge
-from safdr._engine.search import fit_padded, padded, values_padded
-from safdr._estimators.feature_names import WAYS, FeatureSpec, is_single
-from safdr._estimators.parameters import AUTO, C_NUMBER, check_values, n_workers
-from safdr._estimators.plan import SearchPlan
-from safdr._estimators.screening import Screening
-from safdr._estimators.tasks import check_task
-from safdr._estimators.training_data import TrainingData
-from safdr._estimators.validation import SeenColumns
-from safdr._frames import to_frame
+from safdr._engine.fits.fits import Fits
+from safdr._engine.search import OWN_LOSS, fit_padded, padded, values_padded
+from safdr._estimators.data import Problem
+from safdr._estimators.features import features_of
+from safdr._estimators.inputs import fit_seed, make_problem
+from safdr._estimators.parallel import n_workers
+from safdr._estimators.search import fitter_of, function_of, ridge_of
 from safdr.errors import ParameterError
 
-# What to say to those who pass on what a result holds.
-FILLED = (
-    " Rows that a result has filled up with -1 are passed as [row[row >= 0] for row in "
-    "result.subsets]."
-)
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SubsetEvaluation:
-    """Criterion values and linear models of given subsets on the same rows.
+    """Criterion values and models of given subsets.
 
     Attributes
     ----------
     subsets : ndarray of shape (n_subsets, size)
-        Columns of each subset, in the order given. Where subsets differ in size, rows are filled up
-        with -1, and those of the coefficients with 0.
+        Feature indices of each subset, in the given order; padded with -1 if sizes differ.
     criterion_values : ndarray of shape (n_subsets,)
-        Fisher discriminant ratio of each, or R².
-    fits : named tuple of arrays
-        The model of each, penalised by `C`: `coefficients`, `intercepts`, `losses`, `separated`.
-    loss_name : {"cross_entropy", "squared_error"}
-        What the losses are.
+        Criterion value of each, less the cost of its features.
     losses : ndarray of shape (n_subsets,)
-        Mean cross-entropy of each model on the rows, or mean squared error; the penalty included.
-    cross_entropies : ndarray of shape (n_subsets,)
-        The losses of logistic models.
+        Loss of the model on each subset, penalty included.
+    loss_name : str
+        "cross_entropy", "squared_error", or another name.
+    separated : ndarray of shape (n_subsets,), dtype=bool
+        Whether the subset separates the classes.
+    coefficients, intercepts : ndarray or None
+        Linear models on the original scale, as in `AnnealingResult`; None for other models.
     feature_names : tuple of str or None
-        Of all features, for people; None where they have no names.
+        Names of all features; None if they have no names.
     """
 
     subsets: IntArray
     criterion_values: FloatArray
-    fits: Any
+    losses: FloatArray
     loss_name: str
+    separated: NDArray[np.bool_]
+    coefficients: FloatArray | None
+    intercepts: FloatArray | None
     feature_names: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
-        best = int(np.argmin(self.losses))
-        return (
-            f"SubsetEvaluation(n_subsets={len(self.subsets)}, best={self._named(best)}, "
-            f"criterion_value={self.criterion_values[best]:.6g}, "
-            f"{self.loss_name}={self.losses[best]:.6g})"
-        )
-
-    def _named(self, i: int) -> list[Any]:
-        """Names of the columns of a subset, or their indices."""
-        subset = self.subsets[i][self.subsets[i] >= 0].tolist()
-        return subset if self.feature_names is None else [self.feature_names[j] for j in subset]
-
-    def to_frame(self, backend: Any = "pandas") -> Any:
-        """Give subsets and what was measured as a data frame.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, default="pandas"
-            Kind of the frame.
-
-        Returns
-        -------
-        DataFrame
-            A row for each subset, in the order given: `features`, its names or indices, set apart
-            by commas; `n_features`, `criterion_value`, and the loss under its name.
-        """
-        named = [self._named(i) for i in range(len(self.subsets))]
-        columns = {
-            "features": [", ".join(map(str, names)) for names in named],
-            "n_features": [len(names) for names in named],
-            "criterion_value": self.criterion_values,
-            self.loss_name: self.losses,
-        }
-        return to_frame(columns, backend, "SubsetEvaluation.to_frame")
-
-    @property
-    def losses(self) -> FloatArray:
-        """Loss of each model on the rows."""
-        losses: FloatArray = self.fits.losses
-        return losses
-
-    @property
-    def cross_entropies(self) -> FloatArray:
-        """The losses, where they are cross-entropies."""
-        if self.loss_name != "cross_entropy":
-            raise AttributeError(
-                "These losses are no cross-entropies; their loss_name is "
-                f"{self.loss_name!r}. Read `losses`."
-            )
-        return self.losses
+        return f"SubsetEvaluation(n_subsets={len(self.subsets)}, loss_name={self.loss_name!r})"
 
 
 def evaluate_subsets(
-    X: ArrayLike,
-    y: ArrayLike,
-    subsets: Any,
+    selector: Any,
+    X: Any,
+    y: Any,
+    subsets: Iterable[Any],
     *,
-    task: str = "classification",
-    sample_weight: ArrayLike | None = None,
-    ridge: float | str = "auto",
-    C: float | None = None,
+    sample_weight: Any = None,
     n_jobs: int | None = None,
 ) -> SubsetEvaluation:
-    """Measure subsets as the annealer would: criterion value and loss of the linear model.
+    """Evaluate given subsets by the criterion and the models of a selector.
 
-    Use it to compare what other methods choose, or random subsets, on equal terms.
+    Use it to compare subsets of other methods, or random subsets, with the selected one.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    selector : AnnealingSelector, AnnealingSelectorCV, or one of those for regression
+        Selector whose parameters define criterion and models. If it is fitted, its shrinkage is
+        used. It does not change.
+
+    X : array-like or sparse matrix of shape (n_samples, n_features), or a source
         Rows.
 
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Labels, or measured outputs.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
+        Labels or outputs; the name of their column if X is a source.
 
-    subsets : sequence of subsets, or one subset
-        Each by the names of its columns, by their indices, or as a mask over all columns, such as
-        `support_` of a selector. They may differ in size.
+    subsets : sequence of subsets
+        Each subset as a list of names or indices, or as a mask. Sizes may differ; rows of an
+        integer array may be padded with -1.
 
-    task : {"classification", "regression"}, default="classification"
-        Fisher's ratio and logistic models, or R² and least squares.
-
-    sample_weight : array-like of shape (n_samples,), default=None
+    sample_weight : array-like of shape (n_samples,) or str, default=None
         Weights of the rows.
 
-    ridge : float or "auto", default="auto"
-        As in `AnnealingSelector`.
-
-    C : float, default=None
-        As in the selectors; None is their default: 1 for labels, inf for measured outputs.
-
     n_jobs : int, default=None
-        Number of threads over subsets.
+        Number of threads.
 
     Returns
     -------
@@ -161,115 +97,69 @@ def evaluate_subsets(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from safdr import evaluate_subsets
+    >>> from safdr import AnnealingSelector, evaluate_subsets
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> evaluation = evaluate_subsets(X, y, [[20, 21, 27], [0, 1, 2]])
-    >>> evaluation.cross_entropies.round(3).tolist()
-    [0.115, 0.249]
-    >>> by_name = [["worst radius", "worst texture"], ["worst radius"]]
-    >>> evaluate_subsets(X, y, by_name).to_frame()[["features", "cross_entropy"]].round(3)
-                          features  cross_entropy
-    0  worst radius, worst texture          0.181
-    1                 worst radius          0.223
+    >>> subsets = [["worst radius", "worst texture"], ["worst radius"]]
+    >>> evaluation = evaluate_subsets(AnnealingSelector(random_state=0), X, y, subsets)
+    >>> evaluation.losses.round(3).tolist()
+    [0.181, 0.223]
     """
-    kind = check_task(task)
-    check_values("evaluate_subsets", {"ridge": ridge, "n_jobs": n_jobs})
-    C = kind.default_C if C is None else C
-    check_values("evaluate_subsets", {"C": C}, {"C": [C_NUMBER]})
-    seen = SeenColumns()
-    data = kind.validate(seen, X, y, sample_weight).usable()
-    features = FeatureSpec(seen.n_features_in_, getattr(seen, "feature_names_in_", None))
-    every = AllowedSubsets.without_limits(seen.n_features_in_)
-    found = Screening(SearchPlan(ridge=ridge), data, every, None, AUTO).ridge
-    assert found is not None
-    evaluation = evaluate(data, check_subsets(subsets, features), found, float(C), n_jobs)
-    return replace(evaluation, feature_names=features.labels)
+    problem = make_problem(selector, X, y, sample_weight)
+    rows = _check_subsets(subsets, selector, problem)
+    return evaluate_rows(selector, problem, rows, n_workers(n_jobs))
 
 
-def evaluate(
-    data: TrainingData,
-    subsets: IntArray,
-    ridge: Ridge,
-    C: float,
-    n_jobs: int | None,
+def evaluate_rows(
+    selector: Any, problem: Problem, subsets: IntArray, n_threads: int
 ) -> SubsetEvaluation:
-    """Return the same for training data and rows of `check_subsets`."""
-    if data.is_wide:
-        columns = np.unique(subsets[subsets >= 0])
-        evaluation = evaluate(
-            data.columns(columns),
-            np.where(subsets >= 0, np.searchsorted(columns, subsets), -1),
-            data.wide_criterion(ridge).ridge,
-            C,
-            n_jobs,
-        )
-        return replace(evaluation, subsets=subsets)
-    criterion = data.criterion(ridge)
-    fitter = data.linear_fitter(C, criterion)
-    return SubsetEvaluation(
-        subsets=subsets,
-        criterion_values=values_padded(criterion, subsets),
-        fits=fit_padded(fitter, subsets, best_only=False, n_threads=n_workers(n_jobs)),
-        loss_name=fitter.loss_name,
-    )
+    """Evaluate subsets that are sorted and padded with -1."""
+    # A matrix of the columns in use is enough, with the other columns of their groups.
+    columns = problem.allowed.columns_of(problem.allowed.selection_of(subsets[subsets >= 0]))
+    some = problem.columns(columns)
+    places = np.where(subsets >= 0, np.searchsorted(columns, subsets), -1)
+    seed = fit_seed(selector)
+    function, criterion = function_of(selector, some, seed, n_threads), None
+    if function is None:
+        criterion = some.criterion(ridge_of(selector, problem))
+    values = measure_subsets(some, criterion, function, places)
+    fitter = fitter_of(selector, some, criterion, seed)
+    if fitter is None:
+        fits, loss_name = Fits.of_losses(-values), OWN_LOSS
+    else:
+        fits = fit_padded(fitter, places, best_only=False, n_threads=n_threads)
+        loss_name = fitter.loss_name
+    models = fits.separated, fits.coefficients, fits.intercepts
+    return SubsetEvaluation(subsets, values, fits.losses, loss_name, *models, problem.names)
 
 
-def check_subsets(subsets: Any, features: FeatureSpec) -> IntArray:
-    """Column indices of subsets, one a row in its order; filled up with -1 where sizes differ."""
-    rows = _rows(list(subsets) if isinstance(subsets, Iterator) else subsets, features)
-    empty = [i for i, row in enumerate(rows) if len(row) == 0]
-    if empty:
-        raise ParameterError(
-            "subsets", "must each hold a column at least; number {i} holds none.", i=empty[0]
-        )
-    flat = np.concatenate(rows)
-    if flat.min() < 0 or flat.max() >= features.n_features:
-        raise ParameterError(
-            "subsets",
-            "must hold column indices from 0 to {last}; got values from {low} to {high}.{fill}",
-            last=features.n_features - 1,
-            low=flat.min(),
-            high=flat.max(),
-            fill=FILLED if flat.min() == -1 else "",
-        )
-    wanted = rows if isinstance(rows, np.ndarray) else padded(rows)
-    ordered = np.sort(wanted, axis=1)
-    if ((np.diff(ordered, axis=1) == 0) & (ordered[:, 1:] >= 0)).any():
-        raise ParameterError(
-            "subsets", "must not name a column twice in one subset; at least one does."
-        )
-    return wanted
+def measure_subsets(
+    problem: Problem, criterion: Any, function: Any, subsets: IntArray
+) -> FloatArray:
+    """Return the criterion, or the custom function, less the cost; rows are padded with -1."""
+    if function is None:
+        values = values_padded(criterion, subsets)
+    else:
+        values = function(subsets, np.full(len(subsets), -1))
+    if problem.cost is not None:
+        values = values - np.append(problem.cost, 0.0)[subsets].sum(axis=1)
+    return np.asarray(values)
 
 
-def _rows(subsets: Any, features: FeatureSpec) -> IntArray | list[IntArray]:
-    """Column indices of each subset, whatever names it; not looked at yet."""
-    try:
-        array = np.atleast_2d(np.asarray(subsets))
-    except ValueError:  # they differ in size
-        return [_row(one, features) for one in subsets]
-    if array.dtype.kind in "iu" and array.ndim == 2:
-        return array.astype(np.int64)
-    if array.size == 0:
-        raise ParameterError("subsets", "must each hold a column at least; got none.")
-    if array.dtype.kind not in "bUTO" or array.ndim != 2:
-        raise ParameterError(
-            "subsets",
-            "must each hold {ways} (column indices, such as [[0, 1], [2]]); got an array of shape "
-            "{shape} and type {dtype}.",
-            ways=WAYS,
-            shape=array.shape,
-            dtype=array.dtype,
-        )
-    # Names and numbers in one list would all be text in the array.
-    given = subsets if isinstance(subsets, list | tuple) else list(np.atleast_1d(subsets))
-    if all(is_single(one) for one in given):
-        given = [given]
-    return [_row(one, features) for one in given]
+def _check_subsets(subsets: Any, selector: Any, problem: Problem) -> IntArray:
+    """Return sorted columns of each subset, padded with -1."""
+    given = [row[row >= 0] for row in subsets] if _is_padded(subsets) else list(subsets)
+    for one in given:
+        if isinstance(one, str) or not isinstance(one, Iterable):
+            raise ParameterError(
+                "subsets", f"must be a list of subsets, such as [[0, 1], [2]]; got {one!r} in it."
+            )
+    features = features_of(selector, problem)
+    rows = [features.columns(one, "subsets") for one in given]
+    if not rows or not all(map(len, rows)):
+        raise ParameterError("subsets", "must hold subsets of at least one feature each.")
+    return padded(rows)
 
 
-def _row(one: Any, features: FeatureSpec) -> IntArray:
-    """Column indices of one subset."""
-    array = np.asarray(one)
-    if array.dtype.kind in "iu" and array.ndim == 1:
-        return array.astype(np.int64)
-    return features.in_order(one, "subsets")
+def _is_padded(subsets: Any) -> bool:
+    """Return True for an array of indices, one subset a row."""
+    return isinstance(subsets, np.ndarray) and subsets.ndim == 2 and subsets.dtype.kind in "iu"

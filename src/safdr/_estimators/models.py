@@ -8,11 +8,34 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from safdr._engine.arrays import FloatArray
 from safdr._estimators.calibration import scaled
+
+
+class SeparationWarning(ConvergenceWarning):
+    """Warn that features separate the classes, so that an unpenalised fit has no optimum."""
+
+
+def _products(X: Any, coef: FloatArray) -> FloatArray:
+    """Return X @ coef.T, without the threads of BLAS, which would disturb those of a search."""
+    return np.asarray(X @ coef.T) if issparse(X) else np.einsum("ij,kj->ik", X, coef)
+
+
+def _fit_as_selected(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Fit a model as a selector fits its final model to these columns."""
+    from safdr._estimators.inputs import every_column  # which makes models of this kind
+
+    problem = every_column(model, X, y, sample_weight)
+    subset = np.arange(problem.n_features)
+    fits = problem.fitter(float(model.C)).fit(subset[None])
+    found = problem.linear_model(subset, fits, 0, model.C)
+    model.__dict__.update({k: v for k, v in vars(found).items() if k.endswith("_")})
+    rows = problem.X[:, subset]
+    return model.with_slope(model.calibration_slope, rows, problem.target, problem.sample_weight)
 
 
 class LogisticModel(LinearClassifierMixin, BaseEstimator):
@@ -43,9 +66,6 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
 
     data_min_, data_max_ : ndarray of shape (n_features,)
         Training range of each column; only with a penalty.
-
-    n_iter_ : int
-        Number of Newton steps.
     """
 
     coef_: FloatArray
@@ -62,18 +82,7 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to all columns of X."""
-        from safdr._estimators.training_data import ClassData  # which makes models of this kind
-
-        data = ClassData.validate(self, X, y, sample_weight).usable()
-        every = np.arange(data.X.shape[1])
-        fits: Any = data.linear_fitter(float(self.C)).fit(every[None])
-        found = data.linear_model(
-            every, fits.coefficients[0], fits.intercepts[0], int(fits.n_iter[0]), float(self.C)
-        )
-        self.__dict__.update({k: v for k, v in vars(found).items() if k.endswith("_")})
-        return self.with_slope(
-            self.calibration_slope, data.X[:, every], data.codes, data.sample_weight
-        )
+        return _fit_as_selected(self, X, y, sample_weight)
 
     def with_slope(self, slope: float, X: Any, codes: Any, weight: FloatArray | None) -> Self:
         """Multiply the slopes by a factor, and refit the intercepts on the training rows."""
@@ -89,7 +98,7 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
 
     def linear_predictor(self, X: Any) -> Any:
         """Return the same for validated rows."""
-        scores = self.clipped(X) @ self.coef_.T + self.intercept_
+        scores = _products(self.clipped(X), self.coef_) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def clipped(self, X: Any) -> Any:
@@ -158,14 +167,7 @@ class LinearModel(RegressorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to all columns of X."""
-        from safdr._estimators.measured_data import MeasuredData  # which makes models of this kind
-
-        data = MeasuredData.validate(self, X, y, sample_weight).usable()
-        every = np.arange(data.X.shape[1])
-        fits: Any = data.linear_fitter(float(self.C)).fit(every[None])
-        found = data.linear_model(every, fits.coefficients[0], fits.intercepts[0], 1, self.C)
-        self.__dict__.update({k: v for k, v in vars(found).items() if k.endswith("_")})
-        return self.with_slope(self.calibration_slope, data.X[:, every], data.y, data.sample_weight)
+        return _fit_as_selected(self, X, y, sample_weight)
 
     def with_slope(self, slope: float, X: Any, y: Any, weight: FloatArray | None) -> Self:
         """Multiply the slopes by a factor, and refit the intercepts on the training rows."""
@@ -187,7 +189,9 @@ class LinearModel(RegressorMixin, BaseEstimator):
 
     def linear_predictor(self, X: Any) -> FloatArray:
         """Return the predictions for validated rows, not clipped."""
-        return np.asarray(X @ self.coef_.T + self.intercept_)
+        predicted = _products(X, np.atleast_2d(self.coef_))
+        several = np.ndim(self.coef_) > 1
+        return np.asarray((predicted if several else predicted[:, 0]) + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,288 +1,391 @@
-"""The selectors that choose the number of features by cross-validation."""
+"""The selectors that select the number of features by cross-validation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
 
-import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
+from sklearn.metrics import get_scorer
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.validation import check_is_fitted
 
-from safdr._estimators.base import ClassSelectorBase, RegressorSelectorBase
-from safdr._estimators.cross_validated import CrossValidatedSelector
-from safdr._estimators.habits import says_what_to_write
-from safdr._estimators.parameters import (
-    REGRESSOR_CONSTRAINTS,
-    SELECTOR_CONSTRAINTS,
+from safdr._estimators.base import (
+    AnnealingSelectorBase,
+    ClassSelectorBase,
+    RegressorSelectorBase,
+    typed,
+)
+from safdr._estimators.cross_validation import RULES, calibrates, cross_validate, sizes_to_try
+from safdr._estimators.data import ClassProblem, RegressionProblem
+from safdr._estimators.inputs import read_problem, seed_from
+from safdr._estimators.options import (
+    AT_LEAST_ONE,
+    CLASS_PARAMETERS,
+    REGRESSOR_PARAMETERS,
     AnyAnnealing,
     Constraints,
 )
-from safdr._estimators.rules import CV_CONSTRAINTS
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks  # scikit-learn 1.9
+except ImportError:
+
+    class _NoContext:
+        """A callback context that does nothing."""
+
+        def subcontext(self, **_: Any) -> _NoContext:
+            return self
+
+        def call_on_fit_task_begin(self, **_: Any) -> None:
+            pass
+
+        def call_on_fit_task_end(self, **_: Any) -> None:
+            pass
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stand in for scikit-learn's class in versions without callbacks."""
+
+        def _init_callback_context(self, **_: Any) -> _NoContext:
+            return _NoContext()
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method."""
+        return method
 
 
-class AnnealingSelectorCV(CrossValidatedSelector, ClassSelectorBase):
-    """Choose the number of features by cross-validation, and the features by annealing (SA-FDR).
+CV_PARAMETERS: dict[str, Any] = {
+    "sizes": [AT_LEAST_ONE, "array-like"],
+    "cv": ["cv_object"],
+    "scoring": [None, str, callable],
+    "rule": [StrOptions(set(RULES)), callable],
+}
 
-    Each size from `min_features` to `max_features` is searched on the training rows of each fold as
-    `AnnealingSelector` does, and the model on the features found is scored on the test rows. A rule
-    then takes the smallest size whose scores are as good as the best, and the search is repeated at
-    that size on all rows.
+
+class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
+    """A selector that tries several sizes."""
+
+    sizes: int | Sequence[int]
+    cv: Any
+    scoring: str | Callable[..., float] | None
+    rule: str | Callable[[dict[str, Any]], int]
+    random_state: Any
+
+    @typed(with_callbacks)
+    @typed(_fit_context(prefer_skip_nested_validation=False))
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+    ) -> Self:
+        """Select the number of features, then the features, and fit the model on them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a source
+            Training rows, as in `AnnealingSelector.fit`.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
+            Labels or continuous targets. For a source, the name of their column.
+
+        sample_weight : array-like of shape (n_samples,) or str, default=None
+            Weight of each row in the search and in the model. The scorer gets weights only by
+            metadata routing. For a source, the name of their column.
+
+        **params : dict
+            `groups`: rows of one group are never split between training and test. With metadata
+            routing, what the splitter and the scorer request.
+
+        Returns
+        -------
+        self
+            The fitted selector.
+        """
+        split_params, score_params = self._route(sample_weight, params)
+        seed = seed_from(self.random_state)
+        problem = read_problem(self, X, y, sample_weight, seed)
+        usable = problem.usable()
+        folds = problem.folds(self.cv, seed, split_params, score_params)
+        sizes = sizes_to_try(self.sizes, problem.allowed)
+        task = self._init_callback_context(max_subtasks=len(folds) * len(sizes) + 1)
+        task.call_on_fit_task_begin(estimator=self)
+
+        def report(name: str) -> None:
+            step = task.subcontext(task_name=name)
+            step.call_on_fit_task_begin(estimator=self)
+            step.call_on_fit_task_end(estimator=self)
+
+        how: dict[str, Any] = {"n_jobs": self.n_jobs, "report": report}
+        found = cross_validate(self, problem, folds, sizes, seed, **how)
+        self.cv_results_, self.n_splits_ = found.table, len(found.scores)
+        self.scorer_ = self._scorer()
+        self._fit_size(usable, found.size, seed)
+        report("refit")
+        self.calibration_slope_ = found.slope(usable) if calibrates(self) else 1.0
+        if calibrates(self):
+            rows = usable.X[:, self.subset_]
+            weight = usable.sample_weight
+            self.estimator_.with_slope(self.calibration_slope_, rows, usable.target, weight)
+        self.estimator_ = usable.refit(self.estimator_, self.subset_)
+        task.call_on_fit_task_end(estimator=self)
+        return self
+
+    def score(self, X: ArrayLike, y: ArrayLike, **score_params: Any) -> float:
+        """Return the score by `scoring`: by default the area under the ROC curve, or R².
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows with all features of the fit.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their labels or targets.
+
+        **score_params : dict
+            With metadata routing, what the scorer requests.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        _raise_for_params(score_params, self, "score")
+        check_is_fitted(self)
+        routed = process_routing(self, "score", **score_params).scorer.score if score_params else {}
+        return float(self._scorer()(self, X, y, **routed))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the metadata that the selector, its splitter and its scorer request.
+
+        Returns
+        -------
+        MetadataRouter
+            The requests.
+        """
+        kind = RegressionProblem if self._is_regression else ClassProblem
+        splitter = kind.default_splitter(0) if self.cv is None else self.cv
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        to_score = MethodMapping().add(caller="fit", callee="score")
+        to_score.add(caller="score", callee="score")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(splitter=splitter, method_mapping=to_split)
+        return router.add(scorer=self._scorer(), method_mapping=to_score)
+
+    def _scorer(self) -> Callable[..., float]:
+        many = len(getattr(self, "classes_", ())) > 2
+        default = "r2" if self._is_regression else "roc_auc_ovr" if many else "roc_auc"
+        scorer: Callable[..., float] = get_scorer(self.scoring or default)
+        return scorer
+
+    def _route(
+        self, sample_weight: ArrayLike | None, params: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what goes to the splitter and to the scorer."""
+        _raise_for_params(params, self, "fit", allow=["groups"])
+        if not _routing_enabled():
+            return params, {}
+        if sample_weight is not None:
+            params = {**params, "sample_weight": sample_weight}
+        routed = process_routing(self, "fit", **params)
+        return routed.splitter.split, routed.scorer.score
+
+
+class AnnealingSelectorCV(_CrossValidatedSelector, ClassSelectorBase):
+    """Select the number of features by cross-validation, and the features by annealing.
+
+    Each size is searched on the training rows of each fold as `AnnealingSelector` does, and the
+    model on the selected features is scored on the test rows. A rule selects the smallest size
+    whose mean score is high enough. The search is repeated at that size on all rows, and the
+    coefficients of the final model are multiplied by the calibration slope of the held-out
+    predictions, since a model on selected features is overconfident.
 
     Parameters
     ----------
-    min_features, max_features : int, default=1 and 30
-        Sizes to try, as `count_by` counts them; those that constraints rule out are left out. A
-        `max_features` above the number of features is lowered to that, with a warning
-        unless it is 30, the default.
+    sizes : int or sequence of int, default=30
+        Numbers of features to try. An int is all feasible sizes up to that number, or up to the
+        number of features if that is smaller.
 
     cv : int, cross-validation generator or iterable, default=None
-        How to split the rows. None is the paper's way: 5 stratified random splits, a quarter of
-        the rows for testing. An int is the number of stratified folds.
+        How to split the rows. None is 5 random stratified splits, three quarters of the rows for
+        training and one quarter for testing. An int is the number of folds. With `groups`, None and
+        an int split by group.
 
     scoring : str or callable, default=None
-        What to score the models by; None is the area under the ROC curve, for more than two classes
-        the mean of those of each class against the rest ("roc_auc_ovr").
+        Scorer of the models. None is the area under the ROC curve; with more than two classes, the
+        mean of each class against the rest.
 
-    rule : {"one_se", "one_sd", "tolerance", "best"} or callable, default="one_se"
-        Which size to select. All but "best" take the smallest size whose mean score is at most this
-        far below the best mean score:
+    rule : {"one_se", "one_sd", "best"} or callable, default="one_se"
+        How to select the size from the mean scores.
 
-        - "one_se": one standard error, which is the standard deviation of the best size over the
-          splits (divisor n - 1) over the square root of the number of splits. By AUC or accuracy, a
-          mean within half a test row per split of perfect is good enough in any case.
-        - "one_sd": one standard deviation of the best size over the splits (divisor n), as in the
-          paper. It selects fewer features than "one_se", and the scores are lower.
-        - "tolerance": `tolerance`.
-        - "best": the size with the best mean score.
-        - A callable gets `cv_results_` and returns the index of the size in it.
+        - "one_se": the smallest size within one standard error of the best.
+        - "one_sd": the smallest size within one standard deviation of the best, as in the paper. It
+          keeps fewer features.
+        - "best": the best size.
+        - A callable that gets `cv_results_` and returns an index.
 
-    tolerance : float, default=0.005
-        What `rule="tolerance"` may give up, in units of the score: little of an AUC, an accuracy or
-        an R², but much or nothing of a log-loss, or of a squared error (in squared units of y).
-
-    annealing, constraints, criterion, estimator, feature_cost, cost_strength, class_weight, \
-ridge, C, clip, prove, device
-        As in `AnnealingSelector`. "balanced" weights are those of the training rows of each fold.
-        What is proven is the search on all rows. With ``criterion="auto"`` and without an
-        `estimator`, the slopes of the final model are multiplied by `calibration_slope_`.
+    criterion, estimator, shrinkage, C, constraints, feature_cost, class_weight, annealing
+        As in `AnnealingSelector`.
 
     n_jobs : int, default=None
-        How many pairs of fold and size are searched at the same time, through joblib: in threads
-        (in processes, if `criterion` or `estimator` are given), unless a `joblib.parallel_config`
-        says otherwise. The answer does not depend on it.
+        Number of sizes that are searched at the same time. The result does not depend on it.
 
     random_state : int, RandomState instance or None, default=None
-        Source of randomness. The same int gives the same answer.
+        Source of randomness. The same int gives the same result.
 
     Attributes
     ----------
-    n_features_ : int
-        Number of features chosen, as `count_by` counts them.
-
-    n_features_by_rule_ : dict
-        What each built-in rule would choose.
-
-    rule_note_ : str
-        What the rule gives up against the best mean score, what the others would take, and, where
-        the size hangs on single splits, what it would be without one of them.
-
     cv_results_ : dict of ndarray
-        One entry a size, so that ``pandas.DataFrame(search.cv_results_)`` is a table: `n_features`;
-        `mean_test_score`, `std_test_score` and `split{i}_test_score` for each fold; the same for
-        `train_score` and for `cross_entropy`, that of the logistic model on the training rows (or,
-        under its own name, the loss that `estimator` or `criterion` put in its place);
-        `split{i}_separated`, whether the features found separate the classes there; and
-        `split{i}_support`, a list of the masks of the features found.
-
-    threshold_ : float or None
-        Mean score that the rule required; None with a callable.
-
-    calibration_slope_ : float
-        Factor from 0.01 to 1 on the slopes of the final model. Features are selected because they
-        look good on the training rows, so a model on them is overconfident. The factor is the
-        calibration slope of the out-of-fold predictions at the selected size, adjusted for the
-        number of rows; 1 changes nothing. Absent unless `criterion` is "auto" and `estimator` is
-        None.
+        `n_features`, `mean_test_score`, `std_test_score`, and for each split i
+        `split{i}_test_score` and `split{i}_support` (masks of the features). One entry for each
+        size.
 
     n_splits_ : int
-        Number of folds.
+        Number of splits.
 
-    scorer_name_ : str
-        What the scores are, for labels: "ROC AUC" by default.
+    scorer_ : callable
+        The scorer.
 
-    streamed_ : dict
-        As in `AnnealingSelector`, and `scored_on`: the rows that test scores are of. AUC and R² are
-        those of all test rows, other scores those of the sample; so are train scores, but for R².
+    calibration_slope_ : float
+        Factor on the coefficients of the final model; 1 with a custom `criterion` or `estimator`,
+        and for the method of the paper.
 
-    support_, subset_, criterion_, C_, ridge_, duplicates_, clip_limits_, criterion_value_, loss_, \
-cross_entropy_, estimator_, result_, proof_, classes_, n_features_in_, feature_names_in_
+    support_, subset_, n_features_, estimator_, criterion_, criterion_value_, shrinkage_, result_, \
+duplicates_, classes_, n_features_in_, feature_names_in_
         Of the search on all rows, as in `AnnealingSelector`.
 
     See Also
     --------
-    AnnealingSelector : A given number of features.
-    AnnealingRegressorSelectorCV : For measured outputs.
-    sklearn.feature_selection.RFECV : Greedy elimination with cross-validation.
+    AnnealingSelector : Selects a given number of features.
+    AnnealingRegressorSelectorCV : Selects features for continuous targets.
+    sklearn.feature_selection.RFECV : Eliminates features one by one.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from safdr import AnnealingSelectorCV
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> search = AnnealingSelectorCV(max_features=6, random_state=0).fit(X, y)
-    >>> search.n_features_
-    3
-    >>> print(search.rule_note_.replace("; ", ";\\n").replace(". ", ".\\n"))
-    one_se took 3 features: their mean ROC AUC is 0.002 below the best (0.9919 at 6);
-    one_sd would take 2 (0.0067 below), tolerance 3 (the same).
-    Without one of the 5 splits one_se would take 2 to 3, depending on which.
-    >>> search.get_feature_names_out().tolist()
-    ['worst radius', 'worst texture', 'worst concave points']
+    >>> selector = AnnealingSelectorCV(sizes=[1, 2, 5, 10], random_state=0).fit(X, y)
+    >>> selector.n_features_
+    5
+    >>> selector.score(X, y) > 0.98
+    True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**CV_CONSTRAINTS, **SELECTOR_CONSTRAINTS}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**CV_PARAMETERS, **CLASS_PARAMETERS}
 
-    @says_what_to_write
     def __init__(
         self,
+        sizes: int | Sequence[int] = 30,
         *,
-        min_features: int = 1,
-        max_features: int = 30,
         cv: Any = None,
         scoring: str | Callable[..., float] | None = None,
         rule: str | Callable[[dict[str, Any]], int] = "one_se",
-        tolerance: float = 0.005,
-        annealing: AnyAnnealing | None = None,
-        constraints: Constraints | None = None,
         criterion: Any = "auto",
         estimator: Any = None,
+        shrinkage: float | str | None = "auto",
+        C: float | None = None,
+        constraints: Constraints | None = None,
         feature_cost: Any = None,
-        cost_strength: float = 1.0,
         class_weight: Any = None,
-        ridge: float | str = "auto",
-        C: float = 1.0,
-        clip: float | None = None,
-        prove: float | None = None,
-        device: Any = None,
+        annealing: AnyAnnealing | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.min_features = min_features
-        self.max_features = max_features
+        self.sizes = sizes
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
-        self.tolerance = tolerance
-        self.annealing = annealing
-        self.constraints = constraints
         self.criterion = criterion
         self.estimator = estimator
-        self.feature_cost = feature_cost
-        self.cost_strength = cost_strength
-        self.class_weight = class_weight
-        self.ridge = ridge
+        self.shrinkage = shrinkage
         self.C = C
-        self.clip = clip
-        self.prove = prove
-        self.device = device
+        self.constraints = constraints
+        self.feature_cost = feature_cost
+        self.class_weight = class_weight
+        self.annealing = annealing
         self.n_jobs = n_jobs
         self.random_state = random_state
 
 
-class AnnealingRegressorSelectorCV(CrossValidatedSelector, RegressorSelectorBase):
-    """Choose the number of features for regression by cross-validation.
+class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBase):
+    """Select the number of features for regression by cross-validation.
 
     As `AnnealingSelectorCV`: each size is searched on the training rows of each fold as
-    `AnnealingRegressorSelector` does, scored on the test rows, and a rule takes the smallest size
-    whose scores are as good as the best.
+    `AnnealingRegressorSelector` does, scored on the test rows, and a rule selects the size.
 
     Parameters
     ----------
-    min_features, max_features, rule, tolerance, n_jobs, random_state
+    sizes, rule, n_jobs, random_state
         As in `AnnealingSelectorCV`.
 
     cv : int, cross-validation generator or iterable, default=None
-        How to split the rows. None is 5 random splits, three quarters of the rows for training and
-        one quarter for testing. An int is the number of folds.
+        As in `AnnealingSelectorCV`, without stratification.
 
     scoring : str or callable, default=None
-        What to score the models by; None is R².
+        Scorer of the models. None is R².
 
-    annealing, constraints, criterion, estimator, feature_cost, cost_strength, ridge, C, clip, \
-prove, device
+    criterion, estimator, shrinkage, C, constraints, feature_cost, annealing
         As in `AnnealingRegressorSelector`.
 
     Attributes
     ----------
-    cv_results_ : dict of ndarray
-        As in `AnnealingSelectorCV`, with `squared_error` in place of `cross_entropy`.
-
-    n_features_, n_features_by_rule_, rule_note_, threshold_, calibration_slope_, n_splits_, \
-scorer_name_
+    cv_results_, n_splits_, scorer_, calibration_slope_
         As in `AnnealingSelectorCV`.
 
-    support_, subset_, criterion_, C_, ridge_, duplicates_, clip_limits_, criterion_value_, loss_, \
-estimator_, result_, proof_, n_features_in_, feature_names_in_
+    support_, subset_, n_features_, estimator_, criterion_, criterion_value_, shrinkage_, result_, \
+duplicates_, n_features_in_, feature_names_in_
         Of the search on all rows, as in `AnnealingRegressorSelector`.
 
     See Also
     --------
-    AnnealingRegressorSelector : A given number of features.
-    AnnealingSelectorCV : For classes.
+    AnnealingRegressorSelector : Selects a given number of features.
+    AnnealingSelectorCV : Selects features for classes.
 
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from safdr import AnnealingRegressorSelectorCV
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> search = AnnealingRegressorSelectorCV(max_features=10, random_state=0).fit(X, y)
-    >>> search.n_features_
-    5
-    >>> search.get_feature_names_out().tolist()
+    >>> selector = AnnealingRegressorSelectorCV(sizes=10, random_state=0).fit(X, y)
+    >>> selector.get_feature_names_out().tolist()
     ['sex', 'bmi', 'bp', 's3', 's5']
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**CV_CONSTRAINTS, **REGRESSOR_CONSTRAINTS}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**CV_PARAMETERS, **REGRESSOR_PARAMETERS}
 
-    @says_what_to_write
     def __init__(
         self,
+        sizes: int | Sequence[int] = 30,
         *,
-        min_features: int = 1,
-        max_features: int = 30,
         cv: Any = None,
         scoring: str | Callable[..., float] | None = None,
         rule: str | Callable[[dict[str, Any]], int] = "one_se",
-        tolerance: float = 0.005,
-        annealing: AnyAnnealing | None = None,
-        constraints: Constraints | None = None,
         criterion: Any = "auto",
         estimator: Any = None,
+        shrinkage: float | str | None = "auto",
+        C: float | None = None,
+        constraints: Constraints | None = None,
         feature_cost: Any = None,
-        cost_strength: float = 1.0,
-        ridge: float | str = "auto",
-        C: float = np.inf,
-        clip: float | None = None,
-        prove: float | None = None,
-        device: Any = None,
+        annealing: AnyAnnealing | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.min_features = min_features
-        self.max_features = max_features
+        self.sizes = sizes
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
-        self.tolerance = tolerance
-        self.annealing = annealing
-        self.constraints = constraints
         self.criterion = criterion
         self.estimator = estimator
-        self.feature_cost = feature_cost
-        self.cost_strength = cost_strength
-        self.ridge = ridge
+        self.shrinkage = shrinkage
         self.C = C
-        self.clip = clip
-        self.prove = prove
-        self.device = device
+        self.constraints = constraints
+        self.feature_cost = feature_cost
+        self.annealing = annealing
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -1,79 +1,36 @@
-"""Substitutes of chosen features: what each replacement, and leaving out, costs."""
+"""substitutes: the effect of replacing each selected feature, or leaving it out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator
+from itertools import groupby
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.parallel import delayed
-from sklearn.utils.validation import validate_data
+from sklearn.metrics import get_scorer
+from sklearn.utils._param_validation import Interval, validate_parameter_constraints
+from sklearn.utils.validation import check_is_fitted
 
-from safdr._engine.annealing.function_chains import less_cost
-from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.interrupt import look_up
-from safdr._engine.nearby import Products, best_replacements
-from safdr._engine.screen import find_duplicates
-from safdr._engine.search import Search, fit_padded, padded
-from safdr._engine.signs import signed_values, wrong_signs
-from safdr._estimators.feature_names import names_of
-from safdr._estimators.folds import (
-    Folds,
-    as_they_come,
-    in_turn,
-    make_folds,
-    splits_of_data,
-)
-from safdr._estimators.parameters import (
-    SELECTOR_CONSTRAINTS,
-    WholeNumber,
-    check_values,
-    n_workers,
-    seed_from,
-)
-from safdr._estimators.plan import SearchPlan
-from safdr._estimators.rules import deviation
-from safdr._estimators.screening import search_all
-from safdr._estimators.training_data import ClassData, TrainingData
-from safdr._estimators.validation import SeenColumns
-from safdr._estimators.workers import Cancellation, Shared
-from safdr._frames import kind_of, to_frame
-
-# More replacements than asked for, since some may have coefficients of the wrong sign.
-N_SPARE = 10
+from safdr._engine.nearby import best_replacements
+from safdr._engine.search import padded
+from safdr._engine.signs import wrong_signs
+from safdr._engine.taken_rows import take_columns
+from safdr._estimators.data import Problem
+from safdr._estimators.evaluate import evaluate_rows, measure_subsets
+from safdr._estimators.features import group_names
+from safdr._estimators.inputs import fit_seed, make_problem
+from safdr._estimators.parallel import n_workers, run_tasks
+from safdr._estimators.search import fitter_of, function_of, model_on, ridge_of
 
 BoolArray = NDArray[np.bool_]
 
-ALLOWED: dict[str, Any] = {
-    "n_best": [WholeNumber(1)],
-    "n_jobs": SELECTOR_CONSTRAINTS["n_jobs"],
-    "backend": [None, StrOptions({"pandas", "polars", "pyarrow", "dict"})],
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Variant:
-    """The chosen subset with one feature replaced or left out; -1 stands for none."""
-
-    dropped: int
-    replacement: int
-    columns: IntArray
-    value: float
-    allowed: bool = True
-
-    def of_all(self, columns: IntArray, groups: IntArray) -> Variant:
-        """The same by numbers among all columns and groups, of which these were searched."""
-        names = np.append(groups, -1)
-        dropped, replacement = int(names[self.dropped]), int(names[self.replacement])
-        return replace(
-            self, dropped=dropped, replacement=replacement, columns=columns[self.columns]
-        )
+# More replacements than requested, since models of some may have the wrong signs.
+N_SPARE = 10
 
 
 def substitutes(
@@ -81,240 +38,215 @@ def substitutes(
     X: Any,
     y: Any,
     *,
-    n_best: Any,
-    sample_weight: Any,
-    groups: Any,
-    n_jobs: Any,
-    backend: Any,
-) -> Any:
-    """See the selectors' method."""
-    check_values("substitutes", {"n_best": n_best, "n_jobs": n_jobs, "backend": backend}, ALLOWED)
-    validate_data(selector, X, reset=False, skip_check_array=True)  # are these its columns?
-    params = {} if groups is None else {"groups": groups}
-    splitter_params, scorer_params = selector._route(sample_weight, params)
-    plan, seed, n_threads = (
-        SearchPlan.of_fitted(selector),
-        seed_from(selector.random_state),
-        n_workers(n_jobs),
-    )
-    data = selector._task.validate(SeenColumns(), X, y, sample_weight)
-    allowed, cost = plan.allowed(selector), plan.cost(selector)
-
-    usable, _ = plan.usable(data)
-    original = originals(usable)
-    subset, columns = selector.subset_, np.arange(usable.X.shape[1])
-    its_allowed, its_cost = allowed, cost
-    if usable.is_wide and plan.own_criterion is None:
-        products = Products.of(usable.wide_criterion(plan.ridge), subset)
-        columns = best_replacements(products, allowed, cost, int(n_best) + N_SPARE)
-        subset, usable = np.searchsorted(columns, subset), usable.columns(columns)
-        its_allowed = allowed.among(columns)
-        its_cost = None if cost is None else cost[columns]
-    search = search_all(plan.plain(usable), usable, its_allowed, its_cost, seed, n_threads)
-    some = list(variants(search, subset, original[columns], int(n_best), n_threads))
-    losses, right = losses_of(search, some, n_threads)
-    some = [replace(one, allowed=one.allowed and ok) for one, ok in zip(some, right, strict=True)]
-    kept = [i for i, one in enumerate(some) if right[i] or one.replacement < 0]
-    some, losses = [some[i] for i in kept], losses[kept]
-    numbers = np.unique(allowed.group_of[columns])
-    some = [each.of_all(columns, numbers) for each in some]
-    splits = splits_of_data(getattr(selector, "cv", None), data, seed, splitter_params)
-    folds = make_folds(data, splits, plan, scorer_params)
-    scorers = (selector._fold_scorer(), selector._scorer())
-    table = columns_of(
-        some,
-        losses,
-        scores_of(plan, folds, some, scorers, seed, n_jobs),
-        selector.feature_groups_.names(names_of(selector)),
-    )
-    if backend == "dict":
-        return table
-    kind = kind_of(X) if backend is None else backend
-    return to_frame(table, kind, f"{type(selector).__name__}.substitutes")
-
-
-# ---- Which ones ---------------------------------------------------------------------------------
-
-
-def originals(data: TrainingData) -> IntArray:
-    """Return for each column the first one that it duplicates: itself, if it is no duplicate."""
-    original = np.arange(data.X.shape[1])
-    if not hasattr(data.X, "tensor"):
-        for kept, dropped in find_duplicates(data.X, data._relative_weight).pairs:
-            original[dropped] = kept
-    return original
-
-
-def variants(
-    search: Search, subset: IntArray, original: IntArray, n_best: int, n_threads: int
-) -> Iterator[Variant]:
-    """The subset itself; then for each feature in it the best replacements, and it left out."""
-    allowed, values = search.constraints, _Values(search, n_threads)
-    chosen, useful = allowed.selection_of(subset), _useful(search)
-    yield Variant(-1, -1, subset, values.of(chosen[None])[0])
-    for dropped in np.flatnonzero(chosen):
-        look_up()
-        rest = chosen.copy()
-        rest[dropped] = False
-        replacements, swapped = _swaps(allowed, useful & ~rest, rest, int(dropped))
-        found = values.of(swapped, refuse_collinear=True)
-        found[values.wrong_signs(swapped)] = -np.inf
-        # Duplicates of features that stay: with much shrinkage they would look useful.
-        staying = original[allowed.columns_of(rest)]
-        for i, replacement in enumerate(replacements):
-            if np.isin(original[allowed.groups[replacement]], staying).any():
-                found[i] = -np.inf
-        best = np.argsort(-found, kind="stable")[:n_best]
-        for i in best[found[best] > -np.inf]:
-            columns = allowed.columns_of(swapped[i])
-            yield Variant(int(dropped), int(replacements[i]), columns, found[i])
-        columns, value = allowed.columns_of(rest), values.of(rest[None])[0]
-        yield Variant(int(dropped), -1, columns, value, allowed.allows(rest))
-
-
-def _useful(search: Search) -> BoolArray:
-    """Features that the search takes into account: not those that never change, and the like."""
-    allowed = search.constraints
-    if search.criterion is not None:
-        allowed = allowed.without(search.criterion.redundant)
-    useful = np.ones(allowed.n_groups, dtype=bool)
-    useful[allowed.exclude] = False
-    return useful
-
-
-def _swaps(
-    allowed: AllowedSubsets, outside: BoolArray, rest: BoolArray, dropped: int
-) -> tuple[IntArray, BoolArray]:
-    """Features that may take the place of one, and the selections with them; sizes stay."""
-    outside[dropped] = False
-    others = np.flatnonzero(outside & (allowed.counts == allowed.counts[dropped]))
-    swapped = np.repeat(rest[None], len(others), axis=0)
-    swapped[np.arange(len(others)), others] = True
-    keep = allowed.allows_each(swapped)
-    return others[keep], swapped[keep]
-
-
-class _Values:
-    """Criterion values of selections, less their cost, as the search has them."""
-
-    def __init__(self, search: Search, n_threads: int) -> None:
-        self._allowed, self._criterion = search.constraints, search.criterion
-        self._quadratic: QuadraticFunction | None = None
-        function = search.function
-        if function is None:
-            function = self._quadratic = QuadraticFunction(
-                search.criterion, constraints=self._allowed, n_threads=n_threads
-            )
-        self._evaluate = less_cost(function, search.cost)
-
-    def wrong_signs(self, selections: BoolArray) -> BoolArray:
-        """Which have coefficients of other signs than asked for, by the criterion."""
-        if self._allowed.signs is None or not len(selections):
-            return np.zeros(len(selections), dtype=bool)
-        subsets = self._subsets(selections)
-        return signed_values(self._criterion, subsets, self._allowed.signs)[1] > 0
-
-    def _subsets(self, selections: BoolArray) -> IntArray:
-        widths = selections[:, self._allowed.group_of].sum(axis=1)
-        return self._allowed.subsets_of(selections, int(widths.max(initial=0)))
-
-    def of(self, selections: BoolArray, *, refuse_collinear: bool = False) -> FloatArray:
-        """Minus infinity for what is refused; no features have the value 0, or none."""
-        subsets = self._subsets(selections)
-        if subsets.size == 0:
-            return np.full(len(subsets), np.nan if self._quadratic is None else 0.0)
-        if self._quadratic is not None:
-            self._quadratic.refuse_collinear = refuse_collinear
-        values = self._evaluate(subsets, np.full(len(subsets), -1))
-        return np.where(np.isnan(values), -np.inf, values)
-
-
-# ---- What they are worth ------------------------------------------------------------------------
-
-
-def losses_of(search: Search, some: list[Variant], n_threads: int) -> tuple[FloatArray, BoolArray]:
-    """Loss of each, as `loss_` is, and whether coefficients have the signs asked for."""
-    right, signs = np.ones(len(some), dtype=bool), search.constraints.signs
-    if search.fitter is None:
-        return -np.array([each.value for each in some]), right
-    losses = np.array([search.fitter.baseline() if len(v.columns) == 0 else 0.0 for v in some])
-    full = np.flatnonzero([len(each.columns) for each in some])
-    subsets = padded([some[i].columns for i in full])
-    fits = fit_padded(search.fitter, subsets, best_only=False, n_threads=n_threads)
-    losses[full] = fits.losses
-    if signs is not None:
-        right[full] = ~wrong_signs(subsets, fits.coefficients, signs).any(axis=1)
-    return losses, right
-
-
-def scores_of(
-    plan: SearchPlan,
-    folds: Folds,
-    some: list[Variant],
-    scorers: tuple[Callable[..., float], Callable[..., float]],
-    seed: int,
-    n_jobs: Any,
-) -> FloatArray:
-    """Held-out score of each on each fold: (n_folds, n_variants)."""
-    subsets, threads = [each.columns for each in some], plan.only_ours
-    with Cancellation() as cancellation:
-        tasks = (
-            delayed(_fold_scores)(plan, fold, subsets, scorers, seed, cancellation)
-            for fold in in_turn(folds)
-        )
-        return np.array(list(as_they_come(tasks, n_jobs, threads=threads)))
-
-
-def _fold_scores(
-    plan: SearchPlan,
-    turn: Shared,
-    subsets: list[IntArray],
-    scorers: tuple[Callable[..., float], Callable[..., float]],
-    seed: int,
-    cancellation: Cancellation,
-) -> list[float]:
-    """Score models that are fitted to the training rows, on the test rows."""
-    of_models, of_any = scorers
-    with cancellation.task(), turn.use() as fold:
-        params = fold.score_params["test"]
-        models = plan.models(fold.train, [some for some in subsets if len(some)], seed)
-        scores = []
-        for subset in subsets:
-            look_up()
-            if len(subset) == 0:
-                blind = _blind_model(fold.train)
-                scores.append(of_any(blind, fold.X_test[:, :1], fold.y_test, **params))
-            else:
-                scores.append(
-                    of_models(next(models), fold.X_test[:, subset], fold.y_test, **params)
-                )
-        return scores
-
-
-def _blind_model(train: TrainingData) -> Any:
-    """A model that sees no features."""
-    dummy = DummyClassifier() if isinstance(train, ClassData) else DummyRegressor()
-    return dummy.fit(train.X[:, :1], train.y, sample_weight=train.sample_weight)
-
-
-# ---- What is told -------------------------------------------------------------------------------
-
-
-def columns_of(
-    some: list[Variant], losses: FloatArray, scores: FloatArray, titles: list[str]
+    n_best: int = 3,
+    cv: Any = None,
+    scoring: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    n_jobs: int | None = None,
 ) -> dict[str, Any]:
-    """Columns of the frame: a row for each variant but the first, which they are compared to."""
-    values = np.array([each.value for each in some])
-    mean, behind = scores.mean(axis=0), scores - scores[:, :1]
-    columns: dict[str, Any] = {
-        "chosen": [titles[each.dropped] for each in some[1:]],
-        "replacement": [
-            None if each.replacement < 0 else titles[each.replacement] for each in some[1:]
-        ],
-        "allowed": np.array([each.allowed for each in some[1:]]),
+    """Replace each selected feature by the best others, and leave it out.
+
+    Replacements are the features with the largest criterion value in its place, out of all
+    features. Scores are means over test rows of models that are fitted to training rows. The
+    subset was selected on all rows, so all scores are too high: compare the differences.
+
+    Parameters
+    ----------
+    selector : AnnealingSelector, AnnealingSelectorCV, or one of those for regression
+        Fitted selector. It does not change.
+
+    X : array-like or sparse matrix of shape (n_samples, n_features), or a source
+        Rows that the selector was fitted to.
+
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
+        Labels or outputs; the name of their column if X is a source.
+
+    n_best : int, default=3
+        Number of replacements for each feature. Groups are replaced as a whole.
+
+    cv : int, splitter or iterable, default=None
+        Splits of the rows; None is `cv` of the selector, or its default.
+
+    scoring : str or callable, default=None
+        Score of the models; None is `scoring` of the selector, or its default.
+
+    sample_weight : array-like of shape (n_samples,) or str, default=None
+        Weights of the rows.
+
+    groups : array-like of shape (n_samples,), default=None
+        Row groups for `cv`, which must split by group.
+
+    n_jobs : int, default=None
+        Number of splits evaluated at the same time.
+
+    Returns
+    -------
+    dict
+        Columns of a table with one row for each variant: `selected` (the feature), `replacement`
+        (None if it is left out), `allowed` (False if constraints forbid the variant),
+        `criterion_value`, `loss`, `score`, their differences to the selected subset
+        (`criterion_value_difference` and so on), and `score_difference_std` over the splits.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from safdr import AnnealingSelector, substitutes
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> selector = AnnealingSelector(3, random_state=0).fit(X, y)
+    >>> frame = pd.DataFrame(substitutes(selector, X, y, n_best=1))
+    >>> for row in frame[["selected", "replacement", "score_difference"]].values[::2]:
+    ...     print("{} by {}: {:.4f}".format(*row))
+    worst radius by mean radius: -0.0021
+    worst texture by mean texture: 0.0025
+    worst concave points by worst concavity: -0.0019
+    """
+    limits = {"n_best": [Interval(Integral, 1, None, closed="left")]}
+    validate_parameter_constraints(limits, {"n_best": n_best}, caller_name="substitutes")
+    check_is_fitted(selector)
+    problem, seed = make_problem(selector, X, y, sample_weight), fit_seed(selector)
+    names, subset = np.array(group_names(selector, problem), dtype=object), selector.subset_
+    if problem.is_wide and not callable(selector.criterion):
+        columns = _relevant_columns(selector, problem, n_best + N_SPARE)
+        names = names[np.unique(problem.allowed.group_of[columns])]
+        problem, subset = problem.columns(columns), np.searchsorted(columns, subset)
+    n_threads, signs = n_workers(n_jobs), problem.allowed.signs
+    n_ranked = n_best if signs is None else n_best + N_SPARE
+    variants = list(_find_variants(selector, problem, subset, n_ranked, n_threads))
+    measures = _measure(selector, problem, variants, n_threads)
+    if signs is not None:
+        variants, measures = _with_right_signs(variants, measures, n_best)
+    cv = getattr(selector, "cv", None) if cv is None else cv
+    scoring = getattr(selector, "scoring", None) if scoring is None else scoring
+    scorer = get_scorer(scoring or problem.default_scoring)
+    folds = problem.folds(cv, seed, {} if groups is None else {"groups": groups}, {})
+    subsets = [variant.columns for variant in variants]
+    tasks = ((selector, fold, subsets, scorer, seed) for fold in folds)
+    threads = selector.estimator is None and not callable(selector.criterion)
+    scores = np.array(list(run_tasks(_score_fold, tasks, n_jobs, threads=threads)))
+    return _make_table(variants, measures, scores, names)
+
+
+def _relevant_columns(selector: Any, problem: Problem, n_best: int) -> IntArray:
+    """Return the selected columns and the best replacements, without a matrix of all columns."""
+    criterion = problem.column_criterion(ridge_of(selector, problem))
+    allowed = problem.allowed.without(criterion.redundant(problem.rank))
+    return best_replacements(criterion, allowed, problem.cost, selector.subset_, n_best)
+
+
+# ---- Variants of the subset ---------------------------------------------------------------------
+
+
+class Variant(NamedTuple):
+    """The selected subset with one feature replaced or left out; -1 stands for none."""
+
+    dropped: int
+    replacement: int
+    columns: IntArray
+
+
+def _find_variants(
+    selector: Any, problem: Problem, subset: IntArray, n_best: int, n_threads: int
+) -> Iterator[Variant]:
+    """Yield the subset; then for each feature the best replacements, and the subset without it."""
+    allowed, original = problem.allowed, np.arange(problem.n_features)
+    function = function_of(selector, problem, fit_seed(selector), n_threads)
+    criterion = None if function else problem.criterion(ridge_of(selector, problem))
+    useful = allowed if criterion is None else allowed.without(criterion.redundant)
+    for kept, duplicate in problem.duplicates().pairs:
+        original[duplicate] = kept
+    selection = allowed.selection_of(subset)
+    yield Variant(-1, -1, subset)
+    for dropped in np.flatnonzero(selection).tolist():
+        look_up()
+        rest = selection.copy()
+        rest[dropped] = False
+        columns = allowed.columns_of(rest)
+        # A duplicate of a feature that stays adds nothing.
+        same = allowed.group_of[np.isin(original, original[columns])]
+        excluded = np.concatenate([useful.exclude, np.flatnonzero(selection), same])
+        groups = np.setdiff1d(np.arange(allowed.n_groups), excluded)
+        swapped = rest | np.eye(allowed.n_groups, dtype=bool)[groups]
+        keep = allowed.allows_each(swapped)
+        groups, swapped = groups[keep], swapped[keep]
+        width = int(swapped[:, allowed.group_of].sum(axis=1).max(initial=0))
+        subsets = allowed.subsets_of(swapped, width)
+        values = np.nan_to_num(measure_subsets(problem, criterion, function, subsets), nan=-np.inf)
+        best = np.argsort(-values, kind="stable")[:n_best]
+        for i in best[values[best] > -np.inf]:
+            yield Variant(dropped, int(groups[i]), subsets[i][subsets[i] >= 0])
+        yield Variant(dropped, -1, columns)
+
+
+def _measure(
+    selector: Any, problem: Problem, variants: list[Variant], n_threads: int
+) -> dict[str, Any]:
+    """Return criterion values and losses, and which variants constraints allow."""
+    allowed = problem.allowed
+    is_full = np.array([len(variant.columns) > 0 for variant in variants])
+    subsets = padded([variant.columns for variant in variants if len(variant.columns)])
+    found = evaluate_rows(selector, problem, subsets, n_threads)
+    values = np.full(len(variants), np.nan if callable(selector.criterion) else 0.0)
+    values[is_full] = found.criterion_values
+    losses = -values
+    fitter = fitter_of(selector, problem, None, fit_seed(selector))
+    if fitter is not None:
+        losses[~is_full] = 0.0 if is_full.all() else fitter.baseline()
+    losses[is_full] = found.losses
+    is_allowed = allowed.allows_each(np.array([allowed.selection_of(v.columns) for v in variants]))
+    if allowed.signs is not None:
+        wrong = wrong_signs(subsets, np.asarray(found.coefficients), allowed.signs).any(axis=1)
+        is_allowed[is_full] &= ~wrong
+    return {"criterion_value": values, "loss": losses, "allowed": is_allowed}
+
+
+def _with_right_signs(
+    variants: list[Variant], measures: dict[str, Any], n_best: int
+) -> tuple[list[Variant], dict[str, Any]]:
+    """Keep the first replacements of each feature with the required signs, and all others."""
+    kept: list[int] = []
+    for _, group in groupby(range(len(variants)), key=lambda i: variants[i].dropped):
+        indices = list(group)
+        right = [i for i in indices if variants[i].replacement >= 0 and measures["allowed"][i]]
+        kept += [*right[:n_best], indices[-1]]
+    return [variants[i] for i in kept], {name: values[kept] for name, values in measures.items()}
+
+
+# ---- Scores -------------------------------------------------------------------------------------
+
+
+def _score_fold(
+    selector: Any, fold: Any, subsets: list[IntArray], scorer: Any, seed: int
+) -> list[float]:
+    """Return the score of a model on each subset, fitted to training rows, on test rows."""
+    train, test = fold.train(), fold.test()
+    params, scores = fold.scorer_params(), []
+    for subset in subsets:
+        look_up()
+        if len(subset):
+            model = model_on(selector, train, subset, seed)
+        else:
+            dummy = DummyRegressor() if train.is_regression else DummyClassifier()
+            rows = take_columns(train.X, np.array([0]))
+            model = dummy.fit(rows, train.y, sample_weight=train.sample_weight)
+        columns = subset if len(subset) else np.array([0])
+        scores.append(scorer(model, take_columns(test.X, columns), test.y, **params))
+    return scores
+
+
+def _make_table(
+    variants: list[Variant], measures: dict[str, Any], scores: FloatArray, names: NDArray[Any]
+) -> dict[str, Any]:
+    """Return a row for each variant but the first, which the others are compared with."""
+    others = variants[1:]
+    table: dict[str, Any] = {
+        "selected": [names[v.dropped] for v in others],
+        "replacement": [None if v.replacement < 0 else names[v.replacement] for v in others],
+        "allowed": measures.pop("allowed")[1:],
     }
-    for name, numbers in {"criterion_value": values, "loss": losses, "score": mean}.items():
-        columns[name] = numbers[1:]
-        columns[f"{name}_difference"] = (numbers - numbers[0])[1:]
-    columns["score_difference_std"] = deviation(behind)[1:]
-    return columns
+    for name, numbers in (measures | {"score": scores.mean(axis=0)}).items():
+        table[name] = numbers[1:]
+        table[f"{name}_difference"] = (numbers - numbers[0])[1:]
+    table["score_difference_std"] = (scores - scores[:, :1]).std(axis=0)[1:]
+    return table

@@ -1,171 +1,102 @@
-"""what_if: the criterion of the features that matter, small enough to carry along."""
+"""what_if: the criterion of the most relevant features, without rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.criterion import fisher_columns
-from safdr._engine.nearby import Products
-from safdr._estimators.base import AnnealingSelectorBase
-from safdr._estimators.feature_names import FeatureSpec, names_of
-from safdr._estimators.parameters import WholeNumber, check_values, seed_from
-from safdr._estimators.plan import SearchPlan
-from safdr._estimators.training_data import TrainingData
-from safdr._estimators.validation import SeenColumns
-from safdr.errors import Columns, ParameterError
+from safdr._engine.nearby import outside_gains
+from safdr._estimators.features import Features, features_of, group_names
+from safdr._estimators.inputs import make_problem
+from safdr._estimators.search import ridge_of
+from safdr.errors import ParameterError
 
 BoolArray = NDArray[np.bool_]
 
-# More columns than these are carried only where they were chosen: a matrix of 120 is 60 KB.
-MOST_COLUMNS = 120
-
-# Why a feature is among those that matter, in the order in which they take turns.
-REASONS = ("asked for", "another good set", "other splits", "replacement", "addition", "alone")
+# A matrix of 120 columns takes 60 KB on a page. Beside many selected columns there are 60 others.
+MAX_COLUMNS, MIN_OTHERS = 120, 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WhatIf:
-    """The criterion of some features: the value of any subset of them, without any rows.
-
-    Features of most columns come first, then in the order of the table: so the search looks at
-    groups for columns that follow from others.
+    """The criterion of some features: values of all their subsets, without rows.
 
     Attributes
     ----------
     names : tuple of str
-        Names of the features.
+        Names of the features; a group is one feature. Large groups come first.
     columns : tuple of ndarray of int
-        Columns of each; those of a group enter and leave together.
-    reasons : tuple of str
-        Why each is here: "chosen", "asked for", "another good set" (that replicas, or a proof,
-        found), "other splits", "replacement" (of a chosen one), "addition" (to them), or "alone".
-    chosen, required : ndarray of shape (n_features,), dtype=bool
-        What the selector chose, and what constraints put into every subset.
-    rivals : ndarray of shape (n_features, n_features), dtype=bool
-        Pairs that constraints keep apart.
-    counts : ndarray of shape (n_features,)
-        What each counts towards the size.
+        Columns of each feature.
+    selected, required : ndarray of shape (n_features,), dtype=bool
+        Features that the selector selected, and those that constraints always include.
+    exclusive : ndarray of shape (n_features, n_features), dtype=bool
+        Pairs of mutually exclusive features.
     costs : ndarray of shape (n_features,)
-        What each takes off the criterion.
-    signs : ndarray of shape (n_columns,)
-        Signs that coefficients must have, of the columns of all features; 0 where any will do.
+        Cost of each feature.
     A : ndarray of shape (n_columns, n_columns)
-        Of the columns of all features, one after the other; with the ridge.
+        Matrix of the criterion, shrinkage included.
     D : ndarray of shape (n_columns, n_outputs)
-        The value of the columns S is trace(D_S'·A_SS⁻¹·D_S).
-    collinear_tol : float
-        A column that has no more variance of its own than this adds nothing to those before it.
-    shares : ndarray of shape (n_classes,) or None
-        Weight of each class; None where the criterion is not Fisher's ratio.
-    kind : {"fisher", "r2"}
-        What the criterion is.
-    n_total : int
-        Number of features that there are.
+        The value of columns S is trace(D_S' A_SS⁻¹ D_S).
+    criterion : {"fisher", "r2"}
+        Name of the criterion.
     """
 
     names: tuple[str, ...]
     columns: tuple[IntArray, ...]
-    reasons: tuple[str, ...]
-    chosen: BoolArray
+    selected: BoolArray
     required: BoolArray
-    rivals: BoolArray
-    counts: IntArray
+    exclusive: BoolArray
     costs: FloatArray
-    signs: FloatArray
     A: FloatArray
     D: FloatArray
-    collinear_tol: float
-    shares: FloatArray | None
-    kind: str
-    n_total: int
-    _spec: FeatureSpec = field(repr=False)
+    criterion: str
+    _features: Features = field(repr=False)
 
     def __repr__(self) -> str:
-        return f"WhatIf({self.kind}, {len(self.names)} of {self.n_total} features)"
+        return f"WhatIf(criterion={self.criterion!r}, n_features={len(self.names)})"
 
     def value(self, features: Any) -> float:
-        """Criterion value of a subset, less the cost of its features.
+        """Return the criterion value of a subset, less the cost of its features.
 
         Parameters
         ----------
-        features : sequence of features
-            Names or indices of columns, or names of groups.
+        features : sequence of (str or int)
+            Names of features, or names or indices of columns.
 
         Returns
         -------
         float
         """
-        inside = self._inside(features)
-        return float(np.sum(self._explained(inside) ** 2) - self.costs[inside].sum())
+        inside = self._find(features)
+        at = np.repeat(inside, [len(columns) for columns in self.columns])
+        explained = self.D[at] * (
+            np.linalg.pinv(self.A[np.ix_(at, at)], hermitian=True) @ self.D[at]
+        )
+        return float(explained.sum() - self.costs[inside].sum())
 
-    def score(self, features: Any) -> float:
-        """Score that the criterion value of a subset stands for.
-
-        Parameters
-        ----------
-        features : sequence of features
-            Names or indices of columns, or names of groups.
-
-        Returns
-        -------
-        float
-            R² in regression. The area under the ROC curve of two classes that are normal, Φ(√J). Of
-            more classes, with equal covariances, the mean of it over the classes, each against a
-            row of the others. With shrinkage J is smaller, and the score is too low.
-        """
-        found = self._explained(self._inside(features))
-        if self.kind == "r2":
-            return float(np.sum(found**2))
-        if self.shares is None:
-            return np.nan
-        means = found @ self.class_means
-        apart = np.sum((means[:, :, None] - means[:, None, :]) ** 2, axis=0)
-        n, others = len(self.shares), 1 - self.shares
-        weight = self.shares / others[:, None] / n
-        np.fill_diagonal(weight, 0.0)
-        return float(np.sum(weight * ndtr(np.sqrt(n / 2 * apart))))
-
-    @property
-    def class_means(self) -> FloatArray:
-        """Means of the classes, less the mean of these, as combinations of the columns of D."""
-        assert self.shares is not None
-        n = len(self.shares)
-        means = np.linalg.pinv(fisher_columns(self.shares, np.eye(n), np.ones(n))[0])
-        return np.asarray(means, dtype=np.float64)
-
-    def _inside(self, features: Any) -> BoolArray:
-        """The features that hold the given columns; all of a group comes along."""
-        wanted = self._spec.columns(features, "features")
-        inside = np.array([np.isin(columns, wanted).any() for columns in self.columns])
-        known = np.concatenate(self.columns)
-        unknown = np.setdiff1d(wanted, known)
+    def _find(self, features: Any) -> BoolArray:
+        """Return a mask of the features; a column stands for its whole group."""
+        wanted = self._features.columns(features, "features")
+        unknown = np.setdiff1d(wanted, np.concatenate(self.columns))
         if unknown.size:
+            names, j = self._features.names, int(unknown[0])
+            one = j if names is None else names[j]
             raise ParameterError(
                 "features",
-                "must be among the {n} that are carried here; {unknown} is not. Ask for it: "
-                "what_if(…, also=…).",
-                n=len(self.names),
-                unknown=Columns(unknown[:1], self._spec.labels),
+                f"must be among the {len(self.names)} features of this WhatIf; got {one!r}. Use "
+                f"what_if(..., also=[{one!r}]).",
             )
-        return inside
-
-    def _explained(self, inside: BoolArray) -> FloatArray:
-        """Z with Z'·Z = D_S'·A_SS⁻¹·D_S."""
-        at = np.repeat(inside, [len(columns) for columns in self.columns])
-        values, vectors = np.linalg.eigh(self.A[np.ix_(at, at)])
-        kept = values > 1e-12 * values.max(initial=1.0)
-        found: FloatArray = (vectors[:, kept] / np.sqrt(values[kept])).T @ self.D[at]
-        return found
+        return np.array([np.isin(columns, wanted).any() for columns in self.columns])
 
 
 def what_if(
@@ -175,34 +106,33 @@ def what_if(
     *,
     n_features: int = 40,
     also: Any = None,
-    sample_weight: ArrayLike | str | None = None,
+    sample_weight: Any = None,
 ) -> WhatIf:
-    """Take the features that matter out of the criterion, to ask what other subsets are worth.
+    """Extract the criterion of the most relevant features, to evaluate other subsets.
 
-    Beside the chosen ones these are, in turn: those of other good subsets that were found, those
-    that other splits chose, those that best replace a chosen one, that add most to all of them, and
-    that are best alone. Those that constraints keep out are left out.
+    The selected features come first. The others alternate between features of other candidates,
+    features of other splits, the best replacements, the best additions, and the best alone.
 
     Parameters
     ----------
     selector : AnnealingSelector, AnnealingSelectorCV, or one of those for regression
-        Fitted, with a criterion of ours.
+        Fitted selector with a built-in criterion. It does not change.
 
     X : array-like or sparse matrix of shape (n_samples, n_features), or a source
-        The rows that it was fitted to.
+        Rows that the selector was fitted to.
 
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
-        Their labels or measured outputs. Of a source, the name of their column.
+        Labels or outputs; the name of their column if X is a source.
 
     n_features : int, default=40
-        How many features to carry; at least half as many beside the chosen ones, and no more than
-        120 columns unless they were chosen.
+        Number of features. At least half as many are unselected ones. All features have at most
+        120 columns, or 60 beside the selected ones.
 
     also : sequence of features, default=None
-        Names or indices of features that come before the others.
+        Names or indices of features to include before the others.
 
     sample_weight : array-like of shape (n_samples,) or str, default=None
-        The weights that it was fitted with. Of a source, the name of their column.
+        Weights of the rows.
 
     Returns
     -------
@@ -210,8 +140,8 @@ def what_if(
 
     See Also
     --------
-    evaluate_subsets : Of any subset, from rows; with models.
-    near_ties : All subsets that come near the best.
+    evaluate_subsets : Values and models of any subsets, from rows.
+    near_optimal : All subsets close to the best.
 
     Examples
     --------
@@ -219,180 +149,97 @@ def what_if(
     >>> from safdr import AnnealingSelector, what_if
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> selector = AnnealingSelector(3, random_state=0).fit(X, y)
-    >>> ask = what_if(selector, X, y)
-    >>> ask
-    WhatIf(fisher, 30 of 30 features)
-    >>> round(ask.score(selector.get_feature_names_out()), 4)
-    0.9844
-    >>> round(ask.score(["mean radius", "worst texture", "worst concave points"]), 4)
-    0.9833
+    >>> result = what_if(selector, X, y)
+    >>> result
+    WhatIf(criterion='fisher', n_features=30)
+    >>> round(result.value(selector.get_feature_names_out()), 3)
+    4.639
+    >>> round(result.value(["mean radius", "worst texture", "worst concave points"]), 3)
+    4.529
     """
-    _check_selector(selector)
-    check_values("what_if", {"n_features": n_features}, {"n_features": [WholeNumber(1)]})
-    plan = SearchPlan.of_fitted(selector)
-    data, _ = plan.usable(_data(selector, plan, X, y, sample_weight))
-    allowed, cost, spec = plan.allowed(selector), plan.cost(selector), plan.features(selector)
-    known = _Known(data, plan, allowed, cost, selector.subset_)
-    turns = [
-        allowed.group_of[spec.in_order(also, "also")].tolist(),
-        *_found(selector, allowed),
-        *known.ranked(),
+    limits = {"n_features": [Interval(Integral, 1, None, closed="left")]}
+    validate_parameter_constraints(limits, {"n_features": n_features}, caller_name="what_if")
+    check_is_fitted(selector)
+    if callable(selector.criterion):
+        raise ParameterError("criterion", "must be a built-in criterion; a function has no matrix.")
+    problem = make_problem(selector, X, y, sample_weight)
+    allowed, features = problem.allowed, features_of(selector, problem)
+    criterion = problem.column_criterion(ridge_of(selector, problem))
+    redundant = criterion.redundant(problem.rank) if problem.is_wide else criterion.redundant
+    useful = np.ones(allowed.n_groups, dtype=bool)
+    useful[allowed.without(redundant).exclude] = False
+    members = np.flatnonzero(allowed.selection_of(selector.subset_))
+    requested = allowed.selection_of(features.columns(also, "also"))
+    lists = [
+        np.flatnonzero(requested),
+        *_other_subsets(selector, allowed),
+        *_nearby(criterion, allowed, selector.subset_),
     ]
-    reasons = _picked(allowed, known.useful, known.members, turns, int(n_features))
-    every = sorted(reasons, key=lambda i: (-len(allowed.groups[i]), i))
-    columns = [allowed.groups[i] for i in every]
-    A, D = known.block(np.concatenate(columns))
-    titles = selector.feature_groups_.names(names_of(selector))
-    none = np.zeros((allowed.n_groups, allowed.n_groups), dtype=bool)
-    rivals = none if allowed.conflicts is None else allowed.conflicts
-    nothing = np.zeros(allowed.n_features)
-    paid = nothing if cost is None else cost
-    signs = nothing if allowed.signs is None else allowed.signs
+    picked = _pick(allowed, useful, members, lists, n_features)
+    columns = [allowed.groups[i] for i in picked]
+    every = np.concatenate(columns)
+    names = group_names(selector, problem)
+    exclusive = np.zeros((len(picked), len(picked)), dtype=bool)
+    if allowed.conflicts is not None:
+        exclusive = allowed.conflicts[np.ix_(picked, picked)]
+    cost = np.zeros(problem.n_features) if problem.cost is None else problem.cost
     return WhatIf(
-        names=tuple(titles[i] for i in every),
+        names=tuple(names[i] for i in picked),
         columns=tuple(columns),
-        reasons=tuple(reasons[i] for i in every),
-        chosen=np.isin(every, known.members),
-        required=np.isin(every, allowed.include),
-        rivals=rivals[np.ix_(every, every)],
-        counts=allowed.counts[every],
-        costs=np.array([paid[some].sum() for some in columns]),
-        signs=signs[np.concatenate(columns)],
-        A=A,
-        D=D,
-        collinear_tol=known.collinear_tol,
-        shares=known.shares,
-        kind=known.kind,
-        n_total=int(allowed.n_groups),
-        _spec=spec,
+        selected=np.isin(picked, members),
+        required=np.isin(picked, allowed.include),
+        exclusive=exclusive,
+        costs=np.array([cost[group].sum() for group in columns]),
+        A=criterion.block(every),
+        D=criterion.D[every],
+        criterion=problem.criterion_name,
+        _features=features,
     )
 
 
-def _check_selector(selector: Any) -> None:
-    """Refuse what is no fitted selector, and criteria that are no formula."""
-    if not isinstance(selector, AnnealingSelectorBase):
-        raise ParameterError(
-            "selector",
-            "must be a fitted AnnealingSelector, AnnealingSelectorCV or one of those for "
-            "regression; got {kind}.",
-            kind=type(selector).__name__,
-        )
-    check_is_fitted(selector)
-    if selector.ridge_ is None:
-        raise ParameterError(
-            "selector",
-            "must have a criterion of ours: one of your own is no formula that could be carried "
-            "along. Use evaluate_subsets, or the criterion itself.",
-        )
-
-
-def _data(selector: Any, plan: SearchPlan, X: Any, y: Any, sample_weight: Any) -> TrainingData:
-    """The rows of the fit, in memory or read in passes; the selector stays as it is."""
-    seen: Any = SeenColumns()
-    if plan.reads(X, y):
-        from safdr._estimators.streamed.reading import read
-
-        return read(
-            seen, selector._task, plan, X, y, sample_weight, seed_from(selector.random_state)
-        )
-    data: TrainingData = selector._task.validate(seen, X, y, sample_weight)
-    ours, theirs = (getattr(each, "feature_names_in_", None) for each in (selector, seen))
-    other_names = ours is not None and theirs is not None and ours.tolist() != theirs.tolist()
-    if seen.n_features_in_ != selector.n_features_in_ or other_names:
-        raise ParameterError(
-            "X",
-            "must have the {n} columns that the selector was fitted to, in their order; it has "
-            "others.",
-            n=selector.n_features_in_,
-        )
-    return data
-
-
-class _Known:
-    """The criterion of the rows, with all products of columns or with those of some at a time."""
-
-    def __init__(
-        self,
-        data: TrainingData,
-        plan: SearchPlan,
-        allowed: AllowedSubsets,
-        cost: FloatArray | None,
-        subset: IntArray,
-    ) -> None:
-        rank = plan.rank(allowed, cost)
-        self._allowed, self._subset, self._wide = allowed, subset, data.is_wide
-        self._criterion: Any = (
-            data.wide_criterion(plan.ridge) if self._wide else data.criterion(plan.ridge, rank)
-        )
-        redundant: Any = self._criterion.redundant
-        self.members = np.flatnonzero(allowed.selection_of(subset))
-        self.useful = np.ones(allowed.n_groups, dtype=bool)
-        self.useful[allowed.without(redundant(rank) if self._wide else redundant).exclude] = False
-        self.collinear_tol = float(self._criterion.collinear_tol)
-        self.kind = data.criteria[1]
-
-    @property
-    def shares(self) -> FloatArray | None:
-        """Weight of each class, where the criterion tells classes apart."""
-        if self.kind != "fisher":
-            return None
-        criterion = self._criterion
-        weight = (criterion.rows.moments if self._wide else criterion.marginals).weight
-        return np.asarray(weight / weight.sum())
-
-    def block(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
-        """A and D of some columns."""
-        criterion = self._criterion
-        if self._wide:
-            return criterion.block(columns), criterion.D[columns]
-        return criterion.A[np.ix_(columns, columns)], criterion.D[columns]
-
-    def ranked(self) -> list[list[int]]:
-        """Features that best replace members, that add most to them, and that are best alone."""
-        products = Products.of(self._criterion, self._subset)
-        of_columns = self._allowed.group_of[self._subset]
-        gains = products.gains([np.flatnonzero(of_columns == i) for i in self.members])
-        alone = np.sum(products.D**2, axis=1) / np.maximum(products.diagonal, 1e-300)
-        # A group is worth at least what the best of its columns is.
-        of_groups = np.full((len(gains) + 1, self._allowed.n_groups), -np.inf)
-        for worth, columns in zip(of_groups, [*gains, alone], strict=True):
-            np.maximum.at(worth, self._allowed.group_of, columns)
-        order = np.argsort(-of_groups, axis=1, kind="stable")
-        first_of_each = list(dict.fromkeys(order[1:-1].T.ravel().tolist()))
-        return [first_of_each, order[0].tolist(), order[-1].tolist()]
-
-
-def _found(selector: Any, allowed: AllowedSubsets) -> Iterator[list[int]]:
-    """Features of other good subsets, the best first; and those that other splits chose."""
-    result, proof = selector.result_, selector.proof_
-    order = np.lexsort((-result.criterion_values, result.losses + result.penalties))
-    subsets = [*([] if proof is None else [proof.subset]), *result.subsets[order]]
-    columns = np.concatenate(subsets)
-    yield list(dict.fromkeys(allowed.group_of[columns[columns >= 0]].tolist()))
-    times = np.zeros(allowed.n_groups, dtype=np.int64)
+def _other_subsets(selector: Any, allowed: AllowedSubsets) -> Iterator[IntArray]:
+    """Yield the features of other candidates, the best first; and those of other splits."""
+    result = selector.result_
+    order = np.lexsort((-result.criterion_values, result.losses + result.cost_terms))
+    columns = result.subsets[order].ravel()
+    features = allowed.group_of[columns[columns >= 0]]
+    yield np.array(list(dict.fromkeys(features.tolist())))
+    counts = np.zeros(allowed.n_groups, dtype=np.int64)
     if hasattr(selector, "cv_results_"):
         table = selector.cv_results_
         at = int(np.flatnonzero(table["n_features"] == selector.n_features_)[0])
         for split in range(selector.n_splits_):
-            times += allowed.selection_of(np.flatnonzero(table[f"split{split}_support"][at]))
-    yield [int(i) for i in np.argsort(-times, kind="stable") if times[i]]
+            counts += allowed.selection_of(np.flatnonzero(table[f"split{split}_support"][at]))
+    order = np.argsort(-counts, kind="stable")
+    yield order[counts[order] > 0]
 
 
-def _picked(
-    allowed: AllowedSubsets, useful: BoolArray, members: IntArray, turns: list[list[int]], n: int
-) -> dict[int, str]:
-    """From the groups that matter to why they do; each list names one in its turn."""
-    picked = dict.fromkeys(members.tolist(), "chosen")
-    n = max(n, len(picked) + n // 2)
-    room = MOST_COLUMNS - sum(len(allowed.groups[i]) for i in picked)
-    named = [[(i, why) for i in turn] for turn, why in zip(turns, REASONS, strict=True)]
-    # What was asked for does not wait.
-    for each in chain(named[0], chain.from_iterable(zip_longest(*named[1:]))):
-        if len(picked) == n:
-            break
-        if each is None or each[0] in picked or not useful[each[0]]:
-            continue
-        if (room := room - len(allowed.groups[each[0]])) < 0:
-            break
-        picked[each[0]] = each[1]
-    return picked
+def _nearby(criterion: Any, allowed: AllowedSubsets, subset: IntArray) -> Iterator[IntArray]:
+    """Yield the best replacements of each member, the best additions, and the best alone."""
+    gains = outside_gains(criterion, allowed, subset)
+    alone = outside_gains(criterion, allowed, np.empty(0, dtype=np.int64))
+    order = np.argsort(-np.vstack([gains, alone]), axis=1, kind="stable")
+    yield np.array(list(dict.fromkeys(order[1:-1].T.ravel().tolist())))
+    yield order[0]
+    yield order[-1]
+
+
+def _pick(
+    allowed: AllowedSubsets,
+    useful: BoolArray,
+    members: IntArray,
+    lists: list[IntArray],
+    n_features: int,
+) -> list[int]:
+    """Return the members, the first list, and others from all lists in alternation."""
+    picked = members.tolist()
+    n = max(n_features, len(picked) + n_features // 2)
+    lengths = [len(columns) for columns in allowed.groups]
+    n_left = max(MAX_COLUMNS - sum(lengths[i] for i in picked), MIN_OTHERS)
+    for i in chain(lists[0].tolist(), *zip_longest(*map(np.ndarray.tolist, lists[1:]))):
+        # A group that does not fit is skipped.
+        fits = i is not None and i not in picked and useful[i] and lengths[i] <= n_left
+        if fits and len(picked) < n:
+            n_left -= lengths[i]
+            picked.append(i)
+    return sorted(picked, key=lambda i: (-lengths[i], i))

@@ -1,5 +1,6 @@
-"""Rows that are not in memory: Parquet, Arrow, lazy frames, relations, functions, clusters."""
+"""Rows that are read in chunks: Parquet, Arrow, lazy frames, relations, functions, Dask."""
 
+from safdr.sources.source import Source, SourceError
 from safdr.sources.stream import Stream, open_source
 
-__all__ = ["Stream", "open_source"]
+__all__ = ["Source", "SourceError", "Stream", "open_source"]

@@ -1,199 +1,137 @@
-"""A Parquet file, or a folder of them, as one table that is read a few rows at a time."""
+"""Parquet files, and datasets of pyarrow."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from safdr.sources.arrow import schema_of
-from safdr.sources.errors import SourceError, require
-from safdr.sources.local import MOST_ROWS, LocalSource, View
-from safdr.sources.parquet_part import ParquetPart, one_line, unreadable
+from safdr.sources.source import (
+    LocalSource,
+    SourceError,
+    batch_rows,
+    changed,
+    cut,
+    one_line,
+    select_fields,
+)
 
-# Other files of a folder are none of the table.
 NAMES = (".parquet", ".parq", ".pq")
-# s3://bucket/key, also where a Path has made one slash of two; C:/folder is none.
+
+# An address such as s3://bucket/key; C:/folder is none.
 ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
 
-
-def check_local(path: str | Path) -> None:
-    """Refuse addresses, such as those of buckets."""
-    if ADDRESS.match(str(path)) and not Path(path).exists():
-        raise SourceError(
-            f"{str(path)!r} is an address: only local paths are taken. Copy the files; or, in "
-            "Python, pass a pyarrow dataset of them, made by pyarrow.dataset.dataset(address)."
-        )
+# Read buffer of each column; a larger one takes memory and saves no time.
+BUFFER_BYTES = 2**15
 
 
-class ParquetFiles:
-    """A Parquet file, or a folder of them, whose folders may name partitions (hive)."""
-
-    def __init__(self, path: str | Path) -> None:
-        require("pyarrow", "big", "Reading Parquet in passes")
-        import pyarrow as pa
-
-        self.name = str(path)
-        check_local(path)
-        if not Path(path).exists():
-            raise SourceError(f"There is no file or folder {self.name!r}.")
-        files = self._files()
-        try:
-            self._check_names(files[0])
-        except (pa.ArrowException, OSError) as error:
-            raise unreadable(error, files[0]) from None
-        try:
-            self._dataset = self._opened(files)
-            self._fragments = list(self._dataset.get_fragments())
-            self._parts = _parts(self._fragments, self._dataset.schema)
-        except (pa.ArrowException, OSError) as error:
-            said = one_line(error)
-            raise SourceError(f"{self.name!r} can't be read as one table: {said}.") from None
-        self.schema = schema_of(self._dataset.schema.empty_table())
-        self._seen = self._looks()
-
-    def _files(self) -> list[str]:
-        """The file; or those of the folder, in order."""
-        from pyarrow import fs
-
-        folder = Path(self.name)
-        if not folder.is_dir():
-            return [folder.as_posix()]
-        found = fs.LocalFileSystem().get_file_info(
-            fs.FileSelector(folder.as_posix(), recursive=True)
-        )
-        paths = [each.path for each in found if each.path.lower().endswith(NAMES) and each.is_file]
-        # As Arrow does: such names are of what programs keep for themselves.
-        own = [
-            p for p in paths if not re.search(r"(^|/)[._]", Path(p).relative_to(folder).as_posix())
-        ]
-        if not own:
-            raise SourceError(
-                f"The folder {self.name!r} holds no Parquet file: no name ends in "
-                f"{', '.join(NAMES[:-1])} or {NAMES[-1]}."
-            )
-        return sorted(own)
-
-    def _opened(self, files: list[str]) -> Any:
-        """All files as one, with the columns that the names of folders give."""
-        import pyarrow.dataset as ds
-        from pyarrow import fs
-
-        path = Path(self.name)
-        options = ds.FileSystemFactoryOptions(
-            partitioning=ds.HivePartitioning.discover(),
-            partition_base_dir=path.as_posix() if path.is_dir() else None,
-        )
-        kind = ds.ParquetFileFormat()
-        return ds.FileSystemDatasetFactory(fs.LocalFileSystem(), files, kind, options).finish()
-
-    def _check_names(self, path: str) -> None:
-        """Refuse columns that share a name, of which datasets say something else."""
-        import pyarrow.parquet as pq
-
-        names = pq.read_schema(path).names
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise SourceError(
-                f"{path!r} has several columns called {twice!r}. Rename them, so that they "
-                "can be told apart."
-            )
-
-    def source(self, *, sample_rows: int, view: View | None = None) -> LocalSource:
-        """The source of all columns, or of what a view makes of them."""
-        rows = self if view is None else view.of(self, 0)
-        return LocalSource(
-            self.name,
-            self.schema if view is None else view.schema,
-            rows.tables,
-            sample_rows=sample_rows,
-            check=self.check,
-            n_rows=self.n_rows() if view is None else view.n_rows,
-        )
-
-    def parts(self) -> list[tuple[ParquetPart, int]]:
-        """Parts of files, in order, each with the number of its rows."""
-        pairs = zip(self._parts, self._fragments, strict=True)
-        return [each for file, fragment in pairs for each in file.cut(fragment.row_groups)]
-
-    def n_rows(self) -> int:
-        """Number of rows, as the files say."""
-        return int(self._dataset.count_rows())
-
-    def n_bytes(self) -> int:
-        """Size of the values before they were compressed, and at least eight bytes each."""
-        groups = (group for fragment in self._fragments for group in fragment.row_groups)
-        written = sum(int(group.total_byte_size) for group in groups)
-        # Values that repeat are written once, but read as many times as they occur.
-        return max(written, 8 * len(self.schema) * self.n_rows())
-
-    def read(self) -> Any:
-        """All rows as one table."""
-        import pyarrow as pa
-
-        self.check()
-        tables = list(self.tables(list(self.schema), MOST_ROWS))
-        self.check()
-        return pa.concat_tables(tables) if tables else self._dataset.schema.empty_table()
-
-    def check(self) -> None:
-        """Refuse files that have changed since they were first looked at."""
-        now = self._looks()
-        for path, look in self._seen.items():
-            if now[path] != look:
-                raise SourceError(
-                    f"{path!r} has changed while it was read: start again once it is whole."
-                )
-
-    def _looks(self) -> dict[str, Any]:
-        """Size and time of each file."""
-        looks: dict[str, Any] = {}
-        for fragment in self._fragments:
-            try:
-                stat = Path(fragment.path).stat()
-                looks[fragment.path] = (stat.st_size, stat.st_mtime_ns)
-            except OSError:
-                looks[fragment.path] = None
-        return looks
-
-    def tables(self, columns: list[str], n_rows: int) -> Iterator[Any]:
-        """Tables of at most so many rows, file by file."""
-        for file in self._parts:
-            yield from file.tables(columns, n_rows)
-
-
-def _parts(fragments: list[Any], schema: Any) -> list[ParquetPart]:
-    """Whole files."""
+def parquet_source(path: str) -> LocalSource:
+    """Open a Parquet file, or a folder of files whose folders may name partitions (hive)."""
+    import pyarrow as pa
     import pyarrow.dataset as ds
 
-    return [
-        ParquetPart(
-            each.path,
-            ds.get_partition_keys(each.partition_expression),
-            schema,
-            fragments[0].path,
-        )
-        for each in fragments
-    ]
-
-
-def dataset_files(dataset: Any) -> list[ParquetPart] | None:
-    """Local Parquet files of a pyarrow dataset; None where it has others, or a filter."""
-    import pyarrow.dataset as ds
-    from pyarrow import fs
-
-    if not isinstance(dataset, ds.FileSystemDataset) or not isinstance(
-        dataset.format, ds.ParquetFileFormat
-    ):
-        return None
+    files = _files(path)
     try:
-        fragments = list(dataset.get_fragments())
+        base = path if Path(path).is_dir() else None
+        how: dict[str, Any] = {"format": "parquet", "partitioning": "hive"}
+        dataset = ds.dataset(files, partition_base_dir=base, **how)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from None
+    seen = _versions(files)
+
+    def check() -> None:
+        now = _versions(files)
+        if different := [file for file in files if now[file] != seen[file]]:
+            raise changed(repr(different[0]), "its size or its time is another one")
+
+    return dataset_source(dataset, path, check)
+
+
+def dataset_source(dataset: Any, name: str = "the dataset", *check: Any) -> LocalSource:
+    """Open a dataset of pyarrow."""
+    return LocalSource(name, dataset.schema, lambda columns: _tables(dataset, columns), *check)
+
+
+def _files(path: str) -> list[str]:
+    """Return the file, or the files of the folder, in order."""
+    if not Path(path).exists():
+        hint = ""
+        if ADDRESS.match(path):
+            hint = " An address needs a dataset: pyarrow.dataset.dataset(address)."
+        raise SourceError(f"There is no file or folder {path!r}.{hint}")
+    if not Path(path).is_dir():
+        return [path]
+    files = [each.relative_to(path) for each in Path(path).rglob("*")]
+    # As in Arrow, names that begin with a dot or an underscore are hidden.
+    shown = [each for each in files if not any(part[0] in "._" for part in each.parts)]
+    found = sorted(each.as_posix() for each in shown if each.suffix.lower() in NAMES)
+    if not found:
+        raise SourceError(f"The folder {path!r} has no Parquet file (names in {', '.join(NAMES)}).")
+    return [(Path(path) / each).as_posix() for each in found]
+
+
+def _versions(files: list[str]) -> dict[str, Any]:
+    """Return the size and time of each file."""
+    stats = {file: Path(file).stat() if Path(file).exists() else None for file in files}
+    return {file: stat and (stat.st_size, stat.st_mtime_ns) for file, stat in stats.items()}
+
+
+def _tables(dataset: Any, columns: list[str]) -> Iterator[Any]:
+    """Return batches of rows; of Parquet files without holding whole row groups in memory."""
+    import pyarrow as pa
+
+    n_rows = batch_rows(len(columns))
+    try:
+        fragments = list(dataset.get_fragments()) if _is_parquet(dataset) else None
     except ValueError:
-        return None  # which rows a filter leaves is known to the scanner alone
-    if not fragments or not isinstance(dataset.filesystem, fs.LocalFileSystem):
-        return None
-    parts = _parts(fragments, dataset.schema)
-    groups = [[group.id for group in each.row_groups] for each in fragments]
-    return [replace(part, row_groups=some) for part, some in zip(parts, groups, strict=True)]
+        fragments = None  # only the scanner knows the filter
+    if fragments is None:
+        readahead: dict[str, Any] = {"batch_readahead": 1, "fragment_readahead": 1}
+        for batch in dataset.scanner(columns=columns, batch_size=n_rows, **readahead).to_batches():
+            yield pa.table(batch)
+        return
+    schema = select_fields(dataset.schema, columns)
+    for fragment in fragments:
+        try:
+            yield from cut(_of_fragment(fragment, schema, n_rows), schema, repr(fragment.path))
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(fragment.path, error) from None
+
+
+def _is_parquet(dataset: Any) -> bool:
+    import pyarrow.dataset as ds
+
+    is_files = isinstance(dataset, ds.FileSystemDataset)
+    return is_files and isinstance(dataset.format, ds.ParquetFileFormat)
+
+
+def _of_fragment(fragment: Any, schema: Any, n_rows: int) -> Iterator[Any]:
+    """Return batches of a Parquet file, with the columns that names of folders give."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
+
+    keys = ds.get_partition_keys(fragment.partition_expression)
+    inside = [name for name in schema.names if name not in keys]
+    groups = [group.id for group in fragment.row_groups]
+    how: dict[str, Any] = {"pre_buffer": False, "buffer_size": BUFFER_BYTES}
+    with (
+        fragment.filesystem.open_input_file(fragment.path) as opened,
+        pq.ParquetFile(opened, **how) as file,
+    ):
+        for batch in file.iter_batches(n_rows, columns=inside, row_groups=groups):
+            batch.validate(full=True)  # a damaged file may have text that is none
+            table = pa.table(batch)
+            for name, key in keys.items():
+                if name in schema.names:
+                    column = pa.repeat(pa.scalar(key, schema.field(name).type), len(batch))
+                    table = table.append_column(name, column)
+            yield table
+
+
+def _unreadable(path: str, error: Exception) -> SourceError:
+    return SourceError(
+        f"{path!r} cannot be read as Parquet: {one_line(error)}. Convert it, or pass a function "
+        "that returns an iterator of its tables."
+    )

@@ -1,52 +1,52 @@
-"""Which source something is."""
+"""Open rows of any kind as a source."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from os import PathLike, fspath
 from typing import Any
 
-import narwhals as nw
-
-from safdr.sources.arrow import as_table, dataset_tables, made_tables, schema_of
-from safdr.sources.errors import SourceError
-from safdr.sources.local import LocalSource
-from safdr.sources.parquet import ParquetFiles
+from safdr.sources.parquet import dataset_source, parquet_source
+from safdr.sources.source import (
+    LocalSource,
+    Source,
+    SourceError,
+    arrow_tables,
+    batch_rows,
+    require,
+    select_fields,
+)
 
 SAMPLE_ROWS = 200_000
 
-WANTED = (
-    "the path of a Parquet file or of a folder of them, a pyarrow dataset, a polars LazyFrame, a "
-    "DuckDB relation, a Dask DataFrame, a data frame, or a function that returns an iterator of "
-    "tables (it is called once a pass)"
+KINDS = (
+    "the path of a Parquet file or folder, a pyarrow dataset, a polars LazyFrame, a DuckDB "
+    "relation, a Dask DataFrame, a data frame, or a function that returns an iterator of tables"
 )
-
-MUST_RETURN = "The function must return an iterator of tables (data frames, Arrow), or a table"
 
 
 class Stream:
-    """Rows that are read in passes, with a say in which columns and how large a sample.
+    """Choose the columns of a source, or the size of its sample.
 
-    Selectors take sources as they are: ``selector.fit("loans.parquet", "default")``. This is for
-    saying more.
+    Selectors take sources as they are: ``selector.fit("loans.parquet", "default")``. A `Stream`
+    says more about one.
 
     Parameters
     ----------
     source : object
         The path of a Parquet file or of a folder of them (hive partitions too), a pyarrow dataset,
-        a polars LazyFrame, a DuckDB relation, a Dask DataFrame, a data frame, or a function that
-        returns an iterator of Arrow record batches or of data frames, and is called once a pass.
+        a polars LazyFrame, a DuckDB relation, a Dask DataFrame, a data frame, or a function. The
+        function is called for each pass over the rows. It returns a table or an iterator of tables:
+        pandas, or any object with ``__arrow_c_stream__``.
 
     columns : list of str, default=None
-        Columns to read, target and weights among them; None is all.
+        Columns to read, with target and weights. None reads all.
 
     sample_rows : int, default=200_000
-        Candidates are compared on no more than so many rows. Where there are fewer, all are read,
-        and the answer is the one in memory. Of the classes with many rows the same number is
-        sampled, and rows are weighted accordingly. Of more than 60 features the sample is smaller:
-        12 million numbers.
+        Number of rows in the sample that models and scores use. A source with at most as many rows
+        is read whole, with the same result as in memory. Large classes have equal shares of the
+        sample, and weights restore the shares of the classes.
 
     Examples
     --------
@@ -60,18 +60,11 @@ class Stream:
     """
 
     def __init__(
-        self,
-        source: Any,
-        *,
-        columns: Sequence[str] | None = None,
-        sample_rows: int = SAMPLE_ROWS,
+        self, source: Any, columns: Sequence[str] | None = None, sample_rows: int = SAMPLE_ROWS
     ) -> None:
         given: Any = sample_rows
-        if isinstance(given, bool) or not isinstance(given, Integral) or int(given) < 1:
-            raise ValueError(
-                f"sample_rows must be a whole number from 1 on, such as {SAMPLE_ROWS}; got "
-                f"{sample_rows!r}."
-            )
+        if isinstance(given, bool) or not isinstance(given, Integral) or given < 1:
+            raise ValueError(f"sample_rows must be a positive integer; got {sample_rows!r}.")
         self.source = source
         self.columns = columns
         self.sample_rows = sample_rows
@@ -80,76 +73,71 @@ class Stream:
         return f"Stream({self.source!r}, sample_rows={self.sample_rows})"
 
 
-def open_source(given: Any) -> Any:
-    """A source that passes can be run on, out of what was given."""
-    if hasattr(given, "run") and hasattr(given, "schema") and hasattr(given, "sample_rows"):
-        return given  # one already
+def open_source(given: Any) -> Source:
+    """Return the source of a `Stream`, or of rows of any kind."""
+    require("pyarrow", "parquet", "Reading rows in chunks")
     stream = given if isinstance(given, Stream) else Stream(given)
-    source = _opened(stream.source, int(stream.sample_rows))
+    source = _open(stream.source)
+    source.sample_rows = int(stream.sample_rows)
     if stream.columns is not None:
-        unknown = [name for name in stream.columns if name not in source.schema]
+        unknown = [name for name in stream.columns if name not in source.schema.names]
         if unknown:
             raise SourceError(f"{source.name} has no column {unknown[0]!r}.")
-        source.schema = {name: source.schema[name] for name in stream.columns}
+        source.schema = select_fields(source.schema, list(stream.columns))
     return source
 
 
-def _opened(source: Any, sample_rows: int) -> Any:
-    how: dict[str, Any] = {"sample_rows": sample_rows}
-    if isinstance(source, str | PathLike):
-        return ParquetFiles(fspath(source)).source(**how)
-    package = type(source).__module__.partition(".")[0]
-    if package == "dask" or package == "dask_expr":
-        from safdr.sources.dask import frame_source
+def _open(rows: Any) -> Source:
+    package, kind = type(rows).__module__.partition(".")[0], type(rows).__name__
+    if isinstance(rows, str | PathLike):
+        return parquet_source(fspath(rows))
+    if package in {"dask", "dask_expr"}:
+        from safdr.sources.dask import DaskSource
 
-        return frame_source(source, **how)
-    if package == "pyarrow" and hasattr(source, "scanner"):
-        schema = schema_of(source.schema.empty_table())
-        return LocalSource("the dataset", schema, dataset_tables(source), **how)
-    if hasattr(source, "read_next_batch"):
-        raise SourceError(
-            "A record batch reader can be read once only. Pass a function that makes one, such as "
-            "lambda: dataset.scanner().to_reader()."
-        )
-    from safdr.sources.lazy import is_lazy, lazy_source
-
-    if is_lazy(source):
-        return lazy_source(source, **how)
-    if callable(source):
-        return _made(source, "what the function returns", **how)
-    try:
-        frame = nw.from_native(as_table(source), eager_only=True)
-    except TypeError:
-        raise SourceError(f"Rows must come as {WANTED}; got {type(source).__name__}.") from None
-    native = frame.to_native()
-    return _made(lambda: [native], "the data frame", **how)
+        return DaskSource(rows)
+    if package == "pyarrow" and hasattr(rows, "scanner"):
+        return dataset_source(rows)
+    if kind == "RecordBatchReader":
+        raise SourceError("A record batch reader can be read once only. Pass a function of it.")
+    if kind == "LazyFrame":
+        return _polars_source(rows)
+    if kind == "DuckDBPyRelation":
+        return _duckdb_source(rows)
+    if callable(rows):
+        return _function_source(rows, "the tables of the function")
+    if package == "pandas" or hasattr(rows, "__arrow_c_stream__"):
+        return _function_source(lambda: rows, "the data frame")
+    raise SourceError(f"Rows must be {KINDS}; got {kind}.")
 
 
-def _made(make: Callable[[], Any], name: str, *, sample_rows: int) -> LocalSource:
-    """A source of tables that a function makes; the first one says what columns there are."""
-    made = _several(make())
-    if made is iter(made) and make() is made:
-        raise SourceError("The function must return a new iterator at each call: one is used up.")
-    first = list(islice(iter(made), 1))
-    if not first:
+def _polars_source(frame: Any) -> LocalSource:
+    def read(columns: list[str]) -> Iterator[Any]:
+        size = batch_rows(len(columns))
+        batches = frame.select(columns).collect_batches(chunk_size=size, maintain_order=True)
+        return arrow_tables(batches)
+
+    return LocalSource("the lazy frame", frame.head(0).collect().to_arrow().schema, read)
+
+
+def _duckdb_source(relation: Any) -> LocalSource:
+    def reader(query: Any) -> Any:
+        # Its name before DuckDB 1.4.
+        return getattr(query, "to_arrow_reader", None) or query.fetch_arrow_reader
+
+    def read(columns: list[str]) -> Iterator[Any]:
+        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+        query, n_rows = relation.project(quoted), batch_rows(len(columns))
+        return arrow_tables(reader(query)(n_rows))
+
+    return LocalSource("the relation", reader(relation.limit(0))(1).schema, read)
+
+
+def _function_source(make: Callable[[], Any], name: str) -> LocalSource:
+    """Open what a function returns; its first table has the schema."""
+    made = make()
+    if isinstance(made, Iterator) and make() is made:
+        raise SourceError("The function must return a new iterator at each call.")
+    first = next(arrow_tables(made), None)
+    if first is None:
         raise SourceError(f"There is no table in {name}.")
-    if not _is_table(first[0]):
-        raise SourceError(f"{MUST_RETURN}; the first thing in it is {type(first[0]).__name__}.")
-    schema = schema_of(as_table(first[0]))
-    tables = made_tables(lambda: _several(make()), name)
-    return LocalSource(name, schema, tables, sample_rows=sample_rows)
-
-
-def _several(made: Any) -> Any:
-    """Tables that a function has returned; a single one is all there is."""
-    if _is_table(made):
-        return [made]
-    if not isinstance(made, Iterable):
-        raise SourceError(f"{MUST_RETURN}; got {type(made).__name__}.")
-    return made
-
-
-def _is_table(made: Any) -> bool:
-    return isinstance(
-        nw.from_native(as_table(made), eager_only=True, pass_through=True), nw.DataFrame
-    )
+    return LocalSource(name, first.schema.remove_metadata(), lambda _: arrow_tables(make()))

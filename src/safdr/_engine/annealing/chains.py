@@ -7,7 +7,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr.trace import Trace
+from safdr.result import Trace
 
 
 class Chains(Protocol):

@@ -13,7 +13,7 @@ import numpy as np
 from safdr._engine.annealing.chains import Chains
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.interrupt import look_up
-from safdr.trace import Trace
+from safdr.result import Trace
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from safdr._engine.annealing.loop import (
 )
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.interrupt import look_up
-from safdr.trace import Trace
+from safdr.result import Trace
 
 # Steps that are tried, in units of one over the spread. Of values that are normally distributed the
 # overlap after a step of x is exp(-x²): from 0.9999 down to 0.37. Neighbours differ by 8 %.

@@ -56,9 +56,7 @@ class AllowedSubsets:
     ) -> AllowedSubsets:
         """AllowedSubsets from columns."""
         if count not in COUNTS:
-            raise ParameterError(
-                "count", "must be 'groups' or 'columns'; got {count!r}.", count=count
-            )
+            raise ParameterError("count", f"must be 'groups' or 'columns'; got {count!r}.")
         groups = checks.make_groups(
             checks.sets_in("groups", groups, n_features), n_features, labels
         )
@@ -238,32 +236,28 @@ class AllowedSubsets:
         if not sizes or size > sizes[-1]:
             raise ParameterError(
                 parameter,
-                f"must be at most {{most}}: {self._limits()} allow no more at once; got {{size}}. "
-                "Ask for fewer features, or loosen these.",
-                most=sizes[-1] if sizes else 0,
-                size=size,
+                f"must be at most {sizes[-1] if sizes else 0}: {self._limits()} allow no "
+                f"more at once; got {size}. Ask for fewer features, or loosen these.",
             )
         place = bisect(sizes, size)
         raise ParameterError(
             parameter,
-            "= {size} can't be made of whole groups (of {lengths} columns). The nearest that can: "
-            "{nearest}. Or count groups as one feature each, by {count_by}='group'.",
-            size=size,
-            lengths=", ".join(map(str, np.unique(self.counts[self.free]))),
-            nearest=" and ".join(map(str, sizes[max(place - 1, 0) : place + 1])),
+            f"= {size} can't be made of whole groups (of "
+            f"{', '.join(map(str, np.unique(self.counts[self.free])))} columns). The "
+            "nearest that can: "
+            f"{' and '.join(map(str, sizes[max(place - 1, 0) : place + 1]))}. Or count "
+            "groups as one feature each, by count_by='group'.",
         )
 
     def _refuse_small(self, size: int, parameter: str) -> None:
         if not self.include.size:
-            raise ParameterError(parameter, "must be at least 1; got {size}.", size=size)
+            raise ParameterError(parameter, f"must be at least 1; got {size}.")
         columns = np.concatenate([self.groups[u] for u in self.include])
         raise ParameterError(
             parameter,
-            "must be at least {least}, what {always_include} counts (with the groups it brings in: "
-            "{columns}); got {size}. Ask for more features, or take some out of {always_include}.",
-            least=self.smallest,
-            columns=Columns(columns, self.labels),
-            size=size,
+            f"must be at least {self.smallest}, what always_include counts (with the "
+            f"groups it brings in: {Columns(columns, self.labels)}); got {size}. Ask "
+            "for more features, or take some out of always_include.",
         )
 
     def _limits(self) -> str:

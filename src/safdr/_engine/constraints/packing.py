@@ -89,9 +89,9 @@ class Packing:
             return None
         raise ParameterError(
             "at_most_one_of",
-            "overlaps so much, over {n} features, that it can't be told whether a subset of the "
-            "size exists. Give fewer sets, or sets without overlap.",
-            n=len(self.groups),
+            f"overlaps so much, over {len(self.groups)} features, that it can't be "
+            "told whether a subset of the size exists. Give fewer sets, or sets "
+            "without overlap.",
         )
 
 

@@ -11,7 +11,6 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.moments.classes import ClassMoments
 from safdr._engine.moments.joint import JointMoments
 from safdr._engine.moments.triangle import Triangle
-from safdr._engine.moments.within import ClassMarginals
 
 # Sums are about a shift. It moves to the mean once there are so many times the rows that it was
 # taken from: squares about a point far off the mean would lose the digits that tell the variance.
@@ -147,15 +146,6 @@ class BucketMoments:
                     total._scatter[bucket, label] += scatter
         return total
 
-    def marginals(self, buckets: IntArray) -> ClassMarginals:
-        """Of each feature by itself, as `classes` has them."""
-        weight, sums, mean = self._first_moments(buckets)
-        squares = np.zeros(sums.shape)
-        for bucket in buckets:
-            squares += self._scatter[bucket][:, self._triangle.diagonal]
-        squares -= sums * (sums / _known(weight))
-        return ClassMarginals(weight, mean, np.maximum(squares, 0.0))
-
     def _first_moments(self, buckets: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Weight of each class, sums about its shift, and mean."""
         weight = self.weight[buckets].sum(axis=0)
@@ -177,6 +167,12 @@ class BucketMoments:
             # What was squared is never below zero.
             squares = np.einsum("ii->i", scatter[label])
             np.maximum(squares, 0.0, out=squares)
+        # Rounding would leave a variance, and a difference of means, where all values are equal.
+        low = self.low[buckets].min(axis=0)
+        constant = low == self.high[buckets].max(axis=0)
+        mean[:, constant] = low[constant]
+        scatter[:, constant] = 0.0
+        scatter[:, :, constant] = 0.0
         return ClassMoments(weight, mean, scatter)
 
     def joint(self, buckets: IntArray, n_features: int) -> JointMoments:

@@ -1,6 +1,6 @@
-"""A diagonal Δ, as large as can be, such that A - Δ stays positive semidefinite.
+"""A large diagonal matrix Δ such that A - Δ stays positive semidefinite.
 
-Features that are left out then cost at least the sum of their δ_j·β_j², in every node of the tree.
+Leaving out features then costs at least the sum of their δ_j·β_j², in every node of the tree.
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ import numpy as np
 
 from safdr._engine.arrays import FloatArray
 
-# Newton's steps take some 20·n³ multiplications each, forty times: 0.5 s here.
-MOST_FEATURES = 250
+# Forty Newton steps of 20·n³ multiplications take 0.5 s for this number of features.
+MAX_FEATURES = 250
 
-# Weights of the barrier log det(A - Δ), one after the other. The last leaves Σ log δ_j at most this
-# times the number of features below the largest: 0.3 % for each δ_j, on the average.
+# Weights of the barrier log det(A - Δ). At the last one, Σ log δ_j is below its maximum by at most
+# this times the number of features: 0.3 % for each δ_j on average.
 BARRIERS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
-MOST_STEPS = 12
-# Newton's decrement from which on full steps stay inside and converge quadratically.
+MAX_STEPS = 12
+# Below this Newton decrement full steps stay inside and converge quadratically.
 CLOSE = 0.25
 
 UNIT = np.finfo(float).eps / 2
 
 
 def diagonal(A: FloatArray, inverse: FloatArray) -> FloatArray:
-    """Δ for a positive definite matrix and its inverse; zeros where none is sure."""
+    """Return Δ for a positive definite matrix and its inverse; zeros if none is certain."""
     if not len(A):
         return np.empty(0)
     delta = _scaled_variances(A, inverse)
-    if len(A) <= MOST_FEATURES and delta.any():
+    if len(A) <= MAX_FEATURES and delta.any():
         delta = _largest_product(A, 0.5 * delta)
-    # A hair inside, where Cholesky's own rounding does not matter.
+    # Slightly inside, where the rounding of Cholesky's method does not matter.
     for share in (1.0 - 1e-6, 0.99, 0.5):
         if is_below(share * delta, A):
             return share * delta
@@ -37,17 +37,17 @@ def diagonal(A: FloatArray, inverse: FloatArray) -> FloatArray:
 
 
 def is_below(delta: FloatArray, A: FloatArray) -> bool:
-    """Whether A - Δ is positive semidefinite for sure.
+    """Return True if A - Δ is certainly positive semidefinite.
 
-    Cholesky's method that comes to its end proves it of a matrix which is off by no more than
-    (n + 2)·u·trace in norm (u the unit of rounding); twice that is taken off beforehand.
+    If Cholesky's method completes, it is so for a matrix with an error of at most (n + 2)·u·trace
+    in norm, with the unit of rounding u. Twice that is subtracted first.
     """
     slack = 2 * (len(A) + 2) * UNIT * np.trace(A)
     return _is_positive_definite(A - np.diag(delta + slack))
 
 
 def _scaled_variances(A: FloatArray, inverse: FloatArray) -> FloatArray:
-    """What each feature has of its own, 1 / (A⁻¹)_jj, times the largest factor that fits."""
+    """Return the residual variances 1 / (A⁻¹)_jj times the largest possible factor."""
     own = 1.0 / np.diag(inverse)
     root = np.sqrt(own)
     smallest = float(np.linalg.eigvalsh(A / np.outer(root, root))[0])
@@ -57,7 +57,7 @@ def _scaled_variances(A: FloatArray, inverse: FloatArray) -> FloatArray:
 def _largest_product(A: FloatArray, delta: FloatArray) -> FloatArray:
     """Maximise Σ log δ_j + μ·log det(A - Δ) by Newton's method for ever smaller μ."""
     for barrier in BARRIERS:
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             try:
                 inverse = np.linalg.inv(A - np.diag(delta))
                 gradient = 1.0 / delta - barrier * np.diag(inverse)
@@ -66,7 +66,7 @@ def _largest_product(A: FloatArray, delta: FloatArray) -> FloatArray:
             except np.linalg.LinAlgError:
                 return delta
             decrement = np.sqrt(max(float(gradient @ step) / barrier, 0.0))
-            # The damped step stays inside, by self-concordance; rounding may push it out.
+            # The damped step stays inside, by self-concordance; rounding may move it out.
             new = delta + step / (1.0 if decrement < CLOSE else 1.0 + decrement)
             if not (np.isfinite(new).all() and new.min() > 0 and is_below(new, A)):
                 return delta

@@ -1,7 +1,7 @@
-"""Branch and bound in rounds: each goes on from the nodes that the one before left open.
+"""Branch and bound in rounds: each continues from the open nodes of the previous one.
 
-How far a round goes is counted in steps, not in seconds. So the tree is the same on any number of
-threads, unless time is up.
+The length of a round is counted in steps, not in seconds. So the tree is the same for any number of
+threads, unless time runs out.
 """
 
 from __future__ import annotations
@@ -17,29 +17,25 @@ from safdr import _core
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.proof.root import Root
 
-# Steps of a node in the first round, which leaves some dozen nodes open where it does not end; and
-# how much farther each round goes. The threads share what is open.
+# Steps of a node in the first round, after which about a dozen nodes are open, and the factor from
+# round to round. Threads share the open nodes.
 FIRST_STEPS = 1000
 MORE_STEPS = 10
 
-# Bytes that a thread may take for the matrices of the nodes above the one at hand.
-MOST_BYTES = 2**30
+# Bytes that a thread may use for the matrices of the nodes above the current one.
+MAX_BYTES = 2**30
 
 
 @dataclass(eq=False)
 class Rounds:
-    """The subsets above a threshold, as far as they are known by now."""
+    """The subsets above a threshold that are known so far."""
 
     root: Root
     size: int
-    # Wanted are values above.
     threshold: float
-    # Variance that a member must have of its own; 0 allows all.
-    collinear_tol: float
-    # Whether the worst value that is kept is the new threshold, once there are `at_most`; else all
-    # subsets above it are counted.
+    # Whether the smallest listed value becomes the threshold once `at_most` are listed; if not, all
+    # subsets above the threshold are counted.
     improve: bool
-    # How many to keep of those that are found.
     at_most: int
 
     def __post_init__(self) -> None:
@@ -53,27 +49,26 @@ class Rounds:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left open."""
+        """Return True if no node is open."""
         return not len(self._nodes)
 
     @property
     def upper_bound(self) -> float:
-        """What no subset that is still unknown exceeds; the threshold where none is left."""
+        """Return a bound for the unknown subsets; the threshold if no node is open."""
         return max(self.threshold, float(self._bounds.max(initial=-np.inf)) + self.root.slack)
 
-    def run(self, end: float, n_threads: int, n_rounds: float = np.inf) -> None:
-        """Go on until nothing is left open, or the clock (`time.monotonic`) is at the end.
+    def run(self, end: float, n_threads: int) -> None:
+        """Continue until no node is open, or until the clock (`time.monotonic`) passes `end`.
 
-        Without a bound to hold on to, or memory for the tree, all stays open.
+        Without bounds, or memory for the tree, all nodes stay open.
         """
         n_bytes = 2 * 8 * len(self.root.free) ** 2 * self.size
-        if not self.root.is_sure or n_bytes > MOST_BYTES:
+        if not self.root.has_bounds or n_bytes > MAX_BYTES:
             return
         n_steps = FIRST_STEPS
-        while not self.is_done and time.monotonic() < end and n_rounds > 0:
+        while not self.is_done and time.monotonic() < end:
             self._round(n_steps, end - time.monotonic(), n_threads)
             n_steps *= MORE_STEPS
-            n_rounds -= 1
 
     def _round(self, n_steps: int, seconds: float, n_threads: int) -> None:
         root = self.root
@@ -96,7 +91,7 @@ class Rounds:
             size=self.size,
             threshold=self.threshold,
             slack=root.slack,
-            collinear_tol=self.collinear_tol,
+            collinear_tol=0.0,
             improve=self.improve,
             at_most=self.at_most,
             n_steps=n_steps,
@@ -107,13 +102,13 @@ class Rounds:
         self.n_found += n_found
         self.feature_counts += counts
         self.n_steps += steps
-        # The highest first: when time is up, what is left is low.
+        # The highest bounds first: when time runs out, the open ones are low.
         open_ = np.flatnonzero(bounds + root.slack > self.threshold)
         order = open_[np.argsort(-bounds[open_], kind="stable")]
         self._nodes, self._bounds = np.ascontiguousarray(nodes[order]), bounds[order]
 
     def keep(self, subsets: NDArray[np.integer[Any]], values: FloatArray) -> None:
-        """The best of those before and these; of equal values the first by its features."""
+        """List the best of the known subsets and these; ties are sorted by their features."""
         members = np.concatenate([self.subsets, subsets])
         value = np.concatenate([self.values, values])
         order = np.lexsort((*members.T[::-1], -value))[: self.at_most]

@@ -1,0 +1,272 @@
+"""Scores of sizes on folds, the table of results, and the rule that selects a size."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import get_scorer
+
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.screened_search import AnySearch
+from safdr._engine.taken_rows import take_columns
+from safdr._estimators.calibration import calibration_slope
+from safdr._estimators.data import Problem
+from safdr._estimators.parallel import run_tasks
+from safdr._estimators.search import make_search, model_of
+from safdr.errors import NoSubsetError, ParameterError
+
+RULES = ("one_se", "one_sd", "best")
+
+# Scorers for which 1 is perfect, and one misjudged row of n costs 1/n.
+COUNTING = ("accuracy", "balanced_accuracy", "roc_auc", "roc_auc_ovr", "roc_auc_ovo")
+# In a fold of fewer rows, half a row would be a large share.
+FEWEST_ROWS = 10
+# A score that equals a threshold passes, whatever the rounding.
+SLACK = 1.0 + 1e-12
+
+# Smallest calibration slope, so that the model still ranks rows.
+MIN_SLOPE = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class FoldScore:
+    """Score of one size on one fold."""
+
+    score: float
+    subset: IntArray
+    predictions: FloatArray | None  # linear predictors of the test rows
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """Scores of the sizes that every fold has a subset of."""
+
+    sizes: list[int]
+    scores: list[list[FoldScore]]  # by fold, then size
+    held_out: list[tuple[Any, ...]]  # of each fold: target and weights of test rows, training rows
+    table: dict[str, Any]
+    size: int  # selected by the rule
+
+    def slope(self, problem: Any) -> float:
+        """Return the calibration slope of the out-of-fold predictions of the selected size."""
+        at = self.sizes.index(self.size)
+        targets, weights, n_train = zip(*self.held_out, strict=True)
+        slope = calibration_slope(
+            np.concatenate([fold[at].predictions for fold in self.scores]),
+            np.concatenate(targets),
+            np.concatenate(weights),
+            regression=problem.is_regression,
+            train_share=float(np.mean(n_train)) / problem.n_rows,
+        )
+        return max(slope, MIN_SLOPE)
+
+
+def cross_validate(
+    selector: Any,
+    problem: Problem,
+    folds: list[Any],
+    sizes: list[int],
+    seed: int,
+    *,
+    n_jobs: Any = None,
+    report: Callable[[str], None] = lambda task: None,
+) -> CrossValidation:
+    """Score every size on every fold, and select one by the rule."""
+    scorer = fold_scorer(selector, problem)
+    # The core releases the GIL, so threads serve it; code of users may not.
+    threads = not callable(selector.criterion) and selector.estimator is None
+    scores: list[list[Any]] = []
+    held_out: list[tuple[Any, ...]] = []
+    with warnings.catch_warnings():
+        # A fold that cannot be scored is an error below.
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        for fold in folds:
+            train, test, params = fold.train(), fold.test(), fold.scorer_params()
+            held_out.append((test.target, _test_weight(train, test), train.n_rows))
+            search = make_search(selector, train, seed).prepare(sizes[-1])
+            job = (selector, search, train, test, scorer, params, fold.number)
+            tasks = [(*job, size) for size in sizes]
+            scores.append([])
+            for score in run_tasks(score_size, tasks, n_jobs, threads=threads):
+                report(f"fold {fold.number}, {sizes[len(scores[-1])]} features")
+                scores[-1].append(score)
+    kept = [i for i in range(len(sizes)) if all(fold[i] is not None for fold in scores)]
+    if len(kept) < (1 if isinstance(selector.sizes, Integral) else len(sizes)):
+        lost = [size for i, size in enumerate(sizes) if i not in kept]
+        raise NoSubsetError(
+            "signs", f"cannot be kept: no subset of {lost} features has these signs."
+        )
+    sizes, scores = [sizes[i] for i in kept], [[fold[i] for i in kept] for fold in scores]
+    table = table_of(sizes, scores, problem.n_features)
+    test_scores = np.array([[score.score for score in fold] for fold in scores])
+    ceiling = _ceiling(selector.scoring, problem, [len(target) for target, _, _ in held_out])
+    size = select_size(selector.rule, table, test_scores, ceiling)
+    return CrossValidation(sizes, scores, held_out, table, size)
+
+
+def sizes_to_try(sizes: Any, allowed: Any) -> list[int]:
+    """Return the sizes in order: those given, or all feasible ones up to a largest one."""
+    if isinstance(sizes, Integral):
+        feasible: list[int] = allowed.sizes(int(sizes))
+        if not feasible:
+            allowed.check_size(int(sizes), "sizes")  # says why there is none
+        return feasible
+    given = sorted({int(size) for size in sizes})
+    if not given:
+        raise ParameterError("sizes", "must hold at least one number of features.")
+    for size in given:
+        allowed.check_size(size, "sizes")
+    return given
+
+
+def score_size(
+    selector: Any,
+    search: AnySearch,
+    train: Problem,
+    test: Problem,
+    scorer: Callable[..., float],
+    params: dict[str, Any],
+    number: int,
+    size: int,
+) -> FoldScore | None:
+    """Search one fold at one size, and score the model; None if no subset has the signs."""
+    try:
+        result = search.run(size)
+    except NoSubsetError:
+        return None
+    model, _ = model_of(selector, train, result, search.seed)
+    rows = take_columns(test.X, result.subset)
+    try:
+        score = float(scorer(model, rows, test.y, **params))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"The model of fold {number} with {size} features cannot be scored: {error}"
+        ) from error
+    if not np.isfinite(score):
+        raise ValueError(
+            f"The score of fold {number} with {size} features is {score}. Use a cv that keeps all "
+            "classes in every fold, such as StratifiedKFold, or fewer splits."
+        )
+    predictions = model.linear_predictor(rows) if calibrates(selector) else None
+    return FoldScore(score, result.subset, predictions)
+
+
+def calibrates(selector: Any) -> bool:
+    """Return True if the slopes of the final model are multiplied by a calibration slope."""
+    is_auto = isinstance(selector.criterion, str) and selector.criterion == "auto"
+    return is_auto and selector.estimator is None
+
+
+def _test_weight(train: Any, test: Any) -> FloatArray:
+    """Return the weights of test rows, with the class weights of training."""
+    weight = test.row_weight
+    if weight is None or not weight.any():
+        weight = np.ones(len(test.y))
+    return weight if test.is_regression else weight * train.class_factors[test.codes]
+
+
+# ---- Scores --------------------------------------------------------------------------------------
+
+
+def fold_scorer(selector: Any, problem: Any) -> Callable[..., float]:
+    """Return the scorer; the default ones are fast for the default models."""
+    scoring = selector.scoring
+    if scoring is None and selector.estimator is None:
+        defaults = {"roc_auc": score_roc_auc, "roc_auc_ovr": score_roc_auc_ovr}
+        if problem.default_scoring in defaults:
+            return defaults[problem.default_scoring]
+    scorer: Callable[..., float] = get_scorer(scoring or problem.default_scoring)
+    return scorer
+
+
+def score_roc_auc(model: Any, X: Any, y: NDArray[Any], sample_weight: Any = None) -> float:
+    """Return what the scorer "roc_auc" gives for a linear model, without its checks."""
+    return roc_auc(model.linear_predictor(X), y == model.classes_[1], sample_weight)
+
+
+def score_roc_auc_ovr(model: Any, X: Any, y: NDArray[Any], sample_weight: Any = None) -> float:
+    """Return what the scorer "roc_auc_ovr" gives for a linear model, without its checks."""
+    probability = model.predict_proba(X)
+    areas = [
+        roc_auc(probability[:, i], y == label, sample_weight)
+        for i, label in enumerate(model.classes_)
+    ]
+    return float(np.mean(areas))
+
+
+def roc_auc(scores: FloatArray, positive: NDArray[np.bool_], weight: Any = None) -> float:
+    """Return the share of pairs of both classes in which the positive row scores higher."""
+    weight = np.ones(len(scores)) if weight is None else np.asarray(weight)
+    levels, index = np.unique(scores, return_inverse=True)
+    n_levels = len(levels)
+    won = np.bincount(index[positive], weight[positive], n_levels)
+    lost = np.bincount(index[~positive], weight[~positive], n_levels)
+    total = won.sum() * lost.sum()
+    if not total > 0 or np.isnan(levels[-1]):
+        return float("nan")
+    below = np.cumsum(lost) - lost
+    return float((won * (2 * below + lost)).sum() / (2.0 * total))
+
+
+# ---- Rules ---------------------------------------------------------------------------------------
+
+
+def table_of(sizes: list[int], scores: list[list[FoldScore]], n_features: int) -> dict[str, Any]:
+    """Return the scores as RFECV does."""
+    values = np.array([[score.score for score in fold] for fold in scores])
+    table: dict[str, Any] = {
+        "n_features": np.array(sizes),
+        "mean_test_score": values.mean(axis=0),
+        "std_test_score": values.std(axis=0),
+    }
+    for i, fold in enumerate(scores):
+        support = np.zeros((len(sizes), n_features), dtype=bool)
+        for row, score in zip(support, fold, strict=True):
+            row[score.subset] = True
+        table[f"split{i}_test_score"] = values[i]
+        table[f"split{i}_support"] = list(support)  # masks as cells of a data frame
+    return table
+
+
+def _ceiling(scoring: Any, problem: Any, n_test_rows: list[int]) -> float:
+    """Return the mean score that counts as perfect: half a test row of each fold from one.
+
+    There most folds score the same, and their standard error says nothing. Losses and R² have no
+    such step.
+    """
+    scoring = scoring or problem.default_scoring
+    if not (isinstance(scoring, str) and scoring.removesuffix("_weighted") in COUNTING):
+        return np.inf
+    return 1.0 - SLACK * float(np.mean([0.5 / max(n, FEWEST_ROWS) for n in n_test_rows]))
+
+
+def select_size(rule: Any, table: Mapping[str, Any], scores: FloatArray, ceiling: float) -> int:
+    """Return the smallest size whose mean score is high enough, or the one of a callable."""
+    sizes = table["n_features"]
+    if callable(rule):
+        index = rule(table)
+        if not isinstance(index, Integral) or not 0 <= int(index) < len(sizes):
+            raise ParameterError(
+                "rule", f"must return an index from 0 to {len(sizes) - 1}; got {index!r}."
+            )
+        return int(sizes[index])
+    mean = scores.mean(axis=0)
+    return int(sizes[np.flatnonzero(mean >= threshold(rule, scores, ceiling))[0]])
+
+
+def threshold(rule: str, scores: FloatArray, ceiling: float = np.inf) -> float:
+    """Return the mean score that a rule requires."""
+    best = int(scores.mean(axis=0).argmax())
+    mean, n_splits = float(scores[:, best].mean()), len(scores)
+    if rule == "one_sd":
+        return mean - float(scores[:, best].std())
+    if rule == "one_se" and n_splits > 1:
+        return min(mean - float(scores[:, best].std(ddof=1)) / np.sqrt(n_splits), ceiling)
+    return mean

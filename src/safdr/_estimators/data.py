@@ -1,0 +1,395 @@
+"""The rows of a problem, and what a search needs of them: criterion, batches, models, folds."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+
+from safdr._engine import wide
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.criterion import (
+    ClassNoise,
+    Noise,
+    OutputNoise,
+    Ridge,
+    fisher_criterion,
+    r2_criterion,
+)
+from safdr._engine.fits.columns_fitter import ColumnsFitter
+from safdr._engine.fits.fits import Fitter
+from safdr._engine.fits.least_squares import LeastSquaresFitter
+from safdr._engine.fits.logistic import LogisticFitter
+from safdr._engine.fits.multinomial import MultinomialFitter
+from safdr._engine.fits.working_response import working_response
+from safdr._engine.moments import joint_moments, within_moments
+from safdr._engine.screen import Duplicates, find_duplicates
+from safdr._engine.taken_rows import TakenRows, take_columns, take_rows
+from safdr._engine.wide.criterion import WideCriterion
+from safdr._estimators.folds import Fold, row_folds
+from safdr._estimators.models import LinearModel, LogisticModel
+from safdr._memory import check_products
+from safdr.errors import ParameterError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem:
+    """Rows, their target and weights, and which subsets of the columns are allowed."""
+
+    X: Any  # array, CSR matrix, some rows of an array, or rows on a device
+    y: NDArray[Any]
+    row_weight: FloatArray | None  # without class weights
+    allowed: AllowedSubsets
+    cost: FloatArray | None = None
+    names: tuple[str, ...] | None = None  # of the columns
+    # Whether some of the columns were taken, so that a matrix of all of them can be formed.
+    is_dense: bool = False
+
+    criterion_name: ClassVar[str]
+    is_regression: ClassVar[bool] = False
+    default_C: ClassVar[float]
+    default_scoring: ClassVar[str]
+
+    # ---- Rows and columns ---------------------------------------------------------------------
+
+    def take(self, rows: Any) -> Self:
+        """Return the problem of some of the rows."""
+        weight = None if self.row_weight is None else self.row_weight[rows]
+        return replace(self, X=take_rows(self.X, rows), y=self.y[rows], row_weight=weight)
+
+    def columns(self, which: IntArray) -> Self:
+        """Return the problem of some of the columns, which are copied."""
+        return replace(
+            self,
+            X=take_columns(self.X, which),
+            allowed=self.allowed.among(which),
+            cost=None if self.cost is None else self.cost[which],
+            names=None if self.names is None else tuple(self.names[j] for j in which),
+            is_dense=True,
+        )
+
+    def usable(self) -> Self:
+        """Return the problem of the rows that have a weight; check that they can be searched."""
+        weight = self.sample_weight
+        if weight is not None and not weight.all():
+            return self.take(weight > 0).usable()
+        self.check()
+        low, high = extremes(self.X)
+        if np.array_equal(low, high):
+            raise ValueError(f"All {self.n_features} feature(s) of X are constant.")
+        return self
+
+    def check(self) -> None:
+        """Raise an error if the target cannot be learnt."""
+        raise NotImplementedError
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_units(self) -> int:
+        """Number of units that `take` takes: rows, or buckets of a source."""
+        return len(self.y)
+
+    @property
+    def constraints(self) -> AllowedSubsets | None:
+        """Return what limits the subsets, or None if nothing does."""
+        a = self.allowed
+        limits = not a.swaps_alone or len(a.include) or len(a.exclude)
+        return a if limits or a.conflicts is not None or a.signs is not None else None
+
+    @property
+    def rank(self) -> FloatArray | None:
+        """Order in which columns may replace redundant ones; None if all are equal."""
+        unlimited = self.constraints is None and self.cost is None
+        return None if unlimited else self.allowed.rank(self.cost)
+
+    @property
+    def is_wide(self) -> bool:
+        """Return True if A is formed for the screened columns only."""
+        on_device = hasattr(self.X, "tensor")
+        return not self.is_dense and (self.n_features > wide.WIDE or on_device)
+
+    @property
+    def sample_weight(self) -> FloatArray | None:
+        """Weights of rows and classes, multiplied."""
+        return self.row_weight
+
+    @cached_property
+    def relative_weight(self) -> FloatArray | None:
+        """Weights in units of the largest."""
+        weight = self.sample_weight
+        return None if weight is None else weight / weight.max()
+
+    @property
+    def rows_a_weight(self) -> float:
+        """Number of rows that a relative weight of one stands for."""
+        weight = self.sample_weight
+        return 1.0 if weight is None else float(weight.max())
+
+    @cached_property
+    def n_rows(self) -> float:
+        """Sum of the weights: a row of weight 2 counts as two rows."""
+        weight = self.relative_weight
+        return len(self.y) if weight is None else float(weight.sum()) * self.rows_a_weight
+
+    @property
+    def target(self) -> NDArray[Any]:
+        """Numbers that models are fitted to: class codes or outputs."""
+        return self.y
+
+    # ---- What a search needs ------------------------------------------------------------------
+
+    def criterion(self, ridge: Ridge) -> Any:
+        """Return the criterion of all columns, with its matrix A."""
+        if self.is_wide:
+            check_products(self.n_features)
+        return self._dense_criterion(ridge)
+
+    def column_criterion(self, ridge: Ridge) -> Any:
+        """Return the criterion for a screen; of very many columns A is never formed."""
+        if not self.is_wide:
+            return self.criterion(ridge)
+        return self._wide_criterion().with_ridge(ridge, self.rows_a_weight)
+
+    def _dense_criterion(self, ridge: Ridge) -> Any:
+        raise NotImplementedError
+
+    def _wide_criterion(self) -> WideCriterion:
+        raise NotImplementedError
+
+    def batches(self, criterion: Any) -> Noise:
+        """Return where criteria of random batches of the rows come from."""
+        raise NotImplementedError
+
+    def duplicates(self) -> Duplicates:
+        """Find columns that correlate perfectly."""
+        how: dict[str, Any] = {"constraints": self.constraints, "cost": self.cost}
+        return find_duplicates(self.X, self.relative_weight, **how)
+
+    # ---- Models -------------------------------------------------------------------------------
+
+    def fitter(self, C: float, criterion: Any = None) -> Fitter:
+        """Return what fits linear models; without a criterion, it reads the columns it needs."""
+        if criterion is None or self.is_wide:
+            return ColumnsFitter(lambda columns: self.columns(columns)._own_fitter(C))
+        return self._fitter(C, criterion)
+
+    def _own_fitter(self, C: float) -> Fitter:
+        return self._fitter(C, self._dense_criterion(1e-6))
+
+    def _fitter(self, C: float, criterion: Any) -> Fitter:
+        raise NotImplementedError
+
+    def linear_model(
+        self, subset: IntArray, fit: Any, i: int, C: float, *, clip: bool = True
+    ) -> Any:
+        """Return fit i as a scikit-learn model; `clip` limits predictions of a regression."""
+        raise NotImplementedError
+
+    def refit(self, model: Any, subset: IntArray) -> Any:
+        """Return the final model, fitted to all rows of a source."""
+        return model
+
+    def penalty(self, C: float) -> float:
+        """Return what C means for a mean over the rows."""
+        return 1.0 / C / self.n_rows
+
+    # ---- Folds --------------------------------------------------------------------------------
+
+    @staticmethod
+    def default_splitter(seed: int) -> Any:
+        """Return the five splits of the paper, three quarters to one quarter."""
+        raise NotImplementedError
+
+    def folds(
+        self, cv: Any, seed: int, split_params: dict[str, Any], score_params: dict[str, Any]
+    ) -> list[Fold]:
+        """Return the folds of a splitter."""
+        return row_folds(self, cv, seed, split_params, score_params)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassProblem(Problem):
+    """Rows with labels; `codes` are their positions in `classes`, which are sorted."""
+
+    codes: IntArray
+    classes: NDArray[Any]
+    class_weight: Any = None  # as given
+
+    criterion_name = "fisher"
+    default_C = 1.0
+
+    def take(self, rows: Any) -> Self:
+        """Return the problem of some of the rows."""
+        return replace(super().take(rows), codes=self.codes[rows])
+
+    def check(self) -> None:
+        """Raise an error unless two rows have a weight in each class."""
+        counts = np.bincount(self.codes, minlength=len(self.classes))
+        weights = np.bincount(self.codes, self.sample_weight, minlength=len(self.classes))
+        few = np.maximum(counts * (weights > 0), weights) < 2
+        if len(self.classes) < 2:
+            raise ValueError(f"y has 1 class, {self.classes.tolist()}; at least 2 are needed.")
+        if few.any():
+            raise ValueError(
+                f"Each class of y needs at least 2 rows with a weight; {self.classes[few].tolist()}"
+                " have fewer. For a continuous target use AnnealingRegressorSelector."
+            )
+
+    @cached_property
+    def class_factors(self) -> FloatArray:
+        """Weight of each class."""
+        n_classes = len(self.classes)
+        if self.class_weight is None:
+            return np.ones(n_classes)
+        if isinstance(self.class_weight, str):  # "balanced", by the weight of the rows
+            counts = np.bincount(self.codes, self.row_weight, n_classes).astype(np.float64)
+            return counts.sum() / (n_classes * np.where(counts > 0, counts, 1.0))
+        labels = self.classes.tolist()
+        if unknown := [label for label in self.class_weight if label not in labels]:
+            raise ParameterError("class_weight", f"has labels that y lacks: {unknown}.")
+        factors = np.array([float(self.class_weight.get(label, 1.0)) for label in labels])
+        if (factors < 0).any():
+            raise ParameterError("class_weight", f"must not be negative; got {self.class_weight}.")
+        return factors
+
+    @cached_property
+    def sample_weight(self) -> FloatArray | None:
+        """Weights of rows and classes, multiplied."""
+        if self.class_weight is None:
+            return self.row_weight
+        weight = self.class_factors[self.codes]
+        return weight if self.row_weight is None else weight * self.row_weight
+
+    @property
+    def default_scoring(self) -> str:  # type: ignore[override]
+        """Area under the ROC curve; for more classes, of each against the rest."""
+        return "roc_auc" if len(self.classes) == 2 else "roc_auc_ovr"
+
+    @property
+    def target(self) -> IntArray:
+        """Class codes."""
+        return self.codes
+
+    def _moments(self) -> Any:
+        return within_moments(self.X, self.codes, len(self.classes), self.relative_weight)
+
+    def _dense_criterion(self, ridge: Ridge) -> Any:
+        # In place: for many columns, one matrix must do.
+        how: dict[str, Any] = {"overwrite": True, "rows_a_weight": self.rows_a_weight}
+        return fisher_criterion(self._moments(), ridge=ridge, rank=self.rank, **how)
+
+    def _wide_criterion(self) -> WideCriterion:
+        rows = (self.X, self.codes, len(self.classes), self.relative_weight)
+        return WideCriterion.of_classes(*rows)
+
+    def batches(self, criterion: Any) -> Noise:
+        """Return stratified batches."""
+        return ClassNoise(self.X, self.codes, self.relative_weight, criterion)
+
+    def linearised(self, fitter: Fitter) -> RegressionProblem:
+        """Return the second-order approximation of the log-loss near the model of all columns."""
+        near: Any = copy(fitter)
+        near.penalty = self.penalty(1.0)  # keeps coefficients finite under separation
+        weight, response = working_response(near, self.X, self.codes == 1)
+        if self.sample_weight is not None:
+            weight = weight * self.sample_weight
+        return RegressionProblem(
+            X=self.X, y=response, row_weight=weight, allowed=self.allowed, cost=self.cost
+        )
+
+    def _fitter(self, C: float, criterion: Any) -> Fitter:
+        kind = LogisticFitter if len(self.classes) == 2 else MultinomialFitter
+        return kind(self.X, self.codes, self.relative_weight, criterion, self.penalty(C))
+
+    def linear_model(
+        self, subset: IntArray, fit: Any, i: int, C: float, *, clip: bool = True
+    ) -> LogisticModel:
+        """Return fit i as a scikit-learn model."""
+        model = LogisticModel(C=C)
+        model.classes_ = self.classes
+        model.coef_ = np.atleast_2d(fit.coefficients[i][..., : len(subset)])
+        model.intercept_ = np.atleast_1d(fit.intercepts[i])
+        model.n_features_in_ = len(subset)
+        if model.clips:
+            model.data_min_, model.data_max_ = extremes(take_columns(self.X, subset))
+        return model
+
+    @staticmethod
+    def default_splitter(seed: int) -> Any:
+        """Return the five splits of the paper, stratified."""
+        return StratifiedShuffleSplit(n_splits=5, test_size=0.25, random_state=seed)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RegressionProblem(Problem):
+    """Rows with one or more continuous outputs."""
+
+    criterion_name = "r2"
+    is_regression = True
+    default_C = np.inf
+    default_scoring = "r2"
+
+    @property
+    def outputs(self) -> FloatArray:
+        """The target as a matrix."""
+        return self.y.reshape(len(self.y), -1)
+
+    def check(self) -> None:
+        """Raise an error if an output is constant."""
+        if len(self.y) < 2:
+            raise ValueError(f"At least 2 rows with a weight are needed; got {len(self.y)}.")
+        if np.any(np.ptp(self.outputs, axis=0) == 0):
+            raise ValueError("y is constant: there is nothing to explain.")
+
+    def _dense_criterion(self, ridge: Ridge) -> Any:
+        how: dict[str, Any] = {"overwrite": True, "rows_a_weight": self.rows_a_weight}
+        moments = joint_moments(self.X, self.outputs, self.relative_weight)
+        return r2_criterion(moments, ridge=ridge, **how)
+
+    def _wide_criterion(self) -> WideCriterion:
+        return WideCriterion.of_outputs(self.X, self.outputs, self.relative_weight)
+
+    def batches(self, criterion: Any) -> Noise:
+        """Return batches of random rows."""
+        return OutputNoise(self.X, self.outputs, self.relative_weight, criterion)
+
+    def _fitter(self, C: float, criterion: Any) -> Fitter:
+        return LeastSquaresFitter(criterion, self.penalty(C))
+
+    def linear_model(
+        self, subset: IntArray, fit: Any, i: int, C: float, *, clip: bool = True
+    ) -> LinearModel:
+        """Return fit i as a scikit-learn model."""
+        model = LinearModel(C=C, clip=clip)
+        coef, intercept = fit.coefficients[i][..., : len(subset)], fit.intercepts[i]
+        model.coef_ = coef[0] if self.y.ndim == 1 else coef
+        model.intercept_ = float(intercept[0]) if self.y.ndim == 1 else intercept
+        model.n_features_in_ = len(subset)
+        model.target_min_, model.target_max_ = self.y.min(axis=0), self.y.max(axis=0)
+        return model
+
+    @staticmethod
+    def default_splitter(seed: int) -> Any:
+        """Return the five splits of the paper."""
+        return ShuffleSplit(n_splits=5, test_size=0.25, random_state=seed)
+
+
+def extremes(X: Any) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest and the largest value of each column."""
+    if issparse(X):
+        return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    if isinstance(X, TakenRows):
+        low, high = zip(*map(extremes, X.blocks()), strict=True)
+        return np.min(low, axis=0), np.max(high, axis=0)
+    return X.min(axis=0), X.max(axis=0)

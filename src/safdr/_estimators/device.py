@@ -1,0 +1,85 @@
+"""Searches on a device of torch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from safdr._engine.criterion import r2_columns
+from safdr._engine.search import Search
+from safdr.errors import ParameterError
+
+
+def is_on_device(X: Any) -> bool:
+    """Return True for a torch tensor in the memory of a device."""
+    return type(X).__module__ == "torch" and X.device.type != "cpu"
+
+
+def device_rows(X: Any) -> Any:
+    """Return rows that stay on their device, checked there."""
+    from safdr._engine.device.rows import DeviceRows
+
+    if X.ndim != 2 or not X.dtype.is_floating_point or not bool(X.isfinite().all()):
+        raise ValueError("X on a device must be a matrix of finite floating-point numbers.")
+    return DeviceRows(X)
+
+
+def device_search(
+    problem: Any, device: Any, ridge: Any, C: float, fitter: Any, **search: Any
+) -> Search:
+    """Return the search on a device, where all columns are annealed."""
+    allowed = problem.allowed
+    _check(device, problem)
+    from safdr._engine.device.criterion import RowsOnDevice
+    from safdr._engine.device.fits import DeviceFitter
+    from safdr._engine.device.search import DeviceSearch
+
+    regression = problem.is_regression
+    codes = np.zeros(len(problem.y), dtype=np.int64) if regression else problem.codes
+    outputs = _in_units_of_r2(problem) if regression else None
+    weight, rows_a_weight = problem.relative_weight, problem.rows_a_weight
+    rows = RowsOnDevice(problem.X, codes, outputs, weight, rows_a_weight, device)
+    criterion = rows.criterion(ridge, problem.rank)
+    pairs: list[tuple[int, int]] = []
+    if not hasattr(problem.X, "tensor"):
+        duplicates = problem.duplicates()
+        pairs = duplicates.pairs
+        redundant = np.union1d(criterion.redundant, np.flatnonzero(duplicates.redundant))
+        criterion = replace(criterion, redundant=redundant)
+    if fitter is None:  # the linear model
+        fitter = problem.fitter(C)
+        fitter = fitter if regression else DeviceFitter(fitter, rows, problem.penalty(C))
+    how: dict[str, Any] = {"noise": rows, "fitter": fitter, "constraints": allowed}
+    found = DeviceSearch(criterion, cost=problem.cost, **how, **search)
+    found.duplicates = pairs
+    return found
+
+
+def _check(device: Any, problem: Any) -> None:
+    """Refuse what a search on a device cannot do, and devices that are missing."""
+    allowed = problem.allowed
+    if not allowed.swaps_alone or allowed.conflicts is not None or allowed.signs is not None:
+        raise ParameterError(
+            "constraints", "with groups, at_most_one_of or signs need device=None."
+        )
+    if issparse(problem.X):
+        raise ParameterError("device", "needs dense rows; got sparse ones.")
+    try:
+        import torch
+
+        torch.zeros(1, device=torch.device(device)).cpu()
+    except ImportError:
+        raise ParameterError("device", "needs torch: pip install 'safdr[gpu]'.") from None
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
+        reason = (str(error).splitlines() or [""])[0]
+        raise ParameterError("device", f"={device!r} cannot be used by torch: {reason}") from None
+
+
+def _in_units_of_r2(problem: Any) -> Any:
+    """Return outputs whose covariances with features are the D of R²."""
+    outputs, weight = problem.outputs, problem.relative_weight
+    variance = np.average((outputs - np.average(outputs, 0, weight)) ** 2, 0, weight)
+    return r2_columns(outputs, np.ones(len(outputs)), np.sqrt(variance))

@@ -1,0 +1,323 @@
+"""Parameter objects, the values that parameters allow, and the settings of the engine."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+
+from safdr._engine.annealing.chains import Dynamics
+from safdr._engine.annealing.loop import AnnealingSettings
+from safdr._engine.annealing.population import PopulationSettings
+
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+
+# Stopping, batches, screen and device of both kinds of annealing.
+_SHARED: dict[str, Any] = {
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "n_iter_no_change": [AT_LEAST_ONE],
+    "n_batches": [AT_LEAST_ONE],
+    "batch_fraction": [Interval(Real, 0, 1, closed="right")],
+    "screen": [None, StrOptions({"auto"}), AT_LEAST_ONE],
+    "device": "no_validation",
+}
+
+
+class Annealing(BaseEstimator):
+    """Set how to anneal: replicas, temperatures, stopping, batches, screen and device.
+
+    Pass it to a selector as ``annealing=``; None there means these defaults.
+
+    Parameters
+    ----------
+    n_replicas : int, default=50
+        Number of subsets that are annealed side by side.
+
+    sweeps : float, default=0.5
+        Swaps proposed to each replica at each temperature, as a multiple of the number of features.
+
+    temperature_step : float, default=0.7
+        Step of the inverse temperature, in units of 1/σ. σ is the standard deviation of the
+        criterion over the random subsets at the start.
+
+    max_steps : int, default=100
+        Largest number of temperature steps.
+
+    tol : float, default=5e-3
+        Annealing stops if the mean criterion value, averaged over `n_iter_no_change` steps, changes
+        relatively by at most this from the average over the steps before.
+
+    n_iter_no_change : int, default=5
+        Number of steps that `tol` averages over.
+
+    n_batches : int, default=5
+        Number of random stratified batches of the rows. At each temperature step, each replica uses
+        the criterion of one random batch, so that the replicas differ. Use
+        ``n_batches=1, batch_fraction=1.0`` for no batches.
+
+    batch_fraction : float, default=0.5
+        Share of each class in a batch. It is raised if a batch would have fewer than two rows for
+        each selected feature.
+
+    screen : "auto", int or None, default="auto"
+        Number of features that are annealed, for a subset of k features. They are the first that
+        enter the L1 (LARS) path of the criterion.
+
+        - "auto" keeps k + 3 + n_samples // 20 features; for regression more, if the targets are
+          precise. It keeps all features for more than two classes (up to 2000 features), and with
+          `feature_cost` while their matrix fits into memory, since the path ignores costs.
+        - An int keeps that many, or k if that is larger.
+        - None keeps all. Use it, with ``shrinkage=None``, if the difference of correlated features
+          matters: no path sees such pairs.
+
+        A callable criterion is screened only by an int.
+
+    device : str or torch.device, default=None
+        Device of torch that anneals, such as "cuda". None is the processor.
+
+    See Also
+    --------
+    PopulationAnnealing : Replicas that are resampled.
+    Constraints : Which subsets are allowed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from safdr import Annealing, AnnealingSelector
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> quick = Annealing(n_replicas=20, max_steps=40)
+    >>> selector = AnnealingSelector(3, annealing=quick, random_state=0).fit(X, y)
+    >>> selector.result_.n_replicas
+    20
+    >>> selector.set_params(annealing__max_steps=10).annealing
+    Annealing(max_steps=10, n_replicas=20)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_replicas": [AT_LEAST_ONE],
+        "sweeps": [POSITIVE],
+        "temperature_step": [POSITIVE],
+        "max_steps": [AT_LEAST_ONE],
+        **_SHARED,
+    }
+
+    def __init__(
+        self,
+        *,
+        n_replicas: int = 50,
+        sweeps: float = 0.5,
+        temperature_step: float = 0.7,
+        max_steps: int = 100,
+        tol: float = 5e-3,
+        n_iter_no_change: int = 5,
+        n_batches: int = 5,
+        batch_fraction: float = 0.5,
+        screen: int | str | None = "auto",
+        device: Any = None,
+    ) -> None:
+        self.n_replicas = n_replicas
+        self.sweeps = sweeps
+        self.temperature_step = temperature_step
+        self.max_steps = max_steps
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.n_batches = n_batches
+        self.batch_fraction = batch_fraction
+        self.screen = screen
+        self.device = device
+
+
+class PopulationAnnealing(BaseEstimator):
+    """Anneal a population: at each temperature, copy good replicas and drop bad ones.
+
+    Pass it to a selector as ``annealing=``, in place of `Annealing`. It finds features that matter
+    only together, such as a measurement and its reference, in less time. If plain annealing finds
+    the best subset, population annealing only takes longer.
+
+    Parameters
+    ----------
+    n_replicas : int, default=200
+        Number of subsets that are annealed side by side.
+
+    sweeps : float, default=1.0
+        Swaps proposed to each replica at each temperature, as a multiple of the number of features.
+
+    target_ess : float, default=0.9
+        Effective sample size after a temperature step, as a share of the replicas. It sets the
+        step: a larger share is slower and more reliable.
+
+    max_steps : int, default=200
+        Largest number of temperature steps.
+
+    tol, n_iter_no_change, n_batches, batch_fraction, screen, device
+        As in `Annealing`.
+
+    See Also
+    --------
+    Annealing : Independent replicas.
+
+    Notes
+    -----
+    ``result_.trace`` has `n_families` and `family_size`. If one family is left well before the end,
+    use more replicas.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from safdr import AnnealingSelector, PopulationAnnealing
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> annealing = PopulationAnnealing(n_replicas=100)
+    >>> selector = AnnealingSelector(3, annealing=annealing, random_state=0).fit(X, y)
+    >>> int(selector.result_.trace.n_families[0])
+    50
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_replicas": [Interval(Integral, 2, None, closed="left")],
+        "sweeps": [POSITIVE],
+        "target_ess": [Interval(Real, 0, 1, closed="neither")],
+        "max_steps": [AT_LEAST_ONE],
+        **_SHARED,
+    }
+
+    def __init__(
+        self,
+        *,
+        n_replicas: int = 200,
+        sweeps: float = 1.0,
+        target_ess: float = 0.9,
+        max_steps: int = 200,
+        tol: float = 5e-3,
+        n_iter_no_change: int = 5,
+        n_batches: int = 5,
+        batch_fraction: float = 0.5,
+        screen: int | str | None = "auto",
+        device: Any = None,
+    ) -> None:
+        self.n_replicas = n_replicas
+        self.sweeps = sweeps
+        self.target_ess = target_ess
+        self.max_steps = max_steps
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.n_batches = n_batches
+        self.batch_fraction = batch_fraction
+        self.screen = screen
+        self.device = device
+
+
+AnyAnnealing: TypeAlias = Annealing | PopulationAnnealing
+
+
+def engine_settings(annealing: AnyAnnealing | None) -> Dynamics:
+    """Return the settings of the engine, as Python numbers."""
+    if annealing is None:
+        return AnnealingSettings()
+    # np.float32 and the like are converted.
+    given: dict[str, Any] = {
+        name: int(value) if isinstance(value, Integral) else float(value)
+        for name, value in annealing.get_params().items()
+        if name not in ("screen", "device")
+    }
+    if isinstance(annealing, Annealing):
+        return AnnealingSettings(**given)
+    given |= {"population": given.pop("n_replicas"), "overlap": given.pop("target_ess")}
+    return PopulationSettings(**given)
+
+
+class Constraints(BaseEstimator):
+    """Limit the subsets: features in, out, together, never together, or with a sign.
+
+    Pass it to a selector as ``constraints=``. A feature is named by its column name or its index;
+    several features also by a mask over all columns.
+
+    Parameters
+    ----------
+    always_include, never_include : feature or sequence of features, default=None
+        Features that every subset has, or none. A member of a group stands for the whole group.
+
+    groups : sequence or dict of sequences of features, or callable, default=None
+        Features that enter together, such as the columns of one category, and count as one. The
+        keys of a dict name the groups in other parameters. A callable gets the names of the columns
+        (their indices, if they have no names) and returns the groups.
+
+    at_most_one_of : sequence or dict of sequences of features, default=None
+        Sets of mutually exclusive features, such as versions of one measurement.
+
+    signs : dict from features to -1 or 1, or array-like of shape (n_features,), default=None
+        Sign that the coefficient of a feature must have: 1 if a larger value must raise the
+        prediction, -1 if it must lower it, 0 for either. For two classes or one output, and the
+        built-in criterion and model.
+
+    See Also
+    --------
+    Annealing : How to anneal.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from safdr import AnnealingSelector, Constraints
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> constraints = Constraints(always_include="mean radius", never_include="worst radius")
+    >>> selector = AnnealingSelector(3, constraints=constraints, random_state=0).fit(X, y)
+    >>> selector.get_feature_names_out().tolist()
+    ['mean radius', 'worst texture', 'worst concave points']
+
+    The second class of these data is benign: no coefficient may be positive.
+
+    >>> lower = Constraints(signs=[-1] * 30)
+    >>> selector = AnnealingSelector(10, constraints=lower, random_state=0).fit(X, y)
+    >>> bool((selector.estimator_.coef_ <= 0).all())
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "always_include": "no_validation",
+        "never_include": "no_validation",
+        "groups": "no_validation",
+        "at_most_one_of": "no_validation",
+        "signs": "no_validation",
+    }
+
+    def __init__(
+        self,
+        *,
+        always_include: Any = None,
+        never_include: Any = None,
+        groups: Any = None,
+        at_most_one_of: Any = None,
+        signs: Any = None,
+    ) -> None:
+        self.always_include = always_include
+        self.never_include = never_include
+        self.groups = groups
+        self.at_most_one_of = at_most_one_of
+        self.signs = signs
+
+
+# What None stands for in `set_params(annealing__n_replicas=…)`.
+PARAMETER_OBJECTS: dict[str, type[BaseEstimator]] = {
+    "annealing": Annealing,
+    "constraints": Constraints,
+}
+
+# Parameters of all selectors; regressors have no class weights and another criterion.
+REGRESSOR_PARAMETERS: dict[str, Any] = {
+    "criterion": [StrOptions({"auto", "r2"}), callable],
+    "estimator": [None, HasMethods(["fit", "predict"])],
+    "shrinkage": [None, StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
+    "C": [None, Interval(Real, 0, None, closed="neither"), Options(Real, {np.inf})],
+    "constraints": [None, Constraints],
+    "feature_cost": "no_validation",
+    "annealing": [None, Annealing, PopulationAnnealing],
+    "n_jobs": [None, Integral],
+    "random_state": ["random_state"],
+}
+CLASS_PARAMETERS: dict[str, Any] = REGRESSOR_PARAMETERS | {
+    "criterion": [StrOptions({"auto", "fisher"}), callable],
+    "class_weight": [None, dict, StrOptions({"balanced"})],
+}

@@ -1,0 +1,114 @@
+"""Tasks in threads and processes that end soon after an interrupt."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.parallel import Parallel, delayed
+
+from safdr._engine.interrupt import asking
+
+# Seconds of work from which on it pays to send it to other processes.
+WORTH_WORKERS = 0.2
+
+
+class CancelledError(Exception):
+    """Raised in a task whose caller has left."""
+
+
+class _Group:
+    """Tasks in threads. Leaving the block ends them, and waits until they have ended.
+
+    Threads that still compute when Python exits would crash the process.
+    """
+
+    def __init__(self) -> None:
+        self._cancelled, self._n_running = False, 0
+        self._changed = threading.Condition()
+
+    def __reduce__(self) -> Any:
+        return _Group, ()  # another process is ended by its pool
+
+    def __enter__(self) -> _Group:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        with self._changed:
+            self._cancelled = True
+            self._changed.wait_for(lambda: self._n_running == 0)
+
+    def run(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Run a function that asks now and then if it may go on."""
+        with self._changed:
+            self._n_running += 1
+        try:
+            self._check()
+            with asking(self._check):
+                return function(*args)
+        finally:
+            with self._changed:
+                self._n_running -= 1
+                self._changed.notify_all()
+
+    def _check(self) -> None:
+        if self._cancelled:
+            raise CancelledError
+
+
+def run_tasks(
+    function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], n_jobs: Any, *, threads: bool
+) -> Iterator[Any]:
+    """Call a function with each tuple of arguments; yield the results in order."""
+    how: dict[str, Any] = {"n_jobs": n_jobs, "prefer": "threads" if threads else "processes"}
+    if threads:
+        how["batch_size"] = 1  # larger batches leave a thread idle at the end
+    try:
+        parallel = Parallel(**how, return_as="generator")
+    except ValueError:  # backends that return everything at the end
+        parallel = Parallel(**how)
+    if not threads:
+        yield from parallel(delayed(function)(*task) for task in tasks)
+        return
+    with _Group() as group:
+        yield from parallel(delayed(group.run)(function, *task) for task in tasks)
+
+
+def n_workers(n_jobs: Any) -> int:
+    """Return the number of workers that `n_jobs` stands for."""
+    return int(effective_n_jobs(None if n_jobs is None else int(n_jobs)))
+
+
+class Workers:
+    """Evaluate a custom criterion, in several processes if it is slow."""
+
+    def __init__(self, n_jobs: int) -> None:
+        self.n_jobs = n_jobs
+        self._seconds = 0.0  # of the last evaluation that was timed
+
+    def __call__(self, objective: Any, tasks: Sequence[Any]) -> list[float]:
+        """Return the values of the tasks, in order."""
+        first = [self._timed(objective, tasks[0])] if tasks else []
+        rest = tasks[1:]
+        if self.n_jobs == 1 or self._seconds * len(rest) < WORTH_WORKERS:
+            return first + _values(objective, rest)
+        # The objective, with its rows, is sent with each portion.
+        portions = [(objective, rest[i :: self.n_jobs]) for i in range(min(self.n_jobs, len(rest)))]
+        values = np.empty(len(rest))
+        for i, part in enumerate(run_tasks(_values, portions, self.n_jobs, threads=False)):
+            values[i :: self.n_jobs] = part
+        return first + list(values.tolist())
+
+    def _timed(self, objective: Any, task: Any) -> float:
+        started = time.perf_counter()
+        value = float(objective(*task))
+        self._seconds = time.perf_counter() - started
+        return value
+
+
+def _values(objective: Any, tasks: Sequence[Any]) -> list[float]:
+    return [float(objective(*task)) for task in tasks]

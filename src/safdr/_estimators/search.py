@@ -1,0 +1,362 @@
+"""The search that a selector describes: screen, shrinkage, two criteria, penalised choice."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from safdr._engine.annealing.cached_function import CachedFunction
+from safdr._engine.annealing.function_chains import Evaluate
+from safdr._engine.arrays import IntArray
+from safdr._engine.criterion import Ridge, with_ridge
+from safdr._engine.fits.fits import Fitter
+from safdr._engine.fits.forward import ForwardSelection, PlacedForward
+from safdr._engine.screen import Duplicates, Screen
+from safdr._engine.screened_search import AnySearch, ScreenedSearch
+from safdr._engine.search import Search
+from safdr._engine.shrinkage import SMALLEST_AUTO
+from safdr._estimators.custom import ModelFitter, RowsObjective, fit_model, seeded
+from safdr._estimators.data import Problem
+from safdr._estimators.device import device_search
+from safdr._estimators.models import SeparationWarning
+from safdr._estimators.options import engine_settings
+from safdr._estimators.parallel import Workers
+from safdr._memory import check_products, fits_products
+from safdr.errors import ParameterError
+from safdr.result import AnnealingResult
+
+
+def make_search(selector: Any, problem: Problem, seed: int, n_jobs: int = 1) -> AnySearch:
+    """Return the search that a selector describes, among the columns that its screen keeps."""
+    _check_signs(selector, problem)
+    recipe = Recipe.make(selector, problem, seed, n_jobs)
+    device = None if selector.annealing is None else selector.annealing.device
+    if device is not None or hasattr(problem.X, "tensor"):
+        return _on_device(recipe, device)
+    if not recipe.screens:
+        return recipe.search_all()
+    return ScreenedSearch(recipe, recipe.search_among, problem.allowed, seed)
+
+
+def full_criterion(selector: Any, problem: Problem) -> Any:
+    """Return the criterion of all columns with the shrinkage of a fit."""
+    recipe = Recipe.make(selector, problem, 0)
+    criterion = problem.criterion(ridge_of(selector, problem))
+    if not recipe.screens:
+        return criterion
+    redundant = np.union1d(criterion.redundant, recipe.duplicate_columns)
+    return replace(criterion, redundant=redundant)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Recipe:
+    """Which columns each size is searched on, by which criteria and models."""
+
+    problem: Any
+    seed: int
+    n_jobs: int
+    function: Any  # a custom criterion
+    estimator: Any  # a custom model
+    is_auto: bool  # criterion="auto"
+    wanted_ridge: Ridge
+    C: float
+    width: int | str | None
+    settings: Any
+
+    @classmethod
+    def make(cls, selector: Any, problem: Any, seed: int, n_jobs: int = 1) -> Self:
+        """Return the recipe of a selector."""
+        annealing, criterion = selector.annealing, selector.criterion
+        width = "auto" if annealing is None else annealing.screen
+        # The path ignores costs. With more than two classes a screen costs a little AUC.
+        costs_decide = problem.cost is not None and fits_products(problem.n_features)
+        many_classes = not problem.is_regression and len(problem.classes) > 2
+        if width == "auto" and (costs_decide or (many_classes and not problem.is_wide)):
+            width = None
+        return cls(
+            problem=problem,
+            seed=seed,
+            n_jobs=n_jobs,
+            function=criterion if callable(criterion) else None,
+            estimator=selector.estimator,
+            is_auto=isinstance(criterion, str) and criterion == "auto",
+            wanted_ridge=_wanted_ridge(selector.shrinkage),
+            C=penalty_of(selector, problem),
+            width=width,
+            settings=engine_settings(annealing),
+        )
+
+    @property
+    def screens(self) -> bool:
+        """Return False for the method of the paper, and for a custom criterion by default."""
+        if self.function is not None:
+            return isinstance(self.width, int)
+        return self.is_auto or self.width is not None or self.wanted_ridge == "auto"
+
+    @property
+    def has_two_criteria(self) -> bool:
+        """Return True if half of the replicas use the approximation of the log-loss."""
+        two_classes = not self.problem.is_regression and len(self.problem.classes) == 2
+        return self.is_auto and two_classes
+
+    # ---- Columns ------------------------------------------------------------------------------
+
+    def columns(self, size: int) -> IntArray:
+        """Return the sorted columns that the screen keeps for a size."""
+        if self._screen.width(size) < self.problem.n_features:
+            return self._screen.columns(size)
+        return self.usable
+
+    @property
+    def usable(self) -> IntArray:
+        """All columns but the excluded ones."""
+        allowed = self.problem.allowed
+        kept = np.ones(allowed.n_groups, dtype=bool)
+        kept[allowed.exclude] = False
+        return allowed.columns_of(kept)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Pairs of duplicates: the column that stays, and the one that is left out."""
+        return self._duplicates.pairs
+
+    @property
+    def duplicate_columns(self) -> IntArray:
+        """Columns that duplicate others."""
+        return np.flatnonzero(self._duplicates.redundant)
+
+    @cached_property
+    def _duplicates(self) -> Duplicates:
+        return self.problem.duplicates()
+
+    @property
+    def _redundant(self) -> IntArray:
+        """Duplicates, and columns that the criterion finds redundant."""
+        redundant: Any = self._criterion.redundant
+        if self.problem.is_wide:
+            redundant = redundant(self.problem.rank)
+        return np.union1d(self.duplicate_columns, redundant)
+
+    @cached_property
+    def _criterion(self) -> Any:
+        """The criterion of all columns; of a regression, before its shrinkage is reduced."""
+        wanted = "auto" if self.function is not None else self.wanted_ridge
+        return self.problem.column_criterion(wanted)
+
+    @cached_property
+    def ridge(self) -> float:
+        """Ridge of the criterion at every size."""
+        ridge = float(self._criterion.ridge)
+        if self.wanted_ridge != "auto" or not self.problem.is_regression:
+            return ridge
+        # Precise outputs are shrunk less: s = r / (1 + r) times the unexplained share.
+        shrinkage = self._screen.unexplained * ridge / (1.0 + ridge)
+        return max(shrinkage / (1.0 - shrinkage), SMALLEST_AUTO)
+
+    @cached_property
+    def _screen(self) -> Screen:
+        problem = self.problem
+        return Screen(
+            self._criterion,
+            n_rows=problem.n_rows,
+            constraints=problem.constraints,
+            redundant=self._redundant,
+            ridge=SMALLEST_AUTO if problem.is_regression else self._criterion.ridge,
+            width=self.width,
+            is_regression=problem.is_regression,
+        )
+
+    # ---- Searches -----------------------------------------------------------------------------
+
+    def search_among(self, columns: IntArray) -> Search:
+        """Return the search among some of the columns."""
+        problem = self.problem
+        everything = len(columns) == problem.n_features
+        if everything and problem.is_wide:
+            check_products(problem.n_features)
+        among = problem if everything and not problem.is_wide else problem.columns(columns)
+        if self.function is not None:
+            return self._search(among, None)
+        if problem.is_wide:
+            criterion = among.criterion(self.ridge)
+        else:
+            criterion = self._criterion if everything else self._criterion.among(columns)
+            if criterion.ridge != self.ridge:
+                criterion = with_ridge(criterion, self.ridge, problem.rows_a_weight)
+        duplicates = np.intersect1d(columns, self.duplicate_columns)
+        return self._search(among, criterion, np.searchsorted(columns, duplicates), columns)
+
+    def search_all(self) -> Search:
+        """Return the search among all columns, without a look for duplicates."""
+        wanted = self.wanted_ridge
+        criterion = None if self.function is not None else self.problem.criterion(wanted)
+        return self._search(self.problem, criterion)
+
+    def _search(
+        self,
+        problem: Problem,
+        criterion: Any,
+        duplicates: IntArray | None = None,
+        columns: IntArray | None = None,
+    ) -> Search:
+        """Return the search by one criterion or two."""
+        how: dict[str, Any] = {"seed": self.seed, "constraints": problem.allowed}
+        how["cost"] = problem.cost
+        fitter = self.fitter(problem, criterion)
+        if criterion is None:
+            function = self.evaluate(problem)
+            return Search(None, settings=self.settings, fitter=fitter, function=function, **how)
+        criterion = _without(criterion, duplicates)
+        noise = problem.batches(criterion)
+        if not self.has_two_criteria:
+            return Search(criterion, settings=self.settings, noise=noise, fitter=fitter, **how)
+        # Half of the replicas for each criterion, so that it takes no longer.
+        first, second = self.settings.halves()
+        models: Any = problem.fitter(self.C, criterion) if self.estimator is not None else fitter
+        near = problem.linearised(models)  # type: ignore[attr-defined]
+        log_loss = _without(near.criterion(criterion.ridge), duplicates)
+        other = Search(log_loss, settings=second, noise=near.batches(log_loss), **how)
+        also: list[Any] = [other, *self._forward_among(columns)]
+        return Search(criterion, settings=first, noise=noise, fitter=fitter, also=also, **how)
+
+    def fitter(self, problem: Problem, criterion: Any) -> Fitter | None:
+        """Return what chooses among the candidates; None if a custom criterion does."""
+        if self.estimator is not None:
+            return ModelFitter(self.estimator, problem, self.seed)
+        return None if self.function is not None else problem.fitter(self.C, criterion)
+
+    def evaluate(self, problem: Problem) -> Evaluate | None:
+        """Return the custom criterion of column indices, with its values kept."""
+        if self.function is None:
+            return None
+        return CachedFunction(RowsObjective(self.function, problem), Workers(self.n_jobs))
+
+    @cached_property
+    def _forward(self) -> ForwardSelection:
+        problem: Any = self.problem
+        rows = (problem.X, problem.codes == 1, problem.relative_weight)
+        fitter = problem.fitter(self.C, self._criterion)
+        allowed = problem.allowed.without(self._redundant)
+        return ForwardSelection(fitter, *rows, allowed, self._criterion, self.columns)
+
+    def _forward_among(self, columns: IntArray | None) -> list[PlacedForward]:
+        """Return forward selection on the penalised loss, if features enter alone."""
+        if columns is None or not self.problem.allowed.swaps_alone:
+            return []
+        return [PlacedForward(self._forward, columns)]
+
+
+def ridge_of(selector: Any, problem: Problem) -> float:
+    """Return the ridge of a fitted selector, or the one that its search would use."""
+    shrinkage = getattr(selector, "shrinkage_", None)
+    if shrinkage is None:
+        return Recipe.make(selector, problem, 0).ridge
+    return float(shrinkage / (1.0 - shrinkage))
+
+
+def function_of(selector: Any, problem: Problem, seed: int, n_jobs: int = 1) -> Evaluate | None:
+    """Return the custom criterion of column indices; None for a built-in one."""
+    return Recipe.make(selector, problem, seed, n_jobs).evaluate(problem)
+
+
+def fitter_of(selector: Any, problem: Problem, criterion: Any, seed: int) -> Fitter | None:
+    """Return what chooses among candidates; None if a custom criterion does."""
+    return Recipe.make(selector, problem, seed).fitter(problem, criterion)
+
+
+def _wanted_ridge(shrinkage: Any) -> Ridge:
+    """Return the ridge r of a shrinkage s = r / (1 + r)."""
+    if shrinkage is None:
+        return SMALLEST_AUTO
+    if isinstance(shrinkage, str):
+        return shrinkage
+    return max(float(shrinkage) / (1.0 - float(shrinkage)), SMALLEST_AUTO)
+
+
+def penalty_of(selector: Any, problem: Problem) -> float:
+    """Return C of the linear models."""
+    return problem.default_C if selector.C is None else float(selector.C)
+
+
+def _without(criterion: Any, duplicates: IntArray | None) -> Any:
+    """Return the criterion with duplicates marked as redundant."""
+    if duplicates is None or not len(duplicates):
+        return criterion
+    return replace(criterion, redundant=np.union1d(criterion.redundant, duplicates))
+
+
+def _check_signs(selector: Any, problem: Any) -> None:
+    """Refuse signs unless each feature has one coefficient, and that model chooses."""
+    if problem.allowed.signs is None:
+        return
+    n = problem.outputs.shape[1] + 1 if problem.is_regression else len(problem.classes)
+    if n > 2 or callable(selector.criterion) or selector.estimator is not None:
+        raise ParameterError(
+            "signs", "need two classes or one output, and the built-in criterion and model."
+        )
+
+
+def _on_device(recipe: Recipe, device: Any) -> Search:
+    """Return the search on a device of torch."""
+    problem = recipe.problem
+    if device is None:
+        raise ParameterError("device", f"must be that of X, {str(problem.X.tensor.device)!r}.")
+    if recipe.function is not None:
+        raise ParameterError("device", "needs a built-in criterion.")
+    fitter = None if recipe.estimator is None else recipe.fitter(problem, None)
+    how: dict[str, Any] = {"settings": recipe.settings, "seed": recipe.seed}
+    return device_search(problem, device, recipe.wanted_ridge, recipe.C, fitter, **how)
+
+
+# ---- The model on a subset -------------------------------------------------------------------
+
+
+def model_of(
+    selector: Any, problem: Problem, result: AnnealingResult, seed: int
+) -> tuple[Any, bool]:
+    """Return the winning fit as a model, or a fitted clone; and whether the classes separate."""
+    if selector.estimator is not None or result.coefficients is None:
+        return model_on(selector, problem, result.subset, seed), False
+    return _linear_model(selector, problem, result.subset, result, result.best)
+
+
+def model_on(selector: Any, problem: Problem, subset: IntArray, seed: int) -> Any:
+    """Return the model of a selector, fitted to a subset."""
+    if selector.estimator is not None:
+        model = seeded(selector.estimator, seed)
+        return fit_model(model, problem.X[:, subset], problem.y, problem.sample_weight)
+    fits = problem.fitter(penalty_of(selector, problem)).fit(subset[None])
+    return _linear_model(selector, problem, subset, fits, 0)[0]
+
+
+def _linear_model(
+    selector: Any, problem: Problem, subset: IntArray, fits: Any, i: int
+) -> tuple[Any, bool]:
+    """Return fit i as a model; only the default recipe clips predictions of a regression."""
+    is_auto = isinstance(selector.criterion, str) and selector.criterion == "auto"
+    C = penalty_of(selector, problem)
+    separated = bool(fits.separated[i])
+    if not separated and not fits.converged[i]:
+        warnings.warn(
+            f"The fit on {len(subset)} feature(s) did not converge: rounding hides the optimum. "
+            "Columns that are nearly equal, or values of very different size, are the usual "
+            "reason; transform or drop them.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return problem.linear_model(subset, fits, i, C, clip=is_auto), separated
+
+
+def warn_separated(size: int) -> None:
+    """Warn that the unpenalised model has no finite optimum."""
+    warnings.warn(
+        f"The {size} selected feature(s) separate the classes: the coefficients of a model without "
+        "a penalty are not finite. Use C=1, the default, or fewer features.",
+        SeparationWarning,
+        stacklevel=2,
+    )

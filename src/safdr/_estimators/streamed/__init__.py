@@ -1,1 +1,0 @@
-"""Selectors on rows that are read in passes, and never all at once."""

@@ -1,0 +1,52 @@
+"""Write files atomically: write beside, flush to disk, rename."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file, so that a reader or a kill at any moment finds all of it or nothing."""
+    write_all_atomically({path: content})
+
+
+def write_all_atomically(contents: Mapping[Path, bytes]) -> None:
+    """Write several files; all are on the disk before the first gets its name."""
+    temporary: dict[Path, str] = {}
+    try:
+        for path, content in contents.items():
+            if path.exists() and not path.is_file():  # a device or a pipe
+                path.write_bytes(content)
+            else:
+                target = Path(os.path.realpath(path))  # a link stays
+                temporary[target] = _write_beside(target, content)
+        for target, name in temporary.items():
+            os.replace(name, target)
+    finally:
+        for name in temporary.values():
+            Path(name).unlink(missing_ok=True)
+
+
+def _write_beside(target: Path, content: bytes) -> str:
+    """Write the content of a file beside it, and return the temporary name."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    number, name = tempfile.mkstemp(prefix=f".{target.name[:40]}-", dir=target.parent)
+    try:
+        with os.fdopen(number, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if target.exists():
+            shutil.copymode(target, name)
+        else:
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(name, 0o666 & ~umask)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return name
