@@ -64,27 +64,27 @@ def two():
     X, z, rng = rows()
     y = pd.Series(np.where(z + rng.logistic(size=len(z)) > 0, "yes", "no"), name="late")
     by = {"number": X["column 6"][300:], "kind": np.arange(120) % 3}
-    return _report(AnnealingSelectorCV(max_features=5, **QUICK), X, y, by=by)
+    return _report(AnnealingSelectorCV(sizes=5, **QUICK), X, y, by=by)
 
 
 def classes():
     X, z, rng = rows()
     y = pd.Series(np.digitize(z + rng.logistic(size=len(z)), [-1, 1]), name="level")
-    return _report(AnnealingSelectorCV(max_features=4, **QUICK), X, y)
+    return _report(AnnealingSelectorCV(sizes=4, **QUICK), X, y)
 
 
 def regression():
     X, z, rng = rows()
     y = pd.Series(1000 * z + 800 * rng.normal(size=len(z)), name="amount")
     by = {"kind": np.arange(120) % 3}
-    return _report(AnnealingRegressorSelectorCV(max_features=5, **QUICK), X, y, by=by)
+    return _report(AnnealingRegressorSelectorCV(sizes=5, **QUICK), X, y, by=by)
 
 
 def groups():
     X, z, rng = rows()
     y = (z + rng.logistic(size=len(z)) > 0).astype(int)
     allowed = Constraints(groups={"pair": [0, 5], "three": [1, 6, 7]})
-    return _report(AnnealingSelectorCV(max_features=3, constraints=allowed, **QUICK), X, y)
+    return _report(AnnealingSelectorCV(sizes=3, constraints=allowed, **QUICK), X, y)
 
 
 def categories():
@@ -93,9 +93,7 @@ def categories():
     X["job"] = np.array(["none", "cook", "it's", "clerk"])[level]
     X.loc[::17, "column 0"] = np.nan
     y = pd.Series(np.where(z + level + rng.logistic(size=len(z)) > 1, 1, 0), name="paid")
-    pipeline = make_pipeline(
-        TableEncoder(missing="median"), AnnealingSelectorCV(max_features=4, **QUICK)
-    )
+    pipeline = make_pipeline(TableEncoder(missing="median"), AnnealingSelectorCV(sizes=4, **QUICK))
     return _report(pipeline, X, y)
 
 
@@ -105,7 +103,7 @@ def weights():
     weight = rng.integers(0, 4, len(z)).astype(float)
     given = {"sample_weight": weight[:300]}
     return _report(
-        AnnealingSelectorCV(max_features=4, **QUICK),
+        AnnealingSelectorCV(sizes=4, **QUICK),
         X,
         y,
         fit=given,
@@ -127,14 +125,14 @@ def constraints():
 def wide():
     X, z, rng = rows(k=200)
     y = (z + rng.logistic(size=len(z)) > 0).astype(int)
-    return _report(AnnealingSelectorCV(max_features=4, **QUICK), X[:100], y[:100], n=70)
+    return _report(AnnealingSelectorCV(sizes=4, **QUICK), X[:100], y[:100], n=70)
 
 
 def streamed(folder):
     X, z, rng = rows(n=3000)
     table = X.assign(y=(z + rng.logistic(size=len(z)) > 0).astype(int))
     table[:2500].to_parquet(folder / "rows.parquet")
-    selector = AnnealingSelectorCV(max_features=4, **QUICK)
+    selector = AnnealingSelectorCV(sizes=4, **QUICK)
     selector.fit(Stream(folder / "rows.parquet", sample_rows=500), "y")
     train, test = (X[:500], table["y"][:500]), (X[2500:], table["y"][2500:])
     totals = {"n_train": 2500, "sample": 500}
@@ -157,7 +155,7 @@ def streamed(folder):
 def chance():
     X, _, rng = rows()
     y = pd.Series(rng.integers(0, 2, len(X)), name="coin")
-    return _report(AnnealingSelectorCV(max_features=5, **QUICK), X, y)
+    return _report(AnnealingSelectorCV(sizes=5, **QUICK), X, y)
 
 
 MADE = {}
@@ -188,7 +186,7 @@ def hostile():
     X, z, rng = rows(k=len(HOSTILE))
     X = X.to_numpy()
     y = pd.Series(np.where(z + rng.logistic(size=len(z)) > 0, HOSTILE[0], HOSTILE[1]))
-    selector = AnnealingSelectorCV(max_features=len(HOSTILE), rule="best", **QUICK)
+    selector = AnnealingSelectorCV(sizes=len(HOSTILE), rule="best", **QUICK)
     selector.fit(X[:300], y[:300])
 
     class Encoder:

@@ -160,7 +160,7 @@ def test_a_model_on_every_feature_is_scored(case):
     # Not beyond 1e8 numbers, nor if folds might divide what belongs together.
     few = made.train[0].to_numpy()[:, list(made.selector.subset_)]
     assert len(few)
-    grouped = AnnealingSelectorCV(max_features=2, cv=[(range(200), range(200, 300))], **QUICK)
+    grouped = AnnealingSelectorCV(sizes=2, cv=[(range(200), range(200, 300))], **QUICK)
     grouped.fit(*made.train)
     assert "all_features" not in Report.from_estimator(grouped, *made.train)["score"]
 
@@ -310,7 +310,7 @@ def test_sparse_rows_and_several_outputs_and_other_models_are_described():
     X, z, rng = rows()
     y = (z + rng.logistic(size=len(z)) > 0).astype(int)
     sparse = csr_matrix(np.where(np.abs(X) > 0.8, X, 0.0))
-    selector = AnnealingSelectorCV(max_features=3, **QUICK).fit(sparse[:300], y[:300])
+    selector = AnnealingSelectorCV(sizes=3, **QUICK).fit(sparse[:300], y[:300])
     report = Report.from_estimator(
         selector, sparse[:300], y[:300], X_test=sparse[300:], y_test=y[300:]
     )
@@ -318,7 +318,7 @@ def test_sparse_rows_and_several_outputs_and_other_models_are_described():
         roc_auc_score(y[300:], selector.predict_proba(sparse[300:])[:, 1])
     )
     both = np.column_stack([z, z**2])
-    outputs = AnnealingRegressorSelectorCV(max_features=3, **QUICK).fit(X, both)
+    outputs = AnnealingRegressorSelectorCV(sizes=3, **QUICK).fit(X, both)
     report = Report.from_estimator(outputs, X, both)
     assert len(report["model"]["intercepts"]) == 2
     assert "link" not in report["model"]
@@ -342,7 +342,7 @@ def test_sparse_rows_and_several_outputs_and_other_models_are_described():
 def test_a_score_of_ones_own_has_no_interval():
     X, z, rng = rows()
     y = (z + rng.logistic(size=len(z)) > 0).astype(int)
-    selector = AnnealingSelectorCV(max_features=3, scoring="accuracy", **QUICK)
+    selector = AnnealingSelectorCV(sizes=3, scoring="accuracy", **QUICK)
     selector.fit(X[:300], y[:300])
     score = Report.from_estimator(selector, X[:300], y[:300], X_test=X[300:], y_test=y[300:])[
         "score"

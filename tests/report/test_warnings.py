@@ -109,7 +109,7 @@ def test_leaks():
 def test_a_held_out_part_of_one_class_is_a_note():
     X, z, rng = rows()
     y = (z + rng.logistic(size=len(z)) > 0).astype(int)
-    selector = AnnealingSelectorCV(max_features=3, **QUICK).fit(X, y)
+    selector = AnnealingSelectorCV(sizes=3, **QUICK).fit(X, y)
     some = y == 1
     report = Report.from_estimator(selector, X, y, X_test=X[some], y_test=y[some])
     assert "do not hold every class" in report["test"]["note"]

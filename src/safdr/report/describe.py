@@ -51,9 +51,8 @@ def describe(
     weight = np.ones(len(codes)) if train.weight is None else np.asarray(train.weight, float)
     columns = _dense(train.X, selector.subset_)
     sources = _sources(encoder, features)
-    limits = reading.read_limits(selector)
     model, order = describe_model(
-        selector.estimator_, selector.subset_, columns, weight, features, sources, limits
+        selector.estimator_, selector.subset_, columns, weight, features, sources
     )
     sizes, rule = reading.read_sizes(selector, features)
     source = asked["source"]

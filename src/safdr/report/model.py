@@ -27,7 +27,6 @@ def describe_model(
     weight: FloatArray,
     features: Features,
     sources: Sequence[dict[str, Any]],
-    limits: FloatArray | None,
 ) -> tuple[dict[str, Any], list[int]]:
     """Return the model with its terms, the strongest feature first, and the column of each.
 
@@ -44,7 +43,7 @@ def describe_model(
     if formula is None:
         return found, []
     coefficients, intercepts = formula
-    low, high = _range_of_columns(last, len(subset), limits)
+    low, high = _range_of_columns(last, len(subset))
     link = _link(model, columns, np.clip(columns, low, high) @ coefficients.T + intercepts)
     if link is None:
         return found, []
@@ -97,13 +96,11 @@ def _formula(model: Any, size: int) -> tuple[FloatArray, FloatArray] | None:
     return coefficients, intercepts
 
 
-def _range_of_columns(model: Any, size: int, limits: FloatArray | None) -> FloatArray:
+def _range_of_columns(model: Any, size: int) -> FloatArray:
     """Return the range to which values are clipped."""
     low, high = np.full((2, size), [[-np.inf], [np.inf]])
     if getattr(model, "clips", False):
         low, high = model.data_min_, model.data_max_
-    if limits is not None:
-        low, high = np.maximum(low, limits[0]), np.minimum(high, limits[1])
     return np.array([low, high])
 
 

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import safdr
-from safdr.result import NearTies, Proof, Stability
+from safdr._estimators.features import Features as Columns
+from safdr._estimators.features import allowed_subsets, feature_names
+from safdr.result import NearOptimal, Proof, Stability
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -64,28 +66,32 @@ def read_features(selector: Any, names: Sequence[Any] | None) -> Features:
     columns = [f"x{j}" for j in range(n)] if given is None else [str(name) for name in given]
     if len(columns) != n:
         raise ValueError(f"X must have the {n} columns of the fit; got {len(columns)}.")
-    groups = selector.feature_groups_
-    of_column = groups.feature_of
+    known = feature_names(selector)
+    allowed = allowed_subsets(selector.constraints, n, known)
+    groups = None if selector.constraints is None else selector.constraints.groups
+    given_groups = Columns(n, known, groups).groups.items()
+    titles = {int(some[0]): name for name, some in given_groups if isinstance(name, str)}
+    features = [
+        titles.get(int(some[0]), " + ".join(columns[j] for j in some))
+        if len(some) > 1
+        else columns[some[0]]
+        for some in allowed.groups
+    ]
+    of_column = allowed.group_of
     return Features(
-        groups.names(columns),
-        [np.asarray(each) for each in groups.columns],
+        features,
+        list(allowed.groups),
         of_column,
         columns,
         list(dict.fromkeys(of_column[selector.subset_].tolist())),
-        groups.max_features,
+        max(allowed.sizes(len(features)), default=0),
     )
-
-
-def read_limits(selector: Any) -> FloatArray | None:
-    """Return the range to which the selected columns are clipped before the model."""
-    limits = getattr(selector, "clip_limits_", None)
-    return None if limits is None else limits[:, selector.subset_]
 
 
 def read_scoring(selector: Any) -> str | None:
     """Return the name of the score; None for the default."""
     scoring = getattr(selector, "scoring", None)
-    return scoring if scoring is None or isinstance(scoring, str) else str(selector.scorer_name_)
+    return scoring if scoring is None or isinstance(scoring, str) else _name(scoring)
 
 
 def read_sizes(selector: Any, features: Features) -> tuple[list[Found], Found]:
@@ -115,8 +121,7 @@ def read_sizes(selector: Any, features: Features) -> tuple[list[Found], Found]:
         return sizes, {}
     rule = selector.rule
     name = rule if isinstance(rule, str) else getattr(rule, "__name__", type(rule).__name__)
-    known = {"one_se", "one_sd", "best"}
-    others = {r: k for r, k in selector.n_features_by_rule_.items() if r in known - {name}}
+    others = {r: _size_by(r, ks, scores) for r in ("one_se", "one_sd", "best") if r != name}
     found: Found = {"name": name, "k": int(selector.n_features_), "others": others}
     if span := _without_a_split(name, ks, scores, found["k"]):
         found["range"] = span
@@ -147,12 +152,12 @@ def read_search(selector: Any) -> Found:
     found: Found = {
         "criterion": criterion if isinstance(criterion, str) else _name(criterion),
         "value": selector.criterion_value_,
-        "loss": {"name": result.loss_name, "value": selector.loss_},
+        "loss": {"name": result.loss_name, "value": result.loss},
         "converged": bool(result.trace.converged),
         "separated": bool(result.separated[result.best]),
     }
-    if selector.ridge_ is not None:
-        found["shrinkage"] = selector.ridge_ / (1 + selector.ridge_)
+    if selector.shrinkage_ is not None:
+        found["shrinkage"] = selector.shrinkage_
     if result.n_screened < selector.n_features_in_:
         found["screened"] = int(result.n_screened)
     if slope := getattr(selector, "calibration_slope_", None):
@@ -200,23 +205,12 @@ def asked(question: Callable[..., Found], *parts: Any) -> Found:
         return {"note": str(error)}
 
 
-def _moments(selector: Any, rows: Rows) -> tuple[Any, Found]:
-    """Return the moments of the rows, and the parameters of the search."""
-    task = "classification" if hasattr(selector, "classes_") else "regression"
-    if selector.ridge_ is None:
-        raise ValueError("a custom criterion has no bounds.")
-    moments = safdr.Moments.from_rows(rows.X, rows.y, rows.weight, task=task)
-    same = ("constraints", "feature_cost", "cost_strength")
-    return moments, {n: getattr(selector, n) for n in same} | {"ridge": selector.ridge_}
-
-
 def read_proof(selector: Any, rows: Rows, features: Features, given: Any) -> Found:
     """Return what is proven; `given` is a time limit in seconds, or a proof."""
     if not isinstance(given, Proof):
-        moments, settings = _moments(selector, rows)
-        size = len(selector.subset_)
-        subset = selector.subset_
-        given = safdr.prove(moments, size, incumbent=subset, time_limit=float(given), **settings)
+        given = safdr.prove(
+            selector, rows.X, rows.y, time_limit=float(given), sample_weight=rows.weight
+        )
     chosen, best = float(selector.criterion_value_), float(given.value)
     same = np.array_equal(given.subset, selector.subset_) or chosen >= best - SAME * abs(best)
     found: Found = {
@@ -232,31 +226,25 @@ def read_proof(selector: Any, rows: Rows, features: Features, given: Any) -> Fou
         if chosen > 0:
             found["gap"] = max(0.0, given.upper_bound / chosen - 1)
     if not same:
-        losses = _losses(selector, rows, [selector.subset_, given.subset])
+        subsets = [selector.subset_, given.subset]
+        losses = safdr.evaluate_subsets(
+            selector, rows.X, rows.y, subsets, sample_weight=rows.weight
+        ).losses
         found["smaller_loss"] = bool(losses[0] <= losses[1])
     return found
 
 
-def _losses(selector: Any, rows: Rows, subsets: list[IntArray]) -> FloatArray:
-    """Return the penalised loss of the linear model on some subsets."""
-    task = "classification" if hasattr(selector, "classes_") else "regression"
-    found = safdr.evaluate_subsets(
-        rows.X, rows.y, subsets, task=task, sample_weight=rows.weight, C=selector.C_
-    )
-    return np.asarray(found.losses, dtype=np.float64)
-
-
 def read_near(selector: Any, rows: Rows, features: Features, given: Any) -> Found:
     """Return the near-optimal subsets; `given` is `rtol`, or the subsets."""
-    if not isinstance(given, NearTies):
-        moments, settings = _moments(selector, rows)
-        size = len(selector.subset_)
-        given = safdr.near_ties(moments, size, within=float(given), **settings)
+    if not isinstance(given, NearOptimal):
+        given = safdr.near_optimal(
+            selector, rows.X, rows.y, rtol=float(given), sample_weight=rows.weight
+        )
     best = float(given.values[0])
     listed = zip(given.subsets[:MAX_SUBSETS], given.values, strict=False)
     return {
-        "rtol": given.within,
-        "complete": bool(given.exact),
+        "rtol": given.rtol,
+        "complete": bool(given.complete),
         "n": int(given.n_total),
         "in_all": features.named(given.in_all),
         "subsets": [
@@ -296,21 +284,19 @@ def read_substitutes(
 ) -> Found:
     """Return, by feature, its best replacement and the change of the score without it."""
     if given is True:
-        given = selector.substitutes(
+        given = safdr.substitutes(
+            selector,
             rows.X,
             rows.y,
             n_best=1,
             sample_weight=rows.weight,
             groups=groups,
             n_jobs=n_jobs,
-            backend="dict",
         )
     found: Found = {}
-    own = selector.feature_groups_.names(
-        getattr(selector, "feature_names_in_", [f"x{j}" for j in range(selector.n_features_in_)])
-    )
-    place = {name: features.names[i] for i, name in enumerate(own)}
-    columns = ("chosen", "replacement", "score_difference", "loss")
+    own = read_features(selector, None).names
+    place = dict(zip(own, features.names, strict=True))
+    columns = ("selected", "replacement", "score_difference", "loss")
     rows_of = sorted(zip(*(list(given[c]) for c in columns), strict=True), key=lambda r: r[3])
     for chosen, other, change, _ in rows_of:
         each = found.setdefault(place[chosen], {})
@@ -330,17 +316,16 @@ def read_what_if(selector: Any, rows: Rows, features: Features, also: list[int])
     if abs(value - chosen) > SAME * max(1.0, abs(chosen)):
         raise ValueError("the rows of the report are not those of the fit.")
     return {
-        "kind": given.kind,
+        "kind": given.criterion,
         "A": _packed(given.A[np.tril_indices(len(given.A))]),
         "D": _packed(given.D),
         "n_outputs": given.D.shape[1],
-        "collinear_tol": given.collinear_tol,
-        "apart": np.argwhere(np.triu(given.rivals)),
+        "apart": np.argwhere(np.triu(given.exclusive)),
         "features": [
             {
                 "name": features.names[features.of_column[columns[0]]],
                 "n_columns": len(columns),
-                "chosen": bool(given.chosen[i]),
+                "chosen": bool(given.selected[i]),
                 "required": bool(given.required[i]),
                 "cost": given.costs[i],
             }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from safdr import text
-from safdr._atomic import write_atomically
+from safdr._files import write_atomically
 from safdr.report import reading
 from safdr.report.describe import SCHEMA, describe
 from safdr.report.reading import Rows

@@ -1,5 +1,7 @@
 "use strict";
 (() => {
+  // A column with a smaller share of residual variance adds nothing.
+  const COLLINEAR = 1e-9;
   const data = JSON.parse(document.getElementById("what-if-data").textContent);
   const decoded = (packed) => new Float64Array(Uint8Array.from(atob(packed), (c) => c.charCodeAt(0)).buffer);
   const lower = decoded(data.A), D = decoded(data.D), nOutputs = data.n_outputs;
@@ -26,7 +28,7 @@
           row.push(x / rows[a][a]);
           rest -= row[a] ** 2;
         });
-        if (rest <= data.collinear_tol * A(column, column)) continue;
+        if (rest <= COLLINEAR * A(column, column)) continue;
         row.push(Math.sqrt(rest));
         const z = [];
         for (let k = 0; k < nOutputs; k++) {
