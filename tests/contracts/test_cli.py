@@ -17,6 +17,7 @@ from helpers.cli import JSON, QUICK, assert_same, coefficients_of, features_of
 from helpers.html import parsed
 from helpers.selectors import TASKS, make_rows, of_one_size, over_sizes
 from safdr import Constraints, Report, TableEncoder
+from safdr.cli.select import _within
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -71,7 +72,7 @@ def test_a_rule_may_be_a_loss_of_score(write, safdr):
     X, y = problem()
     path = write({**X, "target": y})
     found = safdr("select", path, "-t", "target", *QUICK, "--rule", 0.1, *ALL).json
-    wanted = over_sizes(3, cv=None, rule="tolerance", tolerance=0.1)
+    wanted = over_sizes(3, cv=None, rule=_within(0.1))
     assert_same(found, fitted(wanted, X, y), NAMES)
 
 
@@ -115,7 +116,7 @@ def test_the_settings_of_the_paper(write, safdr):
     X, y = problem()
     path = write({**X, "target": y})
     found = safdr("select", path, "-t", "target", *QUICK, "--as-published", *ALL).json
-    wanted = type(over_sizes(3)).as_published(max_features=3, random_state=0)
+    wanted = type(over_sizes(3)).as_published(sizes=3, random_state=0)
     assert_same(found, wanted.fit(np.asarray(X), y), NAMES)
 
 
@@ -166,7 +167,7 @@ def test_a_pipeline_in_python_gives_the_same(tmp_path, safdr):
     words = ["-t", "late", *QUICK, "--missing", "median", "--categories", "grade"]
     found = safdr("select", tmp_path / "messy.csv", *words, *ALL).json
     encoder = TableEncoder(missing="median", categories=["grade"])
-    limits = Constraints(groups=encoder.fit(frame, y).groups)
+    limits = Constraints(groups=encoder.groups)
     selector = over_sizes(3, cv=None, annealing=None, constraints=limits)
     pipeline = make_pipeline(encoder, selector).fit(frame, y)
     names = encoder.get_feature_names_out().tolist()
@@ -306,7 +307,7 @@ def test_rows_of_a_bigger_table_are_held_out_and_dropped(write, safdr, little_me
     X, y = problem("two", 3000)
     X.loc[::50, "column 0"] = np.nan
     path = write({**X, "day": np.arange(3000) + 0.5, "target": y})
-    words = ["-t", "target", "-k", 2, "--time", "day", "--missing", "drop-rows"]
+    words = ["-t", "target", "-k", 2, "--time", "day", "--missing", "drop-rows", "--prove", 2]
     found = safdr("select", path, *words, *JSON).json
     data = found["data"]
     assert data["n_train"] + data["n_test"] == 2940
@@ -356,7 +357,13 @@ def test_a_seed_gives_the_same_bytes(write, columns, select):
 
 def test_hostile_names_are_printed_as_text(write, tmp_path, select):
     """No name is an escape sequence, an element of a page, or markup of the terminal."""
-    names = ["[red]x[/red]", "\x1b[31mred", "<script>alert(1)</script>", "turned \u202e round", "a,b"]
+    names = [
+        "[red]x[/red]",
+        "\x1b[31mred",
+        "<script>alert(1)</script>",
+        "turned \u202e round",
+        "a,b",
+    ]
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
     columns = {name: (rng.normal(size=200) + 0.8 * y).tolist() for name in names}

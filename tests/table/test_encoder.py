@@ -60,12 +60,26 @@ def test_every_column_is_what_a_reader_would_say(messy):
     assert found["customer_id"].startswith(("an identifier", "codes"))
     assert found["remark"].startswith("an identifier or free text")
     names = encoder.get_feature_names_out().tolist()
-    assert encoder.groups == {
-        "city": [names.index("city = Rome"), names.index("city = Paris")],
-        "grade": [j for j, name in enumerate(names) if name.startswith("grade = ")],
-    }
+    assert (
+        encoder.groups()
+        == encoder.groups(range(len(names)))
+        == {
+            "city": [names.index("city = Rome"), names.index("city = Paris")],
+            "grade": [j for j, name in enumerate(names) if name.startswith("grade = ")],
+        }
+    )
     (income,) = [each for each in encoder.columns() if each["name"] == "income"]
     assert income["example"].endswith(income["example"].split(" → ")[0].replace(",", ""))
+
+
+def test_names_are_enough_to_group_categories(messy):
+    """An encoder inside a pipeline is not fitted when its constraints are written."""
+    frame, y = messy
+    encoder = TableEncoder(missing="median").fit(frame, y)
+    names = encoder.get_feature_names_out()
+    assert clone(encoder).groups(names) == encoder.groups()
+    with pytest.raises(ValueError, match="names"):
+        clone(encoder).groups(range(5))
 
 
 def test_terms_say_what_a_feature_is(messy):
@@ -196,6 +210,8 @@ def test_a_table_sorted_by_its_best_feature_keeps_it():
         ("customerId", np.arange(N) % 50, False),
         ("age", np.arange(N) % 50, True),
         ("x", [i / 2 for i in range(N)], True),
+        ("age", [31, 34, 29, 41, 38, 27, 44, 36, 33, 40, 30, 25], True),
+        ("rank", [*range(5, 25)], False),
         ("day", [20240101 + i % 28 for i in range(N)], False),
         ("month", [202401 + i % 12 for i in range(N)], False),
         ("year", [2000 + i % 20 for i in range(N)], True),

@@ -32,7 +32,7 @@ class FeatureNames:
 
     def __init__(self, encoder: TableEncoder, target: str) -> None:
         self.names = encoder.get_feature_names_out().tolist()
-        self.categories = encoder.groups
+        self.categories = encoder.groups()
         self._columns = {each["name"]: each.get("why", "") for each in encoder.columns()}
         self._target = target
         self._of_column: dict[str, list[int]] = {}

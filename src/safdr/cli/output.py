@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safdr._atomic import write_all_atomically
+from safdr._files import write_all_atomically
 from safdr.cli.errors import UsageError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +17,10 @@ from safdr.cli.output import check_outputs, print_result, write_outputs
 from safdr.cli.progress import SearchProgress
 from safdr.cli.rows import Prepared, prepare, read_options
 from safdr.table.split import decoded
-from safdr.table.stream import open_big
+from safdr.table.stream import TrainingBatches, open_big
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-# Sizes that are tried if none are given.
-MAX_SIZE = 30
 
 
 def run(options: argparse.Namespace) -> None:
@@ -71,11 +68,9 @@ def make_selector(options: argparse.Namespace, rows: Prepared, names: FeatureNam
 
     constraints = names.constraints(options)
     n_features = names.n_features(constraints.get("groups", {}))
-    low, high = options.k if isinstance(options.k, tuple) else (options.k or 1, options.k)
-    if (high or 1) > n_features and not isinstance(options.k, tuple):
-        raise UsageError(f"-k must be at most {n_features}, the number of features; got {high}.")
+    low = options.k[0] if isinstance(options.k, tuple) else options.k or 1
     if low > n_features:
-        raise UsageError(f"-k must begin at {n_features} or below; got {low}.")
+        raise UsageError(f"-k must be at most {n_features}, the number of features; got {low}.")
     by_class = rows.train.target.task == "classification"
     if options.balanced and not by_class:
         raise UsageError("--balanced is for classes; the target is numbers.")
@@ -85,35 +80,58 @@ def make_selector(options: argparse.Namespace, rows: Prepared, names: FeatureNam
         given["feature_cost"] = costs
     if options.balanced:
         given["class_weight"] = "balanced"
-    if isinstance(options.rule, float):
-        given |= {"rule": "tolerance", "tolerance": options.rule}
-    elif options.rule is not None:
-        given["rule"] = options.rule
     if rows.train.groups is not None:
         from sklearn.model_selection import GroupShuffleSplit
 
         given["cv"] = GroupShuffleSplit(5, test_size=0.25, random_state=options.seed)
     return (kind.as_published if options.as_published else kind)(
-        min_features=low,
-        max_features=min(high or MAX_SIZE, n_features),
-        n_jobs=options.jobs,
-        random_state=options.seed,
-        **given,
+        n_jobs=options.jobs, random_state=options.seed, **given, **_sizes(options, n_features)
     )
+
+
+def _sizes(options: argparse.Namespace, n_features: int) -> dict[str, Any]:
+    """Return the parameters for the sizes to try and the rule."""
+    given: dict[str, Any] = {}
+    if isinstance(options.k, tuple):
+        low, high = options.k
+        # A number begins at the smallest size that the constraints allow.
+        given["sizes"] = high if low == 1 else list(range(low, min(high, n_features) + 1))
+    elif options.k is not None:
+        given["sizes"] = [options.k]
+    if options.rule is not None:
+        rule = options.rule
+        given["rule"] = _within(rule) if isinstance(rule, float) else rule
+    return given
+
+
+def _within(loss: float) -> Callable[[dict[str, Any]], int]:
+    """Return a rule: the smallest size whose score is at most `loss` below the best one."""
+
+    def tolerance(results: dict[str, Any]) -> int:
+        scores = results["mean_test_score"]
+        return int(np.flatnonzero(scores >= scores.max() - loss)[0])
+
+    return tolerance
 
 
 def _fit(selector: Any, rows: Prepared) -> None:
     if rows.batches is not None:
-        from safdr import Stream
-
         weight = {} if rows.batches.weight is None else {"sample_weight": rows.batches.weight}
-        selector.fit(Stream(rows.batches), rows.train.target.name, **weight)
+        selector.fit(*_source(rows.batches)[:2], **weight)
         # Other rows are arrays, which have no names.
         del selector.feature_names_in_
         return
     given = {"sample_weight": rows.train.weight, "groups": rows.train.groups}
     given = {name: value for name, value in given.items() if value is not None}
     selector.fit(rows.X, rows.train.target.values, **given)
+
+
+def _source(batches: TrainingBatches) -> tuple[Any, ...]:
+    """Return the rows of all batches, and the names of the target and of the weight."""
+    from safdr import Stream
+
+    names = (batches.target.name, batches.weight)
+    return (Stream(batches), *(name for name in names if name is not None))
 
 
 def _warned(caught: Sequence[warnings.WarningMessage]) -> list[str]:
@@ -146,6 +164,7 @@ def _report(
         groups=train.groups,
         by=by,
         encoder=rows.encoder,
+        source=None if rows.batches is None else _source(rows.batches),
         prove=options.prove,
         near_optimal=None if options.prove is None else 0.01,
         stability=options.stability,

@@ -22,8 +22,9 @@ UNTYPED = {b"safdr": b"untyped"}
 MIN_ROWS = 10
 # Text with more values than this, in more than half of its rows another one, is no category.
 MANY_VALUES, NEARLY_UNIQUE = 20, 0.5
-# Distinct whole numbers that fill this share of their range number the rows.
-DENSE = 0.5
+# Distinct whole numbers number the rows if they fill their range; if they are this many, half of
+# it, since held-out rows leave gaps.
+MANY_ROWS, DENSE = 50, 0.5
 IDENTIFIER_NAME = re.compile(
     r"(?i:(^|[_\W])(id|uuid|guid|key|index|no|nr|number)$)|(?i:^(id|uuid)[_\W])|[a-z]I[Dd]$"
 )
@@ -256,8 +257,8 @@ def _why_identifier(column: Column, read: pa.ChunkedArray) -> str:
     if n_values < len(read):
         is_group = n_values > MANY_VALUES and GROUP_NAME.search(column.name)
         return _identifier(n_values) if is_group else ""
-    dense = (n_values - 1) >= DENSE * (ends["max"] - ends["min"])
-    if dense or IDENTIFIER_NAME.search(column.name):
+    share = DENSE if n_values >= MANY_ROWS else 1.0
+    if n_values - 1 >= share * (ends["max"] - ends["min"]) or IDENTIFIER_NAME.search(column.name):
         return "an identifier: another whole number in each row"
     return ""
 

@@ -61,7 +61,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Numbers, also in text such as ``"9.1%"`` or ``"1.234,56 EUR"``, stay numbers. Categories become
     one column per frequent value. Identifiers, dates, constant columns and free text are dropped;
-    `columns` says why.
+    `columns` says why. ``Constraints(groups=encoder.groups())`` selects the columns of a category
+    together.
 
     Parameters
     ----------
@@ -87,9 +88,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    groups : dict of str to list of int
-        For each category with several features, their indices: for ``Constraints(groups=...)``.
-
     missing_ : MissingReport
         Missing values by column and class.
 
@@ -228,12 +226,31 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array([each.name for each in self._features], dtype=object)
 
-    @property
-    def groups(self) -> dict[str, list[int]]:
-        """Indices of the features of each category that has several."""
+    def groups(self, input_features: Sequence[Any] | None = None) -> dict[str, list[int]]:
+        """Return the features of each category that has several, for `Constraints`.
+
+        Parameters
+        ----------
+        input_features : sequence of str, default=None
+            Names of features, in their order; None means those of this encoder.
+
+        Returns
+        -------
+        groups : dict of str to list of int
+            Indices of features by column.
+        """
+        columns = {each.name: each.column for each in getattr(self, "_features", ())}
+        names = list(columns if input_features is None else input_features)
+        if not all(isinstance(name, str) for name in names):
+            # Features without names are those of this encoder, as in a pipeline of arrays.
+            if len(names) != len(columns):
+                raise ValueError(
+                    "The features need names. Use encoder.set_output(transform='pandas')."
+                )
+            names = list(columns)
         found: dict[str, list[int]] = {}
-        for j, feature in enumerate(self._features):
-            found.setdefault(feature.column, []).append(j)
+        for j, name in enumerate(names):
+            found.setdefault(columns.get(name, name.partition(" = ")[0]), []).append(j)
         return {column: members for column, members in found.items() if len(members) > 1}
 
     def terms(self) -> list[dict[str, Any]]:

@@ -86,7 +86,7 @@ def open_big(path: str | None) -> BigTable | None:
     except (pa.ArrowException, OSError):
         # read_table says what is wrong.
         return None
-    fits = available is None or table.n_bytes() * PEAK <= available * SHARE
+    fits = table.n_bytes() * PEAK <= available * SHARE
     return None if fits or table.n_rows <= SAMPLE_ROWS else table
 
 
