@@ -29,10 +29,11 @@ MAY_IMPORT = {
     "table": {"errors", "_memory"},
     "export": {"_files", "_frames", "errors", "measures", "table"},
     "display": {"safdr", "_frames", "result"},
-    "report": {"safdr", "_files", "_estimators", "display", "measures", "result"},
+    "text": set(),
+    "report": {"safdr", "_files", "_estimators", "export", "measures", "result", "text"},
     "cli": {
         *("safdr", "_files", "_memory", "errors", "export", "measures", "report", "result"),
-        *("sources", "table"),
+        *("sources", "table", "text"),
     },
 }
 # Private by their spelling alone: the standard library's, and what a scorer of scikit-learn wraps.

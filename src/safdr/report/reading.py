@@ -201,7 +201,7 @@ def asked(question: Callable[..., Found], *parts: Any) -> Found:
     """Return the answer to a question; a note if it has none."""
     try:
         return question(*parts)
-    except (ValueError, TypeError, MemoryError, NotImplementedError) as error:
+    except (ValueError, MemoryError, NotImplementedError) as error:
         return {"note": str(error)}
 
 
