@@ -9,7 +9,7 @@ import numpy as np
 
 from safdr.text import count, shortened
 
-# Okabe and Ito's colours can be told apart by the colour-blind; these two also differ in grey.
+# Okabe and Ito's colours differ for the colour-blind; these two also differ in grey.
 FIRST = "#0072B2"
 SECOND = "#E69F00"
 NEUTRAL = "#555555"

@@ -97,7 +97,7 @@ def to_python(model: Model, module: str = "model") -> str:
 
 
 def _row(term: Term) -> str:
-    """A row of TERMS; an infinite end has no literal."""
+    """Return a row of TERMS; an infinite end has no literal."""
     ends = (repr(end).replace("inf", "math.inf") for end in (term.low, term.high))
     first = (ascii(term.column), ascii(term.equals), repr(list(term.coefficients)))
     return f"({', '.join([*first, *ends, repr(term.fill)])})"

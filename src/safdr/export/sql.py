@@ -66,7 +66,7 @@ def _softmax(model: Model, scores: list[str]) -> list[str]:
 
 
 def _power(exponent: str) -> str:
-    """The exponential, which must not overflow."""
+    """Return the exponential, which must not overflow."""
     limit = LARGEST_EXPONENT
     return f"EXP(CASE WHEN {exponent} > {limit} THEN {limit} ELSE {exponent} END)"
 
@@ -112,7 +112,7 @@ def _literal(value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    """With an exponent, or databases read a decimal of few digits."""
+    """Write a number with an exponent, or databases read a decimal of few digits."""
     text = repr(float(value))
     return text if "e" in text else text + "e0"
 

@@ -100,7 +100,7 @@ def make(
 def _make_and_run(
     model: Model, path: Path, table: str, columns: Columns
 ) -> tuple[bytes, FloatArray]:
-    """The content of an export, and what it gives for rows."""
+    """Return the content of an export, and its outputs for rows."""
     ending = path.suffix.lower()
     if ending == ".onnx":
         graph = to_onnx(model)

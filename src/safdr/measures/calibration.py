@@ -39,13 +39,11 @@ def calibration(happened: Any, probability: FloatArray, weight: Any = None) -> d
     """
     happened = np.asarray(happened, dtype=bool)
     weight = as_weights(weight, len(happened))
-    rate = mean_of(happened, weight)
+    right = np.where(happened, probability, 1 - probability)
     bins = _rates_by_bin(happened, probability, weight)
     found: dict[str, Any] = {
         "brier": mean_of((probability - happened) ** 2, weight),
-        "log_loss": _log_loss(np.where(happened, probability, 1 - probability), weight),
-        "predicted": mean_of(probability, weight),
-        "observed": share_interval(rate, effective_number(weight)),
+        "log_loss": -mean_of(np.log(np.maximum(right, SMALLEST)), weight),
         "bins": bins,
         "n_outside": sum(not b["low"] <= b["predicted"] <= b["high"] for b in bins),
     }
@@ -77,13 +75,8 @@ def errors(y: FloatArray, predicted: FloatArray, weight: Any = None) -> dict[str
     return {
         "rmse": float(np.sqrt(mean_of(left**2, weight))),
         "mae": mean_of(np.abs(left), weight),
-        "bias": mean_interval(left, weight),
         "bins": [
-            {
-                "n": int(rows.sum()),
-                "predicted": mean_of(predicted[rows], weight[rows]),
-                **_observed(mean_interval(y[rows], weight[rows])),
-            }
+            _bin(predicted[rows], weight[rows], mean_interval(y[rows], weight[rows]))
             for rows in _masks(assign_bins(predicted, weight))
         ],
     }
@@ -101,9 +94,7 @@ def classes(
     return {
         "accuracy": share_interval(mean_of(right, weight), effective_number(weight)),
         "most_frequent": float(np.bincount(codes, weight).max() / weight.sum()),
-        "log_loss": _log_loss(probabilities[np.arange(len(codes)), codes], weight),
         "confusion": confusion.reshape(n_classes, n_classes).tolist(),
-        "bins": _rates_by_bin(right, probabilities.max(axis=1), weight),
         "each": [
             _one_class(codes == c, probabilities[:, c], predicted == c, weight)
             for c in range(n_classes)
@@ -129,14 +120,6 @@ def _one_class(
     return found
 
 
-def _log_loss(probability: FloatArray, weight: FloatArray) -> float:
-    return -mean_of(np.log(np.maximum(probability, SMALLEST)), weight)
-
-
-def _observed(interval: list[float]) -> dict[str, float]:
-    return dict(zip(("observed", "low", "high"), interval, strict=False))
-
-
 def _masks(codes: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
     return [codes == i for i in range(codes.max() + 1)]
 
@@ -144,15 +127,14 @@ def _masks(codes: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
 def _rates_by_bin(
     happened: NDArray[np.bool_], probability: FloatArray, weight: FloatArray
 ) -> list[dict[str, Any]]:
-    return [
-        {
-            "n": int(rows.sum()),
-            "predicted": mean_of(probability[rows], weight[rows]),
-            **_observed(
-                share_interval(
-                    mean_of(happened[rows], weight[rows]), effective_number(weight[rows])
-                )
-            ),
-        }
-        for rows in _masks(assign_bins(probability, weight))
-    ]
+    found = []
+    for rows in _masks(assign_bins(probability, weight)):
+        rate = mean_of(happened[rows], weight[rows])
+        interval = share_interval(rate, effective_number(weight[rows]))
+        found.append(_bin(probability[rows], weight[rows], interval))
+    return found
+
+
+def _bin(predicted: FloatArray, weight: FloatArray, interval: list[float]) -> dict[str, Any]:
+    observed = dict(zip(("observed", "low", "high"), interval, strict=False))
+    return {"n": len(predicted), "predicted": mean_of(predicted, weight), **observed}

@@ -24,12 +24,6 @@ def auc_interval(scores: Any, positive: Any, weight: Any = None) -> list[float]:
     return _interval(counts, squares, _sums(positive, weight > 0, 2))
 
 
-def auc_interval_of_counts(counts: Any) -> list[float]:
-    """Return the same from the rows of the negative and positive class by rising score."""
-    counts = np.asarray(counts, dtype=np.float64)
-    return _interval(counts, counts, counts.sum(axis=1))
-
-
 def auc_interval_of_classes(
     probabilities: FloatArray, codes: NDArray[np.int64], weight: Any = None
 ) -> list[float]:
@@ -63,12 +57,7 @@ def roc_curve(scores: Any, positive: Any, weight: Any = None) -> dict[str, Any]:
     """Return at most 101 points of the ROC curve, and its largest height over the diagonal."""
     positive = np.asarray(positive, dtype=bool)
     _, codes = np.unique(scores, return_inverse=True)
-    return roc_curve_of_counts(_by_class(codes, positive, as_weights(weight, len(positive))))
-
-
-def roc_curve_of_counts(counts: Any) -> dict[str, Any]:
-    """Return the same from the rows of the negative and positive class by rising score."""
-    counts = np.asarray(counts, dtype=np.float64)
+    counts = _by_class(codes, positive, as_weights(weight, len(positive)))
     false, true = _rates(counts)
     widest = int(np.argmax(true - false))
     flagged = counts.sum(axis=1) @ np.array([false, true]) / counts.sum()
@@ -151,7 +140,7 @@ def _on_logit_scale(value: float, variance: float) -> list[float]:
 
 
 def _perfect(value: int, n_pairs: float) -> list[float]:
-    """The exact binomial interval of as many pairs of rows as have no row in common.
+    """Return the exact binomial interval of pairs of rows without a row in common.
 
     DeLong's variance is 0 if the scores separate the classes.
     """

@@ -58,7 +58,7 @@ def stability_index(
 
 
 def _are_known(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which values are not missing."""
+    """Return a mask of the known values."""
     if values.dtype.kind != "O":
         return np.asarray(values == values)
     return np.array([_is_known(each) for each in values], dtype=bool)
@@ -88,13 +88,13 @@ def _most_frequent(
 
 
 def _written(number: Any) -> str:
-    """All digits of a whole number, such as a key; six of others."""
+    """Write all digits of a whole number, such as a key; six of others."""
     whole = float(number).is_integer() and abs(number) < 1e15
     return str(int(number)) if whole else f"{number:.6g}"
 
 
 def _edges(base: FloatArray, weight: FloatArray) -> FloatArray:
-    """The largest value of each bin but the last; every bin of `base` has rows."""
+    """Return the largest value of each bin but the last; every bin of `base` has rows."""
     distinct, place = np.unique(base, return_inverse=True)
     sums = np.cumsum(np.bincount(place, weight, len(distinct)))
     wanted = sums[-1] * np.arange(1, 10) / 10
