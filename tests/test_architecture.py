@@ -27,8 +27,8 @@ MAY_IMPORT = {
     "measures": set(),
     "sources": set(),
     "table": {"errors", "_memory"},
-    "export": {"_files", "_frames", "errors", "measures", "table"},
-    "display": {"safdr", "_frames", "result"},
+    "export": {"_files"},
+    "display": {"safdr", "_estimators", "_frames", "text"},
     "text": set(),
     "report": {"safdr", "_files", "_estimators", "export", "measures", "result", "text"},
     "cli": {

@@ -30,7 +30,7 @@ def small():
 
 @pytest.mark.parametrize(("rule", "index"), [("one_sd", 1), ("one_se", 1)])
 def test_a_rule_takes_the_first_size_within_the_tolerance(rule, index):
-    scores = np.array([[0.5, 0.79, 0.80], [0.5, 0.80, 0.82], [0.5, 0.84, 0.84]])
+    scores = np.array([[0.5, 0.81, 0.80], [0.5, 0.80, 0.82], [0.5, 0.84, 0.84]])
     assert protocols.first_within(rule, scores) == index
     clear = scores + np.array([0.0, -0.2, 0.0])
     assert protocols.first_within(rule, clear) == 2

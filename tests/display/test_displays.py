@@ -72,7 +72,7 @@ def search_for(task, size, **options):
     kind = AnnealingRegressorSelectorCV if task == "numbers" else AnnealingSelectorCV
     if task == "groups":
         options["constraints"] = Constraints(groups=GROUPS)
-    return kind(max_features=size, **QUICK, **options)
+    return kind(size, **QUICK, **options)
 
 
 @cache

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from safdr._estimators.features import Features
 from safdr._frames import to_frame
 
 FloatArray = NDArray[np.float64]
@@ -85,5 +86,14 @@ def column_names(estimator: Any) -> NDArray[Any]:
 
 def read_features(selector: Any) -> tuple[list[Any], list[str]]:
     """Return columns and name of each feature; the columns of a group are one feature."""
-    groups = selector.feature_groups_
-    return list(groups.columns), list(groups.names(column_names(selector)))
+    names = [str(name) for name in column_names(selector)]
+    groups = None if selector.constraints is None else selector.constraints.groups
+    grouped = Features(len(names), tuple(names), groups).groups
+    titles = {
+        int(columns[0]): name if isinstance(name, str) else " + ".join(names[j] for j in columns)
+        for name, columns in grouped.items()
+    }
+    members = {int(columns[0]): columns for columns in grouped.values()}
+    alone = set(range(len(names))).difference(*(columns.tolist() for columns in members.values()))
+    first = sorted({*members, *alone})
+    return [members.get(j, [j]) for j in first], [titles.get(j, names[j]) for j in first]

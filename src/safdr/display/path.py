@@ -52,7 +52,7 @@ class PathDisplay(Display):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from safdr import AnnealingSelectorCV, PathDisplay
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> search = AnnealingSelectorCV(max_features=4, random_state=0).fit(X, y)
+    >>> search = AnnealingSelectorCV(4, random_state=0).fit(X, y)
     >>> display = PathDisplay.from_estimator(search).plot()
     >>> display.to_frame()["n_features"].tolist()
     [1, 2, 3, 4]

@@ -51,7 +51,7 @@ class SelectionDisplay(Display):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from safdr import AnnealingSelectorCV, SelectionDisplay
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> search = AnnealingSelectorCV(max_features=4, random_state=0).fit(X, y)
+    >>> search = AnnealingSelectorCV(4, random_state=0).fit(X, y)
     >>> display = SelectionDisplay.from_estimator(search).plot()
     >>> display.to_frame().columns.tolist()
     ['feature', 'n_features', 'n_splits', 'selected']

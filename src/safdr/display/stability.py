@@ -105,7 +105,7 @@ class StabilityDisplay(Display):
             names=stability.names,
             frequencies=stability.frequencies,
             intervals=stability.frequency_intervals,
-            selected=stability.chosen,
+            selected=stability.selected,
             index=stability.index,
             index_interval=stability.index_interval,
             n_resamples=stability.n_resamples,

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+import safdr
 from safdr.display.base import Display, check_fitted, score_name
 from safdr.display.style import (
     FIRST,
@@ -84,7 +85,8 @@ class SubstitutesDisplay(Display):
             Call `plot` to draw it.
         """
         check_fitted(selector, "subset_", f"{cls.__name__}.from_estimator", "an AnnealingSelector")
-        return cls(columns=_substitutes(selector, X, y, options), score_name=score_name(selector))
+        columns = safdr.substitutes(selector, X, y, **options)
+        return cls(columns=columns, score_name=score_name(selector))
 
     @property
     def order_(self) -> list[str]:
@@ -167,8 +169,3 @@ class SubstitutesDisplay(Display):
 
     def _columns(self) -> dict[str, Any]:
         return dict(self.columns)
-
-
-def _substitutes(selector: Any, X: Any, y: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    columns = selector.substitutes(X, y, **options, backend="dict")
-    return {"selected" if name == "chosen" else name: each for name, each in columns.items()}
