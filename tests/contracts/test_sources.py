@@ -189,7 +189,6 @@ def test_values_that_only_few_rows_have_are_no_trap():
         (3, {"criterion": "fisher", "shrinkage": None}),
         (3, {"constraints": Constraints(always_include=["x7"], never_include=["x1"])}),
         (2, {"constraints": Constraints(groups=[["x0", "x4"], ["x1", "x6"]])}),
-        (3, {"constraints": Constraints(signs={"x4": -1, "x7": 1})}),
         (2, {"feature_cost": {"x1": 9.0}}),
         (3, {"estimator": LogisticRegression(C=0.1)}),
     ],
@@ -204,6 +203,42 @@ def test_parameters_mean_the_same(size, parameters):
     assert ours.subset_.tolist() == theirs.subset_.tolist()
     assert ours.criterion_value_ == pytest.approx(theirs.criterion_value_, rel=1e-9)
     np.testing.assert_allclose(ours.estimator_.coef_, theirs.estimator_.coef_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_signs_hold_in_the_final_model(sign):
+    """One of the two is not the sign on all rows; with signs, the final model is of the sample."""
+    X, y = make_rows(n_rows=N)
+    limits = Constraints(always_include=["x0"], signs={"x0": sign, "x4": -1})
+    selector = of_size(3, constraints=limits, random_state=3)
+    selector.fit(Stream(as_table(X, y), sample_rows=60), "y")
+    slopes = dict(zip(selector.subset_, selector.estimator_.coef_[0], strict=True))
+    assert sign * slopes[0] >= 0
+    assert slopes.get(4, -1.0) < 0
+
+
+def test_folds_are_parts_of_the_rows():
+    seen = []
+
+    def scoring(model, X, y, sample_weight):
+        seen.append((X[:, 0].tolist(), sample_weight.sum()))
+        return 0.0
+
+    X, y = make_rows(n_rows=N)
+    selector = over_sizes(sizes=[1], scoring=scoring, cv=4, random_state=1)
+    selector.set_params(constraints=Constraints(always_include=["x0"]))
+    selector.fit(Stream(as_table(X, y), sample_rows=400), "y")
+    assert sum(weight for _, weight in seen) == pytest.approx(N)
+    tested = [value for values, _ in seen for value in values]
+    assert len(set(tested)) == len(tested) > 300
+
+
+def test_folds_are_scored_on_rows_that_they_did_not_learn_from():
+    """Labels are random: only training rows are better than chance."""
+    rng = np.random.default_rng(0)
+    table = as_table(rng.normal(size=(900, 40)), rng.integers(0, 2, 900))
+    search = over_sizes(sizes=[20], cv=4).fit(Stream(table, sample_rows=450), "y")
+    assert search.cv_results_["mean_test_score"][0] < 0.6
 
 
 def test_a_function_of_the_rows_is_evaluated_on_the_sample():
@@ -347,7 +382,11 @@ REFUSED = {
     "weight as an array": (ROWS, {"sample_weight": X[:, 0]}, "sample_weight must be .* ndarray"),
     "negative weight": (with_value(ROWS, "w", -1.0), {}, "Weights must not be negative"),
     "weight of text": (ROWS.set_column(9, "w", LABELS), {}, "not numbers: 'w'"),
-    "no weight": (ROWS.set_column(9, "w", pa.array(np.zeros(600))), {}, "rows with a weight"),
+    "no weight": (
+        ROWS.set_column(9, "w", pa.array(np.zeros(600))),
+        {},
+        "at least 2 rows with a weight",
+    ),
     "text": (ROWS.append_column("t", LABELS), {}, "not numbers: 't'.*Stream"),
     "no features": (ROWS.select(["y", "w"]), {}, "no column except the target"),
     "no rows": (ROWS.slice(0, 0).to_pandas(), {}, "has no rows"),
@@ -356,7 +395,7 @@ REFUSED = {
     "infinite value": (with_value(ROWS, "x3", -np.inf), {}, "'x3' .* infinite value in row 5"),
     "missing label": (with_value(ROWS, "y", None), {}, "'y' .* missing .* in row 5"),
     "one class": (ROWS.set_column(8, "y", pa.array(np.ones(600))), {}, "1 class"),
-    "one row of a class": (with_value(ROWS, "y", 7), {}, "fewer than 2 rows .* of a class"),
+    "one row of a class": (with_value(ROWS, "y", 7), {}, "at least 2 rows"),
     "continuous": (ROWS.set_column(8, "y", ROWS["x0"]), {}, "continuous"),
     "fewer rows": (changing(ROWS, ROWS.slice(1)), {}, "changed while it was read.* 599 now"),
     "other labels": (changing(ROWS, with_value(ROWS, "y", 1 - Y[5])), {}, "changed while it was"),
