@@ -33,6 +33,7 @@ from safdr import (
     substitutes,
     what_if,
 )
+from safdr._estimators.inputs import read_problem
 from safdr._estimators.streaming import rows as streaming
 from safdr.sources import source
 
@@ -205,16 +206,30 @@ def test_parameters_mean_the_same(size, parameters):
     np.testing.assert_allclose(ours.estimator_.coef_, theirs.estimator_.coef_, rtol=1e-5)
 
 
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_signs_hold_in_the_final_model(sign):
-    """One of the two is not the sign on all rows; with signs, the final model is of the sample."""
+@pytest.mark.parametrize(("feature", "sign"), [("x0", -1), ("x3", 1)])
+def test_signs_hold_in_the_final_model(feature, sign):
+    """On all rows the coefficient has the other sign: the final model is that of the sample."""
     X, y = make_rows(n_rows=N)
-    limits = Constraints(always_include=["x0"], signs={"x0": sign, "x4": -1})
-    selector = of_size(3, constraints=limits, random_state=3)
+    limits = Constraints(always_include=[feature], signs={feature: sign})
+    selector = of_size(4, constraints=limits, random_state=3)
     selector.fit(Stream(as_table(X, y), sample_rows=60), "y")
-    slopes = dict(zip(selector.subset_, selector.estimator_.coef_[0], strict=True))
-    assert sign * slopes[0] >= 0
-    assert slopes.get(4, -1.0) < 0
+    place = selector.get_feature_names_out().tolist().index(feature)
+    assert sign * selector.estimator_.coef_[0, place] > 0
+    of_all = clone(selector.estimator_).fit(X[:, selector.subset_], y)
+    assert sign * of_all.coef_[0, place] < 0
+
+
+def test_batches_are_of_different_rows_on_the_scale_of_all(problem):
+    task, *_, table = problem
+    selector, rng = of_size(3, task), np.random.default_rng(0)
+    rows = read_problem(selector, Stream(table, sample_rows=400), "y", "w", 0).usable()
+    criterion, A = rows.criterion(1e-6), np.empty((6, 8, 8))
+    batches = rows.batches(criterion)
+    for batch, out in zip(batches.draw(6, 0.5, rng), A, strict=True):
+        batches.batch_criterion(batch, out)
+    np.testing.assert_allclose(A.mean(axis=0), criterion.A, atol=0.05)
+    # Variances differ by about sqrt(2 / 1200) if the scale is that of all rows.
+    assert 0.01 < A.std(axis=0).diagonal().mean() < 0.1
 
 
 def test_folds_are_parts_of_the_rows():
