@@ -45,7 +45,8 @@ class Stream:
     sample_rows : int, default=200_000
         Number of rows in the sample that models and scores use. A source with at most as many rows
         is read whole, with the same result as in memory. Large classes have equal shares of the
-        sample, and weights restore the shares of the classes.
+        sample, and weights restore the shares of the classes. A sample takes at most 4 GB: beyond
+        2,500 features, it has fewer rows than 200,000.
 
     Examples
     --------
