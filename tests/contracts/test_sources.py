@@ -33,6 +33,7 @@ from safdr import (
     substitutes,
     what_if,
 )
+from safdr._estimators.inputs import read_problem
 from safdr._estimators.streaming import rows as streaming
 from safdr.sources import source
 
@@ -189,7 +190,6 @@ def test_values_that_only_few_rows_have_are_no_trap():
         (3, {"criterion": "fisher", "shrinkage": None}),
         (3, {"constraints": Constraints(always_include=["x7"], never_include=["x1"])}),
         (2, {"constraints": Constraints(groups=[["x0", "x4"], ["x1", "x6"]])}),
-        (3, {"constraints": Constraints(signs={"x4": -1, "x7": 1})}),
         (2, {"feature_cost": {"x1": 9.0}}),
         (3, {"estimator": LogisticRegression(C=0.1)}),
     ],
@@ -204,6 +204,56 @@ def test_parameters_mean_the_same(size, parameters):
     assert ours.subset_.tolist() == theirs.subset_.tolist()
     assert ours.criterion_value_ == pytest.approx(theirs.criterion_value_, rel=1e-9)
     np.testing.assert_allclose(ours.estimator_.coef_, theirs.estimator_.coef_, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("feature", "sign"), [("x0", -1), ("x3", 1)])
+def test_signs_hold_in_the_final_model(feature, sign):
+    """On all rows the coefficient has the other sign: the final model is that of the sample."""
+    X, y = make_rows(n_rows=N)
+    limits = Constraints(always_include=[feature], signs={feature: sign})
+    selector = of_size(4, constraints=limits, random_state=3)
+    selector.fit(Stream(as_table(X, y), sample_rows=60), "y")
+    place = selector.get_feature_names_out().tolist().index(feature)
+    assert sign * selector.estimator_.coef_[0, place] > 0
+    of_all = clone(selector.estimator_).fit(X[:, selector.subset_], y)
+    assert sign * of_all.coef_[0, place] < 0
+
+
+def test_batches_are_of_different_rows_on_the_scale_of_all(problem):
+    task, *_, table = problem
+    selector, rng = of_size(3, task), np.random.default_rng(0)
+    rows = read_problem(selector, Stream(table, sample_rows=400), "y", "w", 0).usable()
+    criterion, A = rows.criterion(1e-6), np.empty((6, 8, 8))
+    batches = rows.batches(criterion)
+    for batch, out in zip(batches.draw(6, 0.5, rng), A, strict=True):
+        batches.batch_criterion(batch, out)
+    np.testing.assert_allclose(A.mean(axis=0), criterion.A, atol=0.05)
+    # Variances differ by about sqrt(2 / 1200) if the scale is that of all rows.
+    assert 0.01 < A.std(axis=0).diagonal().mean() < 0.1
+
+
+def test_folds_are_parts_of_the_rows():
+    seen = []
+
+    def scoring(model, X, y, sample_weight):
+        seen.append((X[:, 0].tolist(), sample_weight.sum()))
+        return 0.0
+
+    X, y = make_rows(n_rows=N)
+    selector = over_sizes(sizes=[1], scoring=scoring, cv=4, random_state=1)
+    selector.set_params(constraints=Constraints(always_include=["x0"]))
+    selector.fit(Stream(as_table(X, y), sample_rows=400), "y")
+    assert sum(weight for _, weight in seen) == pytest.approx(N)
+    tested = [value for values, _ in seen for value in values]
+    assert len(set(tested)) == len(tested) > 300
+
+
+def test_folds_are_scored_on_rows_that_they_did_not_learn_from():
+    """Labels are random: only training rows are better than chance."""
+    rng = np.random.default_rng(0)
+    table = as_table(rng.normal(size=(900, 40)), rng.integers(0, 2, 900))
+    search = over_sizes(sizes=[20], cv=4).fit(Stream(table, sample_rows=450), "y")
+    assert search.cv_results_["mean_test_score"][0] < 0.6
 
 
 def test_a_function_of_the_rows_is_evaluated_on_the_sample():
@@ -347,7 +397,11 @@ REFUSED = {
     "weight as an array": (ROWS, {"sample_weight": X[:, 0]}, "sample_weight must be .* ndarray"),
     "negative weight": (with_value(ROWS, "w", -1.0), {}, "Weights must not be negative"),
     "weight of text": (ROWS.set_column(9, "w", LABELS), {}, "not numbers: 'w'"),
-    "no weight": (ROWS.set_column(9, "w", pa.array(np.zeros(600))), {}, "rows with a weight"),
+    "no weight": (
+        ROWS.set_column(9, "w", pa.array(np.zeros(600))),
+        {},
+        "at least 2 rows with a weight",
+    ),
     "text": (ROWS.append_column("t", LABELS), {}, "not numbers: 't'.*Stream"),
     "no features": (ROWS.select(["y", "w"]), {}, "no column except the target"),
     "no rows": (ROWS.slice(0, 0).to_pandas(), {}, "has no rows"),
@@ -356,7 +410,7 @@ REFUSED = {
     "infinite value": (with_value(ROWS, "x3", -np.inf), {}, "'x3' .* infinite value in row 5"),
     "missing label": (with_value(ROWS, "y", None), {}, "'y' .* missing .* in row 5"),
     "one class": (ROWS.set_column(8, "y", pa.array(np.ones(600))), {}, "1 class"),
-    "one row of a class": (with_value(ROWS, "y", 7), {}, "fewer than 2 rows .* of a class"),
+    "one row of a class": (with_value(ROWS, "y", 7), {}, "at least 2 rows"),
     "continuous": (ROWS.set_column(8, "y", ROWS["x0"]), {}, "continuous"),
     "fewer rows": (changing(ROWS, ROWS.slice(1)), {}, "changed while it was read.* 599 now"),
     "other labels": (changing(ROWS, with_value(ROWS, "y", 1 - Y[5])), {}, "changed while it was"),

@@ -7,16 +7,22 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
-from safdr.sources.source import SourceError, Task, arrow_tables, changed, cut, select_fields
+from safdr.sources.source import (
+    Source,
+    SourceError,
+    Task,
+    arrow_tables,
+    changed,
+    cut,
+    select_fields,
+)
 
 # Sums that are merged at a time, in a tree that depends on the number of partitions alone.
 FAN_IN = 8
 
 
-class DaskSource:
+class DaskSource(Source):
     """Rows of a Dask DataFrame, on the cluster of its user or on threads of this machine."""
-
-    name = "the Dask DataFrame"
 
     def __init__(self, frame: Any) -> None:
         if not isinstance(frame, import_module("dask.dataframe").DataFrame):
@@ -24,8 +30,8 @@ class DaskSource:
                 f"Only a Dask DataFrame can be read; got {type(frame).__name__}. Convert it, for "
                 "example by .to_dataframe()."
             )
-        self.schema = next(arrow_tables(frame._meta_nonempty)).schema.remove_metadata()
-        self.sample_rows = 0
+        schema = next(arrow_tables(frame._meta_nonempty)).schema.remove_metadata()
+        super().__init__("the Dask DataFrame", schema, self._read_parts)
         self._frame = frame
         self._lengths: list[int] | None = None
 
@@ -33,11 +39,8 @@ class DaskSource:
         parts: list[Any] = self._frame[columns].to_delayed()
         return parts
 
-    def tables(self, columns: list[str]) -> Iterator[Any]:
-        """Return batches of rows, partition by partition."""
-        schema = select_fields(self.schema, columns)
-        for part in self._parts(columns):
-            yield from cut(arrow_tables(part.compute()), schema, self.name)
+    def _read_parts(self, columns: list[str]) -> Iterator[Any]:
+        return arrow_tables(part.compute() for part in self._parts(columns))
 
     def run(self, task: Task) -> Any:
         """Sum up every partition where it is, then the sums."""
@@ -50,7 +53,7 @@ class DaskSource:
         starts = accumulate(self._lengths[:-1], initial=0)
         sent = dask.delayed(task, pure=False)  # once, for all partitions
         sums = [
-            dask.delayed(_add_up)(sent, part, start, length, schema)
+            dask.delayed(_add_up)(sent, part, start, length, schema, self.name)
             for part, start, length in zip(
                 self._parts(task.columns), starts, self._lengths, strict=True
             )
@@ -80,12 +83,12 @@ def as_frame(X: Any, y: Any, weight: Any) -> tuple[Any, str, str | None]:
     return frame, "y", None if weight is None else "sample_weight"
 
 
-def _add_up(task: Task, part: Any, start: int, length: int, schema: Any) -> Any:
+def _add_up(task: Task, part: Any, start: int, length: int, schema: Any, name: str) -> Any:
     """Return the sum over one partition."""
     if len(part) != length:
-        raise changed("a partition", f"{length} rows at first and {len(part)} now")
+        raise changed(f"A partition of {name}", f"{length} rows at first and {len(part)} now")
     total = task.empty()
-    for table in cut(arrow_tables(part), schema, DaskSource.name):
+    for table in cut(arrow_tables(part), schema, name):
         total = task.add(total, table, start)
         start += table.num_rows
     return total

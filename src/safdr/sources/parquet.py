@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from safdr.sources.source import (
-    LocalSource,
+    Source,
     SourceError,
     batch_rows,
     changed,
@@ -26,7 +26,7 @@ ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
 BUFFER_BYTES = 2**15
 
 
-def parquet_source(path: str) -> LocalSource:
+def parquet_source(path: str) -> Source:
     """Open a Parquet file, or a folder of files whose folders may name partitions (hive)."""
     import pyarrow as pa
     import pyarrow.dataset as ds
@@ -48,9 +48,9 @@ def parquet_source(path: str) -> LocalSource:
     return dataset_source(dataset, path, check)
 
 
-def dataset_source(dataset: Any, name: str = "the dataset", *check: Any) -> LocalSource:
+def dataset_source(dataset: Any, name: str = "the dataset", *check: Any) -> Source:
     """Open a dataset of pyarrow."""
-    return LocalSource(name, dataset.schema, lambda columns: _tables(dataset, columns), *check)
+    return Source(name, dataset.schema, lambda columns: _tables(dataset, columns), *check)
 
 
 def _files(path: str) -> list[str]:

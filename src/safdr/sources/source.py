@@ -36,29 +36,16 @@ class Task(Protocol):
         """Add two sums; the rows of the first come first."""
 
 
-class Source(Protocol):
-    """Rows that can be read several times."""
-
-    name: str
-    schema: Any  # of Arrow
-    sample_rows: int
-
-    def run(self, task: Task) -> Any:
-        """Read all rows once and return their sum."""
-
-    def tables(self, columns: list[str]) -> Iterator[Any]:
-        """Return batches of rows as Arrow tables, in order."""
-
-
-class LocalSource:
+class Source:
     """Rows that this process reads, the next batch while it works on the last one."""
+
+    sample_rows: int
 
     def __init__(
         self, name: str, schema: Any, read: Tables, check: Callable[[], None] = lambda: None
     ) -> None:
         self.name = name
         self.schema = schema
-        self.sample_rows = 0
         self._read = read
         self._check = check
         self._n_rows: int | None = None

@@ -9,7 +9,6 @@ from typing import Any
 
 from safdr.sources.parquet import dataset_source, parquet_source
 from safdr.sources.source import (
-    LocalSource,
     Source,
     SourceError,
     arrow_tables,
@@ -46,7 +45,8 @@ class Stream:
     sample_rows : int, default=200_000
         Number of rows in the sample that models and scores use. A source with at most as many rows
         is read whole, with the same result as in memory. Large classes have equal shares of the
-        sample, and weights restore the shares of the classes.
+        sample, and weights restore the shares of the classes. A sample takes at most 4 GB: beyond
+        2,500 features, it has fewer rows than 200,000.
 
     Examples
     --------
@@ -110,16 +110,16 @@ def _open(rows: Any) -> Source:
     raise SourceError(f"Rows must be {KINDS}; got {kind}.")
 
 
-def _polars_source(frame: Any) -> LocalSource:
+def _polars_source(frame: Any) -> Source:
     def read(columns: list[str]) -> Iterator[Any]:
         size = batch_rows(len(columns))
         batches = frame.select(columns).collect_batches(chunk_size=size, maintain_order=True)
         return arrow_tables(batches)
 
-    return LocalSource("the lazy frame", frame.head(0).collect().to_arrow().schema, read)
+    return Source("the lazy frame", frame.head(0).collect().to_arrow().schema, read)
 
 
-def _duckdb_source(relation: Any) -> LocalSource:
+def _duckdb_source(relation: Any) -> Source:
     def reader(query: Any) -> Any:
         # Its name before DuckDB 1.4.
         return getattr(query, "to_arrow_reader", None) or query.fetch_arrow_reader
@@ -129,10 +129,10 @@ def _duckdb_source(relation: Any) -> LocalSource:
         query, n_rows = relation.project(quoted), batch_rows(len(columns))
         return arrow_tables(reader(query)(n_rows))
 
-    return LocalSource("the relation", reader(relation.limit(0))(1).schema, read)
+    return Source("the relation", reader(relation.limit(0))(1).schema, read)
 
 
-def _function_source(make: Callable[[], Any], name: str) -> LocalSource:
+def _function_source(make: Callable[[], Any], name: str) -> Source:
     """Open what a function returns; its first table has the schema."""
     made = make()
     if isinstance(made, Iterator) and make() is made:
@@ -140,4 +140,4 @@ def _function_source(make: Callable[[], Any], name: str) -> LocalSource:
     first = next(arrow_tables(made), None)
     if first is None:
         raise SourceError(f"There is no table in {name}.")
-    return LocalSource(name, first.schema.remove_metadata(), lambda _: arrow_tables(make()))
+    return Source(name, first.schema.remove_metadata(), lambda _: arrow_tables(make()))

@@ -1,4 +1,4 @@
-"""Moments of many buckets of rows, made in one pass: any sum of them is a fold, a batch, or all."""
+"""Moments of buckets of rows: sums of them are those of folds, of batches and of all rows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ROWS_FOR_SHIFT = 4
 
 
 class BucketMoments:
-    """Sums over rows by bucket and class, which take more rows, or those of another pass.
+    """Sums over rows by bucket and class, to which more rows or other sums can be added.
 
-    Columns are features, and in regression outputs after them, of one class.
+    Columns are features. In a regression, outputs come after them, and there is one class.
     """
 
     def __init__(self, n_buckets: int, n_classes: int, n_columns: int) -> None:

@@ -43,7 +43,7 @@ class Columns:
     features: list[str]
     target: str
     weight: str | None = None
-    classes: list[Any] | None = None  # sorted; None in a regression
+    classes: NDArray[Any] | None = None  # sorted; None in a regression
 
     @property
     def names(self) -> list[str]:
@@ -54,15 +54,21 @@ class Columns:
     def read(self, table: Any, start: int) -> Rows:
         """Return the rows of a table; `start` is the position of the first one."""
         X = np.array([self.floats(table, name, start) for name in self.features])
-        target: Any = self._codes(table, start) if self.classes else None
-        if target is None:
+        target: Any
+        if self.classes is None:
             target = self.floats(table, self.target, start)
+        else:
+            target = self._codes(table, start)
         weight = np.ones(table.num_rows)
         if self.weight is not None:
             weight = self.floats(table, self.weight, start)
         if weight.min(initial=0.0) < 0:
             raise ValueError(f"Weights must not be negative; {self.weight!r} has {weight.min()}.")
         return Rows(X, target, weight, np.arange(start, start + table.num_rows))
+
+    def given(self, target: NDArray[Any]) -> NDArray[Any]:
+        """Return the labels of codes; outputs as they are."""
+        return target if self.classes is None else self.classes[target]
 
     def codes(self, rows: Rows) -> IntArray:
         """Return class codes; in a regression, all rows are of one class."""

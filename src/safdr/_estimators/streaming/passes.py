@@ -110,7 +110,7 @@ class SumsTask:
         if total.moments is not None and codes.min() >= 0:
             rows = rows.weighted()
             codes = self.layout.codes(rows)
-            columns = list(rows.X) if self.layout.classes else [*rows.X, rows.target]
+            columns = [*rows.X, *([rows.target] if self.layout.classes is None else [])]
             weight = None if self.layout.weight is None else rows.weight
             buckets = buckets_of(rows.positions, self.seed, self.n_buckets)
             total.moments.add(columns, buckets, codes, weight)

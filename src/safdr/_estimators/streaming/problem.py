@@ -11,7 +11,6 @@ from sklearn.base import clone
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import BucketNoise, Ridge, fisher_criterion, r2_criterion
 from safdr._engine.moments import ClassMoments
-from safdr._engine.signs import wrong_signs
 from safdr._estimators.custom import fit_model
 from safdr._estimators.data import ClassProblem, Problem, RegressionProblem
 from safdr._estimators.folds import Fold
@@ -30,13 +29,13 @@ def read(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Proble
     if rows.moments is None:
         weight = None if rows.columns.weight is None else sample.weight
         X = np.ascontiguousarray(sample.X.T)
-        return problem_of(selector, X, rows.labels(sample.target), weight)
+        return problem_of(selector, X, rows.columns.given(sample.target), weight)
     how: dict[str, Any] = {"rows": rows, "buckets": np.arange(N_BUCKETS), "is_dense": True}
     how |= problem_fields(selector) | rows.of_buckets(how["buckets"])
-    if rows.classes is None:
+    if rows.columns.classes is None:
         return StreamedRegression(**how)
-    selector.classes_ = rows.classes
-    return StreamedClasses(**how, classes=rows.classes)
+    selector.classes_ = rows.columns.classes
+    return StreamedClasses(**how, classes=rows.columns.classes)
 
 
 def read_columns(selector: Any, X: Any, which: IntArray) -> FloatArray:
@@ -89,10 +88,6 @@ class StreamedProblem(Problem):
         if weight is not None and not weight.all():
             raise ParameterError("class_weight", "must be positive for rows read in chunks.")
         self.check()
-        moments = self.rows.moments
-        low, high = moments.low[self.buckets].min(axis=0), moments.high[self.buckets].max(axis=0)
-        if np.array_equal(low[: self.n_features], high[: self.n_features]):
-            raise ValueError(f"All {self.n_features} feature(s) of X are constant.")
         return self
 
     def _dense_criterion(self, ridge: Ridge) -> Any:
@@ -131,20 +126,17 @@ class StreamedProblem(Problem):
         ]
 
     def refit(self, model: Any, subset: IntArray) -> Any:
-        """Return the model on all rows if they fit into memory, and signs allow it."""
-        rows = self.rows.all_rows([self.rows.columns.features[j] for j in subset])
+        """Return the model on all rows, unless it takes too much memory or may break signs."""
+        if self.allowed.signs is not None:
+            return model
+        columns = self.rows.columns
+        rows = self.rows.all_rows([columns.features[j] for j in subset])
         if rows is None:
             return model
         weight = rows.weight
         if isinstance(self, ClassProblem):
             weight = weight * self.class_factors[rows.target]
-        labels = self.rows.labels(rows.target)
-        fitted = fit_model(clone(model), rows.X.T, labels, weight)
-        signs = self.allowed.signs
-        if signs is None:
-            return fitted
-        wrong = wrong_signs(subset[None], np.reshape(fitted.coef_, (1, -1)), signs)
-        return model if wrong.any() else fitted
+        return fit_model(clone(model), rows.X.T, columns.given(rows.target), weight)
 
 
 @dataclass(frozen=True, eq=False)

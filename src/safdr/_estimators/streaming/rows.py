@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from safdr._engine.arrays import IntArray
@@ -59,9 +57,9 @@ class StreamedRows:
         if not sum(counted.values()):
             raise ValueError(f"{source.name} has no rows.")
         if not regression:
-            columns = replace(columns, classes=sorted(counted))
-            check_classification_targets(np.array(columns.classes))
-        counts = np.array([counted[each] for each in columns.classes or [None]])
+            columns = replace(columns, classes=np.array(sorted(counted)))
+            check_classification_targets(columns.classes)
+        counts = np.array([counted[label] for label in sorted(counted)])
         n_columns = len(columns.features)
         limit = min(source.sample_rows, int(MAX_BYTES / 8 / n_columns))
         n_buckets = 0 if counts.sum() <= limit else N_BUCKETS
@@ -75,15 +73,6 @@ class StreamedRows:
         task = SumsTask(columns, sample_shares(counts, limit), seed, n_buckets)
         return cls(source, columns, counts, seed, *_run(source, task, counts))
 
-    @cached_property
-    def classes(self) -> NDArray[Any] | None:
-        """Labels, sorted; None in a regression."""
-        return None if self.columns.classes is None else np.array(self.columns.classes)
-
-    def labels(self, target: NDArray[Any]) -> NDArray[Any]:
-        """Return the labels of codes; outputs as they are."""
-        return target if self.classes is None else self.classes[target]
-
     def of_buckets(self, buckets: IntArray) -> dict[str, Any]:
         """Return the sampled rows of some buckets; their weights are those of all rows there."""
         sample = self.sample
@@ -93,14 +82,10 @@ class StreamedRows:
         codes = self.columns.codes(sample)
         of_all = self.moments.weight[buckets].sum(axis=0)
         sampled = np.bincount(codes, sample.weight, minlength=len(of_all))
-        if np.any(np.bincount(codes, minlength=len(of_all)) < 2):
-            raise ValueError(
-                f"The sample of {self.source.name} has fewer than 2 rows with a weight, or of a "
-                "class. Raise sample_rows of Stream, or use fewer folds."
-            )
-        weight = sample.weight * (of_all / sampled)[codes]
-        rows = {"X": sample.X.T, "y": self.labels(sample.target), "row_weight": weight}
-        return rows if self.classes is None else rows | {"codes": codes}
+        weight = sample.weight * (of_all / np.where(sampled > 0, sampled, 1.0))[codes]
+        y = self.columns.given(sample.target)
+        rows = {"X": sample.X.T, "y": y, "row_weight": weight}
+        return rows if self.columns.classes is None else rows | {"codes": codes}
 
     def all_rows(self, features: list[str]) -> Rows | None:
         """Return all rows with a weight, with some features; None if they take too much memory."""
