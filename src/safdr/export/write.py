@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from safdr._atomic import write_atomically
+from safdr._files import write_atomically
 from safdr.export.model import (
     Columns,
     ExportError,
