@@ -303,6 +303,18 @@ def test_a_bigger_table_is_learnt_on_a_sample_and_fitted_in_batches(
     assert (found["data"]["n_train"], found["data"]["n_test"]) == (2000, 0)
 
 
+def test_rows_of_a_bigger_table_have_weights(write, safdr, little_memory):
+    X, y = problem("two", 2000)
+    weight = np.random.default_rng(0).integers(0, 4, 2000).astype(float)
+    path = write({**X, "copies": weight, "target": y})
+    words = ["-t", "target", "-k", 3, "--weight", "copies", "--prove", 2]
+    found = safdr("select", path, *words, *ALL).json
+    selector = fitted(of_one_size(3), X, y, sample_weight=weight)
+    assert features_of(found, NAMES) == [NAMES[j] for j in selector.subset_]
+    ours, theirs = coefficients_of(found, NAMES), selector.estimator_.coef_
+    np.testing.assert_allclose(ours, theirs, rtol=0.15, atol=0.05)
+
+
 def test_rows_of_a_bigger_table_are_held_out_and_dropped(write, safdr, little_memory):
     X, y = problem("two", 3000)
     X.loc[::50, "column 0"] = np.nan

@@ -17,7 +17,7 @@ from safdr.cli.output import check_outputs, print_result, write_outputs
 from safdr.cli.progress import SearchProgress
 from safdr.cli.rows import Prepared, prepare, read_options
 from safdr.table.split import decoded
-from safdr.table.stream import TrainingBatches, open_big
+from safdr.table.stream import TARGET, WEIGHT, TrainingBatches, open_big
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,8 +116,8 @@ def _within(loss: float) -> Callable[[dict[str, Any]], int]:
 
 def _fit(selector: Any, rows: Prepared) -> None:
     if rows.batches is not None:
-        weight = {} if rows.batches.weight is None else {"sample_weight": rows.batches.weight}
-        selector.fit(*_source(rows.batches)[:2], **weight)
+        stream, target, *weight = _source(rows.batches)
+        selector.fit(stream, target, sample_weight=weight[0] if weight else None)
         # Other rows are arrays, which have no names.
         del selector.feature_names_in_
         return
@@ -130,8 +130,8 @@ def _source(batches: TrainingBatches) -> tuple[Any, ...]:
     """Return the rows of all batches, and the names of the target and of the weight."""
     from safdr import Stream
 
-    names = (batches.target.name, batches.weight)
-    return (Stream(batches), *(name for name in names if name is not None))
+    names = (TARGET,) if batches.weight is None else (TARGET, WEIGHT)
+    return (Stream(batches), *names)
 
 
 def _warned(caught: Sequence[warnings.WarningMessage]) -> list[str]:

@@ -27,6 +27,8 @@ PEAK, SHARE = 6, 0.5
 SAMPLE_ROWS, BATCH_ROWS = 200_000, 65_536
 # Random streams: which rows are held out, which are sampled.
 FOR_TEST, FOR_SAMPLE = 1, 2
+# Names of encoded columns beside x0, x1, ..., which are those of arrays.
+TARGET, WEIGHT = "target", "weight"
 
 
 class BigTable:
@@ -151,9 +153,9 @@ class TrainingBatches:
     def _encode(self, batch: pa.Table) -> pa.Table:
         import pyarrow as pa
 
-        names = self.encoder.get_feature_names_out()
-        values: dict[str, Any] = dict(zip(names, self.encoder.transform(batch).T, strict=True))
-        values[self.target.name] = self.target.read(batch.column(self.target.name))
+        encoded = self.encoder.transform(batch)
+        values: dict[str, Any] = {f"x{j}": each for j, each in enumerate(encoded.T)}
+        values[TARGET] = self.target.read(batch.column(self.target.name))
         if self.weight is not None:
-            values[self.weight] = row_weights(batch, self.weight)
+            values[WEIGHT] = row_weights(batch, self.weight)
         return pa.table(values)
