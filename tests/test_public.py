@@ -35,8 +35,8 @@ PARAMETERS = {
 }
 # Classes that users read.
 OTHERS = (
-    "AnnealingResult NearOptimal ParameterError PathDisplay Proof SelectionDisplay "
-    "SeparationWarning Stability StabilityDisplay SubsetEvaluation SubstitutesDisplay Trace "
+    "AnnealingResult NearOptimal ParameterError PathDisplay Proof Report SelectionDisplay "
+    "SeparationWarning Stability StabilityDisplay SubsetEvaluation SubstitutesDisplay TableEncoder Trace "
     "TraceDisplay WhatIf"
 )
 STRINGS = {

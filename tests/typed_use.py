@@ -22,6 +22,7 @@ from safdr import (
     PathDisplay,
     PopulationAnnealing,
     Proof,
+    Report,
     SelectionDisplay,
     SeparationWarning,
     Stability,
@@ -29,6 +30,7 @@ from safdr import (
     Stream,
     SubsetEvaluation,
     SubstitutesDisplay,
+    TableEncoder,
     Trace,
     TraceDisplay,
     WhatIf,
@@ -87,6 +89,16 @@ def displays(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
     assert_type(SubstitutesDisplay.from_estimator(search, X, y), SubstitutesDisplay)
     raised: tuple[type[Exception], ...] = (ParameterError, SeparationWarning)
     del raised
+
+
+def reports(table: Any, y: NDArray[np.int64]) -> None:
+    """Encode a table and describe the result."""
+    encoder = TableEncoder().fit(table, y)
+    assert_type(encoder, TableEncoder)
+    X = encoder.transform(table)
+    report = Report.from_estimator(AnnealingSelector(3).fit(X, y), X, y)
+    assert_type(report, Report)
+    report.save("report.html")
 
 
 def mistakes(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
