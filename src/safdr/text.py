@@ -295,7 +295,7 @@ def often(result: Result) -> str:
         return ""
     counted = sorted(counted, key=lambda each: -each["frequency"][0])
     shown = [f"{shortened(f['name'])} {round(f['frequency'][0] * n)}" for f in counted[:8]]
-    return f"In {n} half-samples: {', '.join(shown)}{', …' if len(counted) > 8 else ''}."
+    return f"In {n} half-samples: {', '.join(shown)}{', …' if len(counted) > 8 else '.'}"
 
 
 def swaps(result: Result) -> str:
