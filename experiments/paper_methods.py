@@ -64,6 +64,8 @@ class Annealed(PathMethod):
         for result in anneal_path(self.selector.set_params(random_state=seed), X, y, grid):
             columns = X[:, result.subset]
             limits = (columns.min(axis=0), columns.max(axis=0)) if self.clips else (-np.inf, np.inf)
+            assert result.coefficients is not None
+            assert result.intercepts is not None
             slopes, intercept = result.coefficients[result.best], result.intercepts[result.best]
             loss = float(result.losses[result.best])
             models.append(SubsetModel(result.subset, slopes, float(intercept), loss, *limits))
@@ -118,6 +120,8 @@ def _fit(X: Floats, y: Labels, subset: Subset) -> SubsetModel:
         return SubsetModel(subset, np.zeros(len(subset)), np.log(share / (1 - share)), loss)
     how = AnnealingSelector(C=np.inf, shrinkage=None)
     fits = evaluate_subsets(how, columns, y, [range(len(subset))])
+    assert fits.coefficients is not None
+    assert fits.intercepts is not None
     return SubsetModel(
         subset, fits.coefficients[0], float(fits.intercepts[0]), float(fits.losses[0])
     )
@@ -147,7 +151,9 @@ def get(name: str) -> PathMethod:
     """Return a method by name; sa-fdr may be followed by settings, such as +n_batches=10."""
     kind, *changes = name.split("+")
     if kind == "sa-fdr":
-        settings = {key: float(value) for key, value in (c.split("=") for c in changes)}
+        settings: dict[str, Any] = {
+            key: float(value) for key, value in (c.split("=") for c in changes)
+        }
         if "n_batches" in settings:
             settings["n_batches"] = int(settings["n_batches"])
         annealing = Annealing(screen=None, **settings)

@@ -182,7 +182,8 @@ def differences_page(
     for metric in metrics:
         sign, name = METRICS[metric]
         better = "larger" if sign > 0 else "smaller"
-        body, columns = [], {method: [] for method in others}
+        body: list[list[str]] = []
+        columns: dict[str, list[float]] = {method: [] for method in others}
         ahead: list[str] = []
         for each in dict.fromkeys(key[0] for key in groups):
             recipe = groups.get((each, "recipe"))

@@ -12,9 +12,8 @@ from safdr import (
     AnnealingSelector,
     AnnealingSelectorCV,
     Constraints,
-    Moments,
     evaluate_subsets,
-    near_ties,
+    near_optimal,
     prove,
 )
 
@@ -30,7 +29,7 @@ def parameters_of(case: Case) -> dict[str, Any]:
         "annealing": Annealing(**case.annealing),
         "constraints": Constraints(**case.rules),
         "feature_cost": None if case.cost is None else case.cost.tolist(),
-        "ridge": ridge_of(case),
+        "shrinkage": case.shrinkage,
         "C": case.C,
         "random_state": case.seed,
     }
@@ -46,7 +45,7 @@ def make_selector(case: Case, **changes: Any) -> Any:
 def make_search(case: Case, **changes: Any) -> Any:
     """Return the selector that searches all sizes up to that of the case."""
     kind = AnnealingSelectorCV if case.n_classes else AnnealingRegressorSelectorCV
-    return kind(max_features=case.size, cv=2, **parameters_of(case) | changes)
+    return kind(case.size, cv=2, **parameters_of(case) | changes)
 
 
 def fit(selector: Any, case: Case) -> Any:
@@ -56,48 +55,39 @@ def fit(selector: Any, case: Case) -> Any:
 
 def evaluate(case: Case, subsets: Any) -> Any:
     """Return values, losses, coefficients and intercepts of subsets of equal length."""
-    return evaluate_subsets(
-        case.table(),
-        case.y,
-        subsets,
-        task="classification" if case.n_classes else "regression",
-        sample_weight=case.row_weights(),
-        ridge=ridge_of(case),
-        C=case.C,
-    )
+    selector = make_selector(case)
+    return evaluate_subsets(selector, case.table(), case.y, subsets, sample_weight=case.weight)
 
 
 def models_of(evaluation: Any) -> tuple[Any, Any, Any]:
     """Return coefficients, intercepts and separation of evaluated subsets."""
-    fits = evaluation.fits
-    return fits.coefficients, fits.intercepts, fits.separated
+    return evaluation.coefficients, evaluation.intercepts, evaluation.separated
 
 
 def cost_terms(result: Any) -> Any:
     """Return the costs of candidates in units of the loss."""
-    return result.penalties
+    return result.cost_terms
+
+
+def loss_of_fit(selector: Any) -> float:
+    """Return the loss of the selected subset."""
+    return float(selector.result_.loss)
 
 
 def prove_case(case: Case) -> Any:
     """Return the proof of a case without groups."""
-    return prove(_moments(case), case.size, **_limits(case))
+    return prove(make_selector(case), case.X, case.y, size=case.size, time_limit=100.0)
 
 
 def near_optimal_of(case: Case, rtol: float, max_subsets: int) -> tuple[Any, Any, int]:
     """Return subsets within a share of the best value, their values, and their total number."""
-    found = near_ties(_moments(case), case.size, within=rtol, at_most=max_subsets, **_limits(case))
+    found = near_optimal(
+        make_selector(case),
+        case.X,
+        case.y,
+        size=case.size,
+        rtol=rtol,
+        max_subsets=max_subsets,
+        time_limit=100.0,
+    )
     return found.subsets, found.values, found.n_total
-
-
-def _moments(case: Case) -> Moments:
-    task = "classification" if case.n_classes else "regression"
-    return Moments.from_rows(case.X, case.y, task=task, sample_weight=case.row_weights())
-
-
-def _limits(case: Case) -> dict[str, Any]:
-    return {
-        "constraints": Constraints(**case.rules),
-        "feature_cost": case.costs,
-        "ridge": ridge_of(case),
-        "time_limit": 100.0,
-    }

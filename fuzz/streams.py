@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fuzz.cases import Case
-from fuzz.selectors import evaluate, make_search, make_selector, models_of
+from fuzz.selectors import evaluate, loss_of_fit, make_search, make_selector, models_of
 from safdr import Stream
 
 # Losses of the same models, fitted in chunks and in memory.
@@ -36,12 +36,12 @@ def check(rng: np.random.Generator) -> None:
     assert np.isfinite(selector.estimator_.coef_).all()
     if not case.n_classes:
         # Of targets of 1e8, rounding leaves fewer digits of the loss.
-        excess = abs(selector.loss_ - loss)
-        assert excess <= 1e-6 * loss + 1e-12 * case.y.var(), (selector.loss_, loss)
+        excess = abs(loss_of_fit(selector) - loss)
+        assert excess <= 1e-6 * loss + 1e-12 * case.y.var(), (loss_of_fit(selector), loss)
         return
     separated = bool(models_of(evaluation)[2][0])
     assert bool(selector.result_.separated[selector.result_.best]) == separated
-    assert separated or abs(selector.loss_ - loss) <= SAME, (selector.loss_, loss)
+    assert separated or abs(loss_of_fit(selector) - loss) <= SAME, (loss_of_fit(selector), loss)
     if has_cv:
         scores = selector.cv_results_["mean_test_score"]
         assert np.all((scores >= 0) & (scores <= 1)), scores
