@@ -200,10 +200,10 @@ class Report:
         try:
             from safdr.report.page import render
         except ModuleNotFoundError as error:
-            if error.name != "jinja2":
+            if error.name not in ("jinja2", "matplotlib"):
                 raise
             raise ImportError(
-                "The page needs jinja2. Install it: pip install 'safdr[report]'."
+                "The page needs jinja2 and matplotlib. Install both: pip install 'safdr[report]'."
             ) from error
         return render(self._content)
 
