@@ -45,7 +45,7 @@ def check_same(path: Path, expected: TableEncoder, matrix: np.ndarray) -> None:
     assert list(names) == list(wanted), f"{path.name}: {list(names)}, should be {list(wanted)}"
     found = encoder.transform(table)
     np.testing.assert_allclose(found, matrix, rtol=1e-12, err_msg=path.name)
-    assert encoder.groups == expected.groups
+    assert encoder.groups() == expected.groups()
 
 
 def check_terms(encoder: TableEncoder, values: dict[str, list[Any]], matrix: np.ndarray) -> None:

@@ -12,7 +12,7 @@ FAULTS = {
     "fits": ("fuzz.fits.newton", lambda *_: (None, -1.0)),
     "constraints": ("fuzz.constraints.has_signs", lambda *_, margin: margin > 0),
     "wide": ("fuzz.cases.Case.is_allowed", lambda *_: False),
-    "streams": ("fuzz.streams.SAME", -1.0),
+    "streams": ("fuzz.fits.MAX_ERROR", -1.0),
     "exports": ("fuzz.exports.score", lambda model, _: [0.123] * len(model["intercepts"])),
     "tables": ("fuzz.tables.write_number", lambda *_: "1.5"),
     "options": ("fuzz.options.check_whole", lambda *_: np.testing.assert_equal(1, 2)),
