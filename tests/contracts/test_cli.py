@@ -358,6 +358,15 @@ def test_files_that_exist_stay(write, columns, tmp_path, select):
     assert json.loads(out.read_text())["schema"] == 2
 
 
+def test_an_answer_that_cannot_be_written_is_printed(write, safdr, tmp_path):
+    X, y = problem("three")
+    words = ["-t", "target", "-k", 2, "-o", tmp_path / "card.csv", "-o", tmp_path / "a.json"]
+    ran = safdr("select", write({**X, "target": y}), *words, code=1)
+    assert "two classes" in ran.err
+    assert "held-out rows" in ran.out
+    assert [each.suffix for each in tmp_path.iterdir()] == [".parquet"]
+
+
 def test_a_seed_gives_the_same_bytes(write, columns, select):
     path = write(columns)
     first, second = (select(path, "-t", "late", *JSON).json for _ in range(2))

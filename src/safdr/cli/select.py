@@ -44,7 +44,12 @@ def run(options: argparse.Namespace) -> None:
     raw = rows.encoder.read(rows.train.table)
     predict = getattr(selector, "decision_function", None) or selector.predict
     sums = np.asarray(predict(rows.X))
-    files = write_outputs(options, report, raw, sums)
+    try:
+        files = write_outputs(options, report, raw, sums)
+    except (OSError, ValueError):
+        # The search may have taken hours.
+        print_result(options, report, [])
+        raise
     print_result(options, report, files)
 
 
