@@ -8,19 +8,26 @@ features, and what replaces each feature?
 
 from sklearn.datasets import load_breast_cancer
 
-from safdr import AnnealingSelector, Report, StabilityDisplay, SubstitutesDisplay, stability
+from safdr import (
+    AnnealingSelector,
+    StabilityDisplay,
+    SubstitutesDisplay,
+    near_optimal,
+    prove,
+    stability,
+)
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 selector = AnnealingSelector(3, random_state=0).fit(X, y)
 print(list(selector.get_feature_names_out()))
 
 # %%
-# A proof bounds the criterion over all subsets. ``near_optimal`` counts the subsets within 1 % of
+# A proof bounds the criterion over all subsets. ``near_optimal`` lists the subsets within 1 % of
 # the best one. Both are about the training rows.
-report = Report.from_estimator(selector, X, y, prove=10, near_optimal=0.01)
-proof, near = report["search"]["proof"], report["search"]["near"]
-print("proven" if proof["proven"] else "not proven", proof["features"])
-print("subsets within 1 %:", near["n"], "features in all of them:", near["in_all"])
+proof = prove(selector, X, y)
+print("proven" if proof.optimal else "not proven", list(X.columns[proof.subset]))
+near = near_optimal(selector, X, y, rtol=0.01)
+print(f"subsets within 1 %: {near.n_total}")
 
 # %%
 # Select again on half-samples. The stability index is 1 if all agree, and 0 for chance.
