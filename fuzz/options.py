@@ -200,7 +200,7 @@ def check_features(answer: dict[str, Any], words: list[str]) -> None:
     """The selected features keep the constraints, and there are as many as were asked for."""
     columns = {term["column"] for term in answer["model"]["terms"]}
     assert columns <= set(COLUMNS), f"{columns} were selected"
-    chosen = [each for each in answer["features"] if each["chosen"]]
+    chosen = [each for each in answer["features"] if each["selected"]]
     for k in values_of(words, "-k"):
         first, _, last = k.partition("-")
         assert int(first) <= len(chosen) <= int(last or first), f"{len(chosen)} features, not {k}"

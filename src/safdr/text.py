@@ -154,9 +154,9 @@ def target_name(result: Result) -> str:
     return shortened(result["target"].get("name", "the target"))
 
 
-def chosen(result: Result) -> list[str]:
+def selected(result: Result) -> list[str]:
     """Return the names of the selected features."""
-    return [each["name"] for each in result["features"] if each["chosen"]]
+    return [each["name"] for each in result["features"] if each["selected"]]
 
 
 def has_warning(result: Result, kind: str) -> bool:
@@ -166,7 +166,7 @@ def has_warning(result: Result, kind: str) -> bool:
 
 def headline(result: Result) -> str:
     """Return the answer in one line."""
-    names, n = chosen(result), result["data"]["n_features"]
+    names, n = selected(result), result["data"]["n_features"]
     k, target = len(names), target_name(result)
     some = f"All {n} features" if k == n > 1 else f"{k} of {count(n, 'feature')}"
     if k == n == 1:
@@ -196,9 +196,9 @@ def scores(result: Result) -> list[tuple[str, str, str]]:
 
 
 def size(result: Result) -> str:
-    """Return how the number of features was chosen."""
+    """Return how the number of features was selected."""
     if "rule" not in result:
-        k, name = len(chosen(result)), criterion_name(result)
+        k, name = len(selected(result)), criterion_name(result)
         return f"{count(k, 'feature')} {'was' if k == 1 else 'were'} asked for; criterion: {name}."
     rule, score = result["rule"], score_name(result)
     k, sizes = rule["k"], result["sizes"]
@@ -230,7 +230,7 @@ def proof(result: Result) -> str:
     found = result["search"].get("proof")
     if found is None or "note" in found:
         return f"Not proven: {found['note']}" if found else ""
-    k, name = len(chosen(result)), criterion_name(result)
+    k, name = len(selected(result)), criterion_name(result)
     if k == result["data"]["n_features"]:
         return "Nothing to prove: all features are selected."
     features = f"other {count(k, 'feature')}"
@@ -264,7 +264,7 @@ def _unproven(found: Mapping[str, Any], features: str, name: str) -> str:
 def near(result: Result) -> str:
     """Return how many subsets come near the best one by the criterion."""
     found = result["search"].get("near")
-    if found is None or "note" in found or len(chosen(result)) == result["data"]["n_features"]:
+    if found is None or "note" in found or len(selected(result)) == result["data"]["n_features"]:
         return ""
     least = "" if found["complete"] else "At least "
     n, share = found["n"], f"{100 * found['rtol']:g}"
@@ -351,5 +351,5 @@ def warning(found: Mapping[str, Any]) -> str:
 def short(result: Result) -> str:
     """Return the repr of a report."""
     value = "".join(f", {name} {value}" for name, value, _ in scores(result)[:1])
-    k, n = len(chosen(result)), result["data"]["n_features"]
+    k, n = len(selected(result)), result["data"]["n_features"]
     return f"Report({k} of {n} features{value})"

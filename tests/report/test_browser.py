@@ -66,23 +66,23 @@ def test_what_if_is_the_criterion(case, open_page):
     made = case("two")
     page = open_page("what-if", made.report)
     ask = safdr.what_if(made.selector, *made.train)
-    chosen = [each["name"] for each in made.report["features"] if each["chosen"]]
+    selected = [each["name"] for each in made.report["features"] if each["selected"]]
     says = page.locator("[role=status]")
-    before = ask.value(chosen)
+    before = ask.value(selected)
     assert f"{before:.4g}" in says.inner_text()
-    other = next(name for name in ask.names if name not in chosen)
-    change = 100 * (ask.value([*chosen, other]) / before - 1)
+    other = next(name for name in ask.names if name not in selected)
+    change = 100 * (ask.value([*selected, other]) / before - 1)
     cell = named(page, other).locator("td").first.inner_text().replace("−", "-")
     assert float(cell.split("\u00a0")[0]) == pytest.approx(change, abs=0.051)
     # The best in place of a member.
-    member = chosen[0]
-    rest = [name for name in chosen if name != member]
-    outside = [name for name in ask.names if name not in chosen]
+    member = selected[0]
+    rest = [name for name in selected if name != member]
+    outside = [name for name in ask.names if name not in selected]
     values = [ask.value([*rest, name]) for name in outside]
     instead = named(page, member).locator("td").nth(1).inner_text()
     assert instead.startswith(outside[int(np.argmax(values))])
     named(page, other).locator("input").check()
-    assert f"{len(chosen) + 1} features" in says.inner_text()
+    assert f"{len(selected) + 1} features" in says.inner_text()
     page.locator("#panel button").click()
     assert "the selected ones." in says.inner_text()
     assert page.complaints == []
@@ -94,11 +94,11 @@ def test_what_if_of_other_results(case, open_page, name):
     made = case(name)
     page = open_page(f"what-if-{name}", made.report)
     ask = safdr.what_if(made.selector, *made.train)
-    chosen = [each["name"] for each in made.report["features"] if each["chosen"]]
-    assert f"{ask.value(chosen):.4g}" in page.locator("[role=status]").inner_text()
+    selected = [each["name"] for each in made.report["features"] if each["selected"]]
+    assert f"{ask.value(selected):.4g}" in page.locator("[role=status]").inner_text()
     if name == "constraints":
         assert named(page, "column 7").locator("input").is_disabled()
-        excluded = "column 5" if "column 0" in chosen else "column 0"
+        excluded = "column 5" if "column 0" in selected else "column 0"
         assert named(page, excluded).locator("input").is_disabled()
         assert named(page, excluded).locator("td").first.inner_text() == "excluded"
     page.close()

@@ -115,7 +115,7 @@ def test_the_terms_are_the_model(each_case):
 def test_terms_come_by_strength_with_groups_together(case):
     report = case("groups").report
     names = [term.get("of", term["feature"]) for term in report["model"]["terms"]]
-    assert list(dict.fromkeys(names)) == [f["name"] for f in report["features"] if f["chosen"]]
+    assert list(dict.fromkeys(names)) == [f["name"] for f in report["features"] if f["selected"]]
     firsts = [i for i, name in enumerate(names) if name not in names[:i]]
     assert all(names[i] == names[i - 1] for i in set(range(1, len(names))) - set(firsts))
     terms = case("two").report["model"]["terms"]
@@ -261,7 +261,7 @@ def test_half_samples_and_substitutes(case):
     assert len(search["stability"]["index"]) == 3
     for each in made.report["features"]:
         assert 0 <= each["frequency"][1] <= each["frequency"][0] <= each["frequency"][2] <= 1
-        assert each["chosen"] == ("without" in each)
+        assert each["selected"] == ("without" in each)
     assert search["near"]["n"] >= len(search["near"]["subsets"]) >= 1
     assert set(search["near"]["in_all"]) <= set(search["near"]["subsets"][0]["features"])
 

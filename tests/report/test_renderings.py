@@ -59,7 +59,7 @@ def test_the_numbers_are_those_of_the_dictionary(each_case):
     for term in result["model"]["terms"]:
         wanted += map(text.number, term["coefficients"])
     wanted += [text.percent(each["recall"]) for each in result["test"].get("thresholds", [])]
-    wanted += [f"{len(text.chosen(result))}"]
+    wanted += [f"{len(text.selected(result))}"]
     assert {each.split(" %")[0] for each in wanted} <= {
         each.strip("+") for each in numbers(page)
     } | set(wanted)

@@ -128,7 +128,7 @@ def test_the_headline_claims_no_more_than_the_scores(case):
     result["data"]["n_features"] = 3
     assert text.headline(result).startswith("All 3 features predict late")
     for each in result["features"][1:]:
-        each["chosen"] = False
+        each["selected"] = False
     assert text.headline(result).startswith("1 of 3 features predicts late: ")
     result["data"]["n_features"] = 1
     assert text.headline(result).startswith("The only feature predicts late: ")

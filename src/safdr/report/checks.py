@@ -243,7 +243,7 @@ def _few_rows(found: Result) -> Iterator[Found]:
     rows = found["data"]["n_train"]
     least = min(counts, default=rows)
     n_columns = len(found["model"].get("terms", [])) or sum(
-        len(each["columns"]) for each in found["features"] if each["chosen"]
+        len(each["columns"]) for each in found["features"] if each["selected"]
     )
     per = (least if len(counts) == 2 else rows) / (n_columns * max(1, len(counts) - 1))
     if per >= ROWS_PER_COEFFICIENT and rows >= FEW_ROWS:
@@ -305,8 +305,8 @@ def _misfit(found: Result) -> Iterator[Found]:
 
 
 def _unstable(found: Result) -> Iterator[Found]:
-    chosen = [each for each in found["features"] if each["chosen"]]
-    k = len(chosen)
+    selected = [each for each in found["features"] if each["selected"]]
+    k = len(selected)
     if k == found["data"]["n_features"]:
         return
     stability = found["search"].get("stability", {})
@@ -316,7 +316,7 @@ def _unstable(found: Result) -> Iterator[Found]:
         )
         is_poor = stability["index"][0] < POOR_INDEX
     else:
-        shares = [each["splits"] for each in chosen if "splits" in each]
+        shares = [each["splits"] for each in selected if "splits" in each]
         mean = sum(shares) / len(shares) if shares else 1.0
         told = f"a cross-validation split selects {text.fixed(mean * k, 1)} of these {k} on average"
         is_poor = mean < POOR_SHARE

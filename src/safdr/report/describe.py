@@ -148,21 +148,21 @@ def _features(
     """Return the selected features, the strongest first, then others that come up often."""
     names = features.names
     terms = [term.get("of", term["feature"]) for term in model.get("terms", [])]
-    chosen = list(dict.fromkeys(terms)) or [names[i] for i in features.chosen]
+    selected = list(dict.fromkeys(terms)) or [names[i] for i in features.selected]
     shares: Found = next(
         (each["features"] for each in sizes if each["k"] == selector.n_features_), {}
     )
     frequencies = answers["frequencies"]
     rank = {name: max(shares.get(name, 0), frequencies.get(name, [0])[0]) for name in names}
-    others = [name for name in names if name not in set(chosen) and rank[name] >= OFTEN]
+    others = [name for name in names if name not in set(selected) and rank[name] >= OFTEN]
     others = sorted(others, key=lambda name: -rank[name])[:MAX_OTHERS]
     found = []
-    for name in [*chosen, *others]:
+    for name in [*selected, *others]:
         columns = features.columns[names.index(name)]
         each: Found = {
             "name": name,
             "columns": [features.column_names[j] for j in columns],
-            "chosen": name in chosen,
+            "selected": name in selected,
         }
         each |= {"splits": shares.get(name, 0.0)} if shares else {}
         each |= {"frequency": frequencies[name]} if name in frequencies else {}

@@ -53,13 +53,13 @@ def _panel(found: Mapping[str, Any], criterion: str) -> dict[str, Any]:
 
 def _near(result: Result) -> list[dict[str, Any]]:
     """Return near-optimal subsets by what they have instead of the selected features."""
-    chosen = text.chosen(result)
+    selected = text.selected(result)
     found = result["search"].get("near", {}).get("subsets", [])
     return [
         {
             "below": each["below"],
-            "added": [name for name in each["features"] if name not in chosen],
-            "removed": [name for name in chosen if name not in each["features"]],
+            "added": [name for name in each["features"] if name not in selected],
+            "removed": [name for name in selected if name not in each["features"]],
         }
         for each in found[:MAX_NEAR]
     ]

@@ -45,7 +45,7 @@ class Features:
     columns: list[IntArray]
     of_column: IntArray
     column_names: list[str]
-    chosen: list[int]
+    selected: list[int]
     max_features: int
 
     def named(self, columns: Iterable[int]) -> list[str]:
@@ -128,13 +128,13 @@ def read_sizes(selector: Any, features: Features) -> tuple[list[Found], Found]:
     return sizes, found
 
 
-def _without_a_split(rule: str, ks: IntArray, scores: FloatArray, chosen: int) -> list[int]:
+def _without_a_split(rule: str, ks: IntArray, scores: FloatArray, selected: int) -> list[int]:
     """Return the smallest and largest size if one split is left out; none if all agree."""
-    if len(scores) < 3 or _size_by(rule, ks, scores) != chosen:
+    if len(scores) < 3 or _size_by(rule, ks, scores) != selected:
         return []
     sizes = [_size_by(rule, ks, np.delete(scores, i, axis=0)) for i in range(len(scores))]
     span = [min(sizes), max(sizes)]
-    return [] if span == [chosen, chosen] else span
+    return [] if span == [selected, selected] else span
 
 
 def _size_by(rule: str, ks: IntArray, scores: FloatArray) -> int:
@@ -211,20 +211,20 @@ def read_proof(selector: Any, rows: Rows, features: Features, given: Any) -> Fou
         given = safdr.prove(
             selector, rows.X, rows.y, time_limit=float(given), sample_weight=rows.weight
         )
-    chosen, best = float(selector.criterion_value_), float(given.value)
-    same = np.array_equal(given.subset, selector.subset_) or chosen >= best - SAME * abs(best)
+    selected, best = float(selector.criterion_value_), float(given.value)
+    same = np.array_equal(given.subset, selector.subset_) or selected >= best - SAME * abs(best)
     found: Found = {
         "proven": bool(given.optimal),
         "value": best,
         "features": features.named(given.subset),
         "selected": bool(same),
-        "below": 0.0 if same else (best - chosen) / abs(best),
+        "below": 0.0 if same else (best - selected) / abs(best),
         "seconds": given.seconds,
     }
     if np.isfinite(given.upper_bound):
         found["bound"] = given.upper_bound
-        if chosen > 0:
-            found["gap"] = max(0.0, given.upper_bound / chosen - 1)
+        if selected > 0:
+            found["gap"] = max(0.0, given.upper_bound / selected - 1)
     if not same:
         subsets = [selector.subset_, given.subset]
         losses = safdr.evaluate_subsets(
@@ -298,8 +298,8 @@ def read_substitutes(
     place = dict(zip(own, features.names, strict=True))
     columns = ("selected", "replacement", "score_difference", "loss")
     rows_of = sorted(zip(*(list(given[c]) for c in columns), strict=True), key=lambda r: r[3])
-    for chosen, other, change, _ in rows_of:
-        each = found.setdefault(place[chosen], {})
+    for selected, other, change, _ in rows_of:
+        each = found.setdefault(place[selected], {})
         if other in place:
             each.setdefault("swap", {"name": place[other], "score": change})
         else:
@@ -312,8 +312,8 @@ def read_what_if(selector: Any, rows: Rows, features: Features, also: list[int])
     given = safdr.what_if(selector, rows.X, rows.y, also=also, sample_weight=rows.weight)
     if sum(map(len, given.columns)) > MAX_WHAT_IF:
         raise ValueError(f"more than {MAX_WHAT_IF} columns.")
-    value, chosen = given.value(selector.subset_), float(selector.criterion_value_)
-    if abs(value - chosen) > SAME * max(1.0, abs(chosen)):
+    value, selected = given.value(selector.subset_), float(selector.criterion_value_)
+    if abs(value - selected) > SAME * max(1.0, abs(selected)):
         raise ValueError("the rows of the report are not those of the fit.")
     return {
         "kind": given.criterion,
@@ -325,7 +325,7 @@ def read_what_if(selector: Any, rows: Rows, features: Features, also: list[int])
             {
                 "name": features.names[features.of_column[columns[0]]],
                 "n_columns": len(columns),
-                "chosen": bool(given.selected[i]),
+                "selected": bool(given.selected[i]),
                 "required": bool(given.required[i]),
                 "cost": given.costs[i],
             }

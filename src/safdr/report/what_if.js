@@ -10,7 +10,7 @@
   features.forEach((each, i) => first.push(first[i] + each.n_columns));
   const apart = new Set(data.apart.flatMap(([i, j]) => [`${i},${j}`, `${j},${i}`]));
   const clashes = (set, i) => set.some((j) => apart.has(`${i},${j}`));
-  const start = every.filter((i) => features[i].chosen);
+  const start = every.filter((i) => features[i].selected);
   let current = start;
 
   // trace(D' A^-1 D) of some features less their cost, by Cholesky; a column that follows from others adds nothing.
