@@ -334,7 +334,7 @@ def test_files_hold_what_is_printed(write, columns, tmp_path, select, safdr):
     out, page, code = (tmp_path / name for name in ("result.json", "page.html", "score.py"))
     ran = select(write(columns), "-t", "late", "-o", out, "-o", page, "-o", code)
     found = json.loads(out.read_text())
-    names = [each["name"] for each in found["features"] if each["chosen"]]
+    names = [each["name"] for each in found["features"] if each["selected"]]
     value = f"{found['score']['test'][0]:.3f}"
     for text in (ran.out, page.read_text()):
         assert all(name in text for name in names)
