@@ -33,7 +33,7 @@ from safdr import (
     TableEncoder,
 )
 
-README = Path(safdr.__file__).parent / "report" / "README.md"
+FORMATS = Path(__file__).parents[2] / "docs" / "reference" / "files.md"
 # Keys that are names of the user.
 FREE = {"sizes.features", "rule.others", "settings", "versions"}
 
@@ -54,7 +54,7 @@ def keys(value, path=""):
 
 
 def test_every_key_is_documented(each_case):
-    known = set(re.findall(r"^\| `([\w.]+)`", README.read_text(encoding="utf-8"), re.MULTILINE))
+    known = set(re.findall(r"^\| `([\w.]+)`", FORMATS.read_text(encoding="utf-8"), re.MULTILINE))
     found = {
         key for key in keys(each_case.report.to_dict()) if not key.startswith("sizes.features.")
     }
@@ -65,7 +65,7 @@ def test_every_key_is_documented(each_case):
 def test_every_documented_key_occurs(case):
     from report.conftest import NAMES
 
-    known = set(re.findall(r"^\| `([\w.]+)`", README.read_text(encoding="utf-8"), re.MULTILINE))
+    known = set(re.findall(r"^\| `([\w.]+)`", FORMATS.read_text(encoding="utf-8"), re.MULTILINE))
     found = {key for name in NAMES for key in keys(case(name).report.to_dict())}
     rare = {
         "search.near.note",
