@@ -120,7 +120,12 @@ def validate_rows(selector: Any, X: Any, y: Any, *, regression: bool) -> tuple[A
 
 def check_columns(X: Any) -> None:
     """Name the columns of a data frame that are not numbers, or have missing values."""
-    frame = nw.from_native(X, pass_through=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"X has columns of the same name: {error}") from None
+    if isinstance(frame, nw.LazyFrame):
+        raise ValueError("X is a lazy frame: name the target column by y=, or call .collect().")
     if not isinstance(frame, nw.DataFrame):
         return
     kinds = frame.schema.items()
