@@ -185,8 +185,8 @@ def functions_called(function, *arguments):
 @pytest.mark.parametrize(
     ("selector", "max_files", "max_functions"),
     [
-        (AnnealingSelectorCV.as_published([1, 2], cv=2), 10, 85),
-        (AnnealingSelectorCV([1, 2], cv=2), 11, 110),
+        (AnnealingSelectorCV.as_published([1, 2], cv=2), 12, 90),
+        (AnnealingSelectorCV([1, 2], cv=2), 13, 115),
     ],
     ids=["as published", "recipe"],
 )

@@ -9,7 +9,7 @@ import narwhals as nw
 
 
 def to_frame(columns: Mapping[str, Any], backend: Any, caller: str) -> Any:
-    """A frame of pandas, polars or pyarrow; an error says what to install."""
+    """Return a frame of pandas, polars or pyarrow; an error says what to install."""
     try:
         return nw.from_dict(columns, backend=backend).to_native()
     except ImportError as error:
@@ -20,6 +20,6 @@ def to_frame(columns: Mapping[str, Any], backend: Any, caller: str) -> Any:
 
 
 def kind_of(table: Any) -> Any:
-    """The backend of a data frame; pandas for what is none."""
+    """Return the backend of a data frame; pandas for what is none."""
     frame = nw.from_native(table, pass_through=True)
     return frame.implementation if isinstance(frame, nw.DataFrame) else "pandas"

@@ -99,6 +99,16 @@ def test_it_is_between_nothing_and_all(seed):
         assert search.estimator_.calibration_slope == search.calibration_slope_
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_separated_held_out_rows_have_slope_one(n_classes):
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % n_classes
+    X = rng.normal(size=(90, 5)) * 0.01
+    X[:, :2] += np.column_stack([y == 1, y == 2]) * 100.0
+    search = AnnealingSelectorCV([2], cv=KFold(3), C=1e6, **QUICK).fit(X, y)
+    assert search.calibration_slope_ == 1.0
+
+
 def test_on_noise_little_is_left():
     rng = np.random.default_rng(0)
     slopes = []

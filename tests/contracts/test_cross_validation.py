@@ -85,7 +85,7 @@ def test_a_model_of_the_users_own_is_scored_as_in_a_plain_loop():
     few = Annealing(n_replicas=2, max_steps=2)
     how = {"estimator": LogisticRegression(C=0.01), "annealing": few}
     train, test = next(iter(splitter().split(X, y)))
-    search = over_sizes(2, cv=[(train, test)], **how).fit(X, y)
+    search = over_sizes(2, cv=iter([(train, test)]), n_jobs=2, **how).fit(X, y)
     one = of_size(2, **how).fit(X[train], y[train])
     np.testing.assert_array_equal(search.cv_results_["split0_support"][1], one.support_)
     wanted = get_scorer("roc_auc")(one, X[test], y[test])

@@ -246,6 +246,8 @@ HALVES = [(ROW[:100], ROW[100:])]
         ["'day'"],
     ),
     (fitting(changed(FRAME, (3, 4), np.nan)), ValueError, ["NaN"]),
+    (fitting(pd.DataFrame(X[:, :2], columns=["a", "a"])), ValueError, ["same name", "a"]),
+    (fitting(pl.DataFrame(X).lazy()), ValueError, ["lazy frame", "collect"]),
     (fitting(target=Y[:99]), ValueError, ["240", "99"]),
     (fitting(target=None), ValueError, ["y"]),
     (fitting(target=np.full(240, "spam")), ValueError, ["1 class", "spam"]),

@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from helpers.selectors import of_size, over_sizes
 from safdr import Annealing, Constraints, evaluate_subsets
-from safdr._estimators import base, data
+from safdr._estimators import base, inputs
 
 torch = pytest.importorskip("torch")
 
@@ -55,7 +55,7 @@ def test_folds_are_searched_there_and_the_seed_decides():
 
 
 def test_rows_on_a_device_stay_there(monkeypatch):
-    for module in (data, base):
+    for module in (inputs, base):
         monkeypatch.setattr(module, "is_on_device", lambda rows: isinstance(rows, torch.Tensor))
     there = torch.as_tensor(X)
     expected = of_size(3, annealing=THERE).fit(X, Y)

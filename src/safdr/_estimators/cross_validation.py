@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -79,36 +81,56 @@ def cross_validate(
     report: Callable[[str], None] = lambda task: None,
 ) -> CrossValidation:
     """Score every size on every fold, and select one by the rule."""
+    job = copy(selector)
+    job.cv = None  # a generator cannot be sent to other processes
     scorer = fold_scorer(selector, problem)
-    # The core releases the GIL, so threads serve it; code of users may not.
-    threads = not callable(selector.criterion) and selector.estimator is None
     scores: list[list[Any]] = []
     held_out: list[tuple[Any, ...]] = []
-    with warnings.catch_warnings():
-        # A fold that cannot be scored is an error below.
-        warnings.simplefilter("ignore", UndefinedMetricWarning)
-        for fold in folds:
-            train, test, params = fold.train(), fold.test(), fold.scorer_params()
-            held_out.append((test.target, _test_weight(train, test), train.n_rows))
-            search = make_search(selector, train, seed).prepare(sizes[-1])
-            job = (selector, search, train, test, scorer, params, fold.number)
-            tasks = [(*job, size) for size in sizes]
-            scores.append([])
-            for score in run_tasks(score_size, tasks, n_jobs, threads=threads):
-                report(f"fold {fold.number}, {sizes[len(scores[-1])]} features")
-                scores[-1].append(score)
-    kept = [i for i in range(len(sizes)) if all(fold[i] is not None for fold in scores)]
-    if len(kept) < (1 if isinstance(selector.sizes, Integral) else len(sizes)):
-        lost = [size for i, size in enumerate(sizes) if i not in kept]
-        raise NoSubsetError(
-            "signs", f"cannot be kept: no subset of {lost} features has these signs."
-        )
+    for fold in folds:
+        train, test = fold.train(), fold.test()
+        held_out.append((test.target, _test_weight(train, test), train.n_rows))
+        search = make_search(selector, train, seed).prepare(sizes[-1])
+        score = partial(score_size, job, search, train, test, scorer, fold)
+        scores.append(_score_sizes(score, selector, sizes, n_jobs, fold.number, report))
+    kept = _sizes_found(selector, sizes, scores)
     sizes, scores = [sizes[i] for i in kept], [[fold[i] for i in kept] for fold in scores]
     table = table_of(sizes, scores, problem.n_features)
     test_scores = np.array([[score.score for score in fold] for fold in scores])
     ceiling = _ceiling(selector.scoring, problem, [len(target) for target, _, _ in held_out])
     size = select_size(selector.rule, table, test_scores, ceiling)
     return CrossValidation(sizes, scores, held_out, table, size)
+
+
+def _score_sizes(
+    score: Callable[..., Any],
+    selector: Any,
+    sizes: list[int],
+    n_jobs: Any,
+    number: int,
+    report: Callable[[str], None],
+) -> list[Any]:
+    """Score the sizes of one fold in parallel, and report each."""
+    # The core releases the GIL, so threads serve it; code of users may not.
+    threads = not callable(selector.criterion) and selector.estimator is None
+    scores: list[Any] = []
+    with warnings.catch_warnings():
+        # A fold that cannot be scored is an error.
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        for found in run_tasks(score, [(size,) for size in sizes], n_jobs, threads=threads):
+            report(f"fold {number}, {sizes[len(scores)]} features")
+            scores.append(found)
+    return scores
+
+
+def _sizes_found(selector: Any, sizes: list[int], scores: list[list[Any]]) -> list[int]:
+    """Return the positions of the sizes of which every fold has a subset with the signs."""
+    kept = [i for i in range(len(sizes)) if all(fold[i] is not None for fold in scores)]
+    if len(kept) < (1 if isinstance(selector.sizes, Integral) else len(sizes)):
+        lost = [size for i, size in enumerate(sizes) if i not in kept]
+        raise NoSubsetError(
+            "signs", f"cannot be kept: no subset of {lost} features has these signs."
+        )
+    return kept
 
 
 def sizes_to_try(sizes: Any, allowed: Any) -> list[int]:
@@ -132,8 +154,7 @@ def score_size(
     train: Problem,
     test: Problem,
     scorer: Callable[..., float],
-    params: dict[str, Any],
-    number: int,
+    fold: Any,
     size: int,
 ) -> FoldScore | None:
     """Search one fold at one size, and score the model; None if no subset has the signs."""
@@ -144,15 +165,15 @@ def score_size(
     model, _ = model_of(selector, train, result, search.seed)
     rows = take_columns(test.X, result.subset)
     try:
-        score = float(scorer(model, rows, test.y, **params))
+        score = float(scorer(model, rows, test.y, **fold.scorer_params()))
     except (AttributeError, TypeError, ValueError) as error:
         raise ValueError(
-            f"The model of fold {number} with {size} features cannot be scored: {error}"
+            f"The model of fold {fold.number} with {size} features cannot be scored: {error}"
         ) from error
     if not np.isfinite(score):
         raise ValueError(
-            f"The score of fold {number} with {size} features is {score}. Use a cv that keeps all "
-            "classes in every fold, such as StratifiedKFold, or fewer splits."
+            f"The score of fold {fold.number} with {size} features is {score}. Use a cv that keeps "
+            "all classes in every fold, such as StratifiedKFold, or fewer splits."
         )
     predictions = model.linear_predictor(rows) if calibrates(selector) else None
     return FoldScore(score, result.subset, predictions)

@@ -23,11 +23,11 @@ from safdr._estimators.features import allowed_subsets, feature_cost, feature_na
 
 def make_problem(selector: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     """Return the usable problem of a selector's parameters; the selector does not change."""
-    seen = clone(selector)
+    unfitted = clone(selector)
     fitted_names = feature_names(selector)
     if hasattr(selector, "n_features_in_") and not is_source(X, y):
         validate_data(selector, X, skip_check_array=True, reset=False)
-    problem = read_problem(seen, X, y, sample_weight, fit_seed(selector)).usable()
+    problem = read_problem(unfitted, X, y, sample_weight, fit_seed(selector)).usable()
     if fitted_names is not None and problem.names not in (None, fitted_names):
         raise ValueError(f"The columns must be those of the fit, {fitted_names[:5]} ….")
     return problem
@@ -76,9 +76,9 @@ def problem_fields(selector: Any) -> dict[str, Any]:
 
 def every_column(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     """Return the problem of a model that is fitted to all columns."""
-    seen = _EveryColumn(regression=is_regressor(model))
-    problem: Problem = read_problem(seen, X, y, sample_weight, 0).usable()
-    model.__dict__.update({k: v for k, v in vars(seen).items() if k.endswith("_")})
+    unfitted = _EveryColumn(regression=is_regressor(model))
+    problem: Problem = read_problem(unfitted, X, y, sample_weight, 0).usable()
+    model.__dict__.update({k: v for k, v in vars(unfitted).items() if k.endswith("_")})
     return problem
 
 
@@ -120,7 +120,12 @@ def validate_rows(selector: Any, X: Any, y: Any, *, regression: bool) -> tuple[A
 
 def check_columns(X: Any) -> None:
     """Name the columns of a data frame that are not numbers, or have missing values."""
-    frame = nw.from_native(X, pass_through=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"X has columns of the same name: {error}") from None
+    if isinstance(frame, nw.LazyFrame):
+        raise ValueError("X is a lazy frame: name the target column by y=, or call .collect().")
     if not isinstance(frame, nw.DataFrame):
         return
     kinds = frame.schema.items()

@@ -52,7 +52,7 @@ except ImportError:
             pass
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stand in for scikit-learn's class in versions without callbacks."""
+        """A base class for versions of scikit-learn without callbacks."""
 
         def _init_callback_context(self, **_: Any) -> _NoContext:
             return _NoContext()
