@@ -4,9 +4,9 @@ import math
 import random
 
 import numpy as np
+from safdr.testing import all_subsets
 
 from safdr._engine.criterion import Criterion
-from safdr.testing import all_subsets
 
 N_FEATURES, SIZE = 6, 3
 STATES = all_subsets(N_FEATURES, SIZE)

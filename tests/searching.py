@@ -1,9 +1,9 @@
 """Searches on rows, as the selectors make them."""
 
 import numpy as np
+from safdr._estimators.training_data import ClassData
 
 from safdr._engine.search import Search
-from safdr._estimators.training_data import ClassData
 
 
 def class_rows(X, y, sample_weight=None):

@@ -36,8 +36,8 @@ PARAMETERS = {
 # Classes that users read.
 OTHERS = (
     "AnnealingResult NearOptimal ParameterError PathDisplay Proof Report SelectionDisplay "
-    "SeparationWarning Stability StabilityDisplay SubsetEvaluation SubstitutesDisplay TableEncoder Trace "
-    "TraceDisplay WhatIf"
+    "SeparationWarning Stability StabilityDisplay SubsetEvaluation SubstitutesDisplay TableEncoder "
+    "Trace TraceDisplay WhatIf"
 )
 STRINGS = {
     "criterion": {"auto", "fisher", "r2"},

@@ -36,9 +36,7 @@ def test_classes_outputs_constraints_and_costs():
     assert 0 in ours.subset_
     assert not {6, 12} & {*ours.subset_}
     rows, outputs = load_diabetes(return_X_y=True)
-    ours, theirs = (
-        of_size(4, "regression", annealing=a).fit(rows, outputs) for a in (THERE, HERE)
-    )
+    ours, theirs = (of_size(4, "regression", annealing=a).fit(rows, outputs) for a in (THERE, HERE))
     assert ours.subset_.tolist() == theirs.subset_.tolist()
 
 
