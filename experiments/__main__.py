@@ -11,6 +11,7 @@ from experiments.errors import ExperimentError
 # All methods run one repeat of each in less than half a minute.
 SMALL = ("heart", "cancer", "ozone", "spambase", "student")
 SMALL_REPEATS = 3
+TABLE_START, TABLE_END = "<!-- table -->", "<!-- /table -->"
 
 
 def main() -> None:
@@ -76,10 +77,14 @@ def tables(options: argparse.Namespace) -> None:
         if rows:
             (options.out / f"{name}.md").write_text(page(rows), encoding="utf-8")
             print(f"Wrote {options.out / name}.md from {len(rows)} rows.")
-            if name == "paper":
-                print(readme_table(rows))
+    table = readme_table(Rows(options.out, "paper").read())
+    print(table)
     if options.out == Path("paper"):
         Path("docs/evidence.md").write_text(evidence.page(options.out), encoding="utf-8")
+        readme = Path("README.md").read_text(encoding="utf-8")
+        before, after = readme.split(TABLE_START)[0], readme.split(TABLE_END)[1]
+        text = f"{before}{TABLE_START}\n{table}{TABLE_END}{after}"
+        Path("README.md").write_text(text, encoding="utf-8")
 
 
 def figures(options: argparse.Namespace) -> None:
