@@ -65,7 +65,7 @@ def groups_of(rows: Mapping[Key, Row]) -> dict[tuple[str, str], Group]:
 def markdown(header: Sequence[str], body: Iterable[Sequence[str]], n_text: int = 1) -> str:
     """Return a table in Markdown with text columns on the left."""
     rule = ["---"] * n_text + ["---:"] * (len(header) - n_text)
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (header, rule, *body))
+    return "".join(f"|{'|'.join(cells)}|\n" for cells in (header, rule, *body))
 
 
 # ---- The paper's table ---------------------------------------------------------------------------
