@@ -36,13 +36,12 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_math_renderer = "mathml"
-myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
-suppress_warnings = ["config.cache"]
+# Inherited docstrings of scikit-learn refer to its own pages.
+suppress_warnings = ["config.cache", "ref.ref"]
 sphinx_gallery_conf = {
     "examples_dirs": [str(HERE.parent / "examples" / "gallery")],
     "gallery_dirs": [str(HERE / "gallery")],
