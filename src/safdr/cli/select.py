@@ -16,7 +16,6 @@ from safdr.cli.names import FeatureNames
 from safdr.cli.output import check_outputs, print_result, write_outputs
 from safdr.cli.progress import SearchProgress
 from safdr.cli.rows import Prepared, prepare, read_options
-from safdr.table.split import decoded
 from safdr.table.stream import TARGET, WEIGHT, TrainingBatches, open_big
 
 if TYPE_CHECKING:
@@ -187,9 +186,9 @@ def _report(
 
 def _values(table: pa.Table, name: str) -> NDArray[Any]:
     """Return the values of a column for segments."""
-    from safdr.table.columns import is_number
+    from safdr.table.types import is_number
 
-    column = decoded(table, name)
+    column = table.column(name)
     if is_number(column.type):
         return np.array(column.cast("float64", safe=False).to_numpy())
     return np.array(column.to_pylist(), dtype=object)

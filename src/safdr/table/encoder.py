@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from safdr.table.columns import Column, Wishes, few_whole_numbers, learn_columns, value_label
+from safdr.table.columns import Column, asked_uses, few_whole_numbers, learn_columns
 from safdr.table.errors import MissingValuesError, TableError, counted, unknown_column
 from safdr.table.missing import MissingReport, count_missing
+from safdr.table.types import decode_table, value_label
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +42,7 @@ class Feature:
         import pyarrow.compute as pc
 
         if self.equals is not None:
-            column = pc.equal(column, self.equals).cast("int8")
+            column = pc.equal(column, self.equals)
         found = np.array(column.cast("float64", safe=False).to_numpy(), dtype=np.float64)
         if self.missing is not None:
             found[np.isnan(found)] = self.missing
@@ -144,7 +145,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         table = as_table(X)
         self.feature_names_in_ = np.array(table.column_names, dtype=object)
         self.n_features_in_ = table.num_columns
-        columns = learn_columns(table, self._wishes())
+        asked = asked_uses(
+            table.column_names,
+            drop=self.drop,
+            keep=self.keep,
+            categories=self.categories,
+            numbers=self.numbers,
+        )
+        columns = learn_columns(table, asked, self.na)
         read = {each.name: each.read(table.column(each.name)) for each in columns if each.use}
         self.missing_ = count_missing(read, table.num_rows, _target_of(y))
         if self.missing_.columns and self.missing is None:
@@ -298,15 +306,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             found["few_values"] = True
         return found
 
-    def _wishes(self) -> Wishes:
-        return Wishes(
-            drop=self.drop or (),
-            keep=self.keep or (),
-            categories=self.categories or (),
-            numbers=self.numbers or (),
-            na=self.na or (),
-        )
-
     def _learn_features(self, column: Column, read: dict[str, pa.ChunkedArray]) -> Column:
         """Add the features of a column."""
         if column.use is None:
@@ -336,17 +335,13 @@ def as_table(X: Any) -> pa.Table:
     """Return a frame, an Arrow table or an array as an Arrow table."""
     import pyarrow as pa
 
-    if isinstance(X, pa.Table):
-        return X
-    if hasattr(X, "__arrow_c_stream__"):
-        return pa.table(X)
+    if isinstance(X, pa.Table) or hasattr(X, "__arrow_c_stream__"):
+        return decode_table(pa.table(X))
     array = np.asarray(X)
     if array.ndim != 2:
         raise ValueError(f"X must be a table or have 2 dimensions; got {array.ndim}.")
-    names = [f"x{j}" for j in range(array.shape[1])]
-    return pa.table(
-        [pa.array(array[:, j].tolist(), from_pandas=True) for j in range(len(names))], names
-    )
+    columns = [pa.array(each.tolist(), from_pandas=True) for each in array.T]
+    return decode_table(pa.table(columns, [f"x{j}" for j in range(len(columns))]))
 
 
 def _target_of(y: Any) -> Target | None:
@@ -373,8 +368,7 @@ def _without_missing(columns: Sequence[Column], report: MissingReport) -> Iterat
 
 
 def _median(values: pa.ChunkedArray) -> float:
-    kind = "int8" if str(values.type) == "bool" else "float64"
-    return float(np.median(values.drop_null().cast(kind).to_numpy()))
+    return float(np.median(values.drop_null().cast("float64").to_numpy()))
 
 
 def _frequent_values(values: pa.ChunkedArray) -> tuple[list[Any], Category]:
