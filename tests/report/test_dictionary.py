@@ -285,7 +285,7 @@ def test_a_pipeline_is_the_encoder_and_the_selector(case):
         X_test=encoder.transform(made.test[0]),
         y_test=made.test[1],
         encoder=encoder,
-        seconds=1.5,
+        details={"seconds": 1.5},
         **ASKED,
     ).to_dict()
     whole = made.report.to_dict()

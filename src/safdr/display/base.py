@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -84,11 +85,15 @@ def column_names(estimator: Any) -> NDArray[Any]:
     return np.asarray(getattr(estimator, "feature_names_in_", unnamed), dtype=object)
 
 
-def read_features(selector: Any) -> tuple[list[Any], list[str]]:
-    """Return columns and name of each feature; the columns of a group are one feature."""
-    names = [str(name) for name in column_names(selector)]
+def read_features(selector: Any, names: Sequence[str] | None = None) -> tuple[list[Any], list[str]]:
+    """Return columns and name of each feature; the columns of a group are one feature.
+
+    `names` replace the names of columns that the selector knows.
+    """
+    known = [str(name) for name in column_names(selector)]
+    names = known if names is None else names
     groups = None if selector.constraints is None else selector.constraints.groups
-    grouped = Features(len(names), tuple(names), groups).groups
+    grouped = Features(len(known), tuple(known), groups).groups
     titles = {
         int(columns[0]): name if isinstance(name, str) else " + ".join(names[j] for j in columns)
         for name, columns in grouped.items()

@@ -1,4 +1,4 @@
-"""Segments of rows by the values of a column, and how far a distribution has moved."""
+"""Segments of rows by the values of a column."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr.measures.calibration import assign_bins
-from safdr.measures.intervals import FloatArray, as_weights, effective_number
+from safdr.measures.intervals import FloatArray
 
 MAX_SEGMENTS = 12
 # Numbers of more values become as many bands of about equal numbers of rows.
@@ -40,21 +40,6 @@ def segments_of(values: Any) -> Segments:
     place = np.full(len(known), len(labels))
     place[known] = codes
     return [*labels, MISSING], place
-
-
-def stability_index(
-    values: FloatArray, base: FloatArray, weight: Any = None, base_weight: Any = None
-) -> float:
-    """Return the population stability index of some rows against others, by deciles of the latter.
-
-    It is the sum of (a - e) · log(a / e), where a and e are the shares of both in a bin. An empty
-    bin counts as half a row.
-    """
-    weight, base_weight = as_weights(weight, len(values)), as_weights(base_weight, len(base))
-    edges = _edges(base, base_weight)
-    actual = _shares(edges, values, weight)
-    expected = _shares(edges, base, base_weight)
-    return float(((actual - expected) * np.log(actual / expected)).sum())
 
 
 def _are_known(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -91,17 +76,3 @@ def _written(number: Any) -> str:
     """Write all digits of a whole number, such as a key; six of others."""
     whole = float(number).is_integer() and abs(number) < 1e15
     return str(int(number)) if whole else f"{number:.6g}"
-
-
-def _edges(base: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return the largest value of each bin but the last; every bin of `base` has rows."""
-    distinct, place = np.unique(base, return_inverse=True)
-    sums = np.cumsum(np.bincount(place, weight, len(distinct)))
-    wanted = sums[-1] * np.arange(1, 10) / 10
-    found = np.unique(np.searchsorted(sums, wanted * (1 - 1e-12)))
-    return np.asarray(distinct[found[found < len(distinct) - 1]], dtype=np.float64)
-
-
-def _shares(edges: FloatArray, values: FloatArray, weight: FloatArray) -> FloatArray:
-    shares = np.bincount(np.searchsorted(edges, values), weight, len(edges) + 1) / weight.sum()
-    return np.where(shares > 0, shares, 0.5 / effective_number(weight))
