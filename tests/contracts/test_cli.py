@@ -284,9 +284,10 @@ def test_any_kind_of_file_holds_the_same_table(tmp_path, write, safdr, monkeypat
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    monkeypatch.setattr("safdr.table.stream.available_memory", lambda: 1)
-    monkeypatch.setattr("safdr.table.stream.SAMPLE_ROWS", 1000)
-    monkeypatch.setattr("safdr.table.stream.BATCH_ROWS", 300)
+    monkeypatch.setattr("safdr.cli.batches.available_memory", lambda: 1)
+    monkeypatch.setattr("safdr.cli.batches.SAMPLE_ROWS", 1000)
+    monkeypatch.setattr("safdr.sources.source.MIN_ROWS", 300)
+    monkeypatch.setattr("safdr.sources.source.MAX_ROWS", 300)
 
 
 def test_a_bigger_table_is_learnt_on_a_sample_and_fitted_in_batches(

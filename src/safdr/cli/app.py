@@ -197,7 +197,6 @@ def _select() -> _Parser:
     add("--cost", metavar="NAME=2.5", help="Set the cost of a feature.", **lists)
     heading("Output")
     _add_output(parser)
-    parser.set_defaults(run=_run_select)
     return parser
 
 
@@ -218,7 +217,6 @@ def _show() -> _Parser:
     )
     parser.add_argument("result", type=Path)
     _add_output(parser)
-    parser.set_defaults(run=_run_show)
     return parser
 
 
@@ -231,26 +229,7 @@ def _compare() -> _Parser:
     parser.add_argument("second", type=Path)
     parser.option("--json", help="Print JSON.")
     parser.option("--debug", help="Print the traceback of an error.")
-    parser.set_defaults(run=_run_compare)
     return parser
-
-
-def _run_select(options: argparse.Namespace) -> None:
-    from safdr.cli.select import run
-
-    run(options)
-
-
-def _run_show(options: argparse.Namespace) -> None:
-    from safdr.cli.output import show
-
-    show(options)
-
-
-def _run_compare(options: argparse.Namespace) -> None:
-    from safdr.cli.compare import run
-
-    run(options)
 
 
 COMMANDS = {"select": _select, "show": _show, "compare": _compare}

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from safdr import text
-from safdr.cli.output import read_report
+from safdr.cli.show import read_report
 from safdr.cli.terminal import DIM, DOWN, UP, console
 
 Result = Mapping[str, Any]

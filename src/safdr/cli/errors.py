@@ -9,15 +9,11 @@ OPTION_OF = {
     "sizes": "-k",
     "min_features": "-k",
     "max_features": "-k",
-    "n_features_to_select": "-k",
-    "random_state": "--seed",
-    "n_jobs": "--jobs",
     "feature_cost": "--cost",
     "signs": "--sign",
     "always_include": "--include",
     "groups": "--as-one",
     "at_most_one_of": "--at-most-one-of",
-    "rule": "--rule",
     "points": "--points",
 }
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from safdr.cli.app import parse
+from safdr.cli.batches import TARGET, WEIGHT, TrainingBatches
 from safdr.cli.errors import UsageError
 from safdr.cli.names import FeatureNames
 from safdr.cli.output import check_outputs, print_result, write_outputs
 from safdr.cli.progress import SearchProgress
-from safdr.cli.rows import Prepared, prepare, read_options
-from safdr.table.stream import TARGET, WEIGHT, TrainingBatches, open_big
+from safdr.cli.rows import Prepared, open_table, prepare
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,9 +30,7 @@ def run(options: argparse.Namespace) -> None:
     started = time.perf_counter()
     with SearchProgress(shown=not options.quiet) as progress:
         progress.say("Reading")
-        big = open_big(options.table)
-        read_options(options, big.columns if big else None)
-        rows = prepare(options, big)
+        rows = prepare(options, open_table(options))
         names = FeatureNames(rows.encoder, options.target)
         selector = make_selector(options, rows, names)
         with warnings.catch_warnings(record=True) as caught:
@@ -174,12 +173,14 @@ def _report(
         stability=options.stability,
         substitutes=options.prove is not None or options.stability is not None,
         what_if=bool(options.output),
-        target=target.describe(),
-        data=data,
-        settings=_settings(options),
-        notes=[*rows.notes, *warned],
-        warnings=rows.warnings,
-        seconds=time.perf_counter() - started,
+        details={
+            "target": target.describe(),
+            "data": data,
+            "settings": _settings(options),
+            "notes": [*rows.notes, *warned],
+            "warnings": rows.warnings,
+            "seconds": time.perf_counter() - started,
+        },
         n_jobs=options.jobs,
     )
 
@@ -195,12 +196,10 @@ def _values(table: pa.Table, name: str) -> NDArray[Any]:
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the options that were given, by their names on the command line."""
-    hidden = ("command", "run", "rows", "table", "output", "debug", "quiet", "force", "seed")
-    found = {
-        n: v for n, v in vars(options).items() if n not in hidden and v not in (None, [], False)
-    }
-    found = {n: v for n, v in found.items() if (n, v) not in (("jobs", 1), ("test_size", 0.2))}
+    """Return the options that differ from their defaults, by their names on the command line."""
+    hidden = ("table", "output", "debug", "quiet", "force", "seed")
+    defaults = vars(parse(["select"]))
+    given = {n: v for n, v in vars(options).items() if n not in hidden and v != defaults[n]}
     return {
-        name.replace("_", "-"): list(v) if isinstance(v, tuple) else v for name, v in found.items()
+        name.replace("_", "-"): list(v) if isinstance(v, tuple) else v for name, v in given.items()
     }

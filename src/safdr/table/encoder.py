@@ -354,7 +354,7 @@ def _target_of(y: Any) -> Target | None:
         return y
     values = np.asarray(y)
     table = pa.table({"target": pa.array(values.tolist() if values.dtype == object else values)})
-    return learn_target(table, "target")[0]
+    return learn_target(table, "target").of(table)[0]
 
 
 def _without_missing(columns: Sequence[Column], report: MissingReport) -> Iterator[Column]:

@@ -48,6 +48,12 @@ class Target:
         """Return the target of some rows."""
         return replace(self, values=self.values[rows])
 
+    def of(self, table: pa.Table) -> tuple[Target, NDArray[np.bool_]]:
+        """Return the target of the rows of a table that have one, and which these are."""
+        column = table.column(self.name)
+        known = complete_rows([self.column.read(column)], len(column))
+        return replace(self, values=self.read(column.filter(known))), known
+
     def read(self, column: pa.ChunkedArray) -> NDArray[Any]:
         """Return the codes or numbers of other rows, none of them missing."""
         values = self.column.read(column)
@@ -101,8 +107,8 @@ def learn_target(
     task: Task | None = None,
     na: Sequence[str] = (),
     numbers: Sequence[str] = (),
-) -> tuple[Target, NDArray[np.bool_]]:
-    """Decide what a target is; also return which rows have a value of it."""
+) -> Target:
+    """Decide if a target is classes or numbers; `of` returns its values."""
     import pyarrow.compute as pc
 
     asked = "numbers" if task == "regression" or name in numbers else "keep"
@@ -115,9 +121,7 @@ def learn_target(
         # Few values with a unit, such as "< 5 %", are classes.
         column = replace(column, use="category", mark=".", example="", missing=())
         values = column.read(table.column(name))
-    known = complete_rows([values], len(values))
-    target = _decide(name, column, pc.unique(values.drop_null()), positive, task)
-    return replace(target, values=target.read(table.column(name).filter(known))), known
+    return _decide(name, column, pc.unique(values.drop_null()), positive, task)
 
 
 def _decide(
