@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".json", ".html", ".py", ".sql", ".onnx", ".csv")
 STANDARD_OUTPUT = "-"
+NEEDED = {".html": ("jinja2", "matplotlib"), ".onnx": ("onnx",)}
 
 
 def check_outputs(options: argparse.Namespace, inputs: Sequence[str | None]) -> None:
@@ -42,8 +43,8 @@ def _check_ending(name: str) -> None:
     ending = Path(name).suffix.lower()
     if ending not in ENDINGS:
         raise UsageError(f"-o {name}: the ending must be one of {', '.join(ENDINGS)}.")
-    for needed, of in (("jinja2", ".html"), ("onnx", ".onnx")):
-        if ending == of and find_spec(needed) is None:
+    for needed in NEEDED.get(ending, ()):
+        if find_spec(needed) is None:
             raise UsageError(f"-o {name} needs {needed}: pip install {needed}.")
 
 

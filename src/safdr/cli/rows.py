@@ -137,9 +137,9 @@ def prepare(options: argparse.Namespace, table: pa.Table | BigTable) -> Prepared
     train, test, about = _split(options, rows)
     train.target.check()
     encoder = make_encoder(options, None if way == "drop-rows" else way)
-    if way == "drop-columns":
+    if way == "drop-columns" and test is not None:
         # Also columns with missing values in held-out rows only.
-        encoder.drop = [*(encoder.drop or ()), *(each.column for each in report.columns)]
+        encoder.drop = [*encoder.drop, *(_gaps(look, test.table) - _gaps(look, train.table))]
     encoder.fit(train.table, train.target)
     if test is not None:
         test = test.take(_complete(encoder, test.table)) if way == "drop-rows" else test
@@ -174,8 +174,8 @@ def _all_rows(
         raise UsageError(f"{option} needs a table that fits in memory; {options.table!r} does not.")
     sample, held_out, since = table.sample(options.test_size, options.time, options.seed)
     note = (
-        f"The {table.n_rows:,} rows are read in batches. The criterion and the model use all training"
-        f" rows; columns, medians, scores and other questions use a sample of {len(held_out):,}."
+        f"The {table.n_rows:,} rows are read in batches. The criterion and the model use all "
+        f"training rows; columns, medians, scores and questions use {len(held_out):,} rows."
     )
     return _rows(options, sample, held_out=held_out), since, [note]
 
@@ -201,6 +201,11 @@ def _split(options: argparse.Namespace, rows: Rows) -> tuple[Rows, Rows | None, 
 
 def _complete(encoder: TableEncoder, table: pa.Table) -> NDArray[np.bool_]:
     return complete_rows(list(encoder.read(table).values()), table.num_rows)
+
+
+def _gaps(encoder: TableEncoder, table: pa.Table) -> set[str]:
+    """Return the columns with missing values."""
+    return {name for name, column in encoder.read(table).items() if column.null_count}
 
 
 def _check_test(target: Target) -> None:

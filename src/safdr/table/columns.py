@@ -111,7 +111,7 @@ def learn_column(
 
     column = Column(name, None, missing=missing)
     if asked == "drop":
-        return replace(column, why="dropped on request")
+        return replace(column, why="dropped by an option")
     if not is_usable(values.type):
         kind = str(values.type).partition("<")[0]
         return replace(column, why=f"neither numbers nor text ({kind})")
