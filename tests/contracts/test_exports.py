@@ -205,8 +205,8 @@ def test_python_is_short_and_safe():
 
 REFUSALS = {
     "ending": ({}, "score.txt", {}, r"must end in .py, .sql, .onnx or .csv; got 'score.txt'"),
-    "no terms": ({"terms": None}, "score.py", {}, "Only linear models can be exported"),
-    "no link": ({"link": None}, "score.sql", {}, "Only linear models can be exported"),
+    "no terms": ({"terms": None}, "score.py", {}, "Only linear models of classes"),
+    "no link": ({"link": None}, "score.sql", {}, "Only linear models of classes"),
     "card of a number": ({"link": "identity"}, "card.csv", {}, "Points need a logistic model"),
     "points of classes": ({"link": "softmax"}, "a.py", {"points": (20, 600, 50)}, "Points need"),
 }

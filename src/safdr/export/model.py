@@ -117,15 +117,15 @@ def read_model(content: Mapping[str, Any], points: Sequence[float] | None = None
     model, target = content["model"], content["target"]
     if model.get("link") not in (*OUTPUTS, "softmax") or "terms" not in model:
         raise ExportError(
-            f"Only linear models can be exported; this model is {model['kind']!r}. "
-            "Save the fitted selector with joblib instead."
+            "Only linear models of classes or of one continuous target can be exported; this "
+            f"model is {model['kind']!r}. Save the fitted selector with joblib instead."
         )
     if points is not None and model["link"] != "logit":
         raise ExportError(
             f"Points need a logistic model of two classes; this model is {model['kind']!r}. "
             "Export it as .py, .sql or .onnx without points."
         )
-    columns = content["data"].get("columns", [])
+    columns = content.get("data", {}).get("columns", [])
     terms = tuple(map(_read_term, model["terms"]))
     used = {term.column for term in terms}
     examples = [c for c in columns if "example" in c and c["name"] in used]

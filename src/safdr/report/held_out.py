@@ -20,7 +20,7 @@ def describe_rows(
     """Return all measures of held-out rows; `columns` are those of the terms, in their order."""
     result: Found = {"n": len(rows.y)} | ({} if rows.weight is None else {"weighted": True})
     if rows.y.ndim > 1:
-        return result
+        return result | {"note": "Scores of several outputs are not measured."}
     if not rows.has_all_classes:
         note = "The held-out rows do not hold every class: nothing can be measured."
         return result | {"note": note}

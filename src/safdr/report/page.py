@@ -23,8 +23,10 @@ MAX_NEAR, MAX_HEAT, MAX_CLASSES = 20, 25, 12
 
 def render(result: Result) -> str:
     """Return the page of a result."""
-    panel = result.get("what_if")
-    script = _file("what_if.js")
+    panel, script = result.get("what_if"), _file("what_if.js")
+    classes = [text.one_line(label) for label in result["target"].get("classes", [])]
+    n_outputs = len(result["model"].get("intercepts", []))
+    terms = result["model"].get("terms", [])
     page = _environment().get_template("page.html.j2")
     return page.render(
         r=result,
@@ -35,14 +37,11 @@ def render(result: Result) -> str:
         figures={name: Markup(svg) for name, svg in figures(result).items()},
         near=_near(result),
         heat=_heat(result),
-        largest=max((abs(e) for t in _terms(result) for e in t["per_sd"]), default=1.0) or 1.0,
-        classes=[text.one_line(label) for label in result["target"].get("classes", [])],
+        largest=max((abs(e) for term in terms for e in term["per_sd"]), default=1.0) or 1.0,
+        classes=classes,
+        outputs=classes or [f"output {i + 1}" for i in range(n_outputs)],
         max_classes=MAX_CLASSES,
     )
-
-
-def _terms(result: Result) -> list[Any]:
-    return list(result["model"].get("terms", []))
 
 
 def _panel(found: Mapping[str, Any], criterion: str) -> dict[str, Any]:

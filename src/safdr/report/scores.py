@@ -130,7 +130,8 @@ def describe_score(
         selected = next(size for size in sizes if size["k"] == selector.n_features_)
         result["cv"] = [selected["score"], selected["sd"]]
         result["n_splits"] = len(selected["splits"])
-    if test is None or result.get("test"):
+    # A score to compare with the others.
+    if result.get("test") or (test is None and "cv" in result):
         result["all_features"] = _all_features(selector, result["name"], train, test, groups)
     return {key: value for key, value in result.items() if value not in ([], None)}
 

@@ -77,7 +77,7 @@
       update();
     });
     const cell = element("td", {}), instead = element("td", {});
-    const label = element("label", {}, box, " ", named(i));
+    const label = element("label", {}, box, named(i));
     return { box, cell, instead, row: element("tr", {}, element("th", { scope: "row" }, label), cell, instead) };
   });
 
