@@ -27,7 +27,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from safdr.cli.app import parse
 
         options = parse(given)
-        command = options.command
         import_module(f"safdr.cli.{command}").run(options)
         sys.stdout.flush()
     except BrokenPipeError:

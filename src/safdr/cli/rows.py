@@ -22,8 +22,6 @@ from safdr.table.target import Target, learn_target
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Weighted rows that count like a smaller share of equal ones are worth a warning.
-SMALLEST_SHARE = 0.5
 BUILT_IN = "breast cancer"
 
 
@@ -155,7 +153,7 @@ def prepare(options: argparse.Namespace, table: pa.Table | BigTable) -> Prepared
         X=encoder.transform(train.table),
         X_test=None if test is None else encoder.transform(test.table),
         notes=notes + about,
-        warnings=[*missing_warnings(report, way), *_uneven(train.weight)],
+        warnings=list(missing_warnings(report, way)),
         batches=batches,
     )
 
@@ -216,19 +214,6 @@ def _check_test(target: Target) -> None:
             f"The {len(target.values):,} held-out rows lack a value of {target.name!r} to test on. "
             "Hold out more rows, or none (--test-size 0)."
         )
-
-
-def _uneven(weight: NDArray[np.float64] | None) -> list[dict[str, Any]]:
-    """Warn if weighted rows count like few equal ones (Kish's effective sample size)."""
-    if weight is None:
-        return []
-    effective = float(weight.sum() ** 2 / np.square(weight).sum())
-    if effective >= SMALLEST_SHARE * len(weight):
-        return []
-    text = (
-        f"By their weights, {len(weight):,} training rows count like {effective:,.0f} equal ones."
-    )
-    return [{"kind": "uneven_weights", "text": text, "advice": "Look at the largest weights."}]
 
 
 def _test_table(options: argparse.Namespace) -> pa.Table:

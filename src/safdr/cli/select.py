@@ -71,9 +71,6 @@ def make_selector(options: argparse.Namespace, rows: Prepared, names: FeatureNam
 
     constraints = names.constraints(options)
     n_features = names.n_features(constraints.get("groups", {}))
-    low = options.k[0] if isinstance(options.k, tuple) else options.k or 1
-    if low > n_features:
-        raise UsageError(f"-k must be at most {n_features}, the number of features; got {low}.")
     by_class = rows.train.target.task == "classification"
     if options.balanced and not by_class:
         raise UsageError("--balanced is for classes; the target is numbers.")
@@ -98,7 +95,7 @@ def _sizes(options: argparse.Namespace, n_features: int) -> dict[str, Any]:
     if isinstance(options.k, tuple):
         low, high = options.k
         # A number begins at the smallest size that the constraints allow.
-        given["sizes"] = high if low == 1 else list(range(low, min(high, n_features) + 1))
+        given["sizes"] = high if low == 1 else list(range(low, max(low, min(high, n_features)) + 1))
     elif options.k is not None:
         given["sizes"] = [options.k]
     if options.rule is not None:

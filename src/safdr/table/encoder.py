@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -31,7 +31,7 @@ MISSING = (None, "median", "drop-columns")
 class Feature:
     """A feature: a number of a column, or 1 where the column equals a value."""
 
-    name: str
+    feature: str
     column: str
     equals: str | float | bool | None = None
     # The value of the feature where the column has none.
@@ -47,14 +47,6 @@ class Feature:
         if self.missing is not None:
             found[np.isnan(found)] = self.missing
         return found
-
-
-@dataclass(frozen=True)
-class Category:
-    """The values of a category that have no feature."""
-
-    reference: str | float
-    rare: tuple[str | float, ...]
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -160,7 +152,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise MissingValuesError(self.missing_)
         if self.missing == "drop-columns":
             columns = list(_without_missing(columns, self.missing_))
-        self._categories: dict[str, Category] = {}
+        self._categories: dict[str, tuple[Any, list[Any]]] = {}
         self._features: list[Feature] = []
         self._columns = [self._learn_features(each, read) for each in columns]
         self._few_values = [
@@ -232,7 +224,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             Columns, or ``"column = value"``.
         """
         check_is_fitted(self)
-        return np.array([each.name for each in self._features], dtype=object)
+        return np.array([each.feature for each in self._features], dtype=object)
 
     def groups(self, input_features: Sequence[Any] | None = None) -> dict[str, list[int]]:
         """Return the features of each category that has several, for `Constraints`.
@@ -247,7 +239,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         groups : dict of str to list of int
             Indices of features by column.
         """
-        columns = {each.name: each.column for each in getattr(self, "_features", ())}
+        columns = {each.feature: each.column for each in getattr(self, "_features", ())}
         names = list(columns if input_features is None else input_features)
         if not all(isinstance(name, str) for name in names):
             # Features without names are those of this encoder, as in a pipeline of arrays.
@@ -271,9 +263,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             and ``missing`` (the value of the feature where the column has none).
         """
         return [
-            {"feature": each.name, "column": each.column}
-            | ({} if each.equals is None else {"equals": each.equals})
-            | ({} if each.missing is None else {"missing": each.missing})
+            {key: value for key, value in asdict(each).items() if value is not None}
             for each in self._features
         ]
 
@@ -290,21 +280,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return [self._describe(each, n_missing.get(each.name, 0)) for each in self._columns]
 
     def _describe(self, column: Column, n_missing: int) -> dict[str, Any]:
-        found: dict[str, Any] = {"name": column.name, "used": column.use is not None}
+        name = column.name
         if column.use is None:
-            return {**found, "why": column.why}
-        found["read_as"] = column.use
-        if column.example:
-            found["example"] = column.example
-        if (category := self._categories.get(column.name)) is not None:
-            found["reference"] = value_label(category.reference)
-            if category.rare:
-                found["rare"] = [value_label(each) for each in category.rare]
-        if n_missing:
-            found["n_missing"] = n_missing
-        if column.name in self._few_values:
-            found["few_values"] = True
-        return found
+            return {"name": name, "used": False, "why": column.why}
+        reference, rare = self._categories.get(name, (None, ()))
+        found = {
+            "example": column.example,
+            "reference": None if reference is None else value_label(reference),
+            "rare": [value_label(each) for each in rare],
+            "n_missing": n_missing,
+            "few_values": name in self._few_values,
+        }
+        given = {key: value for key, value in found.items() if value not in (None, "", [], 0)}
+        return {"name": name, "used": True, "read_as": column.use, **given}
 
     def _learn_features(self, column: Column, read: dict[str, pa.ChunkedArray]) -> Column:
         """Add the features of a column."""
@@ -316,10 +304,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             middle = _median(values) if fill else None
             self._features.append(Feature(name, name, equals, middle))
             return column
-        found, category = _frequent_values(values)
+        found, reference, rare = _frequent_values(values)
         if not found:
             return replace(column, use=None, why="almost always the same, or all values are rare")
-        self._categories[name] = category
+        self._categories[name] = (reference, rare)
         for value in found:
             label = f"{name} = {value_label(value)}"
             self._features.append(Feature(label, name, value, 0.0 if fill else None))
@@ -371,8 +359,8 @@ def _median(values: pa.ChunkedArray) -> float:
     return float(np.median(values.drop_null().cast("float64").to_numpy()))
 
 
-def _frequent_values(values: pa.ChunkedArray) -> tuple[list[Any], Category]:
-    """Return the values that have a feature: frequent ones, except the most frequent."""
+def _frequent_values(values: pa.ChunkedArray) -> tuple[list[Any], Any, list[Any]]:
+    """Return values that have a feature, the reference (the most frequent value), rare values."""
     import pyarrow.compute as pc
 
     counted_values = pc.value_counts(values.drop_null()).to_pylist()
@@ -385,5 +373,4 @@ def _frequent_values(values: pa.ChunkedArray) -> tuple[list[Any], Category]:
         # People look for codes in their own order.
         rest = sorted(rest)
     found = [value for value, _ in rest if value in kept]
-    rare = tuple(value for value, _ in rest if value not in kept)
-    return found, Category(reference, rare)
+    return found, reference, [value for value, _ in rest if value not in kept]

@@ -94,7 +94,7 @@ def _at_random(
 
 
 def row_groups(table: pa.Table, name: str) -> NDArray[np.int64]:
-    """Return the number of each row's group; a row without a value is a group of its own."""
+    """Return the number of each row's group; a row without a value is a group alone."""
     import pyarrow.compute as pc
 
     coded = pc.dictionary_encode(table.column(name)).combine_chunks()

@@ -76,17 +76,17 @@ def finite(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(is_finite, column, pa.scalar(None, column.type))
 
 
-def replace_missing(column: pa.ChunkedArray, words: Sequence[str]) -> pa.ChunkedArray:
+def replace_missing(column: pa.ChunkedArray, missing: Sequence[str]) -> pa.ChunkedArray:
     """Replace values that mean missing by missing values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not words or not (is_text(column.type) or is_number(column.type)):
+    if not missing or not (is_text(column.type) or is_number(column.type)):
         return column
     if is_number(column.type):
         column = column.cast("float64", safe=False)
-        words = [each for each in words if is_plain_number(each)]
-    values = pa.array(words).cast(column.type) if words else pa.array([], column.type)
+        missing = [each for each in missing if is_plain_number(each)]
+    values = pa.array(missing).cast(column.type) if missing else pa.array([], column.type)
     return pc.if_else(pc.is_in(column, value_set=values), pa.scalar(None, column.type), column)
 
 
