@@ -134,7 +134,7 @@ def score_name(result: Result) -> str:
 
 def score_label(name: str) -> str:
     """Return the name of a score of scikit-learn as it is written."""
-    return SCORES.get(name, one_line(name).removeprefix("neg_").replace("_", " "))
+    return SCORES.get(name, one_line(name).replace("neg_", "negative ").replace("_", " "))
 
 
 def criterion_name(result: Result) -> str:

@@ -11,18 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from safdr._estimators.features import Features
 from safdr._frames import to_frame
+from safdr.text import CRITERIA, score_label
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-SCORES = {
-    "roc_auc": "ROC AUC",
-    "roc_auc_ovr": "ROC AUC, one-vs-rest",
-    "r2": "R²",
-    "accuracy": "Accuracy",
-    "neg_log_loss": "Negative log-loss",
-    "neg_root_mean_squared_error": "Negative RMSE",
-}
 
 
 class Display:
@@ -67,15 +59,13 @@ def score_name(selector: Any) -> str:
     if scoring is None:
         n_classes = len(getattr(selector, "classes_", ()))
         scoring = {0: "r2", 2: "roc_auc"}.get(n_classes, "roc_auc_ovr")
-    return SCORES.get(scoring, scoring) if isinstance(scoring, str) else "Score"
+    return score_label(scoring) if isinstance(scoring, str) else "score"
 
 
 def criterion_name(selector: Any) -> str:
     """Return the name of the criterion of a selector, for the label of an axis."""
-    if not isinstance(selector.criterion, str):
-        name = "Criterion"
-    else:
-        name = "Fisher ratio" if hasattr(selector, "classes_") else "R²"
+    criterion = selector.criterion_
+    name = CRITERIA[criterion] if isinstance(criterion, str) else "Criterion"
     return name if selector.feature_cost is None else f"{name} less cost"
 
 

@@ -51,22 +51,17 @@ def describe_model(
         result["link"] = link
     if getattr(last, "clip", False) and len(intercepts) == 1:
         result["range"] = [float(last.target_min_), float(last.target_max_)]
-    deviations = np.sqrt(np.average((columns - np.average(columns, 0, weight)) ** 2, 0, weight))
-    order = _by_strength(coefficients * deviations, features.of_column[list(subset)])
-    terms = []
-    for i in order:
-        j = int(subset[i])
-        feature = features.names[features.of_column[j]]
-        term = dict(sources[j]) | {
-            "coefficients": coefficients[:, i],
-            "per_sd": coefficients[:, i] * deviations[i],
-            "sd": deviations[i],
-        }
+    sd = np.sqrt(np.average((columns - np.average(columns, 0, weight)) ** 2, 0, weight))
+    of_column = features.of_column[list(subset)]
+    order = _by_strength(coefficients * sd, of_column)
+    names = [features.names[of_column[i]] for i in order]
+    terms = [dict(sources[int(subset[i])]) for i in order]
+    for i, term, name in zip(order, terms, names, strict=True):
+        b = coefficients[:, i]
+        term |= {"coefficients": b, "per_sd": b * sd[i], "sd": sd[i]}
+        term |= {"of": name} if name != term["feature"] else {}
         if "equals" not in term and np.isfinite([low[i], high[i]]).all():
             term |= {"low": low[i], "high": high[i]}
-        if feature != term["feature"]:
-            term["of"] = feature
-        terms.append(term)
     result |= {"intercepts": intercepts, "terms": terms}
     return result, [int(subset[i]) for i in order]
 
