@@ -137,7 +137,10 @@ def prepare(options: argparse.Namespace, table: pa.Table | BigTable) -> Prepared
     encoder = make_encoder(options, None if way == "drop-rows" else way)
     if way == "drop-columns" and test is not None:
         # Also columns with missing values in held-out rows only.
-        encoder.drop = [*encoder.drop, *(_gaps(look, test.table) - _gaps(look, train.table))]
+        encoder.drop = [
+            *(encoder.drop or ()),
+            *(_gaps(look, test.table) - _gaps(look, train.table)),
+        ]
     encoder.fit(train.table, train.target)
     if test is not None:
         test = test.take(_complete(encoder, test.table)) if way == "drop-rows" else test

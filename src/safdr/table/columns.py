@@ -146,7 +146,7 @@ def _learn_text(column: Column, values: pa.ChunkedArray, asked: str | None, mark
     if asked == "numbers" and found is None:
         raise ColumnError(f"The column {column.name!r} holds text, no numbers.")
     # Whole numbers that a table holds as text are codes.
-    if found is None or (asked != "numbers" and (found.doubt or _are_codes(found))):
+    if found is None or (asked != "numbers" and (_are_codes(found) or not found.is_sure)):
         return category
     return replace(
         column,

@@ -44,12 +44,11 @@ class NumberFormat:
     """How numbers are written in a text column."""
 
     mark: str
-    share: float
     example: str
     # Other text, the most frequent first.
     other: tuple[str, ...]
-    # Why the column does not count as numbers; "" if it does.
-    doubt: str
+    # True if the column is numbers beyond doubt.
+    is_sure: bool
 
     def described(self) -> str:
         """Return a number as it is written, and as it is read if that is not obvious."""
@@ -126,15 +125,10 @@ def number_format(column: pa.ChunkedArray, mark: str) -> NumberFormat | None:
     order = np.argsort(-counts[~is_number], kind="stable")
     other = tuple(values.filter(~is_number).take(order).to_pylist())
     share = float(counts[is_number].sum() / counts.sum())
-    plain = _matches(numbers, DIGITS)
-    doubt = ""
-    if _matches(numbers, CODE).any():
-        doubt = "codes with leading zeros"
-    elif not _has_one_unit(numbers):
-        doubt = "different units"
-    elif not _are_explained(other, share, len(numbers)):
-        doubt = "other text"
-    return NumberFormat(mark, share, numbers[int(np.argmin(plain))].as_py(), other, doubt)
+    example = numbers[int(np.argmin(_matches(numbers, DIGITS)))].as_py()
+    is_sure = not _matches(numbers, CODE).any() and _has_one_unit(numbers)
+    is_sure = is_sure and _are_explained(other, share, len(numbers))
+    return NumberFormat(mark, example, other, is_sure)
 
 
 def preferred_mark(columns: Sequence[pa.ChunkedArray]) -> str:

@@ -65,18 +65,11 @@ def read_table(source: str | Path) -> pa.Table:
     return decode_table(table)
 
 
-def _content(name: str, source: str | Path) -> Any:
-    """Return the bytes of a file; regular files are mapped into memory."""
-    import pyarrow as pa
-
+def _content(name: str, source: str | Path) -> pa.Buffer:
+    """Return the bytes of a file."""
     try:
-        if str(source) == STANDARD_INPUT:
-            data = sys.stdin.buffer.read()
-        elif Path(source).is_file() and Path(source).stat().st_size:
-            with pa.memory_map(str(source)) as file:
-                return file.read_buffer()
-        else:
-            data = Path(source).read_bytes()
+        is_stdin = str(source) == STANDARD_INPUT
+        data = sys.stdin.buffer.read() if is_stdin else Path(source).read_bytes()
     except FileNotFoundError:
         raise FileError(f"There is no file {name!r}.") from None
     except OSError as error:
