@@ -200,6 +200,8 @@ def size(result: Result) -> str:
     rule, name, sizes = result["rule"], score_name(result), result["sizes"]
     k, scores = rule["k"], {each["k"]: each["score"] for each in sizes}
     why = RULES.get(rule["name"], f"the choice of the rule {one_line(rule['name'])}")
+    if "near_perfect" in rule:
+        why = "the smallest size whose {score} is within half a test row of a perfect score"
     sentences = [f"{k} is {why.format(score=name)}."]
     if scores[k] < (best := max(scores.values())):
         at = next(size for size, score in scores.items() if score == best)

@@ -75,7 +75,7 @@ def test_every_documented_key_occurs(case):
     }
     rare |= {"data.file", "search.stability.note", "test.note", "warnings.columns"}
     rare |= {"data.columns.few_values", "data.columns.rare", "data.columns.why"}
-    rare |= {"data.columns.example", "search.proof.smaller_loss"}
+    rare |= {"data.columns.example", "search.proof.smaller_loss", "rule.near_perfect"}
     assert sorted(known - found - rare) == []
 
 
@@ -340,6 +340,16 @@ def test_sparse_rows_and_several_outputs_and_other_models_are_described():
     report = Report.from_estimator(selector, X, y, prove=1)
     assert "no bounds" in report["search"]["proof"]["note"]
     assert report["search"]["criterion"] == "criterion"
+    report.to_html()
+
+
+def test_few_held_out_rows_are_described():
+    X, z, rng = rows()
+    y = z + rng.normal(size=len(z))
+    selector = AnnealingRegressorSelectorCV(sizes=3, **QUICK).fit(X, y)
+    report = Report.from_estimator(selector, X, y, X[:5], y[:5], by=X[["column 6"]][:5])
+    assert "bins" not in report["test"]
+    assert [part["column"] for part in report["test"]["segments"]] == ["column 6"]
     report.to_html()
 
 

@@ -72,7 +72,9 @@ def errors(y: FloatArray, predicted: FloatArray, weight: Any = None) -> dict[str
     """Return the size of errors of a continuous target, and observed means by deciles."""
     weight, left = as_weights(weight, len(y)), y - predicted
     sizes = {"rmse": float(np.sqrt(mean_of(left**2, weight))), "mae": mean_of(np.abs(left), weight)}
-    return {"errors": sizes, "bins": _bins(y, predicted, weight, mean_interval)}
+    # A bin of one row has no interval.
+    bins = [b for b in _bins(y, predicted, weight, mean_interval) if "low" in b]
+    return {"errors": sizes, "bins": bins}
 
 
 def classes(

@@ -89,7 +89,7 @@ def _roc(ax: Any, result: Result) -> None:
 
 def _calibration(ax: Any, result: Result) -> None:
     """Draw observed against predicted values of groups of rows, with 95 % intervals."""
-    bins = [each for each in result["test"]["bins"] if "low" in each]
+    bins = result["test"]["bins"]
     keys = ("predicted", "observed", "low", "high")
     predicted, observed, low, high = (np.array([each[key] for each in bins]) for key in keys)
     ax.axline((predicted[0], predicted[0]), slope=1, color=INK, linewidth=0.7, linestyle=":")

@@ -87,8 +87,8 @@ class Report:
         groups : array-like of shape (n_samples,), default=None
             Groups of training rows that half-samples and splits keep together.
 
-        by : mapping of str to array-like, default=None
-            Values of each held-out row; scores are reported by segment.
+        by : dict of array-like or DataFrame, default=None
+            Columns of the held-out rows; scores are reported by segment.
 
         encoder : TableEncoder, default=None
             What made `X` from a table. A pipeline with one needs none.
@@ -138,7 +138,7 @@ class Report:
                 details["notes"] = [*details.get("notes", ()), f"Terms are columns after {listed}."]
         elif encoder is not None:
             names = encoder.get_feature_names_out()
-        test = None if X_test is None else Rows(X_test, y_test, sample_weight_test, by or {})
+        test = None if X_test is None else Rows(X_test, y_test, sample_weight_test, {} if by is None else by)
         asked = {
             "prove": prove,
             "near_optimal": near_optimal,
