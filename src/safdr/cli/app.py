@@ -61,7 +61,7 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{text[:1].upper()}{text[1:]}. --help lists the options.")
 
     def parse(self, given: Sequence[str]) -> argparse.Namespace:
-        """Parse the given after the command."""
+        """Return the options of a command line without its command."""
         options, unknown = self.parse_known_args(given)
         if unknown:
             name = unknown[0].partition("=")[0]
@@ -73,7 +73,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(given: Sequence[str]) -> argparse.Namespace:
-    """Return the options of a command, with the function that runs it."""
+    """Return the options of a command line."""
     command = given[0] if given else "--help"
     if command in ("-h", "--help", "--version"):
         print(__version__ if command == "--version" else ABOUT)

@@ -134,14 +134,7 @@ def prepare(options: argparse.Namespace, table: pa.Table | BigTable) -> Prepared
     rows.target.check("rows")
     train, test, about = _split(options, rows)
     train.target.check()
-    encoder = make_encoder(options, None if way == "drop-rows" else way)
-    if way == "drop-columns" and test is not None:
-        # Also columns with missing values in held-out rows only.
-        encoder.drop = [
-            *(encoder.drop or ()),
-            *(_gaps(look, test.table) - _gaps(look, train.table)),
-        ]
-    encoder.fit(train.table, train.target)
+    encoder = _fit_encoder(options, look, train, test)
     if test is not None:
         test = test.take(_complete(encoder, test.table)) if way == "drop-rows" else test
         _check_test(test.target)
@@ -202,6 +195,20 @@ def _split(options: argparse.Namespace, rows: Rows) -> tuple[Rows, Rows | None, 
 
 def _complete(encoder: TableEncoder, table: pa.Table) -> NDArray[np.bool_]:
     return complete_rows(list(encoder.read(table).values()), table.num_rows)
+
+
+def _fit_encoder(
+    options: argparse.Namespace, look: TableEncoder, train: Rows, test: Rows | None
+) -> TableEncoder:
+    """Return an encoder of the training rows; incomplete rows are dropped already."""
+    encoder = make_encoder(options, None if options.missing == "drop-rows" else options.missing)
+    if options.missing == "drop-columns" and test is not None:
+        # Also columns with missing values in held-out rows only.
+        encoder.drop = [
+            *(encoder.drop or ()),
+            *(_gaps(look, test.table) - _gaps(look, train.table)),
+        ]
+    return encoder.fit(train.table, train.target)
 
 
 def _gaps(encoder: TableEncoder, table: pa.Table) -> set[str]:

@@ -152,17 +152,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise MissingValuesError(self.missing_)
         if self.missing == "drop-columns":
             columns = list(_without_missing(columns, self.missing_))
-        self._categories: dict[str, tuple[Any, list[Any]]] = {}
-        self._features: list[Feature] = []
-        self._columns = [self._learn_features(each, read) for each in columns]
-        self._few_values = [
-            each.name
-            for each in self._columns
-            if each.use == "number" and few_whole_numbers(read[each.name])
-        ]
-        if not self._features:
-            whys = "; ".join(f"{each.name!r}: {each.why}" for each in self._columns[:12])
-            raise TableError(f"No column can be a feature. {whys}.")
+        self._learn(columns, read)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -293,6 +283,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         }
         given = {key: value for key, value in found.items() if value not in (None, "", [], 0)}
         return {"name": name, "used": True, "read_as": column.use, **given}
+
+    def _learn(self, columns: Sequence[Column], read: dict[str, pa.ChunkedArray]) -> None:
+        """Learn the features of all columns."""
+        self._categories: dict[str, tuple[Any, list[Any]]] = {}
+        self._features: list[Feature] = []
+        self._columns = [self._learn_features(each, read) for each in columns]
+        self._few_values = [
+            each.name
+            for each in self._columns
+            if each.use == "number" and few_whole_numbers(read[each.name])
+        ]
+        if not self._features:
+            whys = "; ".join(f"{each.name!r}: {each.why}" for each in self._columns[:12])
+            raise TableError(f"No column can be a feature. {whys}.")
 
     def _learn_features(self, column: Column, read: dict[str, pa.ChunkedArray]) -> Column:
         """Add the features of a column."""

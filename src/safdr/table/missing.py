@@ -44,12 +44,12 @@ class MissingReport:
 
     @property
     def n_missing(self) -> int:
-        """Missing values in all columns."""
+        """Return the number of missing values in all columns."""
         return sum(each.n_missing for each in self.columns)
 
     @property
     def depending(self) -> list[MissingColumn]:
-        """Columns whose missing values depend on the target."""
+        """Return the columns whose missing values depend on the target."""
         return [each for each in self.columns if each.depends_on_target]
 
 
