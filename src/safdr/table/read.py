@@ -34,7 +34,8 @@ NOT_TABLES = {
     b"\x28\xb5\x2f\xfd": "a zstd file. Unpack it",
 }
 BINARY_NAMES = {".parquet", ".pq", ".arrow", ".feather", ".ipc"}
-DELIMITERS = ",;\t|"
+# The first of those that cut alike: a comma may also be the decimal mark.
+DELIMITERS = ";\t|,"
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 65_536, 50
 # The largest block that pyarrow reads at once.
 MAX_BLOCK = 2**31 - 2
