@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 import safdr
+from safdr.measures.segments import stability_index
 from safdr.report import reading
 from safdr.report.checks import find_leaks, find_warnings
 from safdr.report.held_out import describe_rows
@@ -85,6 +86,10 @@ def describe(
     }
     if test is not None and predicted is not None:
         result["test"] = _test(test, predicted, model, order)
+        if predicted.y.ndim == 1 and len(predicted.classes) < 3:
+            base = predict(selector, train)
+            scores = (predicted.score, base.score, predicted.weight, base.weight)
+            result["test"]["psi"] = stability_index(*scores)
     _add_details(result, details)
     leaks = find_leaks(columns, codes, [features.column_names[j] for j in selector.subset_])
     result["warnings"] = find_warnings(result, leaks, details.get("warnings", ()))

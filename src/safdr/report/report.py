@@ -138,7 +138,11 @@ class Report:
                 details["notes"] = [*details.get("notes", ()), f"Terms are columns after {listed}."]
         elif encoder is not None:
             names = encoder.get_feature_names_out()
-        test = None if X_test is None else Rows(X_test, y_test, sample_weight_test, {} if by is None else by)
+        test = (
+            None
+            if X_test is None
+            else Rows(X_test, y_test, sample_weight_test, {} if by is None else by)
+        )
         asked = {
             "prove": prove,
             "near_optimal": near_optimal,
