@@ -27,8 +27,8 @@ def assign_bins(values: FloatArray, weight: Any = None, n_bins: int = 10) -> NDA
     sums = np.bincount(place, as_weights(weight, len(values)), len(distinct))
     middle = (np.cumsum(sums) - sums / 2) / sums.sum()
     codes = np.minimum((n_bins * middle).astype(np.int64), n_bins - 1)[place]
-    found: NDArray[np.int64] = np.unique(codes, return_inverse=True)[1]
-    return found
+    bins: NDArray[np.int64] = np.unique(codes, return_inverse=True)[1]
+    return bins
 
 
 def calibration(happened: Any, probability: FloatArray, weight: Any = None) -> dict[str, Any]:
@@ -104,18 +104,18 @@ def _one_class(
     weight: FloatArray,
 ) -> dict[str, Any]:
     observed, share, hit = (mean_of(mask, weight) for mask in (inside, flagged, inside & flagged))
-    found: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "n": int(inside.sum()),
         "predicted": mean_of(probability, weight),
         "observed": observed,
     }
     if 0 < observed < 1:
-        found["auc"] = auc_interval(probability, inside, weight)
+        entry["auc"] = auc_interval(probability, inside, weight)
     if share:
-        found["precision"] = hit / share
+        entry["precision"] = hit / share
     if observed:
-        found["recall"] = hit / observed
-    return found
+        entry["recall"] = hit / observed
+    return entry
 
 
 def _bins(

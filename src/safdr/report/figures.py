@@ -68,8 +68,8 @@ def _drawn(draw: Callable[[Any, Result], None], result: Result, name: str) -> st
 def _sizes(ax: Any, result: Result) -> None:
     """Draw the score of each size, with one standard deviation over the splits."""
     sizes = result["sizes"]
-    k, mean, sd = ([each[key] for each in sizes] for key in ("k", "score", "sd"))
-    mean, sd = np.array(mean), np.array(sd)
+    k = [each["k"] for each in sizes]
+    mean, sd = (np.array([each[key] for each in sizes]) for key in ("score", "sd"))
     ax.fill_between(k, mean - sd, mean + sd, color=FIRST, alpha=0.15, linewidth=0)
     ax.plot(k, mean, color=FIRST, marker="o", markersize=3)
     at = k.index(result["rule"]["k"])

@@ -44,23 +44,23 @@ def render(result: Result) -> str:
     )
 
 
-def _panel(found: Mapping[str, Any], criterion: str) -> dict[str, Any]:
+def _panel(panel: Mapping[str, Any], criterion: str) -> dict[str, Any]:
     """Return what the script reads, with names that are safe to show."""
-    features = [{**each, "name": text.one_line(each["name"])} for each in found["features"]]
-    return {**found, "features": features, "criterion": criterion}
+    features = [{**each, "name": text.one_line(each["name"])} for each in panel["features"]]
+    return {**panel, "features": features, "criterion": criterion}
 
 
 def _near(result: Result) -> list[dict[str, Any]]:
     """Return near-optimal subsets by what they have instead of the selected features."""
     selected = text.selected(result)
-    found = result["search"].get("near", {}).get("subsets", [])
+    subsets = result["search"].get("near", {}).get("subsets", [])
     return [
         {
             "below": each["below"],
             "added": [name for name in each["features"] if name not in selected],
             "removed": [name for name in selected if name not in each["features"]],
         }
-        for each in found[:MAX_NEAR]
+        for each in subsets[:MAX_NEAR]
     ]
 
 
