@@ -30,7 +30,9 @@ MAY_IMPORT = {
     "export": {"_files"},
     "display": {"safdr", "_estimators", "_frames", "text"},
     "text": set(),
-    "report": {"safdr", "_files", "_estimators", "export", "measures", "result", "text"},
+    "report": {
+        *("safdr", "_files", "_estimators", "display", "export", "measures", "result", "text")
+    },
     "cli": {
         *("safdr", "_files", "_memory", "errors", "export", "measures", "report", "result"),
         *("sources", "table", "text"),

@@ -28,7 +28,6 @@ EFFECTS = {"logit": "log-odds", "softmax": "score of the class", "identity": "pr
 RULES = {
     "one_se": "the smallest size within one standard error of the best {score}",
     "one_sd": "the smallest size within one standard deviation of the best {score}",
-    "tolerance": "the smallest size within the tolerance of the best {score}",
     "best": "the size with the best {score}",
 }
 # Nogueira, Sechidis and Brown (2018) call an index above 0.75 excellent, below 0.4 poor.
@@ -130,8 +129,12 @@ def joined(names: Iterable[Any], limit: int = 6) -> str:
 
 def score_name(result: Result) -> str:
     """Return the name of the score."""
-    name = result["score"]["name"]
-    return SCORES.get(name, one_line(name).removeprefix("neg_").replace("_", " "))
+    return score_label(result["score"]["name"])
+
+
+def score_label(name: str) -> str:
+    """Return the name of a score of scikit-learn as it is written."""
+    return SCORES.get(name, one_line(name).replace("neg_", "negative ").replace("_", " "))
 
 
 def criterion_name(result: Result) -> str:
@@ -142,10 +145,9 @@ def criterion_name(result: Result) -> str:
 
 def effect_name(result: Result) -> str:
     """Return what a coefficient changes."""
-    target = result["target"]
     effect = EFFECTS.get(result["model"].get("link", ""), "score")
     if effect == "log-odds":
-        return f"log-odds of {shortened(target_name(result))} = {shortened(target['classes'][-1])}"
+        effect += f" of {target_name(result)} = {shortened(result['target']['classes'][-1])}"
     return effect
 
 
@@ -159,40 +161,35 @@ def selected(result: Result) -> list[str]:
     return [each["name"] for each in result["features"] if each["selected"]]
 
 
-def has_warning(result: Result, kind: str) -> bool:
-    """Return True if a warning of this kind is given."""
-    return any(each["kind"] == kind for each in result["warnings"])
-
-
 def headline(result: Result) -> str:
     """Return the answer in one line."""
     names, n = selected(result), result["data"]["n_features"]
     k, target = len(names), target_name(result)
-    some = f"All {n} features" if k == n > 1 else f"{k} of {count(n, 'feature')}"
+    subject = f"All {n} features" if k == n > 1 else f"{k} of {count(n, 'feature')}"
     if k == n == 1:
-        some = "The only feature"
-    if has_warning(result, "chance"):
-        return f"{some} selected, not better than chance for {target}: {joined(names)}"
-    return f"{some} predict{'s' if k == 1 else ''} {target}: {joined(names)}"
+        subject = "The only feature"
+    if any(each["kind"] == "chance" for each in result["warnings"]):
+        return f"{subject} selected, not better than chance for {target}: {joined(names)}"
+    return f"{subject} predict{'s' if k == 1 else ''} {target}: {joined(names)}"
 
 
 def scores(result: Result) -> list[tuple[str, str, str]]:
     """Return the scores: name, value, and the rows they are measured on."""
     score, name, data = result["score"], score_name(result), result["data"]
-    held_out = f"held-out rows ({count(data['n_test'], 'row')}"
-    found = []
+    listed = []
     if "test" in score:
         ends = f", 95 % interval {interval(score['test'])}" if len(score["test"]) == 3 else ""
-        found.append((name, fixed(score["test"][0]), f"{held_out}{ends})"))
+        where = f"held-out rows ({count(data['n_test'], 'row')}{ends})"
+        listed.append((name, fixed(score["test"][0]), where))
     if "cv" in score:
         mean, sd = score["cv"]
-        splits = count(score["n_splits"], "split")
-        found.append((name, fixed(mean), f"cross-validation (± {fixed(sd)} over {splits})"))
+        where = f"cross-validation (± {fixed(sd)} over {count(score['n_splits'], 'split')})"
+        listed.append((name, fixed(mean), where))
     if "all_features" in score:
         where = "held-out rows" if "test" in score else "cross-validation"
-        features = f"all {data['n_features']} features" if data["n_features"] > 1 else "the feature"
-        found.append((name, fixed(score["all_features"]), f"{features} ({where}, penalised model)"))
-    return found
+        where = f"all {count(data['n_features'], 'feature')} ({where}, penalised model)"
+        listed.append((name, fixed(score["all_features"]), where))
+    return listed
 
 
 def size(result: Result) -> str:
@@ -200,65 +197,52 @@ def size(result: Result) -> str:
     if "rule" not in result:
         k, name = len(selected(result)), criterion_name(result)
         return f"{count(k, 'feature')} {'was' if k == 1 else 'were'} asked for; criterion: {name}."
-    rule, score = result["rule"], score_name(result)
-    k, sizes = rule["k"], result["sizes"]
+    rule, name, sizes = result["rule"], score_name(result), result["sizes"]
+    k, scores = rule["k"], {each["k"]: each["score"] for each in sizes}
     why = RULES.get(rule["name"], f"the choice of the rule {one_line(rule['name'])}")
-    text = f"{k} is {why.format(score=score)}."
-    best = max(sizes, key=lambda each: each["score"])
-    own = next(each for each in sizes if each["k"] == k)
-    if best["k"] != k:
-        text += (
-            f" {count(k, 'feature')} reach{'es' if k == 1 else ''} {fixed(own['score'])};"
-            f" {best['k']}, the best size, reach {fixed(best['score'])}."
+    if "near_perfect" in rule:
+        why = "the smallest size whose {score} is within half a test row of a perfect score"
+    sentences = [f"{k} is {why.format(score=name)}."]
+    if scores[k] < (best := max(scores.values())):
+        at = next(size for size, score in scores.items() if score == best)
+        sentences.append(
+            f"{count(k, 'feature')} reach{'es' if k == 1 else ''} {fixed(scores[k])}; {at}, the "
+            f"best size, reach{'es' if at == 1 else ''} {fixed(best)}."
         )
-    others = {name: at for name, at in rule.get("others", {}).items() if at != k}
-    if others:
-        text += f" {_listed([f'{name} takes {at}' for name, at in others.items()])}."
+    others = [f"{name} takes {at}" for name, at in rule.get("others", {}).items() if at != k]
+    sentences += [f"{' and '.join(others)}."] if others else []
     if "range" in rule:
         low, high = rule["range"]
         span = f"{low} to {high}" if low < high else f"{low}"
-        text += f" The size is uncertain: leaving out one split gives {span}."
-    return text
-
-
-def _listed(parts: list[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+        sentences.append(f"The size is uncertain: leaving out one split gives {span}.")
+    return " ".join(sentences)
 
 
 def proof(result: Result) -> str:
     """Return what is proven of the selected subset by the criterion."""
-    found = result["search"].get("proof")
-    if found is None or "note" in found:
-        return f"Not proven: {found['note']}" if found else ""
+    found = result["search"].get("proof", {"note": ""})
+    if "note" in found:
+        return f"Not proven: {found['note']}" if found["note"] else ""
     k, name = len(selected(result)), criterion_name(result)
     if k == result["data"]["n_features"]:
         return "Nothing to prove: all features are selected."
-    features = f"other {count(k, 'feature')}"
-    about = "on the training rows. (This says nothing about new rows.)"
-    if found["selected"] and found["proven"]:
-        return f"Proven: no {features} {'has' if k == 1 else 'have'} a larger {name} {about}"
+    no_other = "no other feature has" if k == 1 else f"no other {k} features have"
+    best = joined(found["features"], 12)
+    loss = " and has the smaller loss" if found.get("smaller_loss") else ""
+    below = f"{shortfall(found['below'])} below{loss}."
+    if found["proven"] and found["selected"]:
+        about = "on the training rows. (This says nothing about new rows.)"
+        return f"Proven: {no_other} a larger {name} {about}"
     if found["proven"]:
-        loss = " and has the smaller loss" if found.get("smaller_loss") else ""
-        return (
-            f"By {name}, the best subset on the training rows is {joined(found['features'], 12)}"
-            f" (proven). The selected one is {shortfall(found['below'])} below{loss}."
-        )
-    return _unproven(found, features, name)
-
-
-def _unproven(found: Mapping[str, Any], features: str, name: str) -> str:
+        lead = f"By {name}, the best subset on the training rows is {best} (proven)."
+        return f"{lead} The selected one is {below}"
     lead = f"Not proven in {seconds(found['seconds'])}"
-    if "gap" not in found or found["gap"] > USELESS_GAP:
+    if found.get("gap", math.inf) > USELESS_GAP:
         return f"{lead}, and no useful bound is known."
-    better = ""
-    if not found["selected"]:
-        loss = " and has the smaller loss" if found.get("smaller_loss") else ""
-        best = joined(found["features"], 12)
-        better = f" The best known subset is {best}; the selected one is "
-        better += f"{shortfall(found['below'])} below{loss}."
-    return (
-        f"{lead}: no {features} have a {name} more than {shortfall(found['gap'])} larger.{better}"
-    )
+    lead = f"{lead}: {no_other} a {name} more than {shortfall(found['gap'])} larger."
+    if found["selected"]:
+        return lead
+    return f"{lead} The best known subset is {best}; the selected one is {below}"
 
 
 def near(result: Result) -> str:
@@ -289,13 +273,13 @@ def stability(result: Result) -> str:
 
 def often(result: Result) -> str:
     """Return how many half-samples selected each feature."""
-    n = result["search"].get("stability", {}).get("n")
-    counted = [each for each in result["features"] if "frequency" in each]
-    if not n or not counted:
+    n = result["search"].get("stability", {}).get("n", 0)
+    rates = {f["name"]: f["frequency"][0] for f in result["features"] if "frequency" in f}
+    if not rates:
         return ""
-    counted = sorted(counted, key=lambda each: -each["frequency"][0])
-    shown = [f"{shortened(f['name'])} {round(f['frequency'][0] * n)}" for f in counted[:8]]
-    return f"In {n} half-samples: {', '.join(shown)}{', …' if len(counted) > 8 else '.'}"
+    ranked = sorted(rates, key=lambda name: -rates[name])
+    shown = ", ".join(f"{shortened(name)} {round(rates[name] * n)}" for name in ranked[:8])
+    return f"In {n} half-samples: {shown}{', …' if len(ranked) > 8 else '.'}"
 
 
 def swaps(result: Result) -> str:

@@ -228,6 +228,21 @@ def test_the_rows_of_another_file_are_held_out(write, tmp_path, safdr):
 
 
 @pytest.mark.parametrize("way", ["median", "drop-rows", "drop-columns"])
+def test_another_file_may_miss_other_values(write, tmp_path, safdr, way):
+    """Values missing in the file of the test alone ended the run."""
+    X, y = problem()
+    path = write({**X[:180], "target": y[:180]})
+    new = X[180:].assign(target=y[180:])
+    new.loc[190:199, NAMES[1]] = np.nan
+    new.to_csv(tmp_path / "new.csv", index=False)
+    words = ["-t", "target", "-k", 3, "--test", tmp_path / "new.csv", "--missing", way]
+    found = safdr("select", path, *words, *JSON).json
+    assert found["data"]["n_test"] == (50 if way == "drop-rows" else 60)
+    used = {each["name"] for each in found["data"]["columns"] if each["used"]}
+    assert (NAMES[1] in used) == (way != "drop-columns")
+
+
+@pytest.mark.parametrize("way", ["median", "drop-rows", "drop-columns"])
 def test_missing_values_are_dealt_with_as_one_would_by_hand(write, safdr, way):
     """Skewed numbers, so that a median is no mean; learnt on training rows alone."""
     X, y = problem()
@@ -284,9 +299,10 @@ def test_any_kind_of_file_holds_the_same_table(tmp_path, write, safdr, monkeypat
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    monkeypatch.setattr("safdr.table.stream.available_memory", lambda: 1)
-    monkeypatch.setattr("safdr.table.stream.SAMPLE_ROWS", 1000)
-    monkeypatch.setattr("safdr.table.stream.BATCH_ROWS", 300)
+    monkeypatch.setattr("safdr.cli.batches.available_memory", lambda: 1)
+    monkeypatch.setattr("safdr.cli.batches.SAMPLE_ROWS", 1000)
+    monkeypatch.setattr("safdr.sources.source.MIN_ROWS", 300)
+    monkeypatch.setattr("safdr.sources.source.MAX_ROWS", 300)
 
 
 def test_a_bigger_table_is_learnt_on_a_sample_and_fitted_in_batches(

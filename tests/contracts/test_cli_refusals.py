@@ -5,6 +5,8 @@ Code 2 is for wrong usage, 1 for data that cannot be learnt from.
 
 import io
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -111,6 +113,22 @@ def test_files_are_refused(select, tmp_path, name, content, words):
     for word in words:
         assert word in said, said
     assert [each.name for each in tmp_path.iterdir()] == ([] if content is None else [name])
+
+
+@pytest.mark.parametrize("module", ["pyarrow", "rich", "matplotlib", "jinja2", "onnx"])
+def test_a_missing_extra_is_named(write, tmp_path, module):
+    """It was found after the search, or named without a way to install it."""
+    hide = f"import sys; sys.modules['{module}'] = None; from safdr.cli import main; main()"
+    words = ["select", str(write(COLUMNS)), "-t", "late"]
+    outputs = ["-o", str(tmp_path / "a.html"), "-o", str(tmp_path / "a.onnx")]
+    ran = subprocess.run(
+        [sys.executable, "-c", hide, *words, *outputs], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode in (1, 2)
+    assert module in ran.stderr
+    assert "pip install" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert [each.suffix for each in tmp_path.iterdir()] == [".parquet"]
 
 
 def test_standard_input_without_rows_is_refused(select, monkeypatch):

@@ -12,7 +12,7 @@ from scipy.special import expit, softmax
 
 from helpers.formulas import RUNS
 from helpers.selectors import make_rows, of_size
-from safdr.export import ExportError, check_path, make, write
+from safdr.export import ExportError, make, write
 from safdr.export.model import evaluate
 
 pa = pytest.importorskip("pyarrow")
@@ -185,7 +185,7 @@ def test_an_export_is_that_of_the_fitted_model():
         for j, c in zip(selector.subset_, model.coef_[0], strict=True)
     ]
     described = {"link": "logit", "intercepts": model.intercept_.tolist(), "terms": terms}
-    content = {"model": described, "target": {"name": "y", "classes": selector.classes_.tolist()}}
+    content = {"model": described, "data": {}, "target": {"name": "y", "classes": [0, 1]}}
     rows = {f"x{j}": X[:, j] for j in range(X.shape[1])}
     sums = selector.decision_function(X)
     for ending in ("py", "sql", "onnx", "csv"):
@@ -205,9 +205,8 @@ def test_python_is_short_and_safe():
 
 REFUSALS = {
     "ending": ({}, "score.txt", {}, r"must end in .py, .sql, .onnx or .csv; got 'score.txt'"),
-    "no terms": ({"terms": None}, "score.py", {}, "Only linear models can be exported"),
-    "no link": ({"link": None}, "score.sql", {}, "Only linear models can be exported"),
-    "no features": ({"terms": []}, "score.sql", {}, "no features"),
+    "no terms": ({"terms": None}, "score.py", {}, "Only linear models of classes"),
+    "no link": ({"link": None}, "score.sql", {}, "Only linear models of classes"),
     "card of a number": ({"link": "identity"}, "card.csv", {}, "Points need a logistic model"),
     "points of classes": ({"link": "softmax"}, "a.py", {"points": (20, 600, 50)}, "Points need"),
 }
@@ -229,4 +228,3 @@ def test_a_failed_export_leaves_the_file_alone(tmp_path):
     with pytest.raises(ExportError, match="differs"):
         write(content, path, rows=make_table(False), sums=np.zeros(N))
     assert path.read_text() == "before"
-    check_path(path)

@@ -100,7 +100,7 @@ def test_the_curve_and_its_height(scored):
     found = roc_curve(scores, positive)
     apart = ks_2samp(scores[positive], scores[~positive], alternative="less").statistic
     assert found["ks"] == pytest.approx(apart, abs=1e-12)
-    x, y = found["fpr"], found["tpr"]
+    x, y = found["roc"]["fpr"], found["roc"]["tpr"]
     assert len(x) <= 102
     assert area_under(x, y) == pytest.approx(pairs_in_order(scores, positive), abs=0.01)
     assert (x[0], y[0], x[-1], y[-1]) == (0, 0, 1, 1)
@@ -131,7 +131,7 @@ def test_intervals_of_shares_contain_them_at_0_and_1():
         assert share_interval(0.0, n)[1] == 0.0
         assert share_interval(1.0, n)[2] == 1.0
     y = np.arange(24) % 2 == 0
-    assert calibration(y, y.astype(float))["n_outside"] == 0
+    assert calibration(y, y.astype(float))["calibration"]["n_outside"] == 0
 
 
 def test_intervals_cover():
@@ -150,8 +150,8 @@ def test_intervals_cover():
             "auc": auc_interval(rng.normal(size=120) + positive, positive)[1:],
             "r2": r2_interval(y, predicted)[1:],
             "mean": mean_interval(rng.normal(1.0, 2.0, 40))[1:],
-            "logistic": [logistic.low[1], logistic.high[1]],
-            "line": [line.low[1], line.high[1]],
+            "logistic": [logistic[1]["low"], logistic[1]["high"]],
+            "line": [line[1]["low"], line[1]["high"]],
         }
         for name, (low, high) in found.items():
             inside[name] += low <= truth[name] <= high
@@ -181,7 +181,7 @@ def test_losses_are_scikit_learns(weighted):
     p = rng.uniform(size=600)
     y = rng.random(600) < p**1.3
     weight = rng.integers(1, 5, 600).astype(float) if weighted else None
-    found = calibration(y, p, weight)
+    found = calibration(y, p, weight)["calibration"]
     assert found["brier"] == pytest.approx(brier_score_loss(y, p, sample_weight=weight))
     assert found["log_loss"] == pytest.approx(log_loss(y, p, sample_weight=weight))
 
@@ -199,8 +199,8 @@ def test_deciles_add_up():
         np.testing.assert_allclose(found_here, share_interval(y[rows].mean(), 100))
         outside += not each["low"] <= p[rows].mean() <= each["high"]
         statistic += (y[rows] - p[rows]).sum() ** 2 / (p[rows] * (1 - p[rows])).sum()
-    assert found["n_outside"] == outside
-    assert found["p_value"] == pytest.approx(chi2.sf(statistic, 10))
+    assert found["calibration"]["n_outside"] == outside
+    assert found["calibration"]["p_value"] == pytest.approx(chi2.sf(statistic, 10))
 
 
 def test_wrong_probabilities_are_found_and_right_ones_are_not():
@@ -209,8 +209,8 @@ def test_wrong_probabilities_are_found_and_right_ones_are_not():
     for _ in range(200):
         p = rng.uniform(0.05, 0.95, 500)
         y = rng.random(500) < p
-        right.append(calibration(y, p)["p_value"])
-        assert calibration(y, expit(2.5 * logit(p)))["p_value"] < 0.01
+        right.append(calibration(y, p)["calibration"]["p_value"])
+        assert calibration(y, expit(2.5 * logit(p)))["calibration"]["p_value"] < 0.01
     assert 0.01 <= np.mean(np.array(right) < 0.05) <= 0.1
 
 
@@ -225,8 +225,8 @@ def test_errors_of_a_continuous_target():
     y = predicted + rng.normal(0.5, 1, 200)
     found = errors(y, predicted)
     left = y - predicted
-    assert found["rmse"] == pytest.approx(np.sqrt((left**2).mean()))
-    assert found["mae"] == pytest.approx(np.abs(left).mean())
+    assert found["errors"]["rmse"] == pytest.approx(np.sqrt((left**2).mean()))
+    assert found["errors"]["mae"] == pytest.approx(np.abs(left).mean())
     for rows, each in zip(np.argsort(predicted).reshape(10, 20), found["bins"], strict=True):
         assert list(each.values())[2:] == pytest.approx(mean_interval(y[rows]))
 
@@ -239,13 +239,17 @@ def test_more_classes():
     predicted = p.argmax(axis=1)
     assert found["confusion"] == confusion_matrix(codes, predicted).tolist()
     assert found["accuracy"] == share_interval((codes == predicted).mean(), 150)
-    for c, each in enumerate(found["each"]):
+    for c, each in enumerate(found["classes"]):
         assert each["auc"] == auc_interval(p[:, c], codes == c)
         assert each["precision"] == pytest.approx((codes[predicted == c] == c).mean())
         assert each["recall"] == pytest.approx((predicted[codes == c] == c).mean())
 
 
 # ---- Coefficients --------------------------------------------------------------------------------
+
+
+def columns_of(rows):
+    return {key: [row[key] for row in rows] for key in rows[0]}
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -260,17 +264,17 @@ def test_coefficients_are_those_of_statsmodels(weighted):
     wanted = sm.GLM(happened, design, **binomial).fit(
         tol=1e-12, cov_type="HC0" if weighted else "nonrobust"
     )
-    found = fit_logistic(X, happened, weight)
-    np.testing.assert_allclose(found.values, wanted.params, rtol=1e-6)
-    np.testing.assert_allclose(found.errors, wanted.bse, rtol=1e-5)
-    np.testing.assert_allclose(found.p_values, wanted.pvalues, rtol=1e-4)
+    found = columns_of(fit_logistic(X, happened, weight))
+    np.testing.assert_allclose(found["estimate"], wanted.params, rtol=1e-6)
+    np.testing.assert_allclose(found["error"], wanted.bse, rtol=1e-5)
+    np.testing.assert_allclose(found["p_value"], wanted.pvalues, rtol=1e-4)
     line = sm.WLS(y, design, np.ones(400) if weight is None else weight)
     line = line.fit(cov_type="HC1") if weighted else line.fit()
-    found = fit_least_squares(X, y, weight)
-    np.testing.assert_allclose(found.values, line.params, rtol=1e-8)
-    np.testing.assert_allclose(found.errors, line.bse, rtol=1e-8)
+    found = columns_of(fit_least_squares(X, y, weight))
+    np.testing.assert_allclose(found["estimate"], line.params, rtol=1e-8)
+    np.testing.assert_allclose(found["error"], line.bse, rtol=1e-8)
     if not weighted:
-        intervals = np.column_stack([found.low, found.high])
+        intervals = np.column_stack([found["low"], found["high"]])
         np.testing.assert_allclose(intervals, line.conf_int(), rtol=1e-7)
 
 

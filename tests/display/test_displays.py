@@ -164,7 +164,7 @@ def test_numbers_without_matplotlib_and_a_clear_message(monkeypatch, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_axes_name_what_is_drawn(kind, task):
     display = made(kind, task).plot()
-    score = {"three": "ROC AUC, one-vs-rest", "numbers": "R²"}.get(task, "ROC AUC")
+    score = {"three": "mean AUC", "numbers": "R²"}.get(task, "AUC")
     criterion = "R²" if task == "numbers" else "Fisher ratio"
     x, y = display.ax_.get_xlabel(), display.ax_.get_ylabel()
     if kind == "path":
@@ -181,7 +181,7 @@ def test_axes_name_what_is_drawn(kind, task):
 def test_other_scores_and_criteria_are_named():
     X, y = make_rows("two")
     search = search_for("two", 2, scoring="neg_log_loss").fit(X, y)
-    assert PathDisplay.from_estimator(search).score_name == "Negative log-loss"
+    assert PathDisplay.from_estimator(search).score_name == "negative log loss"
     selector = AnnealingSelector(2, criterion=lambda X, y: float(X[:, 0].mean()), **QUICK)
     assert TraceDisplay.from_estimator(selector.fit(X, y)).criterion_name == "Criterion"
     costly = AnnealingSelector(2, feature_cost={"a": 0.1}, **QUICK).fit(X, y)

@@ -55,7 +55,13 @@ def _report(selector, X, y, n=300, fit=None, **options):
         warnings.simplefilter("ignore")
         selector.fit(*train, **(fit or {}))
         made = Report.from_estimator(
-            selector, *train, X_test=test[0], y_test=test[1], seconds=1.5, **ASKED, **options
+            selector,
+            *train,
+            X_test=test[0],
+            y_test=test[1],
+            details={"seconds": 1.5},
+            **ASKED,
+            **options,
         )
     return Case(made, selector, train, test, options.get("sample_weight_test"))
 
@@ -145,8 +151,7 @@ def streamed(folder):
             X_test=test[0],
             y_test=test[1],
             source=source,
-            data=totals,
-            seconds=2.0,
+            details={"data": totals, "seconds": 2.0},
             **ASKED,
         )
     return Case(made, selector, train, test)
@@ -207,12 +212,14 @@ def hostile():
         X_test=X[300:],
         y_test=y[300:],
         encoder=Encoder(),
-        title=HOSTILE[0],
-        target={"name": HOSTILE[1]},
-        data={"file": HOSTILE[1]},
-        settings={HOSTILE[0]: HOSTILE[1]},
-        notes=HOSTILE,
-        warnings=[{"kind": "x", "text": name, "advice": name} for name in HOSTILE],
+        details={
+            "title": HOSTILE[0],
+            "target": {"name": HOSTILE[1]},
+            "data": {"file": HOSTILE[1]},
+            "settings": {HOSTILE[0]: HOSTILE[1]},
+            "notes": HOSTILE,
+            "warnings": [{"kind": "x", "text": name, "advice": name} for name in HOSTILE],
+        },
         by={HOSTILE[0]: np.array(HOSTILE, dtype=object)[np.arange(120) % len(HOSTILE)]},
         **ASKED,
     )

@@ -108,11 +108,11 @@ def test_keyboard(case, open_page):
     page = open_page("keyboard", case("two").report)
     boxes = page.locator("#panel input")
     boxes.first.focus()
-    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
     assert boxes.nth(1).evaluate("box => box === document.activeElement")
     was = boxes.nth(1).is_checked()
     page.keyboard.press("Space")
     assert boxes.nth(1).is_checked() != was
-    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Shift+Tab")
     assert boxes.first.evaluate("box => box === document.activeElement")
     page.close()

@@ -116,6 +116,10 @@ def test_what_the_size_says(case):
         "0.710; 4, the best size, reach 0.720. one_se takes 4 and best takes 4. The size is "
         "uncertain: leaving out one split gives 2 to 4."
     )
+    result["rule"] = {"name": "one_se", "k": 3, "others": {}, "near_perfect": True}
+    assert text.size(result).startswith(
+        "3 is the smallest size whose AUC is within half a test row of a perfect score."
+    )
     assert text.size(case("constraints").report.to_dict()) == (
         "3 features were asked for; criterion: Fisher ratio."
     )

@@ -224,7 +224,7 @@ def test_identifiers_and_dates_are_not_used(name, values, used):
         assert described(np.asarray(values).tolist(), name, keep=[name])[0]["used"]
 
 
-def test_csv_is_text_until_the_encoder_reads_it(tmp_path):
+def test_text_of_csv_becomes_numbers_if_programs_write_them_so(tmp_path):
     """Leading zeros stay, decimal commas count, one list of words means missing."""
     numbers = [f"{i},5" for i in range(N)]
     table = csv_column(tmp_path, numbers, sep=";")
@@ -234,7 +234,9 @@ def test_csv_is_text_until_the_encoder_reads_it(tmp_path):
     assert TableEncoder().fit(table).get_feature_names_out()[0].startswith("x = 0")
     table = csv_column(tmp_path, ["NA", "", "?", *(f"{i}.5" for i in range(N))])
     assert TableEncoder(missing="median").fit(table).columns()[0]["n_missing"] == 3
-    assert all(kind == pa.string() for kind in table.schema.types)
+    assert [str(kind) for kind in table.schema.types] == ["double", "double"]
+    table = csv_column(tmp_path, range(N))
+    assert table.schema.field("x").type == pa.int64()
 
 
 # ---- Categories ----------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ pa = pytest.importorskip("pyarrow")
 )
 def test_a_target_is_classes_or_numbers(values, options, classes):
     table = pa.table({"y": [*values, None]})
-    target, known = learn_target(table, "y", **options)
+    target, known = learn_target(table, "y", **options).of(table)
     assert target.classes == classes
     assert target.task == ("classification" if classes else "regression")
     assert known.tolist() == [True] * len(values) + [False]
@@ -53,7 +53,7 @@ def test_targets_that_cannot_be_predicted():
     ):
         with pytest.raises(TableError):
             learn_target(pa.table({"y": values}), "y", **options)
-    target, _ = learn_target(pa.table({"y": ["a", "b"] * 20}), "y")
+    target = learn_target(pa.table({"y": ["a", "b"] * 20}), "y")
     with pytest.raises(TableError, match="'c'"):
         target.read(pa.chunked_array([["a", "c"]]))
 
@@ -107,7 +107,7 @@ def test_dates_that_cannot_be_ordered_are_refused():
 def test_groups_stay_on_one_side():
     y = np.arange(200) % 2
     table = pa.table({"y": y, "customer": np.repeat(np.arange(40), 5)})
-    target, _ = learn_target(table, "y")
+    target, _ = learn_target(table, "y").of(table)
     groups = row_groups(table, "customer")
     train, test, _ = split_rows(table, target, groups=groups, seed=3)
     assert not set(groups[train]) & set(groups[test])

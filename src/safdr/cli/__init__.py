@@ -8,6 +8,7 @@ import signal
 import sys
 import unicodedata
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 # Exit codes. Python itself ends with 130 and 143 after these signals only from a shell.
@@ -18,16 +19,15 @@ PLAIN = {"−": "-", "×": "x", "±": "+/-", "█": "#", "…": "...", "→": "-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run ``safdr``."""
-    words = [str(word) for word in (sys.argv[1:] if arguments is None else arguments)]
+    given = [str(each) for each in (sys.argv[1:] if arguments is None else arguments)]
     _make_printable()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
-    command = words[0] if words else ""
+    command = given[0] if given else ""
     try:
         from safdr.cli.app import parse
 
-        options = parse(words)
-        command = options.command
-        options.run(options)
+        options = parse(given)
+        import_module(f"safdr.cli.{command}").run(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader, such as head, has closed the pipe; later output must go somewhere.
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         _end(command, "Interrupted. No file is half written.", INTERRUPTED)
     except Exception as error:
-        if "--debug" in words:
+        if "--debug" in given:
             raise
         from safdr.cli.errors import explain
 

@@ -30,7 +30,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose help is one line per option, and whose errors are exceptions."""
 
     def __init__(self, usage: str, about: str) -> None:
-        super().__init__(usage=usage, description=about, add_help=False, allow_abbrev=False)
+        super().__init__(usage=usage, description=about, allow_abbrev=False)
         self.groups: list[tuple[str, list[tuple[str, str]]]] = []
         self.heading("")
 
@@ -60,9 +60,9 @@ class _Parser(argparse.ArgumentParser):
         text = message.removeprefix("argument ")
         raise UsageError(f"{text[:1].upper()}{text[1:]}. --help lists the options.")
 
-    def parse(self, words: Sequence[str]) -> argparse.Namespace:
-        """Parse the words after the command."""
-        options, unknown = self.parse_known_args(words)
+    def parse(self, given: Sequence[str]) -> argparse.Namespace:
+        """Return the options of a command line without its command."""
+        options, unknown = self.parse_known_args(given)
         if unknown:
             name = unknown[0].partition("=")[0]
             known = [each for each in self._option_string_actions if each.startswith("--")]
@@ -72,22 +72,16 @@ class _Parser(argparse.ArgumentParser):
         return options
 
 
-def parse(words: Sequence[str]) -> argparse.Namespace:
-    """Return the options of a command, with the function that runs it."""
-    command = words[0] if words else "--help"
+def parse(given: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command line."""
+    command = given[0] if given else "--help"
     if command in ("-h", "--help", "--version"):
         print(__version__ if command == "--version" else ABOUT)
         raise SystemExit(0)
     if command not in COMMANDS:
         guess = did_you_mean(command, COMMANDS)
         raise UsageError(f"Unknown command: {command!r}.{guess} Commands: {', '.join(COMMANDS)}.")
-    parser = COMMANDS[command]()
-    if {"-h", "--help"} & set(words):
-        print(parser.format_help(), end="")
-        raise SystemExit(0)
-    options = parser.parse(words[1:])
-    options.command = command
-    return options
+    return COMMANDS[command]().parse(given[1:])
 
 
 # ---- Values --------------------------------------------------------------------------------------
@@ -158,22 +152,15 @@ def _select() -> _Parser:
     add("--task", metavar="TASK", choices=tasks, help="Force classification or regression.")
     add("--drop", metavar="COLUMNS", help="Leave out columns.", **lists)
     add("--keep", metavar="COLUMNS", help="Use columns that look like identifiers.", **lists)
-    add(
-        "--categories", metavar="COLUMNS", help="Read values, also numbers, as categories.", **lists
-    )
+    add("--categories", metavar="COLUMNS", help="Read values or codes as categories.", **lists)
     add("--numbers", metavar="COLUMNS", help="Read text as numbers, such as € 5 or 9.1%.", **lists)
     add("--na", metavar="VALUE", help="Count VALUE, or COLUMN=VALUE, as missing.", **lists)
     ways = ["drop-rows", "drop-columns", "median"]
     about = "Handle missing values: drop-rows, drop-columns or median."
     add("--missing", metavar="WAY", choices=ways, help=about)
     heading("The test")
-    add(
-        "--test-size",
-        metavar="SHARE",
-        type=SHARE,
-        default=0.2,
-        help="Hold out rows (default: 0.2).",
-    )
+    share = "Hold out this share of the rows (default: 0.2)."
+    add("--test-size", metavar="SHARE", type=SHARE, default=0.2, help=share)
     add("--test", metavar="FILE", help="Hold out the rows of another file instead.")
     add("--time", metavar="COLUMN", help="Hold out the latest rows by this date column.")
     add("--keep-together", metavar="COLUMN", help="Split whole groups of rows, such as customers.")
@@ -197,7 +184,6 @@ def _select() -> _Parser:
     add("--cost", metavar="NAME=2.5", help="Set the cost of a feature.", **lists)
     heading("Output")
     _add_output(parser)
-    parser.set_defaults(run=_run_select)
     return parser
 
 
@@ -218,7 +204,6 @@ def _show() -> _Parser:
     )
     parser.add_argument("result", type=Path)
     _add_output(parser)
-    parser.set_defaults(run=_run_show)
     return parser
 
 
@@ -231,26 +216,7 @@ def _compare() -> _Parser:
     parser.add_argument("second", type=Path)
     parser.option("--json", help="Print JSON.")
     parser.option("--debug", help="Print the traceback of an error.")
-    parser.set_defaults(run=_run_compare)
     return parser
-
-
-def _run_select(options: argparse.Namespace) -> None:
-    from safdr.cli.select import run
-
-    run(options)
-
-
-def _run_show(options: argparse.Namespace) -> None:
-    from safdr.cli.output import show
-
-    show(options)
-
-
-def _run_compare(options: argparse.Namespace) -> None:
-    from safdr.cli.compare import run
-
-    run(options)
 
 
 COMMANDS = {"select": _select, "show": _show, "compare": _compare}

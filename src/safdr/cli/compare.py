@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from safdr import text
-from safdr.cli.output import read_report
+from safdr.cli.show import read_report
 from safdr.cli.terminal import DIM, DOWN, UP, console
 
 Result = Mapping[str, Any]
@@ -33,10 +33,11 @@ def run(options: argparse.Namespace) -> None:
 def compare(first: Result, second: Result) -> dict[str, Any]:
     """Return features, scores and settings of two results."""
     terms = [_effects(each) for each in (first, second)]
+    places = {(True, True): "both", (True, False): "first", (False, True): "second"}
     features = [
         {
             "name": name,
-            "in": "both" if all(name in each for each in terms) else _which(name, terms[0]),
+            "in": places[name in terms[0], name in terms[1]],
             "effects": [each.get(name) for each in terms],
         }
         for name in dict.fromkeys([*terms[0], *terms[1]])
@@ -50,10 +51,6 @@ def compare(first: Result, second: Result) -> dict[str, Any]:
         "settings": _differing(first.get("settings", {}), second.get("settings", {})),
         "differ": _differ(first["score"].get("test"), second["score"].get("test")),
     }
-
-
-def _which(name: str, first: Mapping[str, Any]) -> str:
-    return "first" if name in first else "second"
 
 
 def _target(result: Result) -> Any:
@@ -76,7 +73,7 @@ def _differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str,
 
 
 def _differ(first: list[float] | None, second: list[float] | None) -> bool | None:
-    """Return whether held-out scores differ beyond chance; None if nobody can tell."""
+    """Return whether held-out scores differ beyond chance; None if it is unknown."""
     if not (first and second and len(first) == len(second) == 3):
         return None
     # Half the width of an interval of 95 % is 1.96 standard errors of one score.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 FAILED, WRONG_USAGE = 1, 2
 
 # The options that set parameters of the selector.
@@ -9,15 +11,11 @@ OPTION_OF = {
     "sizes": "-k",
     "min_features": "-k",
     "max_features": "-k",
-    "n_features_to_select": "-k",
-    "random_state": "--seed",
-    "n_jobs": "--jobs",
     "feature_cost": "--cost",
     "signs": "--sign",
     "always_include": "--include",
     "groups": "--as-one",
     "at_most_one_of": "--at-most-one-of",
-    "rule": "--rule",
     "points": "--points",
 }
 
@@ -36,11 +34,14 @@ def explain(error: Exception) -> tuple[str, int]:
         from safdr.cli.terminal import missing_text
 
         return missing_text(error.report), FAILED
+    if isinstance(error, ModuleNotFoundError):
+        return f"This needs {error.name}. Install it: pip install 'safdr[cli]'.", FAILED
     text = "\n".join(map(one_line, str(error).split("\n")))
     if isinstance(error, UsageError | ColumnError):
         return text, WRONG_USAGE
     if isinstance(error, ParameterError) and error.parameter in OPTION_OF:
-        return text.replace(error.parameter, OPTION_OF[error.parameter], 1), WRONG_USAGE
+        names = re.compile(rf"\b({'|'.join(OPTION_OF)})\b")
+        return names.sub(lambda found: OPTION_OF[found[0]], text), WRONG_USAGE
     if isinstance(error, TableError | ValueError | OSError | MemoryError | ImportError):
         return text, FAILED
     return f"Unexpected {type(error).__name__}: {text}. Use --debug for the traceback.", FAILED

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from safdr.cli.errors import UsageError
 from safdr.table.encoder import TableEncoder
 from safdr.table.errors import listed, unknown_column
+from safdr.table.types import is_plain_number
 
-SIGNS = {"+": 1, "+1": 1, "1": 1, "-": -1, "-1": -1}
+SIGNS = {"+": 1, "-": -1}
 
 
 def split_names(text: str) -> list[str]:
@@ -32,20 +32,19 @@ class FeatureNames:
 
     def __init__(self, encoder: TableEncoder, target: str) -> None:
         self.names = encoder.get_feature_names_out().tolist()
-        self.categories = encoder.groups()
         self._columns = {each["name"]: each.get("why", "") for each in encoder.columns()}
         self._target = target
-        self._of_column: dict[str, list[int]] = {}
-        for j, term in enumerate(encoder.terms()):
-            self._of_column.setdefault(term["column"], []).append(j)
+        terms = encoder.terms()
+        of_column: dict[str, list[int]] = {}
+        for j, term in enumerate(terms):
+            of_column.setdefault(term["column"], []).append(j)
+        self._found = {term["feature"]: of_column[term["column"]] for term in terms} | of_column
+        self._categories = {name: each for name, each in of_column.items() if len(each) > 1}
 
     def find(self, option: str, name: str) -> list[int]:
         """Return the indices of a name; a value of a category stands for the category."""
-        if name in self._of_column:
-            return self._of_column[name]
-        if name in self.names:
-            j = self.names.index(name)
-            return next((each for each in self.categories.values() if j in each), [j])
+        if name in self._found:
+            return self._found[name]
         if name == self._target:
             raise UsageError(f"{option}: the column {name!r} is the target.")
         if name in self._columns:
@@ -72,16 +71,9 @@ class FeatureNames:
         found: dict[int, float] = {}
         for text in texts:
             name, number = _pair(text, "--cost", "NAME=NUMBER, such as height=2.5")
-            try:
-                cost = float(number)
-            except ValueError:
-                cost = math.nan
-            if not math.isfinite(cost):
+            if not is_plain_number(number):
                 raise UsageError(f"--cost must be NAME=NUMBER, such as height=2.5; got {text!r}.")
-            j = self.find("--cost", name)[0]
-            if j in found:
-                raise UsageError(f"--cost is given twice for {name!r}.")
-            found[j] = cost
+            found[self.find("--cost", name)[0]] = float(number)
         return found
 
     def _included(self, texts: Sequence[str]) -> list[int]:
@@ -91,17 +83,16 @@ class FeatureNames:
     def _groups(self, texts: Sequence[str]) -> dict[str, list[int]]:
         """Return the groups that are asked for, and the categories in none of them."""
         found: dict[str, list[int]] = {}
-        taken: set[int] = set()
         for text in texts:
             names = split_names(text)
             members = sorted({j for name in names for j in self.find("--as-one", name)})
             if len(names) < 2 or len(members) < 2:
                 raise UsageError(f"--as-one needs at least two features: A,B; got {text!r}.")
-            if taken & set(members):
+            if any(set(members) & set(each) for each in found.values()):
                 raise UsageError(f"--as-one: {listed(names)} share a feature with another group.")
-            taken |= set(members)
             found[" + ".join(names)] = members
-        rest = {n: each for n, each in self.categories.items() if not taken & set(each)}
+        grouped = {j for members in found.values() for j in members}
+        rest = {n: each for n, each in self._categories.items() if not grouped & set(each)}
         return found | rest
 
     def _one_of(self, text: str, groups: dict[str, list[int]]) -> list[int]:
@@ -124,12 +115,8 @@ class FeatureNames:
                 raise UsageError(f"--sign must be NAME=+ or NAME=-, such as age=-; got {text!r}.")
             members = self.find("--sign", name)
             if len(members) > 1:
-                raise UsageError(
-                    f"--sign: {name!r} is a category with a coefficient for each value; a sign "
-                    "needs a number."
-                )
-            if found.setdefault(members[0], SIGNS[sign]) != SIGNS[sign]:
-                raise UsageError(f"--sign gives {name!r} both signs.")
+                raise UsageError(f"--sign needs a number; {name!r} is a category.")
+            found[members[0]] = SIGNS[sign]
         return found
 
 

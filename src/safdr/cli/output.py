@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".json", ".html", ".py", ".sql", ".onnx", ".csv")
 STANDARD_OUTPUT = "-"
+NEEDED = {".html": ("jinja2", "matplotlib"), ".onnx": ("onnx",)}
 
 
 def check_outputs(options: argparse.Namespace, inputs: Sequence[str | None]) -> None:
@@ -43,8 +43,8 @@ def _check_ending(name: str) -> None:
     ending = Path(name).suffix.lower()
     if ending not in ENDINGS:
         raise UsageError(f"-o {name}: the ending must be one of {', '.join(ENDINGS)}.")
-    for needed, of in (("jinja2", ".html"), ("onnx", ".onnx")):
-        if ending == of and find_spec(needed) is None:
+    for needed in NEEDED.get(ending, ()):
+        if find_spec(needed) is None:
             raise UsageError(f"-o {name} needs {needed}: pip install {needed}.")
 
 
@@ -95,26 +95,3 @@ def print_result(options: argparse.Namespace, report: Report, files: Sequence[st
     from safdr.cli.terminal import print_report
 
     print_report(report.to_dict(), files)
-
-
-def read_report(path: Path) -> Report:
-    """Read a result that was written as JSON."""
-    from safdr import Report
-
-    try:
-        return Report(json.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
-    except (ValueError, AttributeError, TypeError) as error:
-        raise UsageError(
-            f"{str(path)!r} is not a result of safdr select -o FILE.json: {error}"
-        ) from None
-
-
-def show(options: argparse.Namespace) -> None:
-    """Print a result, or write it in other forms."""
-    check_outputs(options, [str(options.result)])
-    report = read_report(options.result)
-    files = write_outputs(options, report)
-    if not options.output:
-        print_result(options, report, files)

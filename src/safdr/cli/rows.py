@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from safdr.cli.batches import BigTable, TrainingBatches, open_big
 from safdr.cli.errors import UsageError
 from safdr.cli.names import all_names
 from safdr.table.encoder import TableEncoder
@@ -17,14 +17,12 @@ from safdr.table.errors import MissingValuesError, TableError, listed, unknown_c
 from safdr.table.missing import complete_rows, missing_warnings
 from safdr.table.read import read_table
 from safdr.table.split import Since, row_groups, row_weights, split_rows
-from safdr.table.stream import BigTable, TrainingBatches
 from safdr.table.target import Target, learn_target
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Weighted rows that count like a smaller share of equal ones are worth a warning.
-SMALLEST_SHARE = 0.5
+BUILT_IN = "breast cancer"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,24 +59,25 @@ class Prepared:
     batches: TrainingBatches | None = None
 
 
-def read_options(options: argparse.Namespace, columns: Sequence[str] | None) -> None:
-    """Read the table, and split the lists of columns in the options."""
-    if columns is None:
-        table = breast_cancer() if options.table is None else read_table(options.table)
-        options.rows, columns = table, table.column_names
-        if options.table is None:
-            options.table, options.target = "breast cancer", options.target or "diagnosis"
+def open_table(options: argparse.Namespace) -> pa.Table | BigTable:
+    """Return the table, and check the columns that the options name."""
+    if options.table is None:
+        options.table, options.target = BUILT_IN, options.target or "diagnosis"
+        table: pa.Table | BigTable = breast_cancer()
+    else:
+        table = open_big(options.table) or read_table(options.table)
+    columns = table.column_names
     if options.target is None:
-        raise UsageError(f"-t COLUMN is needed: one of {listed(list(columns))}.")
+        raise UsageError(f"-t COLUMN is needed: one of {listed(columns)}.")
     for name in ("drop", "keep", "categories", "numbers", "by"):
         setattr(options, name, all_names(getattr(options, name), columns))
-    others = [options.target, options.time, options.keep_together, options.weight, *options.by]
-    for name in others:
+    roles = [options.time, options.keep_together, options.weight, *options.by]
+    for name in (options.target, *roles):
         if name is not None and name not in columns:
-            raise unknown_column(name, list(columns))
-    roles = [options.time, options.keep_together, options.weight, *options.drop, *options.by]
-    if options.target in [*roles, *options.keep, *options.categories]:
+            raise unknown_column(name, columns)
+    if options.target in [*roles, *options.drop, *options.keep, *options.categories]:
         raise UsageError(f"The column {options.target!r} is the target; it has no other use.")
+    return table
 
 
 def breast_cancer() -> pa.Table:
@@ -92,17 +91,16 @@ def breast_cancer() -> pa.Table:
 
 
 def _rows(
-    options: argparse.Namespace, table: pa.Table, held_out: NDArray[np.bool_] | None = None
+    options: argparse.Namespace,
+    table: pa.Table,
+    target: Target | None = None,
+    held_out: NDArray[np.bool_] | None = None,
 ) -> Rows:
-    """Return the rows whose target is known."""
-    target, known = learn_target(
-        table,
-        options.target,
-        positive=options.positive,
-        task=options.task,
-        na=options.na,
-        numbers=options.numbers,
-    )
+    """Return the rows whose target is known; `target` is that of the training rows."""
+    if target is None:
+        how = {name: getattr(options, name) for name in ("positive", "task", "na", "numbers")}
+        target = learn_target(table, options.target, **how)
+    target, known = target.of(table)
     table = table.filter(known)
     weight = None if options.weight is None else row_weights(table, options.weight)
     groups = None if options.keep_together is None else row_groups(table, options.keep_together)
@@ -112,8 +110,9 @@ def _rows(
 def make_encoder(options: argparse.Namespace, missing: str | None) -> TableEncoder:
     """Return the encoder that the options ask for."""
     roles = (options.target, options.time, options.keep_together, options.weight)
+    used = {*options.keep, *options.categories, *options.numbers} - {options.target}
     return TableEncoder(
-        drop=[*options.drop, *(n for n in roles if n is not None and n not in options.keep)],
+        drop=[*options.drop, *(n for n in roles if n is not None and n not in used)],
         keep=options.keep,
         categories=options.categories,
         numbers=[name for name in options.numbers if name != options.target],
@@ -122,9 +121,9 @@ def make_encoder(options: argparse.Namespace, missing: str | None) -> TableEncod
     )
 
 
-def prepare(options: argparse.Namespace, big: BigTable | None) -> Prepared:
+def prepare(options: argparse.Namespace, table: pa.Table | BigTable) -> Prepared:
     """Split the rows, and encode them as the training rows say."""
-    rows, since, notes = _all_rows(options, big)
+    rows, since, notes = _all_rows(options, table)
     look = make_encoder(options, "median").fit(rows.table, rows.target)
     report, way = look.missing_, options.missing
     if report.columns and way is None:
@@ -135,18 +134,14 @@ def prepare(options: argparse.Namespace, big: BigTable | None) -> Prepared:
     rows.target.check("rows")
     train, test, about = _split(options, rows)
     train.target.check()
-    encoder = make_encoder(options, None if way == "drop-rows" else way)
-    if way == "drop-columns":
-        # Also columns with missing values in held-out rows only.
-        encoder.drop = [*(encoder.drop or ()), *(each.column for each in report.columns)]
-    encoder.fit(train.table, train.target)
+    encoder = _fit_encoder(options, look, train, test)
     if test is not None:
         test = test.take(_complete(encoder, test.table)) if way == "drop-rows" else test
         _check_test(test.target)
     batches = None
-    if big is not None:
+    if isinstance(table, BigTable):
         common = (options.weight, options.test_size, options.seed, way == "drop-rows")
-        batches = TrainingBatches(big, encoder, rows.target, since, *common)
+        batches = TrainingBatches(table, encoder, rows.target, since, *common)
     return Prepared(
         train=train,
         test=test,
@@ -154,35 +149,35 @@ def prepare(options: argparse.Namespace, big: BigTable | None) -> Prepared:
         X=encoder.transform(train.table),
         X_test=None if test is None else encoder.transform(test.table),
         notes=notes + about,
-        warnings=[*missing_warnings(report, way), *_uneven(train.weight)],
+        warnings=list(missing_warnings(report, way)),
         batches=batches,
     )
 
 
 def _all_rows(
-    options: argparse.Namespace, big: BigTable | None
+    options: argparse.Namespace, table: pa.Table | BigTable
 ) -> tuple[Rows, Since | None, list[str]]:
     """Return the rows of a table whose target is known, or a sample of a bigger table."""
-    if big is None:
-        rows = _rows(options, options.rows)
-        n_unknown = options.rows.num_rows - rows.table.num_rows
+    if not isinstance(table, BigTable):
+        rows = _rows(options, table)
+        n_unknown = table.num_rows - rows.table.num_rows
         note = f"{n_unknown:,} rows without a value of {options.target} are left out."
         return rows, None, [note] if n_unknown else []
     if options.keep_together or options.test:
         option = "--keep-together" if options.keep_together else "--test"
-        raise UsageError(f"{option} needs a table that fits in memory; {big.name!r} does not.")
-    sample, held_out, since = big.sample(options.test_size, options.time, options.seed)
+        raise UsageError(f"{option} needs a table that fits in memory; {options.table!r} does not.")
+    sample, held_out, since = table.sample(options.test_size, options.time, options.seed)
     note = (
-        f"The {big.n_rows:,} rows are read in batches. The criterion and the model use all training"
-        f" rows; columns, medians, scores and other questions use a sample of {len(held_out):,}."
+        f"The {table.n_rows:,} rows are read in batches. The criterion and the model use all "
+        f"training rows; columns, medians, scores and questions use {len(held_out):,} rows."
     )
-    return _rows(options, sample, held_out), since, [note]
+    return _rows(options, sample, held_out=held_out), since, [note]
 
 
 def _split(options: argparse.Namespace, rows: Rows) -> tuple[Rows, Rows | None, list[str]]:
     """Return training rows, held-out rows and notes."""
     if options.test is not None:
-        return rows, _test_file(options, rows.target), []
+        return rows, _rows(options, _test_table(options), rows.target), []
     notes: list[str] = []
     if rows.held_out is not None:
         first, second = np.flatnonzero(~rows.held_out), np.flatnonzero(rows.held_out)
@@ -202,6 +197,25 @@ def _complete(encoder: TableEncoder, table: pa.Table) -> NDArray[np.bool_]:
     return complete_rows(list(encoder.read(table).values()), table.num_rows)
 
 
+def _fit_encoder(
+    options: argparse.Namespace, look: TableEncoder, train: Rows, test: Rows | None
+) -> TableEncoder:
+    """Return an encoder of the training rows; incomplete rows are dropped already."""
+    encoder = make_encoder(options, None if options.missing == "drop-rows" else options.missing)
+    if options.missing == "drop-columns" and test is not None:
+        # Also columns with missing values in held-out rows only.
+        encoder.drop = [
+            *(encoder.drop or ()),
+            *(_gaps(look, test.table) - _gaps(look, train.table)),
+        ]
+    return encoder.fit(train.table, train.target)
+
+
+def _gaps(encoder: TableEncoder, table: pa.Table) -> set[str]:
+    """Return the columns with missing values."""
+    return {name for name, column in encoder.read(table).items() if column.null_count}
+
+
 def _check_test(target: Target) -> None:
     """Refuse held-out rows that nothing can be measured on."""
     few = len(target.values) < 2
@@ -212,27 +226,9 @@ def _check_test(target: Target) -> None:
         )
 
 
-def _uneven(weight: NDArray[np.float64] | None) -> list[dict[str, Any]]:
-    """Warn if weighted rows count like few equal ones (Kish's effective sample size)."""
-    if weight is None:
-        return []
-    effective = float(weight.sum() ** 2 / np.square(weight).sum())
-    if effective >= SMALLEST_SHARE * len(weight):
-        return []
-    text = (
-        f"By their weights, {len(weight):,} training rows count like {effective:,.0f} equal ones."
-    )
-    return [{"kind": "uneven_weights", "text": text, "advice": "Look at the largest weights."}]
-
-
-def _test_file(options: argparse.Namespace, target: Target) -> Rows:
-    """Return the held-out rows of a second file."""
+def _test_table(options: argparse.Namespace) -> pa.Table:
     table = read_table(options.test)
-    for name in (options.target, options.weight, *options.by):
+    for name in (options.target, options.weight, options.keep_together, *options.by):
         if name is not None and name not in table.column_names:
             raise UsageError(f"--test: {unknown_column(name, table.column_names)}")
-    values = target.column.read(table.column(target.name))
-    table = table.filter(complete_rows([values], len(values)))
-    values = target.read(table.column(target.name))
-    weight = None if options.weight is None else row_weights(table, options.weight)
-    return Rows(table, replace(target, values=values), weight)
+    return table

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from safdr.cli.app import parse
+from safdr.cli.batches import TARGET, WEIGHT, TrainingBatches
 from safdr.cli.errors import UsageError
 from safdr.cli.names import FeatureNames
 from safdr.cli.output import check_outputs, print_result, write_outputs
 from safdr.cli.progress import SearchProgress
-from safdr.cli.rows import Prepared, prepare, read_options
-from safdr.table.split import decoded
-from safdr.table.stream import TARGET, WEIGHT, TrainingBatches, open_big
+from safdr.cli.rows import Prepared, open_table, prepare
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,9 +30,7 @@ def run(options: argparse.Namespace) -> None:
     started = time.perf_counter()
     with SearchProgress(shown=not options.quiet) as progress:
         progress.say("Reading")
-        big = open_big(options.table)
-        read_options(options, big.columns if big else None)
-        rows = prepare(options, big)
+        rows = prepare(options, open_table(options))
         names = FeatureNames(rows.encoder, options.target)
         selector = make_selector(options, rows, names)
         with warnings.catch_warnings(record=True) as caught:
@@ -73,9 +71,6 @@ def make_selector(options: argparse.Namespace, rows: Prepared, names: FeatureNam
 
     constraints = names.constraints(options)
     n_features = names.n_features(constraints.get("groups", {}))
-    low = options.k[0] if isinstance(options.k, tuple) else options.k or 1
-    if low > n_features:
-        raise UsageError(f"-k must be at most {n_features}, the number of features; got {low}.")
     by_class = rows.train.target.task == "classification"
     if options.balanced and not by_class:
         raise UsageError("--balanced is for classes; the target is numbers.")
@@ -100,7 +95,7 @@ def _sizes(options: argparse.Namespace, n_features: int) -> dict[str, Any]:
     if isinstance(options.k, tuple):
         low, high = options.k
         # A number begins at the smallest size that the constraints allow.
-        given["sizes"] = high if low == 1 else list(range(low, min(high, n_features) + 1))
+        given["sizes"] = high if low == 1 else list(range(low, max(low, min(high, n_features)) + 1))
     elif options.k is not None:
         given["sizes"] = [options.k]
     if options.rule is not None:
@@ -175,33 +170,33 @@ def _report(
         stability=options.stability,
         substitutes=options.prove is not None or options.stability is not None,
         what_if=bool(options.output),
-        target=target.describe(),
-        data=data,
-        settings=_settings(options),
-        notes=[*rows.notes, *warned],
-        warnings=rows.warnings,
-        seconds=time.perf_counter() - started,
+        details={
+            "target": target.describe(),
+            "data": data,
+            "settings": _settings(options),
+            "notes": [*rows.notes, *warned],
+            "warnings": rows.warnings,
+            "seconds": time.perf_counter() - started,
+        },
         n_jobs=options.jobs,
     )
 
 
 def _values(table: pa.Table, name: str) -> NDArray[Any]:
     """Return the values of a column for segments."""
-    from safdr.table.columns import is_number
+    from safdr.table.types import is_number
 
-    column = decoded(table, name)
+    column = table.column(name)
     if is_number(column.type):
         return np.array(column.cast("float64", safe=False).to_numpy())
     return np.array(column.to_pylist(), dtype=object)
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the options that were given, by their names on the command line."""
-    hidden = ("command", "run", "rows", "table", "output", "debug", "quiet", "force", "seed")
-    found = {
-        n: v for n, v in vars(options).items() if n not in hidden and v not in (None, [], False)
-    }
-    found = {n: v for n, v in found.items() if (n, v) not in (("jobs", 1), ("test_size", 0.2))}
+    """Return the options that differ from their defaults, by their names on the command line."""
+    hidden = ("table", "output", "debug", "quiet", "force", "seed")
+    defaults = vars(parse(["select"]))
+    given = {n: v for n, v in vars(options).items() if n not in hidden and v != defaults[n]}
     return {
-        name.replace("_", "-"): list(v) if isinstance(v, tuple) else v for name, v in found.items()
+        name.replace("_", "-"): list(v) if isinstance(v, tuple) else v for name, v in given.items()
     }

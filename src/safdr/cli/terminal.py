@@ -82,32 +82,28 @@ def _facts(result: Mapping[str, Any]) -> Table:
 def coefficients(result: Mapping[str, Any]) -> Table:
     """Return the terms with their coefficients; of one score also with bars."""
     model = result["model"]
-    terms, n_scores = model.get("terms", []), len(model.get("intercepts", []))
+    terms, intercepts = model.get("terms", []), model.get("intercepts", [])
     table = Table(box=None, pad_edge=False, header_style=DIM)
     table.add_column("", overflow="fold")
     if not terms:
         return table
-    if n_scores == 1:
-        for heading in ("coefficient", "per sd"):
-            table.add_column(heading, justify="right", no_wrap=True)
+    one_score = len(intercepts) == 1
+    for heading in ["coefficient", "per sd"] if one_score else result["target"]["classes"]:
+        table.add_column(Text(text.shortened(heading, 12)), justify="right", no_wrap=True)
+    if one_score:
         table.add_column("", no_wrap=True)
-        strongest = max(abs(_per_sd(each)) for each in terms) or 1.0
-        for each in terms:
-            value = _per_sd(each)
-            bar = "█" * max(1, round(BAR * abs(value) / strongest))
-            number = text.number(each["coefficients"][0])
-            colour = UP if value >= 0 else DOWN
-            table.add_row(_name(each["feature"]), number, text.signed(value), Text(bar, colour))
-        table.add_row(Text("(intercept)", DIM), Text(text.number(model["intercepts"][0]), DIM))
-        return table
-    for label in result["target"]["classes"]:
-        table.add_column(Text(text.shortened(label, 12)), justify="right", no_wrap=True)
+    strongest = max(abs(_per_sd(each)) for each in terms) or 1.0
     for each in terms:
-        table.add_row(_name(each["feature"]), *map(text.number, each["coefficients"]))
-    table.add_row(
-        Text("(intercept)", DIM), *(Text(text.number(b), DIM) for b in model["intercepts"])
-    )
+        effect = _effect(_per_sd(each), strongest) if one_score else ()
+        table.add_row(_name(each["feature"]), *map(text.number, each["coefficients"]), *effect)
+    numbers = (Text(text.number(intercept), DIM) for intercept in intercepts)
+    table.add_row(Text("(intercept)", DIM), *numbers)
     return table
+
+
+def _effect(value: float, strongest: float) -> tuple[str, Text]:
+    bar = "█" * max(1, round(BAR * abs(value) / strongest))
+    return text.signed(value), Text(bar, UP if value >= 0 else DOWN)
 
 
 def _per_sd(term: Mapping[str, Any]) -> float:

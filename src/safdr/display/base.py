@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from safdr._estimators.features import Features
 from safdr._frames import to_frame
+from safdr.text import CRITERIA, score_label
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-SCORES = {
-    "roc_auc": "ROC AUC",
-    "roc_auc_ovr": "ROC AUC, one-vs-rest",
-    "r2": "R²",
-    "accuracy": "Accuracy",
-    "neg_log_loss": "Negative log-loss",
-    "neg_root_mean_squared_error": "Negative RMSE",
-}
 
 
 class Display:
@@ -66,15 +59,13 @@ def score_name(selector: Any) -> str:
     if scoring is None:
         n_classes = len(getattr(selector, "classes_", ()))
         scoring = {0: "r2", 2: "roc_auc"}.get(n_classes, "roc_auc_ovr")
-    return SCORES.get(scoring, scoring) if isinstance(scoring, str) else "Score"
+    return score_label(scoring) if isinstance(scoring, str) else "score"
 
 
 def criterion_name(selector: Any) -> str:
     """Return the name of the criterion of a selector, for the label of an axis."""
-    if not isinstance(selector.criterion, str):
-        name = "Criterion"
-    else:
-        name = "Fisher ratio" if hasattr(selector, "classes_") else "R²"
+    criterion = selector.criterion_
+    name = CRITERIA[criterion] if isinstance(criterion, str) else "Criterion"
     return name if selector.feature_cost is None else f"{name} less cost"
 
 
@@ -84,11 +75,15 @@ def column_names(estimator: Any) -> NDArray[Any]:
     return np.asarray(getattr(estimator, "feature_names_in_", unnamed), dtype=object)
 
 
-def read_features(selector: Any) -> tuple[list[Any], list[str]]:
-    """Return columns and name of each feature; the columns of a group are one feature."""
-    names = [str(name) for name in column_names(selector)]
+def read_features(selector: Any, names: Sequence[str] | None = None) -> tuple[list[Any], list[str]]:
+    """Return columns and name of each feature; the columns of a group are one feature.
+
+    `names` replace the names of columns that the selector knows.
+    """
+    known = [str(name) for name in column_names(selector)]
+    names = known if names is None else names
     groups = None if selector.constraints is None else selector.constraints.groups
-    grouped = Features(len(names), tuple(names), groups).groups
+    grouped = Features(len(known), tuple(known), groups).groups
     titles = {
         int(columns[0]): name if isinstance(name, str) else " + ".join(names[j] for j in columns)
         for name, columns in grouped.items()

@@ -15,7 +15,35 @@ from safdr.export.model import Columns, ExportError, FloatArray, Model, Term, un
 OPSET, IR_VERSION = 19, 9
 
 
-def import_onnx() -> Any:
+class _Graph:
+    """Nodes and constants, whose names no column has."""
+
+    def __init__(self, model: Model) -> None:
+        self.onnx, self.taken = _import_onnx(), {*model.names, *model.outputs}
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def node(self, operation: str, *inputs: str, output: str = "", **settings: Any) -> str:
+        output = output or self.name("tensor")
+        make = self.onnx.helper.make_node
+        self.nodes.append(make(operation, list(inputs), [output], **settings))
+        return output
+
+    def constant(self, values: Any) -> str:
+        name = self.name("constant")
+        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(values), name))
+        return name
+
+    def info(self, name: str, kind: str = "DOUBLE", width: int = 1) -> Any:
+        kinds = self.onnx.TensorProto
+        return self.onnx.helper.make_tensor_value_info(name, getattr(kinds, kind), ["rows", width])
+
+    def name(self, wanted: str) -> str:
+        (name,) = unused([f"{wanted}_{len(self.nodes)}_{len(self.constants)}"], self.taken)
+        return name
+
+
+def _import_onnx() -> Any:
     """Import onnx, or say how to install it."""
     try:
         import onnx
@@ -26,36 +54,7 @@ def import_onnx() -> Any:
     return onnx
 
 
-class _Graph:
-    """Nodes and constants, whose names no column has."""
-
-    def __init__(self, model: Model) -> None:
-        self.onnx, self.taken = import_onnx(), {*model.names, *model.outputs}
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    def node(self, operation: str, *inputs: str, output: str = "", **settings: Any) -> str:
-        output = output or self._name()
-        make = self.onnx.helper.make_node
-        self.nodes.append(make(operation, list(inputs), [output], **settings))
-        return output
-
-    def constant(self, values: Any) -> str:
-        make = self.onnx.numpy_helper.from_array
-        self.constants.append(make(np.asarray(values), self._name()))
-        return str(self.constants[-1].name)
-
-    def info(self, name: str, kind: str = "DOUBLE", width: int = 1) -> Any:
-        kinds = self.onnx.TensorProto
-        return self.onnx.helper.make_tensor_value_info(name, getattr(kinds, kind), ["rows", width])
-
-    def _name(self) -> str:
-        (name,) = unused([f"tensor_{len(self.nodes)}_{len(self.constants)}"], self.taken)
-        self.taken.add(name)
-        return name
-
-
-def to_onnx(model: Model) -> bytes:
+def to_onnx(model: Model, _: str) -> bytes:
     """Write the model as an ONNX graph; a missing number is NaN, and missing text is empty."""
     graph = _Graph(model)
     onnx = graph.onnx
@@ -100,8 +99,8 @@ def _add_outputs(graph: _Graph, model: Model, sums: str) -> list[Any]:
     if model.link == "logit":
         graph.node("Sigmoid", sums, output=names[1])
     if model.points:
-        scaled = graph.node("Mul", sums, graph.constant([[-model.points.factor]]))
-        graph.node("Add", scaled, graph.constant([[model.points.offset]]), output=names[2])
+        offset, factor = (graph.constant([[value]]) for value in model.points)
+        graph.node("Sub", offset, graph.node("Mul", factor, sums), output=names[2])
     return [graph.info(name) for name in names]
 
 
@@ -121,9 +120,9 @@ def _texts(values: Any) -> NDArray[Any]:
     return np.array(values, dtype=object)
 
 
-def run_onnx(model: Model, content: bytes, columns: Columns) -> FloatArray:
+def run_onnx(model: Model, content: bytes, columns: Columns, _: str) -> FloatArray:
     """Return the numeric outputs of the graph for rows, by the evaluator of onnx."""
-    onnx = import_onnx()
+    onnx = _import_onnx()
     from onnx.reference import ReferenceEvaluator
 
     feeds: dict[str, Any] = {}

@@ -11,7 +11,7 @@ from safdr.export.model import Columns, FloatArray, Model, Term
 TEMPLATE = '''\
 """Score rows of a table. In Python: score({{"column": value, ...}}).
 
-Score a CSV file: python {module}.py < rows.csv > scored.csv
+Score a CSV file: python THIS_FILE.py < rows.csv > scored.csv
 """
 
 import csv
@@ -74,26 +74,29 @@ SCORES = {
 }
 
 
-def to_python(model: Model, module: str = "model") -> str:
+def to_python(model: Model, _: str) -> bytes:
     """Write the model as a Python file; names and labels are ASCII literals."""
-    lines = "\n".join(f"    {_row(term)}," for term in model.terms)
-    points = model.points and f", {model.points.offset!r} - {model.points.factor!r} * value"
-    low, high = model.limits or (None, None)
+    value, points = "value", ""
+    if model.limits:
+        low, high = model.limits
+        value = f"min(max(value, {low!r}), {high!r})"
+    if model.points:
+        offset, factor = model.points
+        points = f", {offset!r} - {factor!r} * value"
     score = SCORES[model.link].format(
-        value="value" if model.limits is None else f"min(max(value, {low!r}), {high!r})",
-        positive=ascii(model.classes[-1]) if model.classes else "",
-        points=points or "",
+        value=value,
+        points=points,
+        positive=ascii(model.classes[-1:])[1:-2],
         classes=ascii(list(model.classes)),
     )
     return TEMPLATE.format(
-        module=module if module.isidentifier() and module.isascii() else "model",
         target=ascii(model.target),
         outputs=ascii(model.outputs),
         intercepts=list(model.intercepts),
-        remark=f"# {model.numbers_in_text}\n" if model.numbers_in_text else "",
-        terms=lines,
+        remark=f"# {model.remark}\n" if model.remark else "",
+        terms="\n".join(f"    {_row(term)}," for term in model.terms),
         score=score,
-    )
+    ).encode()
 
 
 def _row(term: Term) -> str:
@@ -103,7 +106,7 @@ def _row(term: Term) -> str:
     return f"({', '.join([*first, *ends, repr(term.fill)])})"
 
 
-def run_python(model: Model, code: str, columns: Columns) -> FloatArray:
+def run_python(model: Model, code: bytes, columns: Columns, _: str) -> FloatArray:
     """Return the numeric outputs of the file for rows."""
     module: dict[str, Any] = {"__name__": "model"}
     exec(compile(code, "model.py", "exec"), module)

@@ -16,17 +16,17 @@ HEAD = ["column", "value", "points", "points_per_unit", "low", "high"]
 BASE, MISSING = "(base)", "(missing)"
 
 
-def to_scorecard(model: Model) -> str:
+def to_scorecard(model: Model, _: str) -> bytes:
     """Write the points as CSV; a row's points are the sum of its lines.
 
     A number has `points_per_unit`, counted between `low` and `high`; a category has `points`.
     """
     assert model.points is not None
-    factor = model.points.factor
+    offset, factor = model.points
     text = io.StringIO(newline="")
     write = csv.writer(text, lineterminator="\n").writerow
     write(HEAD)
-    write([BASE, "", repr(model.points.offset - factor * model.intercepts[0]), "", "", ""])
+    write([BASE, "", repr(offset - factor * model.intercepts[0]), "", "", ""])
     for term in model.terms:
         per_unit = -factor * term.coefficients[0]
         if term.equals is None:
@@ -36,12 +36,12 @@ def to_scorecard(model: Model) -> str:
             write([term.column, term.equals, repr(per_unit * term.clip(1)), "", "", ""])
         if term.fill:
             write([term.column, MISSING, repr(per_unit * term.fill), "", "", ""])
-    return text.getvalue()
+    return text.getvalue().encode()
 
 
-def run_scorecard(content: str, columns: Columns) -> FloatArray:
+def run_scorecard(_: Model, content: bytes, columns: Columns, __: str) -> FloatArray:
     """Return the points of rows, by adding the lines of the table."""
-    base, *lines = csv.DictReader(io.StringIO(content, newline=""))
+    base, *lines = csv.DictReader(io.StringIO(content.decode(), newline=""))
     total = np.full((len(next(iter(columns.values()))), 1), float(base["points"]))
     for line in lines:
         total[:, 0] += [_points(line, value) for value in columns[line["column"]]]

@@ -18,23 +18,22 @@ LARGEST = repr(sys.float_info.max)
 LARGEST_EXPONENT = "700e0"
 
 
-def to_sql(model: Model, table: str = "rows") -> str:
+def to_sql(model: Model, table: str) -> bytes:
     """Write the model as a query that adds columns to a table."""
-    names = model.outputs
+    labels = [f"score_{label}" for label in model.classes] or ["score"]
+    scores, outputs = unused(labels, {*model.names, *model.outputs}), model.outputs
     if model.link == "logit":
-        scores, outputs, make = names[:1], names[1:], _of_log_odds
-        target = f"{model.target!a} = {model.classes[-1]!a}"
-    else:
-        labels = [f"score_{label}" for label in model.classes] or ["score"]
-        scores, outputs = unused(labels, {*model.names, *names}), names
-        make = _softmax if model.link == "softmax" else _limited
-        target = f"{model.target!a}"
-    added = make(model, [f"s.{_identifier(score)}" for score in scores])
+        scores, outputs = outputs[:1], outputs[1:]
     sums = [_sum(model, i) for i in range(len(model.intercepts))]
     inner = _select("r.*", sums, scores, f"{_identifier(table)} AS r")
-    query = _select("s.*", added, outputs, f"(\n{inner}\n) AS s")
-    remark = f"-- {model.numbers_in_text}\n" if model.numbers_in_text else ""
-    return f"-- {target}: all columns, then {ascii(names)[1:-1]}.\n{remark}{query};\n"
+    values = _outputs(model, [f"s.{_identifier(score)}" for score in scores])
+    query = _select("s.*", values, outputs, f"(\n{inner}\n) AS s")
+    positive = f" = {model.classes[-1]!a}" if model.link == "logit" else ""
+    remark = f"-- {model.remark}\n" if model.remark else ""
+    listed = ascii(model.outputs)[1:-1]
+    return (
+        f"-- {model.target!a}{positive}: all columns, then {listed}.\n{remark}{query};\n".encode()
+    )
 
 
 def _select(star: str, values: list[str], names: list[str], source: str) -> str:
@@ -43,42 +42,37 @@ def _select(star: str, values: list[str], names: list[str], source: str) -> str:
     return f"SELECT {star}{listed}\nFROM {source}"
 
 
-def _of_log_odds(model: Model, scores: list[str]) -> list[str]:
-    (score,) = scores
-    found = [f"1 / (1 + {_power(f'-{score}')})"]
-    if model.points:
-        offset, factor = map(_number, (model.points.offset, model.points.factor))
-        found.append(f"{offset} - {factor} * {score}")
-    return found
-
-
-def _softmax(model: Model, scores: list[str]) -> list[str]:
-    largest = (
-        f"WHEN {' AND '.join(f'{each} >= {other}' for other in scores if other != each)} "
-        f"THEN {_literal(label)}"
-        for each, label in zip(scores, model.classes, strict=True)
-    )
-    shares = [
-        f"1 / (1 + {' + '.join(_power(f'{other} - {each}') for other in scores if other != each)})"
-        for each in scores
-    ]
-    return [f"CASE {' '.join(largest)} END", *shares]
-
-
-def _power(exponent: str) -> str:
-    """Return the exponential, which must not overflow."""
-    limit = LARGEST_EXPONENT
-    return f"EXP(CASE WHEN {exponent} > {limit} THEN {limit} ELSE {exponent} END)"
-
-
-def _limited(model: Model, scores: list[str]) -> list[str]:
-    (score,) = scores
+def _outputs(model: Model, scores: list[str]) -> list[str]:
+    """Return the expressions of the outputs that are no scores."""
+    score = scores[0]
+    if model.link == "softmax":
+        return _softmax(model, scores)
+    if model.link == "logit":
+        offset, factor = map(_number, model.points or (0, 0))
+        outputs = [f"1 / (1 + {_power(f'-{score}')})", f"{offset} - {factor} * {score}"]
+        return outputs if model.points else outputs[:1]
     if model.limits is None:
         return [score]
     # Without LEAST and GREATEST, which SQLite lacks.
     low, high = map(_number, model.limits)
     cases = f"WHEN {score} < {low} THEN {low} WHEN {score} > {high} THEN {high}"
     return [f"CASE {cases} ELSE {score} END"]
+
+
+def _softmax(model: Model, scores: list[str]) -> list[str]:
+    cases, shares = [], []
+    for score, label in zip(scores, model.classes, strict=True):
+        others = [other for other in scores if other != score]
+        largest = " AND ".join(f"{score} >= {other}" for other in others)
+        cases.append(f"WHEN {largest} THEN {_literal(label)}")
+        shares.append(f"1 / (1 + {' + '.join(_power(f'{other} - {score}') for other in others)})")
+    return [f"CASE {' '.join(cases)} END", *shares]
+
+
+def _power(exponent: str) -> str:
+    """Return the exponential, which must not overflow."""
+    limit = LARGEST_EXPONENT
+    return f"EXP(CASE WHEN {exponent} > {limit} THEN {limit} ELSE {exponent} END)"
 
 
 def _sum(model: Model, i: int) -> str:
@@ -117,7 +111,7 @@ def _number(value: float) -> str:
     return text if "e" in text else text + "e0"
 
 
-def run_sql(model: Model, query: str, columns: Columns, table: str) -> FloatArray:
+def run_sql(model: Model, query: bytes, columns: Columns, table: str) -> FloatArray:
     """Return the numeric outputs of the query for rows, run in SQLite."""
     kinds = {term.column: "TEXT" if term.is_text else "NUMERIC" for term in model.terms}
     listed = ", ".join(f"{_identifier(name)} {kinds[name]}" for name in columns)
@@ -128,7 +122,7 @@ def run_sql(model: Model, query: str, columns: Columns, table: str) -> FloatArra
         insert = f"INSERT INTO {_identifier(table)} VALUES ({', '.join('?' * len(columns))})"
         values = (column.tolist() for column in columns.values())
         database.executemany(insert, zip(*values, strict=True))
-        rows = database.execute(query).fetchall()
+        rows = database.execute(query.decode()).fetchall()
     # Columns, scores and the most probable class come before.
     first = len(columns) if model.link == "logit" else -len(model.intercepts)
     return np.array([row[first:] for row in rows], dtype=np.float64)

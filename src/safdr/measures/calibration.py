@@ -11,10 +11,9 @@ from scipy.stats import chi2
 from safdr.measures.intervals import (
     FloatArray,
     as_weights,
-    effective_number,
     mean_interval,
     mean_of,
-    share_interval,
+    rate_interval,
 )
 from safdr.measures.ranking import auc_interval
 
@@ -28,8 +27,8 @@ def assign_bins(values: FloatArray, weight: Any = None, n_bins: int = 10) -> NDA
     sums = np.bincount(place, as_weights(weight, len(values)), len(distinct))
     middle = (np.cumsum(sums) - sums / 2) / sums.sum()
     codes = np.minimum((n_bins * middle).astype(np.int64), n_bins - 1)[place]
-    found: NDArray[np.int64] = np.unique(codes, return_inverse=True)[1]
-    return found
+    bins: NDArray[np.int64] = np.unique(codes, return_inverse=True)[1]
+    return bins
 
 
 def calibration(happened: Any, probability: FloatArray, weight: Any = None) -> dict[str, Any]:
@@ -40,15 +39,16 @@ def calibration(happened: Any, probability: FloatArray, weight: Any = None) -> d
     happened = np.asarray(happened, dtype=bool)
     weight = as_weights(weight, len(happened))
     right = np.where(happened, probability, 1 - probability)
-    bins = _rates_by_bin(happened, probability, weight)
-    found: dict[str, Any] = {
+    bins = _bins(happened, probability, weight, rate_interval)
+    losses: dict[str, Any] = {
         "brier": mean_of((probability - happened) ** 2, weight),
         "log_loss": -mean_of(np.log(np.maximum(right, SMALLEST)), weight),
-        "bins": bins,
         "n_outside": sum(not b["low"] <= b["predicted"] <= b["high"] for b in bins),
     }
     p_value = hosmer_lemeshow(happened, probability, weight)
-    return found if p_value is None else found | {"p_value": p_value}
+    if p_value is not None:
+        losses["p_value"] = p_value
+    return {"calibration": losses, "bins": bins}
 
 
 def hosmer_lemeshow(
@@ -70,16 +70,11 @@ def hosmer_lemeshow(
 
 def errors(y: FloatArray, predicted: FloatArray, weight: Any = None) -> dict[str, Any]:
     """Return the size of errors of a continuous target, and observed means by deciles."""
-    weight = as_weights(weight, len(y))
-    left = y - predicted
-    return {
-        "rmse": float(np.sqrt(mean_of(left**2, weight))),
-        "mae": mean_of(np.abs(left), weight),
-        "bins": [
-            _bin(predicted[rows], weight[rows], mean_interval(y[rows], weight[rows]))
-            for rows in _masks(assign_bins(predicted, weight))
-        ],
-    }
+    weight, left = as_weights(weight, len(y)), y - predicted
+    sizes = {"rmse": float(np.sqrt(mean_of(left**2, weight))), "mae": mean_of(np.abs(left), weight)}
+    # A bin of one row has no interval.
+    bins = [b for b in _bins(y, predicted, weight, mean_interval) if "low" in b]
+    return {"errors": sizes, "bins": bins}
 
 
 def classes(
@@ -92,10 +87,10 @@ def classes(
     right = predicted == codes
     confusion = np.bincount(codes * n_classes + predicted, weight, n_classes**2)
     return {
-        "accuracy": share_interval(mean_of(right, weight), effective_number(weight)),
+        "accuracy": rate_interval(right, weight),
         "most_frequent": float(np.bincount(codes, weight).max() / weight.sum()),
         "confusion": confusion.reshape(n_classes, n_classes).tolist(),
-        "each": [
+        "classes": [
             _one_class(codes == c, probabilities[:, c], predicted == c, weight)
             for c in range(n_classes)
         ],
@@ -103,38 +98,33 @@ def classes(
 
 
 def _one_class(
-    own: NDArray[np.bool_], probability: FloatArray, flagged: NDArray[np.bool_], weight: FloatArray
+    inside: NDArray[np.bool_],
+    probability: FloatArray,
+    flagged: NDArray[np.bool_],
+    weight: FloatArray,
 ) -> dict[str, Any]:
-    observed, share, hit = (mean_of(each, weight) for each in (own, flagged, own & flagged))
-    found: dict[str, Any] = {
-        "n": int(own.sum()),
+    observed, share, hit = (mean_of(mask, weight) for mask in (inside, flagged, inside & flagged))
+    entry: dict[str, Any] = {
+        "n": int(inside.sum()),
         "predicted": mean_of(probability, weight),
         "observed": observed,
     }
     if 0 < observed < 1:
-        found["auc"] = auc_interval(probability, own, weight)
+        entry["auc"] = auc_interval(probability, inside, weight)
     if share:
-        found["precision"] = hit / share
+        entry["precision"] = hit / share
     if observed:
-        found["recall"] = hit / observed
-    return found
+        entry["recall"] = hit / observed
+    return entry
 
 
-def _masks(codes: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
-    return [codes == i for i in range(codes.max() + 1)]
-
-
-def _rates_by_bin(
-    happened: NDArray[np.bool_], probability: FloatArray, weight: FloatArray
+def _bins(
+    observed: NDArray[Any], predicted: FloatArray, weight: FloatArray, interval: Any
 ) -> list[dict[str, Any]]:
-    found = []
-    for rows in _masks(assign_bins(probability, weight)):
-        rate = mean_of(happened[rows], weight[rows])
-        interval = share_interval(rate, effective_number(weight[rows]))
-        found.append(_bin(probability[rows], weight[rows], interval))
-    return found
-
-
-def _bin(predicted: FloatArray, weight: FloatArray, interval: list[float]) -> dict[str, Any]:
-    observed = dict(zip(("observed", "low", "high"), interval, strict=False))
-    return {"n": len(predicted), "predicted": mean_of(predicted, weight), **observed}
+    """Return the mean prediction and the observed mean of each bin with its interval."""
+    codes, bins = assign_bins(predicted, weight), []
+    for rows in (codes == i for i in range(codes.max() + 1)):
+        ends = interval(observed[rows], weight[rows])
+        mean = {"n": int(rows.sum()), "predicted": mean_of(predicted[rows], weight[rows])}
+        bins.append(mean | dict(zip(("observed", "low", "high"), ends, strict=False)))
+    return bins

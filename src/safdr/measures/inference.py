@@ -1,8 +1,10 @@
-"""Models without a penalty, with standard errors of their coefficients."""
+"""Models without a penalty, with standard errors of their coefficients.
+
+Coefficients are dictionaries, the intercept first: estimate, error, low, high and p_value.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,29 +21,7 @@ LARGEST_ERROR = 25.0
 MAX_STEPS = 60
 
 
-@dataclass(frozen=True, eq=False)
-class Coefficients:
-    """Estimates and standard errors, the intercept first."""
-
-    values: FloatArray
-    errors: FloatArray
-    # Degrees of freedom of Student's distribution.
-    freedom: float
-
-    @property
-    def low(self) -> FloatArray:
-        """Lower ends of the 95 % intervals."""
-        return self.values - t.ppf(1 - TAIL, self.freedom) * self.errors
-
-    @property
-    def high(self) -> FloatArray:
-        """Upper ends of the 95 % intervals."""
-        return self.values + t.ppf(1 - TAIL, self.freedom) * self.errors
-
-    @property
-    def p_values(self) -> FloatArray:
-        """Two-sided p-values of coefficients of 0."""
-        return np.asarray(2 * t.sf(np.abs(self.values / self.errors), self.freedom))
+Coefficients = list[dict[str, float]]
 
 
 def fit_logistic(X: Any, y: Any, weight: Any = None) -> Coefficients | None:
@@ -113,5 +93,9 @@ def _standardised(X: Any, n_events: float) -> tuple[FloatArray | None, FloatArra
 def _per_unit(
     free: FloatArray, covariance: FloatArray, back: FloatArray, freedom: float
 ) -> Coefficients:
-    errors = np.sqrt(np.diag(back @ covariance @ back.T))
-    return Coefficients(back @ free, errors, float(freedom))
+    values, errors = back @ free, np.sqrt(np.diag(back @ covariance @ back.T))
+    half = t.ppf(1 - TAIL, freedom) * errors
+    p_values = 2 * t.sf(np.abs(values / errors), freedom)
+    names = ("estimate", "error", "low", "high", "p_value")
+    rows = np.column_stack([values, errors, values - half, values + half, p_values]).tolist()
+    return [dict(zip(names, row, strict=True)) for row in rows]

@@ -48,6 +48,12 @@ def share_interval(share: float, n: float) -> list[float]:
     return [float(share), low, high]
 
 
+def rate_interval(happened: Any, weight: Any = None) -> list[float]:
+    """Return the share of rows in which something happened, with its interval."""
+    weight = as_weights(weight, len(happened))
+    return share_interval(mean_of(happened, weight), effective_number(weight))
+
+
 def mean_interval(values: Any, weight: Any = None) -> list[float]:
     """Return a mean with Student's interval, whose error is that of a ratio of sums."""
     values = np.asarray(values, dtype=np.float64)

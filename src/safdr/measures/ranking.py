@@ -65,8 +65,7 @@ def roc_curve(scores: Any, positive: Any, weight: Any = None) -> dict[str, Any]:
     points = np.unique([0, *wanted, widest, len(flagged) - 1])[::-1]
     points = points[points < len(flagged)]
     return {
-        "fpr": false[points].tolist(),
-        "tpr": true[points].tolist(),
+        "roc": {"fpr": false[points].tolist(), "tpr": true[points].tolist()},
         "ks": float(true[widest] - false[widest]),
     }
 

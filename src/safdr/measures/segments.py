@@ -1,4 +1,4 @@
-"""Segments of rows by the values of a column, and how far a distribution has moved."""
+"""Segments of rows by the values of a column, and the stability of a distribution."""
 
 from __future__ import annotations
 
@@ -45,16 +45,21 @@ def segments_of(values: Any) -> Segments:
 def stability_index(
     values: FloatArray, base: FloatArray, weight: Any = None, base_weight: Any = None
 ) -> float:
-    """Return the population stability index of some rows against others, by deciles of the latter.
+    """Return the population stability index against deciles of `base`.
 
     It is the sum of (a - e) · log(a / e), where a and e are the shares of both in a bin. An empty
     bin counts as half a row.
     """
-    weight, base_weight = as_weights(weight, len(values)), as_weights(base_weight, len(base))
-    edges = _edges(base, base_weight)
-    actual = _shares(edges, values, weight)
-    expected = _shares(edges, base, base_weight)
-    return float(((actual - expected) * np.log(actual / expected)).sum())
+    bins = assign_bins(base, base_weight)
+    edges = [base[bins == i].max() for i in range(bins.max())]
+
+    def shares(rows: FloatArray, weight: FloatArray) -> FloatArray:
+        sums = np.bincount(np.searchsorted(edges, rows), weight, len(edges) + 1)
+        return np.where(sums > 0, sums / weight.sum(), 0.5 / effective_number(weight))
+
+    a = shares(values, as_weights(weight, len(values)))
+    e = shares(base, as_weights(base_weight, len(base)))
+    return float(((a - e) * np.log(a / e)).sum())
 
 
 def _are_known(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -91,17 +96,3 @@ def _written(number: Any) -> str:
     """Write all digits of a whole number, such as a key; six of others."""
     whole = float(number).is_integer() and abs(number) < 1e15
     return str(int(number)) if whole else f"{number:.6g}"
-
-
-def _edges(base: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return the largest value of each bin but the last; every bin of `base` has rows."""
-    distinct, place = np.unique(base, return_inverse=True)
-    sums = np.cumsum(np.bincount(place, weight, len(distinct)))
-    wanted = sums[-1] * np.arange(1, 10) / 10
-    found = np.unique(np.searchsorted(sums, wanted * (1 - 1e-12)))
-    return np.asarray(distinct[found[found < len(distinct) - 1]], dtype=np.float64)
-
-
-def _shares(edges: FloatArray, values: FloatArray, weight: FloatArray) -> FloatArray:
-    shares = np.bincount(np.searchsorted(edges, values), weight, len(edges) + 1) / weight.sum()
-    return np.where(shares > 0, shares, 0.5 / effective_number(weight))

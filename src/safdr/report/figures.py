@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
 
 from safdr import text
@@ -35,15 +36,17 @@ STYLE: Any = {
 
 def figures(result: Result) -> dict[str, str]:
     """Return the charts of a result that has their numbers."""
-    found = {}
     test = result.get("test", {})
-    if len(result.get("sizes", [])) > 1:
-        found["sizes"] = _drawn(_sizes, result, "sizes")
-    if "roc" in test:
-        found["roc"] = _drawn(_roc, result, "roc")
-    if len(test.get("bins", [])) > 1:
-        found["calibration"] = _drawn(_calibration, result, "calibration")
-    return found
+    drawings = {
+        "sizes": (_sizes, len(result.get("sizes", [])) > 1),
+        "roc": (_roc, "roc" in test),
+        "calibration": (_calibration, len(test.get("bins", [])) > 1),
+    }
+    return {
+        name: _drawn(draw, result, name)
+        for name, (draw, has_numbers) in drawings.items()
+        if has_numbers
+    }
 
 
 def _drawn(draw: Callable[[Any, Result], None], result: Result, name: str) -> str:
@@ -63,19 +66,13 @@ def _drawn(draw: Callable[[Any, Result], None], result: Result, name: str) -> st
 
 
 def _sizes(ax: Any, result: Result) -> None:
-    """The score of each size, with one standard deviation over the splits."""
+    """Draw the score of each size, with one standard deviation over the splits."""
     sizes = result["sizes"]
-    k, mean, sd = ([each[key] for each in sizes] for key in ("k", "score", "sd"))
-    ax.fill_between(
-        k,
-        [m - s for m, s in zip(mean, sd, strict=True)],
-        [m + s for m, s in zip(mean, sd, strict=True)],
-        color=FIRST,
-        alpha=0.15,
-        linewidth=0,
-    )
+    k = [each["k"] for each in sizes]
+    mean, sd = (np.array([each[key] for each in sizes]) for key in ("score", "sd"))
+    ax.fill_between(k, mean - sd, mean + sd, color=FIRST, alpha=0.15, linewidth=0)
     ax.plot(k, mean, color=FIRST, marker="o", markersize=3)
-    at = next(i for i, each in enumerate(sizes) if each["k"] == result["rule"]["k"])
+    at = k.index(result["rule"]["k"])
     ax.plot(k[at], mean[at], color=SECOND, marker="o", markersize=8)
     ax.set_xlabel("number of features")
     ax.set_ylabel(text.score_name(result))
@@ -91,12 +88,19 @@ def _roc(ax: Any, result: Result) -> None:
 
 
 def _calibration(ax: Any, result: Result) -> None:
-    """Observed against predicted values of groups of rows, with 95 % intervals."""
-    bins = [each for each in result["test"]["bins"] if "low" in each]
-    predicted, observed = ([each[key] for each in bins] for key in ("predicted", "observed"))
-    ends = [predicted[0], predicted[-1]]
-    ax.plot(ends, ends, color=INK, linewidth=0.7, linestyle=":")
-    errors = [[b["observed"] - b["low"] for b in bins], [b["high"] - b["observed"] for b in bins]]
-    ax.errorbar(predicted, observed, errors, color=FIRST, marker="o", markersize=4, linestyle="")
+    """Draw observed against predicted values of groups of rows, with 95 % intervals."""
+    bins = result["test"]["bins"]
+    keys = ("predicted", "observed", "low", "high")
+    predicted, observed, low, high = (np.array([each[key] for each in bins]) for key in keys)
+    ax.axline((predicted[0], predicted[0]), slope=1, color=INK, linewidth=0.7, linestyle=":")
+    ax.errorbar(
+        predicted,
+        observed,
+        [observed - low, high - observed],
+        color=FIRST,
+        marker="o",
+        markersize=4,
+        linestyle="",
+    )
     ax.set_xlabel("predicted")
     ax.set_ylabel("observed")

@@ -11,7 +11,7 @@ from scipy.special import expit, softmax
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from safdr.report.reading import Features
+from safdr.report.reading import Features, Found
 
 FloatArray = NDArray[np.float64]
 
@@ -26,8 +26,8 @@ def describe_model(
     columns: FloatArray,
     weight: FloatArray,
     features: Features,
-    sources: Sequence[dict[str, Any]],
-) -> tuple[dict[str, Any], list[int]]:
+    sources: Sequence[Found],
+) -> tuple[Found, list[int]]:
     """Return the model with its terms, the strongest feature first, and the column of each.
 
     `columns` are the training rows of the subset, `sources` say how columns are made.
@@ -35,39 +35,35 @@ def describe_model(
     last = model[-1] if isinstance(model, Pipeline) else model
     kind = KINDS.get(type(last).__name__, type(last).__name__)
     several = len(getattr(model, "classes_", ())) > 2
-    found: dict[str, Any] = {"kind": "softmax" if kind == "logistic" and several else kind}
+    result: Found = {"kind": "softmax" if kind == "logistic" and several else kind}
     penalty = getattr(last, "C", None)
     if isinstance(penalty, float) and np.isfinite(penalty):
-        found["C"] = penalty
+        result["C"] = penalty
     formula = _formula(model, len(subset))
     if formula is None:
-        return found, []
+        return result, []
     coefficients, intercepts = formula
     low, high = _range_of_columns(last, len(subset))
     link = _link(model, columns, np.clip(columns, low, high) @ coefficients.T + intercepts)
     if link is None:
-        return found, []
+        return result, []
+    if link:
+        result["link"] = link
     if getattr(last, "clip", False) and len(intercepts) == 1:
-        found["range"] = [float(last.target_min_), float(last.target_max_)]
-    deviations = np.sqrt(np.average((columns - np.average(columns, 0, weight)) ** 2, 0, weight))
-    order = _by_strength(coefficients * deviations, features.of_column[list(subset)])
-    terms = []
-    for i in order:
-        j = int(subset[i])
-        feature = features.names[features.of_column[j]]
-        term = dict(sources[j]) | {
-            "coefficients": coefficients[:, i],
-            "per_sd": coefficients[:, i] * deviations[i],
-            "sd": deviations[i],
-        }
+        result["range"] = [float(last.target_min_), float(last.target_max_)]
+    sd = np.sqrt(np.average((columns - np.average(columns, 0, weight)) ** 2, 0, weight))
+    of_column = features.of_column[list(subset)]
+    order = _by_strength(coefficients * sd, of_column)
+    names = [features.names[of_column[i]] for i in order]
+    terms = [dict(sources[int(subset[i])]) for i in order]
+    for i, term, name in zip(order, terms, names, strict=True):
+        b = coefficients[:, i]
+        term |= {"coefficients": b, "per_sd": b * sd[i], "sd": sd[i]}
+        term |= {"of": name} if name != term["feature"] else {}
         if "equals" not in term and np.isfinite([low[i], high[i]]).all():
             term |= {"low": low[i], "high": high[i]}
-        if feature != term["feature"]:
-            term["of"] = feature
-        terms.append(term)
-    return found | link | {"intercepts": intercepts, "terms": terms}, [
-        int(subset[i]) for i in order
-    ]
+    result |= {"intercepts": intercepts, "terms": terms}
+    return result, [int(subset[i]) for i in order]
 
 
 def _by_strength(effects: FloatArray, feature_of: NDArray[np.int64]) -> list[int]:
@@ -104,23 +100,25 @@ def _range_of_columns(model: Any, size: int) -> FloatArray:
     return np.array([low, high])
 
 
-def _link(model: Any, columns: FloatArray, sums: FloatArray) -> dict[str, str] | None:
-    """Return the link by which the sums reproduce predictions; none if they reproduce nothing."""
-    some = np.linspace(0, len(columns) - 1, min(CHECKED_ROWS, len(columns))).astype(int)
-    sums, rows = sums[some], columns[some]
+def _link(model: Any, columns: FloatArray, sums: FloatArray) -> str | None:
+    """Return the link by which sums give the predictions, "" for scores, None for other models."""
+    sample = np.linspace(0, len(columns) - 1, min(CHECKED_ROWS, len(columns))).astype(int)
+    sums, rows = sums[sample], columns[sample]
+
+    def same(values: FloatArray, wanted: Any) -> bool:
+        wanted = np.reshape(wanted, (len(rows), -1))
+        return values.shape == wanted.shape and np.allclose(values, wanted, atol=1e-9)
+
     if not hasattr(model, "classes_"):
-        low, high = getattr(model, "target_min_", -np.inf), getattr(model, "target_max_", np.inf)
         clips = getattr(model, "clip", False)
-        predicted = np.clip(sums, low, high) if clips else sums
-        same = np.allclose(np.squeeze(predicted), np.squeeze(model.predict(rows)))
-        return ({"link": "identity"} if sums.shape[1] == 1 else {}) if same else None
+        predicted = np.clip(sums, model.target_min_, model.target_max_) if clips else sums
+        link = "identity" if sums.shape[1] == 1 else ""
+        return link if same(predicted, model.predict(rows)) else None
     if hasattr(model, "predict_proba"):
-        p = model.predict_proba(rows)
-        if sums.shape[1] == 1 and np.allclose(expit(sums[:, 0]), p[:, 1], atol=1e-9):
-            return {"link": "logit"}
-        if sums.shape[1] == p.shape[1] and np.allclose(softmax(sums, axis=1), p, atol=1e-9):
-            return {"link": "softmax"}
+        probabilities = model.predict_proba(rows)
+        if same(expit(sums), probabilities[:, 1:]):
+            return "logit"
+        if same(softmax(sums, axis=1), probabilities):
+            return "softmax"
     decision = getattr(model, "decision_function", None)
-    if decision is None or np.shape(np.squeeze(sums)) != np.shape(decision(rows)):
-        return None
-    return {} if np.allclose(np.squeeze(sums), decision(rows)) else None
+    return "" if decision is not None and same(sums, decision(rows)) else None

@@ -23,8 +23,10 @@ MAX_NEAR, MAX_HEAT, MAX_CLASSES = 20, 25, 12
 
 def render(result: Result) -> str:
     """Return the page of a result."""
-    panel = result.get("what_if")
-    script = _file("what_if.js")
+    panel, script = result.get("what_if"), _file("what_if.js")
+    classes = [text.one_line(label) for label in result["target"].get("classes", [])]
+    n_outputs = len(result["model"].get("intercepts", []))
+    terms = result["model"].get("terms", [])
     page = _environment().get_template("page.html.j2")
     return page.render(
         r=result,
@@ -35,33 +37,30 @@ def render(result: Result) -> str:
         figures={name: Markup(svg) for name, svg in figures(result).items()},
         near=_near(result),
         heat=_heat(result),
-        largest=max((abs(e) for t in _terms(result) for e in t["per_sd"]), default=1.0) or 1.0,
-        classes=[text.one_line(label) for label in result["target"].get("classes", [])],
+        largest=max((abs(e) for term in terms for e in term["per_sd"]), default=1.0) or 1.0,
+        classes=classes,
+        outputs=classes or [f"output {i + 1}" for i in range(n_outputs)],
         max_classes=MAX_CLASSES,
     )
 
 
-def _terms(result: Result) -> list[Any]:
-    return list(result["model"].get("terms", []))
-
-
-def _panel(found: Mapping[str, Any], criterion: str) -> dict[str, Any]:
+def _panel(panel: Mapping[str, Any], criterion: str) -> dict[str, Any]:
     """Return what the script reads, with names that are safe to show."""
-    features = [{**each, "name": text.one_line(each["name"])} for each in found["features"]]
-    return {**found, "features": features, "criterion": criterion}
+    features = [{**each, "name": text.one_line(each["name"])} for each in panel["features"]]
+    return {**panel, "features": features, "criterion": criterion}
 
 
 def _near(result: Result) -> list[dict[str, Any]]:
     """Return near-optimal subsets by what they have instead of the selected features."""
     selected = text.selected(result)
-    found = result["search"].get("near", {}).get("subsets", [])
+    subsets = result["search"].get("near", {}).get("subsets", [])
     return [
         {
             "below": each["below"],
             "added": [name for name in each["features"] if name not in selected],
             "removed": [name for name in selected if name not in each["features"]],
         }
-        for each in found[:MAX_NEAR]
+        for each in subsets[:MAX_NEAR]
     ]
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any, Self
 
 from safdr import text
 from safdr._files import write_atomically
-from safdr.report import reading
 from safdr.report.describe import SCHEMA, describe
-from safdr.report.reading import Rows
+from safdr.report.reading import Rows, is_selector
 
 
 class Report:
@@ -60,19 +59,13 @@ class Report:
         groups: Any = None,
         by: Mapping[str, Any] | None = None,
         encoder: Any = None,
-        prove: Any = None,
-        near_optimal: Any = None,
-        stability: Any = None,
-        substitutes: Any = False,
+        prove: float | None = None,
+        near_optimal: float | None = None,
+        stability: int | None = None,
+        substitutes: bool = False,
         what_if: bool = True,
         source: Any = None,
-        title: str | None = None,
-        target: Mapping[str, Any] | None = None,
-        data: Mapping[str, Any] | None = None,
-        settings: Mapping[str, Any] | None = None,
-        notes: Iterable[str] = (),
-        warnings: Iterable[Mapping[str, Any]] = (),
-        seconds: float | None = None,
+        details: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
     ) -> Self:
         """Describe a fitted selector, or a pipeline that ends with one.
@@ -94,24 +87,23 @@ class Report:
         groups : array-like of shape (n_samples,), default=None
             Groups of training rows that half-samples and splits keep together.
 
-        by : mapping of str to array-like, default=None
-            Values of each held-out row; scores are reported by segment.
+        by : dict of array-like or DataFrame, default=None
+            Columns of the held-out rows; scores are reported by segment.
 
         encoder : TableEncoder, default=None
             What made `X` from a table. A pipeline with one needs none.
 
         prove : float, default=None
-            Seconds for `safdr.prove`, or its result.
+            Seconds for `safdr.prove`.
 
         near_optimal : float, default=None
-            `rtol` of `safdr.near_optimal`, or its result.
+            `rtol` of `safdr.near_optimal`.
 
         stability : int, default=None
-            Number of half-samples of `safdr.stability`, or its result.
+            Number of half-samples of `safdr.stability`.
 
         substitutes : bool, default=False
-            Search the best replacement of each selected feature; or what `safdr.substitutes`
-            returned.
+            Search the best replacement of each selected feature.
 
         what_if : bool, default=True
             Add the numbers of the page's "What if".
@@ -120,20 +112,10 @@ class Report:
             ``(X, y)`` or ``(X, y, sample_weight)`` of a fit to rows read in chunks, such as
             ``(path, "target")``. Questions read it; `X` and `y` are then a sample of the rows.
 
-        title : str, default=None
-            Heading of the page.
-
-        target, data, settings : dict, default=None
-            Entries that replace those of the result, such as ``target={"name": "late"}``.
-
-        notes : iterable of str, default=()
-            Remarks on how the data were made.
-
-        warnings : iterable of dict, default=()
-            More warnings: `kind`, `text` and `advice`; `serious` puts one first.
-
-        seconds : float, default=None
-            Time of the search.
+        details : dict, default=None
+            Entries for the result: `title`, `target`, `data`, `settings`, `notes`, `seconds` and
+            `warnings` (dictionaries of `kind`, `text` and `advice`). For example
+            ``{"target": {"name": "late"}, "notes": ["Orders of 2024"]}``.
 
         n_jobs : int, default=None
             Parallel jobs of the questions.
@@ -144,16 +126,23 @@ class Report:
         """
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test go together; got one without the other.")
-        selector, transform, made = _split(estimator)
-        names = None if encoder is None else encoder.get_feature_names_out()
-        if transform is not None:
-            X, names = transform.transform(X), transform.get_feature_names_out()
-            X_test = None if X_test is None else transform.transform(X_test)
-            encoder = encoder or made
-            if made is None:
-                steps = ", ".join(type(step).__name__ for _, step in transform.steps)
-                notes = [*notes, f"Terms are columns after {steps}."]
-        test = None if X_test is None else Rows(X_test, y_test, sample_weight_test, by or {})
+        selector, steps = _split(estimator)
+        details, names = dict(details or {}), None
+        if steps is not None:
+            X, names = steps.transform(X), steps.get_feature_names_out()
+            X_test = None if X_test is None else steps.transform(X_test)
+            if encoder is None and len(steps) == 1 and hasattr(steps[0], "terms"):
+                encoder = steps[0]
+            if encoder is None:
+                listed = ", ".join(type(step).__name__ for _, step in steps.steps)
+                details["notes"] = [*details.get("notes", ()), f"Terms are columns after {listed}."]
+        elif encoder is not None:
+            names = encoder.get_feature_names_out()
+        test = (
+            None
+            if X_test is None
+            else Rows(X_test, y_test, sample_weight_test, {} if by is None else by)
+        )
         asked = {
             "prove": prove,
             "near_optimal": near_optimal,
@@ -164,17 +153,8 @@ class Report:
             "groups": groups,
             "n_jobs": n_jobs,
         }
-        about = {
-            "title": title,
-            "target": target,
-            "data": data,
-            "settings": settings,
-            "notes": notes,
-            "warnings": warnings,
-            "seconds": seconds,
-        }
         train = Rows(X, y, sample_weight)
-        return cls(describe(selector, train, test, asked, about, names=names, encoder=encoder))
+        return cls(describe(selector, train, test, asked, details, names=names, encoder=encoder))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -238,15 +218,14 @@ class Report:
         return text.short(self._content)
 
 
-def _split(estimator: Any) -> tuple[Any, Any, Any]:
-    """Return the selector, the steps before it, and the step that knows how columns are made."""
-    if reading.is_selector(estimator):
-        return estimator, None, None
-    steps = list(getattr(estimator, "steps", []))
-    if not steps or not reading.is_selector(steps[-1][1]):
+def _split(estimator: Any) -> tuple[Any, Any]:
+    """Return the selector, and the pipeline before it."""
+    if is_selector(estimator):
+        return estimator, None
+    steps = getattr(estimator, "steps", [])
+    if not steps or not is_selector(steps[-1][1]):
         raise TypeError(
             "estimator must be a fitted selector of safdr, or a pipeline that ends with one; got "
             f"{type(estimator).__name__}."
         )
-    encoder = steps[-2][1] if len(steps) == 2 and hasattr(steps[-2][1], "terms") else None
-    return steps[-1][1], estimator[:-1], encoder
+    return steps[-1][1], estimator[:-1] if len(steps) > 1 else None

@@ -77,7 +77,7 @@
       update();
     });
     const cell = element("td", {}), instead = element("td", {});
-    const label = element("label", {}, box, " ", named(i));
+    const label = element("label", {}, box, named(i));
     return { box, cell, instead, row: element("tr", {}, element("th", { scope: "row" }, label), cell, instead) };
   });
 
@@ -98,15 +98,7 @@
 
   const gain = (i) => (start.includes(i) ? Number.MAX_VALUE : value([...start, i]));
   const order = every.map((i) => [i, gain(i)]).sort((x, y) => y[1] - x[1] || x[0] - y[0]).map(([i]) => i);
-  // Up and down go from box to box.
-  const boxes = () => order.map((i) => rows[i].box).filter((box) => !box.disabled);
   const body = element("tbody", {}, ...order.map((i) => rows[i].row));
-  body.addEventListener("keydown", (event) => {
-    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key], all = boxes();
-    if (!step || !all.includes(event.target)) return;
-    all[Math.min(all.length - 1, Math.max(0, all.indexOf(event.target) + step))].focus();
-    event.preventDefault();
-  });
   const heads = ["in the subset", "change", "best replacement"].map((head) => element("th", { scope: "col" }, head));
   const table = element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body);
   document.getElementById("panel").replaceChildren(says, reset, element("div", { class: "scroll" }, table));

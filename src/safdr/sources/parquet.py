@@ -38,11 +38,11 @@ def parquet_source(path: str) -> Source:
         dataset = ds.dataset(files, partition_base_dir=base, **how)
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, error) from None
-    seen = _versions(files)
+    before = _versions(files)
 
     def check() -> None:
         now = _versions(files)
-        if different := [file for file in files if now[file] != seen[file]]:
+        if different := [file for file in files if now[file] != before[file]]:
             raise changed(repr(different[0]), "its size or its time is another one")
 
     return dataset_source(dataset, path, check)
@@ -121,7 +121,7 @@ def _of_fragment(fragment: Any, schema: Any, n_rows: int) -> Iterator[Any]:
         pq.ParquetFile(opened, **how) as file,
     ):
         for batch in file.iter_batches(n_rows, columns=inside, row_groups=groups):
-            batch.validate(full=True)  # a damaged file may have text that is none
+            batch.validate(full=True)  # a damaged file may hold invalid text
             table = pa.table(batch)
             for name, key in keys.items():
                 if name in schema.names:

@@ -76,8 +76,8 @@ class Source:
 def changed(name: str, what: str) -> SourceError:
     """Return the error of a source that is not the same in each pass."""
     return SourceError(
-        f"{name} changed while it was read: {what}. Read a copy that nobody writes to, and give a "
-        "query an order of rows."
+        f"{name} changed while it was read: {what}. Read a copy that no program writes "
+        "to, and give a query an order of rows."
     )
 
 

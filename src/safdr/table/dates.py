@@ -104,7 +104,7 @@ def _has_day_first(name: str, values: Any) -> bool:
     if second > 12:
         return False
     raise ColumnError(
-        f"Days and months cannot be told apart in the column {name!r}, as in "
+        f"Day and month cannot be distinguished in the column {name!r}, as in "
         f"{values[0].as_py()!r}. Write dates as 2024-01-31."
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from safdr.table.columns import Column, Wishes, few_whole_numbers, learn_columns, value_label
+from safdr.table.columns import Column, asked_uses, few_whole_numbers, learn_columns
 from safdr.table.errors import MissingValuesError, TableError, counted, unknown_column
 from safdr.table.missing import MissingReport, count_missing
+from safdr.table.types import decode_table, value_label
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +31,7 @@ MISSING = (None, "median", "drop-columns")
 class Feature:
     """A feature: a number of a column, or 1 where the column equals a value."""
 
-    name: str
+    feature: str
     column: str
     equals: str | float | bool | None = None
     # The value of the feature where the column has none.
@@ -41,19 +42,11 @@ class Feature:
         import pyarrow.compute as pc
 
         if self.equals is not None:
-            column = pc.equal(column, self.equals).cast("int8")
+            column = pc.equal(column, self.equals)
         found = np.array(column.cast("float64", safe=False).to_numpy(), dtype=np.float64)
         if self.missing is not None:
             found[np.isnan(found)] = self.missing
         return found
-
-
-@dataclass(frozen=True)
-class Category:
-    """The values of a category that have no feature."""
-
-    reference: str | float
-    rare: tuple[str | float, ...]
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -144,7 +137,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         table = as_table(X)
         self.feature_names_in_ = np.array(table.column_names, dtype=object)
         self.n_features_in_ = table.num_columns
-        columns = learn_columns(table, self._wishes())
+        asked = asked_uses(
+            table.column_names,
+            drop=self.drop,
+            keep=self.keep,
+            categories=self.categories,
+            numbers=self.numbers,
+        )
+        columns = learn_columns(table, asked, self.na)
         read = {each.name: each.read(table.column(each.name)) for each in columns if each.use}
         self.missing_ = count_missing(read, table.num_rows, _target_of(y))
         if self.missing_.columns and self.missing is None:
@@ -152,17 +152,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise MissingValuesError(self.missing_)
         if self.missing == "drop-columns":
             columns = list(_without_missing(columns, self.missing_))
-        self._categories: dict[str, Category] = {}
-        self._features: list[Feature] = []
-        self._columns = [self._learn_features(each, read) for each in columns]
-        self._few_values = [
-            each.name
-            for each in self._columns
-            if each.use == "number" and few_whole_numbers(read[each.name])
-        ]
-        if not self._features:
-            whys = "; ".join(f"{each.name!r}: {each.why}" for each in self._columns[:12])
-            raise TableError(f"No column can be a feature. {whys}.")
+        self._learn(columns, read)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -224,7 +214,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             Columns, or ``"column = value"``.
         """
         check_is_fitted(self)
-        return np.array([each.name for each in self._features], dtype=object)
+        return np.array([each.feature for each in self._features], dtype=object)
 
     def groups(self, input_features: Sequence[Any] | None = None) -> dict[str, list[int]]:
         """Return the features of each category that has several, for `Constraints`.
@@ -239,7 +229,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         groups : dict of str to list of int
             Indices of features by column.
         """
-        columns = {each.name: each.column for each in getattr(self, "_features", ())}
+        columns = {each.feature: each.column for each in getattr(self, "_features", ())}
         names = list(columns if input_features is None else input_features)
         if not all(isinstance(name, str) for name in names):
             # Features without names are those of this encoder, as in a pipeline of arrays.
@@ -263,9 +253,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             and ``missing`` (the value of the feature where the column has none).
         """
         return [
-            {"feature": each.name, "column": each.column}
-            | ({} if each.equals is None else {"equals": each.equals})
-            | ({} if each.missing is None else {"missing": each.missing})
+            {key: value for key, value in asdict(each).items() if value is not None}
             for each in self._features
         ]
 
@@ -282,30 +270,33 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return [self._describe(each, n_missing.get(each.name, 0)) for each in self._columns]
 
     def _describe(self, column: Column, n_missing: int) -> dict[str, Any]:
-        found: dict[str, Any] = {"name": column.name, "used": column.use is not None}
+        name = column.name
         if column.use is None:
-            return {**found, "why": column.why}
-        found["read_as"] = column.use
-        if column.example:
-            found["example"] = column.example
-        if (category := self._categories.get(column.name)) is not None:
-            found["reference"] = value_label(category.reference)
-            if category.rare:
-                found["rare"] = [value_label(each) for each in category.rare]
-        if n_missing:
-            found["n_missing"] = n_missing
-        if column.name in self._few_values:
-            found["few_values"] = True
-        return found
+            return {"name": name, "used": False, "why": column.why}
+        reference, rare = self._categories.get(name, (None, ()))
+        found = {
+            "example": column.example,
+            "reference": None if reference is None else value_label(reference),
+            "rare": [value_label(each) for each in rare],
+            "n_missing": n_missing,
+            "few_values": name in self._few_values,
+        }
+        given = {key: value for key, value in found.items() if value not in (None, "", [], 0)}
+        return {"name": name, "used": True, "read_as": column.use, **given}
 
-    def _wishes(self) -> Wishes:
-        return Wishes(
-            drop=self.drop or (),
-            keep=self.keep or (),
-            categories=self.categories or (),
-            numbers=self.numbers or (),
-            na=self.na or (),
-        )
+    def _learn(self, columns: Sequence[Column], read: dict[str, pa.ChunkedArray]) -> None:
+        """Learn the features of all columns."""
+        self._categories: dict[str, tuple[Any, list[Any]]] = {}
+        self._features: list[Feature] = []
+        self._columns = [self._learn_features(each, read) for each in columns]
+        self._few_values = [
+            each.name
+            for each in self._columns
+            if each.use == "number" and few_whole_numbers(read[each.name])
+        ]
+        if not self._features:
+            whys = "; ".join(f"{each.name!r}: {each.why}" for each in self._columns[:12])
+            raise TableError(f"No column can be a feature. {whys}.")
 
     def _learn_features(self, column: Column, read: dict[str, pa.ChunkedArray]) -> Column:
         """Add the features of a column."""
@@ -317,10 +308,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             middle = _median(values) if fill else None
             self._features.append(Feature(name, name, equals, middle))
             return column
-        found, category = _frequent_values(values)
+        found, reference, rare = _frequent_values(values)
         if not found:
             return replace(column, use=None, why="almost always the same, or all values are rare")
-        self._categories[name] = category
+        self._categories[name] = (reference, rare)
         for value in found:
             label = f"{name} = {value_label(value)}"
             self._features.append(Feature(label, name, value, 0.0 if fill else None))
@@ -336,17 +327,13 @@ def as_table(X: Any) -> pa.Table:
     """Return a frame, an Arrow table or an array as an Arrow table."""
     import pyarrow as pa
 
-    if isinstance(X, pa.Table):
-        return X
-    if hasattr(X, "__arrow_c_stream__"):
-        return pa.table(X)
+    if isinstance(X, pa.Table) or hasattr(X, "__arrow_c_stream__"):
+        return decode_table(pa.table(X))
     array = np.asarray(X)
     if array.ndim != 2:
         raise ValueError(f"X must be a table or have 2 dimensions; got {array.ndim}.")
-    names = [f"x{j}" for j in range(array.shape[1])]
-    return pa.table(
-        [pa.array(array[:, j].tolist(), from_pandas=True) for j in range(len(names))], names
-    )
+    columns = [pa.array(each.tolist(), from_pandas=True) for each in array.T]
+    return decode_table(pa.table(columns, [f"x{j}" for j in range(len(columns))]))
 
 
 def _target_of(y: Any) -> Target | None:
@@ -359,7 +346,7 @@ def _target_of(y: Any) -> Target | None:
         return y
     values = np.asarray(y)
     table = pa.table({"target": pa.array(values.tolist() if values.dtype == object else values)})
-    return learn_target(table, "target")[0]
+    return learn_target(table, "target").of(table)[0]
 
 
 def _without_missing(columns: Sequence[Column], report: MissingReport) -> Iterator[Column]:
@@ -373,12 +360,11 @@ def _without_missing(columns: Sequence[Column], report: MissingReport) -> Iterat
 
 
 def _median(values: pa.ChunkedArray) -> float:
-    kind = "int8" if str(values.type) == "bool" else "float64"
-    return float(np.median(values.drop_null().cast(kind).to_numpy()))
+    return float(np.median(values.drop_null().cast("float64").to_numpy()))
 
 
-def _frequent_values(values: pa.ChunkedArray) -> tuple[list[Any], Category]:
-    """Return the values that have a feature: frequent ones, except the most frequent."""
+def _frequent_values(values: pa.ChunkedArray) -> tuple[list[Any], Any, list[Any]]:
+    """Return values that have a feature, the reference (the most frequent value), rare values."""
     import pyarrow.compute as pc
 
     counted_values = pc.value_counts(values.drop_null()).to_pylist()
@@ -391,5 +377,4 @@ def _frequent_values(values: pa.ChunkedArray) -> tuple[list[Any], Category]:
         # People look for codes in their own order.
         rest = sorted(rest)
     found = [value for value, _ in rest if value in kept]
-    rare = tuple(value for value, _ in rest if value not in kept)
-    return found, Category(reference, rare)
+    return found, reference, [value for value, _ in rest if value not in kept]

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from safdr.table.target import Target
 
-# A difference between classes counts if it is beyond chance (in standard errors) and this large.
-STANDARD_ERRORS, MIN_DIFFERENCE = 5.0, 0.05
+# Missing values depend on the target if their correlation with it, or with a class, is beyond
+# chance (in standard errors) and this large.
+STANDARD_ERRORS, MIN_CORRELATION = 5.0, 0.05
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,6 @@ class MissingColumn:
     n_missing: int
     # Classes: the share missing in each class. Regression: mean target where missing, elsewhere.
     by_target: dict[str, float]
-    # AUC of "is missing" for the class it tells apart best, or the R² of regression.
-    strength: float
     depends_on_target: bool
 
 
@@ -45,12 +44,12 @@ class MissingReport:
 
     @property
     def n_missing(self) -> int:
-        """Missing values in all columns."""
+        """Return the number of missing values in all columns."""
         return sum(each.n_missing for each in self.columns)
 
     @property
     def depending(self) -> list[MissingColumn]:
-        """Columns whose missing values depend on the target."""
+        """Return the columns whose missing values depend on the target."""
         return [each for each in self.columns if each.depends_on_target]
 
 
@@ -90,39 +89,21 @@ def _n_complete(gaps: Sequence[NDArray[np.bool_]], n_rows: int) -> int:
 
 
 def _compare(name: str, gap: NDArray[np.bool_], target: Target | None) -> MissingColumn:
+    """Compare the target where values are missing with that elsewhere."""
     n_missing = int(gap.sum())
     if target is None or n_missing == len(gap):
-        return MissingColumn(name, n_missing, {}, 0.0, False)
-    compare = _compare_numbers if target.task == "regression" else _compare_classes
-    return MissingColumn(name, n_missing, *compare(gap, target))
-
-
-def _compare_classes(
-    gap: NDArray[np.bool_], target: Target
-) -> tuple[dict[str, float], float, bool]:
-    """Compare the share of missing values of each class with that of all others."""
-    n = np.maximum(np.bincount(target.values, minlength=len(target.classes)), 1)
-    missing = np.bincount(target.values[gap], minlength=len(target.classes))
-    share = missing / n
-    rest = (missing.sum() - missing) / np.maximum(n.sum() - n, 1)
-    overall = missing.sum() / n.sum()
-    error = np.sqrt(overall * (1 - overall) * (1 / n + 1 / np.maximum(n.sum() - n, 1)))
-    difference = np.abs(share - rest)
-    depends = bool((difference > np.maximum(MIN_DIFFERENCE, STANDARD_ERRORS * error)).any())
-    by_class = dict(zip(target.classes, share.tolist(), strict=True))
-    return by_class, float(0.5 + difference.max() / 2), depends
-
-
-def _compare_numbers(
-    gap: NDArray[np.bool_], target: Target
-) -> tuple[dict[str, float], float, bool]:
-    """Compare the mean of the target where values are missing with that elsewhere."""
-    y, share = target.values, gap.mean()
-    there, elsewhere = float(y[gap].mean()), float(y[~gap].mean())
-    spread = float(y.std()) or 1.0
-    correlation = abs(there - elsewhere) / spread * float(np.sqrt(share * (1 - share)))
-    depends = correlation > max(MIN_DIFFERENCE, STANDARD_ERRORS / np.sqrt(len(y)))
-    return {"missing": there, "elsewhere": elsewhere}, correlation**2, bool(depends)
+        return MissingColumn(name, n_missing, {}, False)
+    y = target.values
+    if target.task == "regression":
+        by_target = {"missing": float(y[gap].mean()), "elsewhere": float(y[~gap].mean())}
+        columns = y[:, np.newaxis]
+    else:
+        columns = np.eye(len(target.classes))[y]
+        shares = columns[gap].sum(axis=0) / columns.sum(axis=0)
+        by_target = dict(zip(target.classes, shares.tolist(), strict=True))
+    correlation = max(abs(np.corrcoef(gap, column)[0, 1]) for column in columns.T)
+    depends = correlation > max(MIN_CORRELATION, STANDARD_ERRORS / np.sqrt(len(y)))
+    return MissingColumn(name, n_missing, by_target, bool(depends))
 
 
 def missing_warnings(report: MissingReport, way: str | None) -> Iterator[dict[str, Any]]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from safdr.table.types import finite, is_plain_number, is_text, value_label
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -42,12 +44,20 @@ class NumberFormat:
     """How numbers are written in a text column."""
 
     mark: str
-    share: float
     example: str
     # Other text, the most frequent first.
     other: tuple[str, ...]
-    # Why the column does not count as numbers; "" if it does.
-    doubt: str
+    # True if the column is numbers beyond doubt.
+    is_sure: bool
+
+    def described(self) -> str:
+        """Return a number as it is written, and as it is read if that is not obvious."""
+        import pyarrow as pa
+
+        if is_plain_number(self.example):
+            return ""
+        number = parse_numbers(pa.chunked_array([[self.example]]), self.mark)[0].as_py()
+        return f"{self.example} → {value_label(number)}"
 
 
 def number_pattern(mark: str) -> str:
@@ -80,12 +90,21 @@ def parse_numbers(column: pa.ChunkedArray, mark: str) -> pa.ChunkedArray:
     return finite(pc.replace_substring_regex(text, r"^\+", "").cast("float64"))
 
 
-def finite(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace infinite numbers and NaN by missing values."""
+def plain_numbers(column: pa.ChunkedArray, mark: str = ".") -> pa.ChunkedArray | None:
+    """Return text as numbers if programs write them so, without leading zeros; else None."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
+    if mark == "," and pc.any(pc.match_substring(column, ".")).as_py():
+        return None
+    if pc.any(_matches(column.filter(pc.starts_with(column, "0")), CODE)).as_py():
+        return None
+    try:
+        numbers = column.cast("float64")
+    except pa.ArrowInvalid:
+        return None
+    is_whole = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), 2**53))
+    return numbers.cast("int64") if pc.all(is_whole).as_py() else numbers
 
 
 def number_format(column: pa.ChunkedArray, mark: str) -> NumberFormat | None:
@@ -106,24 +125,20 @@ def number_format(column: pa.ChunkedArray, mark: str) -> NumberFormat | None:
     order = np.argsort(-counts[~is_number], kind="stable")
     other = tuple(values.filter(~is_number).take(order).to_pylist())
     share = float(counts[is_number].sum() / counts.sum())
-    plain = _matches(numbers, DIGITS)
-    doubt = ""
-    if _matches(numbers, CODE).any():
-        doubt = "codes with leading zeros"
-    elif not _has_one_unit(numbers):
-        doubt = "different units"
-    elif not _are_explained(other, share, len(numbers)):
-        doubt = "other text"
-    return NumberFormat(mark, share, numbers[int(np.argmin(plain))].as_py(), other, doubt)
+    example = numbers[int(np.argmin(_matches(numbers, DIGITS)))].as_py()
+    is_sure = not _matches(numbers, CODE).any() and _has_one_unit(numbers)
+    is_sure = is_sure and _are_explained(other, share, len(numbers))
+    return NumberFormat(mark, example, other, is_sure)
 
 
 def preferred_mark(columns: Sequence[pa.ChunkedArray]) -> str:
-    """Return the decimal mark of a table: a comma if it alone explains some of the columns."""
+    """Return the decimal mark of a table: a comma if it alone explains some of the text."""
     import pyarrow.compute as pc
 
-    wins = {"": 0, ".": 0, ",": 0}
-    for column in columns:
-        values = pc.unique(column.drop_null())[:1000]
+    # Numbers with decimals were read with a point.
+    wins = {"": 0, ".": sum(str(each.type) == "double" for each in columns), ",": 0}
+    for column in (each for each in columns if is_text(each.type)):
+        values = pc.unique(column.slice(0, 10_000).drop_null())[:1000]
         point, comma = (int(_matches(values, number_pattern(m)).sum()) for m in DECIMAL_MARKS)
         wins["." if point > comma else "," if comma > point else ""] += 1
     return "," if wins[","] and not wins["."] else "."

@@ -1,4 +1,4 @@
-"""Read a file or standard input into an Arrow table. The values of CSV stay text."""
+"""Read a file or standard input into an Arrow table."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safdr.table.columns import UNTYPED, is_plain_number
 from safdr.table.errors import FileError, counted, listed
+from safdr.table.numbers import plain_numbers, preferred_mark
+from safdr.table.types import decode_table, is_plain_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +34,8 @@ NOT_TABLES = {
     b"\x28\xb5\x2f\xfd": "a zstd file. Unpack it",
 }
 BINARY_NAMES = {".parquet", ".pq", ".arrow", ".feather", ".ipc"}
-DELIMITERS = ",;\t|"
+# The first of those that cut alike: a comma may also be the decimal mark.
+DELIMITERS = ";\t|,"
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 65_536, 50
 # The largest block that pyarrow reads at once.
 MAX_BLOCK = 2**31 - 2
@@ -61,21 +63,14 @@ def read_table(source: str | Path) -> pa.Table:
         raise FileError(f"{name} has {counted(len(names), 'column')} and no rows.")
     if repeated := sorted({each for each in names if names.count(each) > 1}):
         raise FileError(f"{name} has several columns of the same name: {listed(repeated)}.")
-    return table
+    return decode_table(table)
 
 
-def _content(name: str, source: str | Path) -> Any:
-    """Return the bytes of a file; regular files are mapped into memory."""
-    import pyarrow as pa
-
+def _content(name: str, source: str | Path) -> pa.Buffer:
+    """Return the bytes of a file."""
     try:
-        if str(source) == STANDARD_INPUT:
-            data = sys.stdin.buffer.read()
-        elif Path(source).is_file() and Path(source).stat().st_size:
-            with pa.memory_map(str(source)) as file:
-                return file.read_buffer()
-        else:
-            data = Path(source).read_bytes()
+        is_stdin = str(source) == STANDARD_INPUT
+        data = sys.stdin.buffer.read() if is_stdin else Path(source).read_bytes()
     except FileNotFoundError:
         raise FileError(f"There is no file {name!r}.") from None
     except OSError as error:
@@ -116,10 +111,11 @@ def _parse(name: str, content: Any) -> pa.Table:
 def _read_folder(folder: Path) -> pa.Table:
     import pyarrow.dataset as ds
 
-    dataset = ds.dataset(str(folder), format="parquet", partitioning="hive")
-    if not dataset.files:
-        raise FileError(f"The folder {str(folder)!r} holds no Parquet file.")
-    return dataset.to_table()
+    files = sorted(map(str, folder.rglob("*.parquet")))
+    if not files:
+        raise FileError(f"The folder {str(folder)!r} has no file that ends in .parquet.")
+    where: dict[str, Any] = {"partitioning": "hive", "partition_base_dir": str(folder)}
+    return ds.dataset(files, format="parquet", **where).to_table()
 
 
 # ---- CSV -----------------------------------------------------------------------------------------
@@ -154,7 +150,19 @@ def _read_csv(name: str, content: Any) -> pa.Table:
         arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         options,
     )
-    return table.replace_schema_metadata(UNTYPED)
+    return _with_numbers(table)
+
+
+def _with_numbers(table: pa.Table) -> pa.Table:
+    """Turn columns of plain numbers into numbers; codes, dates and other text stay."""
+    import pyarrow as pa
+
+    mark = preferred_mark(table.columns)
+    columns = []
+    for column in table.columns:
+        numbers = plain_numbers(column, mark)
+        columns.append(column if numbers is None else numbers)
+    return pa.table(columns, table.column_names)
 
 
 def _utf8(name: str, content: Any) -> bytes:

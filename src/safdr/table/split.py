@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.columns import is_number, plain, value_label
 from safdr.table.dates import sort_keys
 from safdr.table.errors import ColumnError, TableError, counted
+from safdr.table.types import is_number, value_label
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,12 +32,12 @@ class Since:
 
     def rows(self, table: pa.Table) -> NDArray[np.bool_]:
         """Return which rows are as late; rows without a time are not."""
-        return sort_keys(self.column, decoded(table, self.column)) >= self.first
+        return sort_keys(self.column, table.column(self.column)) >= self.first
 
 
 def latest(table: pa.Table, column: str, share: float) -> Since:
     """Return the time from which on about this share of the rows is."""
-    values = decoded(table, column)
+    values = table.column(column)
     keys = sort_keys(column, values)
     known = np.flatnonzero(~np.isnan(keys))
     times, first, counts = np.unique(keys[known], return_index=True, return_counts=True)
@@ -94,10 +94,10 @@ def _at_random(
 
 
 def row_groups(table: pa.Table, name: str) -> NDArray[np.int64]:
-    """Return the number of each row's group; a row without a value is a group of its own."""
+    """Return the number of each row's group; a row without a value is a group alone."""
     import pyarrow.compute as pc
 
-    coded = pc.dictionary_encode(decoded(table, name)).combine_chunks()
+    coded = pc.dictionary_encode(table.column(name)).combine_chunks()
     codes = np.array(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
     alone = codes < 0
     codes[alone] = len(coded.dictionary) + np.arange(alone.sum())
@@ -111,26 +111,13 @@ def row_groups(table: pa.Table, name: str) -> NDArray[np.int64]:
 
 def row_weights(table: pa.Table, name: str) -> NDArray[np.float64]:
     """Return the weights of rows."""
-    from safdr.table.columns import is_text
-    from safdr.table.numbers import parse_numbers
-
-    column = decoded(table, name)
-    n_missing = column.null_count
-    if is_text(column.type):
-        column = parse_numbers(column, ".")
-    if not is_number(column.type) or column.null_count > n_missing:
+    column = table.column(name)
+    if not is_number(column.type):
         raise ColumnError(f"The weight {name!r} must be numbers.")
-    if n_missing:
-        raise ColumnError(f"The weight {name!r} is missing in {counted(n_missing, 'row')}.")
+    if column.null_count:
+        n_missing = counted(column.null_count, "row")
+        raise ColumnError(f"The weight {name!r} is missing in {n_missing}.")
     weights = np.array(column.cast("float64", safe=False).to_numpy(), dtype=np.float64)
     if (weights < 0).any():
         raise ColumnError(f"The weight {name!r} is negative in some rows: {weights.min():g}.")
     return weights
-
-
-def decoded(table: pa.Table, name: str) -> pa.ChunkedArray:
-    """Return a column in a type that can be computed with."""
-    column = plain(table.column(name))
-    if column is None:
-        raise ColumnError(f"The column {name!r} holds {table.column(name).type}.")
-    return column

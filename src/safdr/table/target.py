@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.table.columns import Wishes, is_number, learn_column, value_label
+from safdr.table.columns import learn_column, missing_words
 from safdr.table.errors import ColumnError, TableError, listed
 from safdr.table.missing import complete_rows
+from safdr.table.types import is_number, value_label
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,22 +48,29 @@ class Target:
         """Return the target of some rows."""
         return replace(self, values=self.values[rows])
 
+    def of(self, table: pa.Table) -> tuple[Target, NDArray[np.bool_]]:
+        """Return the target of the rows of a table that have one, and which these are."""
+        column = table.column(self.name)
+        known = complete_rows([self.column.read(column)], len(column))
+        return replace(self, values=self.read(column.filter(known))), known
+
     def read(self, column: pa.ChunkedArray) -> NDArray[Any]:
         """Return the codes or numbers of other rows, none of them missing."""
         values = self.column.read(column)
         if self.task == "regression":
-            return _numbers(values)
+            return np.array(values.cast("float64", safe=False).to_numpy(), dtype=np.float64)
         labels, codes = _labels(values)
-        if self.positive is not None:
-            code_of = {label: int(label == self.positive) for label in labels}
-        else:
-            code_of = {label: code for code, label in enumerate(self.classes)}
-        if unknown := [label for label in labels if label not in code_of]:
+        unknown = [label for label in labels if label not in self.classes]
+        if unknown and self.positive is None:
             raise TableError(
                 f"The target {self.name!r} has the value {unknown[0]!r}, which is not among the "
                 f"training rows: {listed(self.classes)}."
             )
-        return np.array([code_of[label] for label in labels], dtype=np.int64)[codes]
+        if self.positive is not None:
+            code_of = [int(label == self.positive) for label in labels]
+        else:
+            code_of = [self.classes.index(label) for label in labels]
+        return np.array(code_of, dtype=np.int64)[codes]
 
     def check(self, where: str = "training rows") -> None:
         """Refuse too few rows."""
@@ -99,98 +107,73 @@ def learn_target(
     task: Task | None = None,
     na: Sequence[str] = (),
     numbers: Sequence[str] = (),
-) -> tuple[Target, NDArray[np.bool_]]:
-    """Decide what a target is; also return which rows have a value of it."""
-    from safdr.table.columns import UNTYPED
+) -> Target:
+    """Decide if a target is classes or numbers; `of` returns its values."""
+    import pyarrow.compute as pc
 
-    names = table.column_names
-    untyped = (table.schema.metadata or {}).items() >= UNTYPED.items()
-    numeric = {name} if task == "regression" else set(numbers) & {name}
-    column = learn_column(
-        name,
-        table.column(name),
-        Wishes(keep={name}, numbers=numeric, na=na),
-        names,
-        untyped=untyped,
-    )
+    asked = "numbers" if task == "regression" or name in numbers else "keep"
+    missing = missing_words(na, name, table.column_names)
+    column = learn_column(name, table.column(name), asked, missing)
     if column.use is None:
         raise TableError(f"The target {name!r} cannot be predicted: {column.why}.")
-    if column.example and not numeric and len(set(_labels(table.column(name))[0])) <= MAX_CLASSES:
-        # Few values with a unit, such as "< 5 %", are classes.
-        column = replace(column, use="category", mark=None, example="", missing=())
     values = column.read(table.column(name))
-    known = complete_rows([values], len(values))
-    return _target(name, column, values.filter(known), positive, task), known
+    if column.example and asked == "keep" and len(_labels(values)[0]) <= MAX_CLASSES:
+        # Few values with a unit, such as "< 5 %", are classes.
+        column = replace(column, use="category", mark=".", example="", missing=())
+        values = column.read(table.column(name))
+    return _decide(name, column, pc.unique(values.drop_null()), positive, task)
 
 
-def _target(
-    name: str, column: Column, values: pa.ChunkedArray, positive: str | None, task: Task | None
+def _decide(
+    name: str, column: Column, distinct: pa.Array, positive: str | None, task: Task | None
 ) -> Target:
-    labels, codes = _labels(values, most=None if task == "classification" else 1000)
-    numeric = is_number(values.type)
+    """Decide if distinct values are classes or numbers."""
+    numeric = is_number(distinct.type)
+    # Two values, such as 0 and -0, may have one label.
+    labels = sorted(set(_labels(distinct[:1000])[0]), key=float if numeric else None)
     whole = numeric and all("." not in label and "e" not in label for label in labels)
     few = len(labels) <= (MAX_WHOLE_CLASSES if numeric else MAX_CLASSES)
     if task is None and positive is None and numeric and len(labels) > 2 and not (few and whole):
         task = "regression"
+    target = Target(name, task or "classification", (), np.array([]), "numbers", column)
     if task == "regression":
         if not numeric:
             raise ColumnError(f"The target {name!r} holds text; --task regression needs numbers.")
-        return Target(name, "regression", (), _numbers(values), "numbers", column)
+        return target
+    if positive is not None:
+        return _one_class(target, labels, positive)
     most = MAX_CLASSES_ASKED if task else MAX_CLASSES
-    if positive is None and len(labels) > most:
+    if len(labels) > most:
         raise TableError(
-            f"The target {name!r} has more than {most} values ({listed(sorted(labels)[:5])}, …), "
+            f"The target {name!r} has more than {most} values ({listed(labels[:5])}, …), "
             "too many for classes. Join rare ones, or predict another column."
         )
-    # Two values, such as 0 and -0, may have one label.
-    ordered = sorted(set(labels), key=float if numeric else None)
-    if positive is not None:
-        return _one_class(name, column, ordered, labels, codes, positive)
-    code_of = {label: code for code, label in enumerate(ordered)}
-    y = np.array([code_of[label] for label in labels], dtype=np.int64)[codes]
-    why = f"{len(ordered)} {'whole numbers' if numeric and len(ordered) > 2 else 'values'}"
-    return Target(name, "classification", tuple(ordered), y, why, column)
+    why = f"{len(labels)} {'whole numbers' if numeric and len(labels) > 2 else 'values'}"
+    return replace(target, classes=tuple(labels), why=why)
 
 
-def _one_class(
-    name: str,
-    column: Column,
-    ordered: Sequence[str],
-    labels: Sequence[str],
-    codes: NDArray[np.int64],
-    positive: str,
-) -> Target:
+def _one_class(target: Target, labels: Sequence[str], positive: str) -> Target:
     """Return two classes: one label, and all others."""
     wanted = {positive, _as_number(positive)}
-    found = next((label for label in ordered if label in wanted), None)
+    found = next((label for label in labels if label in wanted), None)
     if found is None:
         raise ColumnError(
-            f"The target {name!r} has no value {positive!r}. It has {listed(ordered)}."
+            f"The target {target.name!r} has no value {positive!r}. It has {listed(labels)}."
         )
-    rest = [label for label in ordered if label != found]
+    rest = [label for label in labels if label != found]
     other = rest[0] if len(rest) == 1 else f"not {found}"
-    y = np.array([int(label == found) for label in labels], dtype=np.int64)[codes]
     why = f"{found} against {other if len(rest) == 1 else 'the rest'}"
-    return Target(name, "classification", (other, found), y, why, column, positive=found)
+    return replace(target, classes=(other, found), why=why, positive=found)
 
 
-def _labels(
-    values: pa.ChunkedArray, most: int | None = None
-) -> tuple[list[str], NDArray[np.int64]]:
-    """Return distinct labels and the code of each row; numbers beyond `most` are not labelled."""
-    import pyarrow as pa
+def _labels(values: Any) -> tuple[list[str], NDArray[np.int64]]:
+    """Return distinct labels, and the code of each row."""
     import pyarrow.compute as pc
 
-    if pa.types.is_boolean(values.type):
-        values = pc.if_else(values, "True", "False")
-    coded = pc.dictionary_encode(values).combine_chunks()
+    coded = pc.dictionary_encode(values)
+    coded = coded.combine_chunks() if hasattr(coded, "combine_chunks") else coded
     codes = np.array(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
-    labels = [value_label(each) for each in coded.dictionary.to_pylist()[:most]]
-    return labels, codes
-
-
-def _numbers(values: pa.ChunkedArray) -> NDArray[np.float64]:
-    return np.array(values.cast("float64", safe=False).to_numpy(), dtype=np.float64)
+    return [value_label(each) for each in coded.dictionary.drop_null().to_pylist()], codes
 
 
 def _as_number(text: str) -> str | None:

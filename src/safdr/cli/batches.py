@@ -1,8 +1,8 @@
-"""Tables bigger than memory: learnt on a sample of the rows, encoded batch by batch."""
+"""Parquet tables bigger than memory: learnt on a sample of the rows, encoded batch by batch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr._memory import available_memory
+from safdr.sources import Source, SourceError, open_source
 from safdr.table.missing import complete_rows
 from safdr.table.split import Since, latest, row_weights
+from safdr.table.types import decode_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,39 +25,26 @@ if TYPE_CHECKING:
 # Memory at the peak for each byte of values, measured on a million rows of 60 numbers: the file,
 # the table, its two parts, their doubles, and standardised columns. Others need memory too.
 PEAK, SHARE = 6, 0.5
-# Rows of the sample, and rows read at once.
-SAMPLE_ROWS, BATCH_ROWS = 200_000, 65_536
+# Rows of the sample.
+SAMPLE_ROWS = 200_000
 # Random streams: which rows are held out, which are sampled.
 FOR_TEST, FOR_SAMPLE = 1, 2
 # Names of encoded columns beside x0, x1, ..., which are those of arrays.
 TARGET, WEIGHT = "target", "weight"
 
 
+@dataclass(frozen=True)
 class BigTable:
     """A Parquet file or folder that is read in batches."""
 
-    def __init__(self, path: str | Path) -> None:
-        import pyarrow.dataset as ds
+    source: Source
+    n_rows: int
 
-        self.name = str(path)
-        self._dataset = ds.dataset(self.name, format="parquet", partitioning="hive")
-        self.columns: list[str] = self._dataset.schema.names
-        self.n_rows: int = self._dataset.count_rows()
-
-    def n_bytes(self) -> int:
-        """Return the size of all values in memory."""
-        fragments = self._dataset.get_fragments()
-        return sum(g.total_byte_size for each in fragments for g in each.row_groups)
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """Read some columns of all rows, always in the same order."""
-        import pyarrow as pa
-
-        scanned = self._dataset.to_batches(
-            columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=2, fragment_readahead=1
-        )
-        for batch in scanned:
-            yield pa.Table.from_batches([batch])
+    @property
+    def column_names(self) -> list[str]:
+        """Return the names of the columns."""
+        names: list[str] = self.source.schema.names
+        return names
 
     def sample(
         self, test_size: float, time: str | None, seed: int
@@ -63,40 +52,43 @@ class BigTable:
         """Return random rows, which of them are held out, and from which time on."""
         import pyarrow as pa
 
-        share = min(1.0, SAMPLE_ROWS / max(self.n_rows, 1))
         tables, held_out, start = [], [], 0
-        for table in self.batches(self.columns):
-            rows = _draws(seed, FOR_SAMPLE, start, table.num_rows) < share
+        for table in self.source.tables(self.column_names):
+            rows = _draws(seed, FOR_SAMPLE, start, table.num_rows) < SAMPLE_ROWS / self.n_rows
             tables.append(table.filter(rows))
             held_out.append(_draws(seed, FOR_TEST, start, table.num_rows)[rows] < test_size)
             start += table.num_rows
-        sample = pa.concat_tables(tables)
-        if time is None or test_size == 0:
+        sample = decode_table(pa.concat_tables(tables))
+        if time is None:
             return sample, np.concatenate(held_out), None
         since = latest(sample, time, test_size)
         return sample, since.rows(sample), since
 
 
-def open_big(path: str | None) -> BigTable | None:
+def open_big(path: str) -> BigTable | None:
     """Return a Parquet file or folder that does not fit comfortably in memory, else None."""
-    if path is None or path == "-" or not _is_parquet(Path(path)):
+    if not _is_parquet(Path(path)):
         return None
-    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
-        table, available = BigTable(path), available_memory()
-    except (pa.ArrowException, OSError):
+        source = open_source(path)
+        files = [Path(path)] if Path(path).is_file() else sorted(Path(path).rglob("*.parquet"))
+        all_metadata = [pq.read_metadata(file) for file in files]
+    except (SourceError, OSError, ValueError):
         # read_table says what is wrong.
         return None
-    fits = table.n_bytes() * PEAK <= available * SHARE
-    return None if fits or table.n_rows <= SAMPLE_ROWS else table
+    n_rows = sum(each.num_rows for each in all_metadata)
+    groups = [each.row_group(i) for each in all_metadata for i in range(each.num_row_groups)]
+    n_bytes = sum(group.total_byte_size for group in groups)
+    if n_rows <= SAMPLE_ROWS or n_bytes * PEAK <= available_memory() * SHARE:
+        return None
+    return BigTable(source, n_rows)
 
 
 def _is_parquet(path: Path) -> bool:
-    if path.is_dir():
-        return any(path.rglob("*.parquet"))
     if not path.is_file():
-        return False
+        return path.is_dir()
     with path.open("rb") as file:
         return file.read(4) == b"PAR1"
 
@@ -115,17 +107,18 @@ class TrainingBatches:
     encoder: TableEncoder
     target: Target
     since: Since | None
-    weight: str | None = None
-    test_size: float = 0.2
-    seed: int = 0
-    drop_rows: bool = False
+    weight: str | None
+    test_size: float
+    seed: int
+    drop_rows: bool
     # Rows of the last pass: of training, held out.
     n_rows: list[int] = field(default_factory=lambda: [0, 0])
 
     def __call__(self) -> Iterator[pa.Table]:
         """Read all rows once."""
         start, self.n_rows = 0, [0, 0]
-        for batch in self.table.batches(self._columns()):
+        for table in self.table.source.tables(self._columns()):
+            batch = decode_table(table)
             held_out = self._held_out(batch, start)
             start += batch.num_rows
             usable = self._usable(batch)
