@@ -1,4 +1,4 @@
-"""The final models: linear models that standardise, do not extrapolate, and can be shrunk."""
+"""Linear models that standardise, clip to the training range, and can be recalibrated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SeparationWarning(ConvergenceWarning):
 
 
 def _products(X: Any, coef: FloatArray) -> FloatArray:
-    """Return X @ coef.T, without the threads of BLAS, which would disturb those of a search."""
+    """Return X @ coef.T without BLAS threads, which slow down the threads of a search."""
     return np.asarray(X @ coef.T) if issparse(X) else np.einsum("ij,kj->ik", X, coef)
 
 
@@ -41,22 +41,22 @@ def _fit_as_selected(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
 class LogisticModel(LinearClassifierMixin, BaseEstimator):
     """Logistic regression on standardised columns, binary or multinomial.
 
-    Coefficients are those of the raw columns. With a penalty, values outside the training range of
-    a column are clipped to it: one extreme value would otherwise decide a prediction.
+    Coefficients are on the original scale. With a penalty, values are clipped to the training range
+    of their column, so that outliers do not decide a prediction.
 
     Parameters
     ----------
     C : float, default=1.0
-        Inverse strength of the penalty on the squared slopes of the standardised columns, as in
-        `sklearn.linear_model.LogisticRegression`; inf is no penalty.
+        Inverse strength of the penalty, as in `sklearn.linear_model.LogisticRegression`; inf is no
+        penalty.
 
     calibration_slope : float, default=1.0
-        Factor on the slopes after the fit; the intercept is then fitted again.
+        Factor on the coefficients after the fit; the intercept is then fitted again.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Slopes of the raw columns.
+        Coefficients.
 
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
@@ -77,7 +77,7 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
 
     @property
     def clips(self) -> bool:
-        """Return True if values outside the training range are clipped."""
+        """Return True if values are clipped to the training range."""
         return bool(np.isfinite(self.C))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -85,7 +85,7 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
         return _fit_as_selected(self, X, y, sample_weight)
 
     def with_slope(self, slope: float, X: Any, codes: Any, weight: FloatArray | None) -> Self:
-        """Multiply the slopes by a factor, and refit the intercepts on the training rows."""
+        """Multiply the coefficients by a factor, and refit the intercepts on the training rows."""
         self.calibration_slope = slope
         if slope != 1.0:
             self.coef_, self.intercept_ = scaled(self.coef_, slope, X, codes, weight)
@@ -97,12 +97,12 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
         return self.linear_predictor(validate_data(self, X, accept_sparse="csr", reset=False))
 
     def linear_predictor(self, X: Any) -> Any:
-        """Return the same for validated rows."""
+        """Return the decision function of validated rows."""
         scores = _products(self.clipped(X), self.coef_) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def clipped(self, X: Any) -> Any:
-        """Return rows with values outside the training range moved to its ends."""
+        """Return rows with values clipped to the training range."""
         if not self.clips:
             return X
         rows = X.toarray() if issparse(X) else X
@@ -134,11 +134,10 @@ class LinearModel(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     C : float, default=inf
-        Inverse strength of the penalty on the squared slopes of the standardised columns; inf is
-        no penalty.
+        Inverse strength of the penalty on the squared coefficients; inf is no penalty.
 
     calibration_slope : float, default=1.0
-        Factor on the slopes after the fit; the intercept is then fitted again.
+        Factor on the coefficients after the fit; the intercept is then fitted again.
 
     clip : bool, default=True
         Whether predictions are clipped to the range of the training targets.
@@ -146,7 +145,7 @@ class LinearModel(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
-        Slopes of the raw columns.
+        Coefficients on the original scale.
 
     intercept_ : float or ndarray of shape (n_outputs,)
         Intercept.
@@ -170,7 +169,7 @@ class LinearModel(RegressorMixin, BaseEstimator):
         return _fit_as_selected(self, X, y, sample_weight)
 
     def with_slope(self, slope: float, X: Any, y: Any, weight: FloatArray | None) -> Self:
-        """Multiply the slopes by a factor, and refit the intercepts on the training rows."""
+        """Multiply the coefficients by a factor, and refit the intercepts on the training rows."""
         self.calibration_slope = slope
         if slope != 1.0:
             coef = np.atleast_2d(self.coef_)

@@ -47,20 +47,17 @@ def substitutes(
 ) -> dict[str, Any]:
     """Replace each selected feature by the best others, and leave it out.
 
-    Replacements are the features with the largest criterion value in its place, out of all
-    features. Scores are means over test rows of models that are fitted to training rows. The
-    subset was selected on all rows, so all scores are too high: compare the differences.
+    Use it to see what a feature is worth, and what could replace it. Replacements are those
+    with the largest criterion value, out of all features. The subset was selected on all rows, so
+    all scores are too high: compare the differences.
 
     Parameters
     ----------
-    selector : AnnealingSelector, AnnealingSelectorCV, or one of those for regression
-        Fitted selector. It does not change.
+    selector : AnnealingSelector or another selector
+        Fitted selector.
 
-    X : array-like or sparse matrix of shape (n_samples, n_features), or a source
+    X, y, sample_weight
         Rows that the selector was fitted to.
-
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
-        Labels or outputs; the name of their column if X is a source.
 
     n_best : int, default=3
         Number of replacements for each feature. Groups are replaced as a whole.
@@ -71,19 +68,16 @@ def substitutes(
     scoring : str or callable, default=None
         Score of the models; None is `scoring` of the selector, or its default.
 
-    sample_weight : array-like of shape (n_samples,) or str, default=None
-        Weights of the rows.
-
     groups : array-like of shape (n_samples,), default=None
         Row groups for `cv`, which must split by group.
 
     n_jobs : int, default=None
-        Number of splits evaluated at the same time.
+        Number of splits that are evaluated at the same time.
 
     Returns
     -------
     dict
-        Columns of a table with one row for each variant: `selected` (the feature), `replacement`
+        Columns of a table with a row for each variant: `selected` (the feature), `replacement`
         (None if it is left out), `allowed` (False if constraints forbid the variant),
         `criterion_value`, `loss`, `score`, their differences to the selected subset
         (`criterion_value_difference` and so on), and `score_difference_std` over the splits.

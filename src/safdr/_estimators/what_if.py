@@ -1,4 +1,4 @@
-"""what_if: the criterion of the most relevant features, without rows."""
+"""what_if: the criterion of the most relevant features, for use without rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_COLUMNS, MIN_OTHERS = 120, 60
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WhatIf:
-    """The criterion of some features: values of all their subsets, without rows.
+    """Criterion of the most relevant features, for all their subsets, without rows.
 
     Attributes
     ----------
@@ -43,10 +43,9 @@ class WhatIf:
         Pairs of mutually exclusive features.
     costs : ndarray of shape (n_features,)
         Cost of each feature.
-    A : ndarray of shape (n_columns, n_columns)
-        Matrix of the criterion, shrinkage included.
-    D : ndarray of shape (n_columns, n_outputs)
-        The value of columns S is trace(D_S' A_SS⁻¹ D_S).
+    A, D : ndarray of shape (n_columns, n_columns) and (n_columns, n_outputs)
+        Matrices of the criterion, shrinkage included: columns S have the value
+        trace(D_S' A_SS⁻¹ D_S).
     criterion : {"fisher", "r2"}
         Name of the criterion.
     """
@@ -108,40 +107,29 @@ def what_if(
     also: Any = None,
     sample_weight: Any = None,
 ) -> WhatIf:
-    """Extract the criterion of the most relevant features, to evaluate other subsets.
+    """Extract the criterion of the most relevant features, to evaluate other subsets without rows.
 
-    The selected features come first. The others alternate between features of other candidates,
-    features of other splits, the best replacements, the best additions, and the best alone.
+    The selected features come first, then relevant others: from other candidates and splits, and by
+    their criterion value with the selected ones and alone.
 
     Parameters
     ----------
-    selector : AnnealingSelector, AnnealingSelectorCV, or one of those for regression
-        Fitted selector with a built-in criterion. It does not change.
+    selector : AnnealingSelector or another selector
+        Fitted selector with a built-in criterion.
 
-    X : array-like or sparse matrix of shape (n_samples, n_features), or a source
+    X, y, sample_weight
         Rows that the selector was fitted to.
 
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
-        Labels or outputs; the name of their column if X is a source.
-
     n_features : int, default=40
-        Number of features. At least half as many are unselected ones. All features have at most
-        120 columns, or 60 beside the selected ones.
+        Number of features. At least half as many are unselected. Fewer are returned if they have
+        more than 120 columns.
 
     also : sequence of features, default=None
         Names or indices of features to include before the others.
 
-    sample_weight : array-like of shape (n_samples,) or str, default=None
-        Weights of the rows.
-
     Returns
     -------
     WhatIf
-
-    See Also
-    --------
-    evaluate_subsets : Values and models of any subsets, from rows.
-    near_optimal : All subsets close to the best.
 
     Examples
     --------
