@@ -61,16 +61,15 @@ def anneal_path(
     [20 21 27] 0.115
     """
     problem = make_problem(selector, X, y, sample_weight)
-    wanted = [_check_size(size, problem) for size in sizes]
+    checked = [_check_size(size, problem) for size in sizes]
     search = make_search(selector, problem, fit_seed(selector))
     # Large sizes take longest, so they go first.
-    ordered = sorted(set(wanted), reverse=True)
+    ordered = sorted(set(checked), reverse=True)
     if ordered:
         search.prepare(ordered[0])
-    found = run_tasks(search.run, [(size,) for size in ordered], n_jobs, threads=True)
-    named = (replace(result, feature_names=problem.names) for result in found)
-    results = dict(zip(ordered, named, strict=True))
-    return [results[size] for size in wanted]
+    tasks = [(size,) for size in ordered]
+    results = dict(zip(ordered, run_tasks(search.run, tasks, n_jobs, threads=True), strict=True))
+    return [replace(results[size], feature_names=problem.names) for size in checked]
 
 
 def _check_size(size: Any, problem: Problem) -> int:

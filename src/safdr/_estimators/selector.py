@@ -95,15 +95,15 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         return tags
 
 
-def size_to_select(wanted: Any, allowed: Any) -> int:
-    total = int(allowed.counts.sum())
-    if wanted is None:
-        half = min(max(1, total // 2), MAX_DEFAULT)
-        return min(allowed.sizes(), key=lambda size: abs(size - half), default=half)
-    if not isinstance(wanted, Integral):
-        wanted = max(1, int(float(wanted) * total))
-    allowed.check_size(int(wanted))
-    return int(wanted)
+def size_to_select(size: Any, allowed: Any) -> int:
+    n_features = allowed.n_groups  # a group counts one
+    if size is None:
+        half = min(max(1, n_features // 2), MAX_DEFAULT)
+        return min(allowed.sizes(), key=lambda feasible: abs(feasible - half), default=half)
+    if not isinstance(size, Integral):
+        size = max(1, int(float(size) * n_features))
+    allowed.check_size(int(size))
+    return int(size)
 
 
 class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):

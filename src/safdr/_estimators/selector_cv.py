@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
@@ -36,29 +37,13 @@ from safdr._estimators.options import (
 )
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks  # scikit-learn 1.9
-except ImportError:
-
-    class _NoContext:
-        """A callback context that does nothing."""
-
-        def subcontext(self, **_: Any) -> _NoContext:
-            return self
-
-        def call_on_fit_task_begin(self, **_: Any) -> None:
-            pass
-
-        def call_on_fit_task_end(self, **_: Any) -> None:
-            pass
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # before scikit-learn 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """A base class for versions of scikit-learn without callbacks."""
-
-        def _init_callback_context(self, **_: Any) -> _NoContext:
-            return _NoContext()
+        pass
 
     def with_callbacks(method: Any) -> Any:
-        """Return the method."""
         return method
 
 
@@ -104,31 +89,42 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         split_params, score_params = self._route(sample_weight, params)
         seed = seed_from(self.random_state)
         problem = read_problem(self, X, y, sample_weight, seed)
-        usable = problem.usable()
+        weighted = problem.usable()  # rows of weight zero may be in test folds
         folds = problem.folds(self.cv, seed, split_params, score_params)
         sizes = sizes_to_try(self.sizes, problem.allowed)
-        task = self._init_callback_context(max_subtasks=len(folds) * len(sizes) + 1)
-        task.call_on_fit_task_begin(estimator=self)
+        with self._progress(len(folds) * len(sizes) + 1) as report:
+            scores = cross_validate(
+                self, problem, folds, sizes, seed, n_jobs=self.n_jobs, report=report
+            )
+            self._fit_size(weighted, scores.size, seed)
+            report("refit")
+        self.cv_results_ = scores.table
+        self.n_splits_ = len(folds)
+        self.scorer_ = self._scorer()
+        self.calibration_slope_ = 1.0
+        if calibrates(self):
+            self.calibration_slope_ = scores.slope(weighted)
+            rows, weight = weighted.X[:, self.subset_], weighted.sample_weight
+            self.estimator_.with_slope(self.calibration_slope_, rows, weighted.target, weight)
+        self.estimator_ = weighted.refit(self.estimator_, self.subset_)
+        return self
+
+    @contextmanager
+    def _progress(self, n_tasks: int) -> Iterator[Callable[[str], None]]:
+        """Yield a function that reports a finished task to the callbacks of scikit-learn."""
+        if not hasattr(self, "_init_callback_context"):
+            yield lambda name: None
+            return
+        context = self._init_callback_context(max_subtasks=n_tasks)
+        context.call_on_fit_task_begin(estimator=self)
 
         def report(name: str) -> None:
-            step = task.subcontext(task_name=name)
-            step.call_on_fit_task_begin(estimator=self)
-            step.call_on_fit_task_end(estimator=self)
+            task = context.subcontext(task_name=name)
+            task.call_on_fit_task_begin(estimator=self)
+            task.call_on_fit_task_end(estimator=self)
 
-        how: dict[str, Any] = {"n_jobs": self.n_jobs, "report": report}
-        found = cross_validate(self, problem, folds, sizes, seed, **how)
-        self.cv_results_, self.n_splits_ = found.table, len(found.scores)
-        self.scorer_ = self._scorer()
-        self._fit_size(usable, found.size, seed)
-        report("refit")
-        self.calibration_slope_ = found.slope(usable) if calibrates(self) else 1.0
-        if calibrates(self):
-            rows = usable.X[:, self.subset_]
-            weight = usable.sample_weight
-            self.estimator_.with_slope(self.calibration_slope_, rows, usable.target, weight)
-        self.estimator_ = usable.refit(self.estimator_, self.subset_)
-        task.call_on_fit_task_end(estimator=self)
-        return self
+        yield report
+        context.call_on_fit_task_end(estimator=self)
 
     def score(self, X: ArrayLike, y: ArrayLike, **score_params: Any) -> float:
         """Return the score by `scoring`: by default the area under the ROC curve, or R².
@@ -167,8 +163,8 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         return router.add(scorer=self._scorer(), method_mapping=to_score)
 
     def _scorer(self) -> Callable[..., float]:
-        many = len(getattr(self, "classes_", ())) > 2
-        default = "r2" if self._is_regression else "roc_auc_ovr" if many else "roc_auc"
+        n_classes = len(getattr(self, "classes_", ()))
+        default = "r2" if self._is_regression else "roc_auc_ovr" if n_classes > 2 else "roc_auc"
         scorer: Callable[..., float] = get_scorer(self.scoring or default)
         return scorer
 

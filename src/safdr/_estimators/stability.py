@@ -20,7 +20,7 @@ from safdr._estimators.cross_validation import cross_validate, sizes_to_try
 from safdr._estimators.data import Problem
 from safdr._estimators.features import group_names
 from safdr._estimators.inputs import fit_seed, make_problem
-from safdr._estimators.parallel import run_tasks
+from safdr._estimators.parallel import run_tasks, uses_threads
 from safdr._estimators.search import make_search
 from safdr.errors import NoSubsetError, ParameterError
 from safdr.result import AnnealingResult, Stability
@@ -105,9 +105,8 @@ def stability(
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     halves = _make_halves(problem, unit_groups, n_resamples // 2, rng)
     tasks = ((selector, problem, half, unit_groups, choose_size) for half in halves)
-    threads = selector.estimator is None and not callable(selector.criterion)
     with _get_threadpool_controller().limit(limits=1, user_api="blas"):
-        subsets = list(run_tasks(_select, tasks, n_jobs, threads=threads))
+        subsets = list(run_tasks(_select, tasks, n_jobs, threads=uses_threads(selector)))
     selections = np.array([problem.allowed.selection_of(subset) for subset in subsets])
     # Constraints fix the other features.
     index, interval = nogueira_index(selections[:, problem.allowed.free], block=2)

@@ -24,7 +24,7 @@ from safdr._estimators.data import Problem
 from safdr._estimators.evaluate import evaluate_rows, measure_subsets
 from safdr._estimators.features import group_names
 from safdr._estimators.inputs import fit_seed, make_problem
-from safdr._estimators.parallel import n_workers, run_tasks
+from safdr._estimators.parallel import n_workers, run_tasks, uses_threads
 from safdr._estimators.search import fitter_of, function_of, model_on, ridge_of
 
 BoolArray = NDArray[np.bool_]
@@ -117,7 +117,7 @@ def substitutes(
     folds = problem.folds(cv, seed, {} if groups is None else {"groups": groups}, {})
     subsets = [variant.columns for variant in variants]
     tasks = ((selector, fold, subsets, scorer, seed) for fold in folds)
-    threads = selector.estimator is None and not callable(selector.criterion)
+    threads = uses_threads(selector)
     scores = np.array(list(run_tasks(_score_fold, tasks, n_jobs, threads=threads)))
     return _make_table(variants, measures, scores, names)
 
