@@ -103,9 +103,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         published = {"criterion": criterion, "shrinkage": None, "C": np.inf}
         if "rule" in cls._parameter_constraints:
             published["rule"] = "one_sd"
-        given = params.get("annealing")
-        annealing = Annealing() if given is None else clone(given)
-        annealing.set_params(screen=None)
+        annealing = clone(params.get("annealing") or Annealing()).set_params(screen=None)
         return cls(*args, **published | params | {"annealing": annealing})
 
     def _validate_params(self) -> None:
@@ -161,7 +159,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         rows: Any = validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=False)
         return take_columns(rows, self.subset_)
 
-    def _ask_model(self, method: str, X: Any) -> NDArray[Any]:
+    def _predict(self, method: str, X: Any) -> NDArray[Any]:
         rows = self._selected_columns(X)
         return np.asarray(getattr(self.estimator_, method)(rows))
 
@@ -179,7 +177,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Labels or values.
         """
-        return self._ask_model("predict", X)
+        return self._predict("predict", X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -204,7 +202,7 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return self._ask_model("predict_proba", X)
+        return self._predict("predict_proba", X)
 
     @typed(available_if(model_has("predict_log_proba")))
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
@@ -219,7 +217,7 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return self._ask_model("predict_log_proba", X)
+        return self._predict("predict_log_proba", X)
 
     @typed(available_if(model_has("decision_function")))
     def decision_function(self, X: ArrayLike) -> FloatArray:
@@ -235,7 +233,7 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        return self._ask_model("decision_function", X)
+        return self._predict("decision_function", X)
 
 
 class RegressorSelectorBase(RegressorMixin, AnnealingSelectorBase):

@@ -1,4 +1,4 @@
-"""Scores of sizes on folds, the table of results, and the rule that selects a size."""
+"""Cross-validation: scores of sizes on folds, their table, and the rule that selects a size."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from safdr.errors import NoSubsetError, ParameterError
 
 RULES = ("one_se", "one_sd", "best")
 
-# Scorers for which 1 is perfect, and one misjudged row of n costs 1/n.
+# Scorers for which 1 is perfect, and one wrong row of n costs 1/n.
 COUNTING = ("accuracy", "balanced_accuracy", "roc_auc", "roc_auc_ovr", "roc_auc_ovo")
-# In a fold of fewer rows, half a row would be a large share.
-FEWEST_ROWS = 10
+# Smallest number of test rows of which half a row counts as perfect.
+MIN_ROWS = 10
 # A score that equals a threshold passes, whatever the rounding.
 SLACK = 1.0 + 1e-12
 
@@ -117,8 +117,8 @@ def _feasible(selector: Any, sizes: list[int], scores: list[list[Any]]) -> list[
         lost = [size for i, size in enumerate(sizes) if i not in kept]
         raise NoSubsetError(
             "signs",
-            f"exclude every subset of {lost} features in at least one fold. Leave these sizes out, "
-            "or require fewer signs.",
+            f"cannot be met: no subset of {lost} features has these signs in every fold. Leave "
+            "these sizes out, or require fewer signs.",
         )
     return kept
 
@@ -147,7 +147,7 @@ def score_size(
     fold: Any,
     size: int,
 ) -> FoldScore | None:
-    """Search one fold at one size, and score the model; None if no subset has the signs."""
+    """Search and score one size on one fold; None if no subset has the required signs."""
     try:
         result = search.run(size)
     except NoSubsetError:
@@ -158,12 +158,13 @@ def score_size(
         score = float(scorer(model, rows, test.y, **fold.scorer_params()))
     except (AttributeError, TypeError, ValueError) as error:
         raise ValueError(
-            f"The model of fold {fold.number} with {size} features cannot be scored: {error}"
+            f"The model of fold {fold.number} with {size} features cannot be scored: {error}. Use "
+            "another scoring."
         ) from error
     if not np.isfinite(score):
         raise ValueError(
-            f"The score of fold {fold.number} with {size} features is {score}. Use a cv that keeps "
-            "all classes in every fold, such as StratifiedKFold, or fewer splits."
+            f"The score of fold {fold.number} with {size} features must be finite; got {score}. "
+            "Use a cv with all classes in every fold, such as StratifiedKFold, or fewer splits."
         )
     predictions = model.linear_predictor(rows) if calibrates(selector) else None
     return FoldScore(score, result.subset, predictions)
@@ -241,19 +242,18 @@ def _make_table(
 
 
 def _ceiling(scoring: Any, problem: Any, n_test_rows: list[int]) -> float:
-    """Return the mean score that counts as perfect: half a test row of each fold from one.
+    """Return the mean score that counts as perfect: within half a test row of one.
 
-    There most folds score the same, and their standard error says nothing. Losses and R² have no
-    such step.
+    Most folds have equal scores there, so that their standard error is no guide.
     """
     scoring = scoring or problem.default_scoring
     if not (isinstance(scoring, str) and scoring.removesuffix("_weighted") in COUNTING):
         return np.inf
-    return 1.0 - SLACK * float(np.mean([0.5 / max(n, FEWEST_ROWS) for n in n_test_rows]))
+    return 1.0 - SLACK * float(np.mean([0.5 / max(n, MIN_ROWS) for n in n_test_rows]))
 
 
 def select_size(rule: Any, table: Mapping[str, Any], scores: FloatArray, ceiling: float) -> int:
-    """Return the smallest size whose mean score is high enough, or the one of a callable."""
+    """Return the smallest size whose mean score the rule accepts."""
     sizes = table["n_features"]
     if callable(rule):
         index = rule(table)

@@ -101,18 +101,17 @@ def evaluate_rows(
     """Evaluate subsets that are sorted and padded with -1."""
     # A matrix of the columns in use is enough, with the other columns of their groups.
     columns = problem.allowed.columns_of(problem.allowed.selection_of(subsets[subsets >= 0]))
-    some = problem.columns(columns)
-    places = np.where(subsets >= 0, np.searchsorted(columns, subsets), -1)
+    part = problem.columns(columns)
+    positions = np.where(subsets >= 0, np.searchsorted(columns, subsets), -1)
     seed = fit_seed(selector)
-    function, criterion = function_of(selector, some, seed, n_threads), None
-    if function is None:
-        criterion = some.criterion(ridge_of(selector, problem))
-    values = measure_subsets(some, criterion, function, places)
-    fitter = fitter_of(selector, some, criterion, seed)
+    function = function_of(selector, part, seed, n_threads)
+    criterion = None if function else part.criterion(ridge_of(selector, problem))
+    values = measure_subsets(part, criterion, function, positions)
+    fitter = fitter_of(selector, part, criterion, seed)
     if fitter is None:
         fits, loss_name = Fits.of_losses(-values), OWN_LOSS
     else:
-        fits = fit_padded(fitter, places, best_only=False, n_threads=n_threads)
+        fits = fit_padded(fitter, positions, best_only=False, n_threads=n_threads)
         loss_name = fitter.loss_name
     models = fits.separated, fits.coefficients, fits.intercepts
     return SubsetEvaluation(subsets, values, fits.losses, loss_name, *models, problem.names)
@@ -133,18 +132,15 @@ def measure_subsets(
 
 def _check_subsets(subsets: Any, selector: Any, problem: Problem) -> IntArray:
     """Return sorted columns of each subset, padded with -1."""
-    given = [row[row >= 0] for row in subsets] if _is_padded(subsets) else list(subsets)
-    for one in given:
-        if isinstance(one, str) or not isinstance(one, Iterable):
+    if isinstance(subsets, np.ndarray) and subsets.ndim == 2 and subsets.dtype.kind in "iu":
+        subsets = [row[row >= 0] for row in subsets]
+    features, rows = features_of(selector, problem), []
+    for subset in subsets:
+        if isinstance(subset, str) or not isinstance(subset, Iterable):
             raise ParameterError(
-                "subsets", f"must be a list of subsets, such as [[0, 1], [2]]; got {one!r} in it."
+                "subsets", f"must be a list of subsets, such as [[0, 1], [2]]; it has {subset!r}."
             )
-    features = features_of(selector, problem)
-    rows = [features.columns(one, "subsets") for one in given]
+        rows.append(features.columns(subset, "subsets"))
     if not rows or not all(map(len, rows)):
         raise ParameterError("subsets", "must hold subsets of at least one feature each.")
     return padded(rows)
-
-
-def _is_padded(subsets: Any) -> bool:
-    return isinstance(subsets, np.ndarray) and subsets.ndim == 2 and subsets.dtype.kind in "iu"

@@ -32,8 +32,8 @@ def _fit_as_selected(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     problem = every_column(model, X, y, sample_weight)
     subset = np.arange(problem.n_features)
     fits = problem.fitter(float(model.C)).fit(subset[None])
-    found = problem.linear_model(subset, fits, 0, model.C)
-    model.__dict__.update({k: v for k, v in vars(found).items() if k.endswith("_")})
+    fitted = problem.linear_model(subset, fits, 0, model.C)
+    model.__dict__.update({k: v for k, v in vars(fitted).items() if k.endswith("_")})
     rows = problem.X[:, subset]
     return model.with_slope(model.calibration_slope, rows, problem.target, problem.sample_weight)
 

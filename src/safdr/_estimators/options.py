@@ -211,15 +211,15 @@ def engine_settings(annealing: AnyAnnealing | None) -> Dynamics:
     if annealing is None:
         return AnnealingSettings()
     # np.float32 and the like are converted.
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         name: int(value) if isinstance(value, Integral) else float(value)
         for name, value in annealing.get_params().items()
         if name not in ("screen", "device")
     }
     if isinstance(annealing, Annealing):
-        return AnnealingSettings(**given)
-    given |= {"population": given.pop("n_replicas"), "overlap": given.pop("target_ess")}
-    return PopulationSettings(**given)
+        return AnnealingSettings(**settings)
+    names = {"n_replicas": "population", "target_ess": "overlap"}
+    return PopulationSettings(**{names.get(k, k): value for k, value in settings.items()})
 
 
 class Constraints(BaseEstimator):

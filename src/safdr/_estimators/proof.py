@@ -148,7 +148,10 @@ def _make_prover(
     selector: Any, X: Any, y: Any, sample_weight: Any, size: Any
 ) -> tuple[Problem, Prover, int]:
     if callable(selector.criterion):
-        raise ParameterError("criterion", "must be a built-in criterion; a function has no bounds.")
+        raise ParameterError(
+            "criterion",
+            f"must be built-in, because a callable has no bounds; got {selector.criterion!r}.",
+        )
     problem = make_problem(selector, X, y, sample_weight)
     prover = Prover(full_criterion(selector, problem), problem.allowed, problem.cost)
     if size is None:

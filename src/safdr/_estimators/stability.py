@@ -96,7 +96,7 @@ def stability(
         raise ParameterError("n_resamples", f"must be even; got {n_resamples}.")
     if choose_size and not hasattr(selector, "sizes"):
         kind = type(selector).__name__
-        raise ParameterError("choose_size", f"needs an AnnealingSelectorCV; got {kind}.")
+        raise ParameterError("choose_size", f"=True needs an AnnealingSelectorCV; got {kind}.")
     if not hasattr(selector, "support_"):
         params = {} if groups is None or not hasattr(selector, "sizes") else {"groups": groups}
         selector = clone(selector).fit(X, y, sample_weight=sample_weight, **params)
@@ -131,7 +131,11 @@ def _match_rows(groups: Any, sample_weight: Any, problem: Problem) -> NDArray[An
     if sample_weight is not None and len(groups) != problem.n_units:
         groups = groups[np.asarray(sample_weight) > 0]
     if len(groups) != problem.n_units or len(np.unique(groups)) < 4:
-        raise ParameterError("groups", "must hold one label for each row, and 4 labels at least.")
+        raise ParameterError(
+            "groups",
+            f"must hold a label for each of {problem.n_units} rows, and at least 4 different ones; "
+            f"got {len(np.unique(groups))} in {len(groups)} rows.",
+        )
     return groups
 
 

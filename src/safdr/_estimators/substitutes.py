@@ -180,17 +180,18 @@ def _measure(
     allowed = problem.allowed
     is_full = np.array([len(variant.columns) > 0 for variant in variants])
     subsets = padded([variant.columns for variant in variants if len(variant.columns)])
-    found = evaluate_rows(selector, problem, subsets, n_threads)
+    evaluation = evaluate_rows(selector, problem, subsets, n_threads)
     values = np.full(len(variants), np.nan if callable(selector.criterion) else 0.0)
-    values[is_full] = found.criterion_values
+    values[is_full] = evaluation.criterion_values
     losses = -values
     fitter = fitter_of(selector, problem, None, fit_seed(selector))
     if fitter is not None:
         losses[~is_full] = 0.0 if is_full.all() else fitter.baseline()
-    losses[is_full] = found.losses
+    losses[is_full] = evaluation.losses
     is_allowed = allowed.allows_each(np.array([allowed.selection_of(v.columns) for v in variants]))
     if allowed.signs is not None:
-        wrong = wrong_signs(subsets, np.asarray(found.coefficients), allowed.signs).any(axis=1)
+        coefficients = np.asarray(evaluation.coefficients)
+        wrong = wrong_signs(subsets, coefficients, allowed.signs).any(axis=1)
         is_allowed[is_full] &= ~wrong
     return {"criterion_value": values, "loss": losses, "allowed": is_allowed}
 

@@ -85,17 +85,17 @@ class WhatIf:
 
     def _find(self, features: Any) -> BoolArray:
         """Return a mask of the features; a column stands for its whole group."""
-        wanted = self._features.columns(features, "features")
-        unknown = np.setdiff1d(wanted, np.concatenate(self.columns))
+        requested = self._features.columns(features, "features")
+        unknown = np.setdiff1d(requested, np.concatenate(self.columns))
         if unknown.size:
             names, j = self._features.names, int(unknown[0])
-            one = j if names is None else names[j]
+            feature = j if names is None else names[j]
             raise ParameterError(
                 "features",
-                f"must be among the {len(self.names)} features of this WhatIf; got {one!r}. Use "
-                f"what_if(..., also=[{one!r}]).",
+                f"must be among the {len(self.names)} features of this WhatIf; got {feature!r}. "
+                f"Use what_if(..., also=[{feature!r}]).",
             )
-        return np.array([np.isin(columns, wanted).any() for columns in self.columns])
+        return np.array([np.isin(columns, requested).any() for columns in self.columns])
 
 
 def what_if(
@@ -149,13 +149,15 @@ def what_if(
     validate_parameter_constraints(limits, {"n_features": n_features}, caller_name="what_if")
     check_is_fitted(selector)
     if callable(selector.criterion):
-        raise ParameterError("criterion", "must be a built-in criterion; a function has no matrix.")
+        raise ParameterError(
+            "criterion",
+            f"must be built-in, because a callable has no matrix; got {selector.criterion!r}.",
+        )
     problem = make_problem(selector, X, y, sample_weight)
     allowed, features = problem.allowed, features_of(selector, problem)
     criterion = problem.column_criterion(ridge_of(selector, problem))
     redundant = criterion.redundant(problem.rank) if problem.is_wide else criterion.redundant
-    useful = np.ones(allowed.n_groups, dtype=bool)
-    useful[allowed.without(redundant).exclude] = False
+    excluded = set(allowed.without(redundant).exclude.tolist())
     members = np.flatnonzero(allowed.selection_of(selector.subset_))
     requested = allowed.selection_of(features.columns(also, "also"))
     lists = [
@@ -163,23 +165,23 @@ def what_if(
         *_other_subsets(selector, allowed),
         *_nearby(criterion, allowed, selector.subset_),
     ]
-    picked = _pick(allowed, useful, members, lists, n_features)
-    columns = [allowed.groups[i] for i in picked]
-    every = np.concatenate(columns)
+    chosen = _choose(allowed, excluded, members, lists, n_features)
+    columns = [allowed.groups[i] for i in chosen]
+    all_columns = np.concatenate(columns)
     names = group_names(selector, problem)
-    exclusive = np.zeros((len(picked), len(picked)), dtype=bool)
+    exclusive = np.zeros((len(chosen), len(chosen)), dtype=bool)
     if allowed.conflicts is not None:
-        exclusive = allowed.conflicts[np.ix_(picked, picked)]
+        exclusive = allowed.conflicts[np.ix_(chosen, chosen)]
     cost = np.zeros(problem.n_features) if problem.cost is None else problem.cost
     return WhatIf(
-        names=tuple(names[i] for i in picked),
+        names=tuple(names[i] for i in chosen),
         columns=tuple(columns),
-        selected=np.isin(picked, members),
-        required=np.isin(picked, allowed.include),
+        selected=np.isin(chosen, members),
+        required=np.isin(chosen, allowed.include),
         exclusive=exclusive,
         costs=np.array([cost[group].sum() for group in columns]),
-        A=criterion.block(every),
-        D=criterion.D[every],
+        A=criterion.block(all_columns),
+        D=criterion.D[all_columns],
         criterion=problem.criterion_name,
         _features=features,
     )
@@ -212,22 +214,22 @@ def _nearby(criterion: Any, allowed: AllowedSubsets, subset: IntArray) -> Iterat
     yield order[-1]
 
 
-def _pick(
+def _choose(
     allowed: AllowedSubsets,
-    useful: BoolArray,
+    excluded: set[int],
     members: IntArray,
     lists: list[IntArray],
     n_features: int,
 ) -> list[int]:
     """Return the members, the first list, and others from all lists in alternation."""
-    picked = members.tolist()
-    n = max(n_features, len(picked) + n_features // 2)
+    chosen = members.tolist()
+    n = max(n_features, len(chosen) + n_features // 2)
     lengths = [len(columns) for columns in allowed.groups]
-    n_left = max(MAX_COLUMNS - sum(lengths[i] for i in picked), MIN_OTHERS)
+    n_left = max(MAX_COLUMNS - sum(lengths[i] for i in chosen), MIN_OTHERS)
     for i in chain(lists[0].tolist(), *zip_longest(*map(np.ndarray.tolist, lists[1:]))):
         # A group that does not fit is skipped.
-        fits = i is not None and i not in picked and useful[i] and lengths[i] <= n_left
-        if fits and len(picked) < n:
+        is_new = i is not None and i not in chosen and i not in excluded
+        if is_new and lengths[i] <= n_left and len(chosen) < n:
             n_left -= lengths[i]
-            picked.append(i)
-    return sorted(picked, key=lambda i: (-lengths[i], i))
+            chosen.append(i)
+    return sorted(chosen, key=lambda i: (-lengths[i], i))
