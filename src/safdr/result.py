@@ -62,19 +62,17 @@ class AnnealingResult:
     criterion_values : ndarray of shape (n_candidates,)
         Criterion values on all training rows, less the cost of the features.
     losses : ndarray of shape (n_candidates,)
-        Training losses of the models, penalty included; NaN for models that were not fitted. Losses
-        of candidates that were discarded early are estimates. With an `estimator`, cross-validated
+        Training losses of the models, penalty included; NaN for models that were not fitted, and
+        estimates for candidates that were discarded early. With an `estimator`, cross-validated
         losses; with a custom criterion, its negative values.
     loss_name : str
         "cross_entropy", "squared_error", or another name.
-    separated : ndarray of shape (n_candidates,), dtype=bool
-        Whether the subset separates the classes, so that the unpenalised model has no optimum.
-    converged : ndarray of shape (n_candidates,), dtype=bool
-        Whether the model was fitted to convergence.
-    coefficients : ndarray of shape (n_candidates, size) or (n_candidates, n_outputs, size), or None
-        Coefficients of the linear models on the original scale. None for other models.
-    intercepts : ndarray of shape (n_candidates,) or (n_candidates, n_outputs), or None
-        Intercepts of the linear models.
+    separated, converged : ndarray of shape (n_candidates,), dtype=bool
+        Whether the subset separates the classes, so that the unpenalised model has no optimum, and
+        whether the model was fitted to convergence.
+    coefficients, intercepts : ndarray of shape (n_candidates, ..., size) and (n_candidates, ...)
+        Linear models on the original scale; None for other models. With several outputs, or more
+        than two classes, the second axis has one row for each.
     cost_terms : ndarray of shape (n_candidates,)
         Cost of the features in units of the loss; infinite if a coefficient has the wrong sign.
     trace : Trace
@@ -84,7 +82,7 @@ class AnnealingResult:
     n_screened, n_replicas : int
         Number of features that the screen kept, and number of replicas.
     feature_names : tuple of str or None
-        Names of all features; None if they have no names.
+        Names of all features.
     """
 
     subsets: IntArray
@@ -152,24 +150,20 @@ class Proof:
     ----------
     optimal : bool
         Whether no allowed subset of this size has a larger criterion value than `subset`.
-    value : float
-        Criterion value of `subset`, less its cost.
-    upper_bound : float
-        Upper bound on the values of all allowed subsets; `value` if the proof completes. Infinite
-        if rounding leaves no bound for collinear features.
+    value, upper_bound : float
+        Criterion value of `subset`, less its cost, and upper bound on those of all allowed subsets.
+        The bound is infinite if rounding leaves none for collinear features.
     gap : float
         ``upper_bound / value - 1``; infinite if the value is not positive and below the bound.
     subset : ndarray of int
         Sorted feature indices of the best known subset.
-    n_nodes : int
-        Number of nodes of the search tree.
-    seconds : float
-        Wall-clock time.
+    n_nodes, seconds : int, float
+        Number of nodes of the search tree, and wall-clock time.
     fixed_in, fixed_out : ndarray of int
         Features that bounds show to be in every subset with this value, and in none. Features that
         constraints fix are not listed.
     feature_names : tuple of str or None
-        Names of all features; None if they have no names.
+        Names of all features.
     """
 
     optimal: bool
@@ -209,7 +203,7 @@ class NearOptimal:
     rtol : float
         Largest distance to the best value, relative to it.
     feature_names : tuple of str or None
-        Names of all features; None if they have no names.
+        Names of all features.
     """
 
     subsets: IntArray

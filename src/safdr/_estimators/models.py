@@ -41,28 +41,19 @@ def _fit_as_selected(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
 class LogisticModel(LinearClassifierMixin, BaseEstimator):
     """Logistic regression on standardised columns, binary or multinomial.
 
-    Coefficients are on the original scale. With a penalty, values are clipped to the training range
-    of their column, so that outliers do not decide a prediction.
-
     Parameters
     ----------
     C : float, default=1.0
-        Inverse strength of the penalty, as in `sklearn.linear_model.LogisticRegression`; inf is no
-        penalty.
+        Inverse strength of the penalty, as in `sklearn.linear_model.LogisticRegression`. With a
+        penalty, values are clipped to the training range of their column; inf is no penalty.
 
     calibration_slope : float, default=1.0
         Factor on the coefficients after the fit; the intercept is then fitted again.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients.
-
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-
-    classes_ : ndarray of shape (n_classes,)
-        Labels.
+    coef_, intercept_, classes_ : ndarray
+        As in `sklearn.linear_model.LogisticRegression`, on the original scale.
 
     data_min_, data_max_ : ndarray of shape (n_features,)
         Training range of each column; only with a penalty.
@@ -77,11 +68,9 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
 
     @property
     def clips(self) -> bool:
-        """Return True if values are clipped to the training range."""
         return bool(np.isfinite(self.C))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model to all columns of X."""
         return _fit_as_selected(self, X, y, sample_weight)
 
     def with_slope(self, slope: float, X: Any, codes: Any, weight: FloatArray | None) -> Self:
@@ -109,14 +98,12 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
         return np.clip(rows, self.data_min_, self.data_max_)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of each class."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
         return np.asarray(softmax(scores, axis=1))
 
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithm of the probability of each class."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([log_expit(-scores), log_expit(scores)])
@@ -133,22 +120,16 @@ class LinearModel(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    C : float, default=inf
-        Inverse strength of the penalty on the squared coefficients; inf is no penalty.
-
-    calibration_slope : float, default=1.0
-        Factor on the coefficients after the fit; the intercept is then fitted again.
+    C, calibration_slope
+        As in `LogisticModel`; by default without a penalty.
 
     clip : bool, default=True
         Whether predictions are clipped to the range of the training targets.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
-        Coefficients on the original scale.
-
-    intercept_ : float or ndarray of shape (n_outputs,)
-        Intercept.
+    coef_, intercept_ : ndarray or float
+        As in `sklearn.linear_model.LinearRegression`, on the original scale.
 
     target_min_, target_max_ : float or ndarray of shape (n_outputs,)
         Range of the training targets.
@@ -165,7 +146,6 @@ class LinearModel(RegressorMixin, BaseEstimator):
         self.clip = clip
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model to all columns of X."""
         return _fit_as_selected(self, X, y, sample_weight)
 
     def with_slope(self, slope: float, X: Any, y: Any, weight: FloatArray | None) -> Self:
@@ -180,7 +160,6 @@ class LinearModel(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the predicted values."""
         check_is_fitted(self)
         rows: Any = validate_data(self, X, accept_sparse="csr", reset=False)
         predicted = self.linear_predictor(rows)

@@ -42,38 +42,29 @@ class Annealing(BaseEstimator):
 
     temperature_step : float, default=0.7
         Step of the inverse temperature, in units of 1/σ. σ is the standard deviation of the
-        criterion over the random subsets at the start. Reduce it for slower annealing.
+        criterion over the random subsets at the start.
 
     max_steps : int, default=100
         Largest number of temperature steps.
 
-    tol : float, default=5e-3
-        Largest relative change of the mean criterion at which annealing stops. Means over
-        `n_iter_no_change` steps are compared with those over the steps before.
+    tol, n_iter_no_change : float, default=5e-3, and int, default=5
+        Annealing stops if the mean criterion over `n_iter_no_change` steps changes relatively by at
+        most `tol` from that over the steps before.
 
-    n_iter_no_change : int, default=5
-        Number of steps that `tol` averages over.
-
-    n_batches : int, default=5
-        Number of random stratified batches of the rows. At each temperature, each replica uses one
-        of them, so that replicas differ. Use ``n_batches=1, batch_fraction=1.0`` for all rows.
-
-    batch_fraction : float, default=0.5
-        Share of each class in a batch. It is raised if a batch would have fewer than two rows for
-        each selected feature.
+    n_batches, batch_fraction : int, default=5, and float, default=0.5
+        Number of random stratified batches, and share of the rows in each. At each temperature,
+        each replica uses one batch, so that replicas differ. For all rows use 1 and 1.0.
 
     screen : "auto", int or None, default="auto"
         Number of features that are annealed: the first that enter the L1 (LARS) path of the
         criterion.
 
         - "auto" keeps k + 3 + n_samples // 20 features for a subset of k, and more for precise
-          regression targets. It keeps all for more than two classes (up to 2000 features), and with
-          `feature_cost` if their matrix fits into memory.
+          regression targets. It keeps all for more than two classes (up to 2000 features), with
+          `feature_cost` if their matrix fits into memory, and with a callable criterion.
         - An int keeps that many, or k if that is larger.
         - None keeps all. Use it, with ``shrinkage=None``, if the difference of correlated features
           matters.
-
-        A callable criterion is screened only by an int.
 
     device : str or torch.device, default=None
         Device of torch that anneals, such as "cuda". None is the CPU.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from safdr._estimators.features import Features
-from safdr._frames import to_frame
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -47,7 +47,13 @@ class Display:
         DataFrame
             One row for each mark of the figure.
         """
-        return to_frame(self._columns(), backend, f"{type(self).__name__}.to_frame")
+        try:
+            return nw.from_dict(self._columns(), backend=backend).to_native()
+        except ImportError as error:
+            raise ImportError(
+                f"to_frame(backend={backend!r}) needs {backend}. Install it (pip install {backend}), "
+                "or use 'pandas', 'polars' or 'pyarrow'."
+            ) from error
 
 
 def check_fitted(estimator: Any, attribute: str, caller: str, wanted: str) -> None:
