@@ -85,13 +85,12 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         *args, **params
-            Parameters of the selector. They override those of the paper, except for the screen of
-            `annealing`.
+            Parameters of the selector, which override those of the paper. `annealing` gets no
+            screen.
 
         Returns
         -------
         selector
-            A new selector.
 
         Examples
         --------

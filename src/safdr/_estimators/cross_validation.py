@@ -58,7 +58,7 @@ class CrossValidation:
     size: int  # selected by the rule
 
     def slope(self, problem: Any) -> float:
-        """Return the calibration slope of the out-of-fold predictions of the selected size."""
+        """Return the calibration slope of the selected size."""
         at = self.sizes.index(self.size)
         targets, weights, n_train = zip(*self.held_out, strict=True)
         slope = calibration_slope(

@@ -43,7 +43,6 @@ class RowsObjective:
             self._weight = {"sample_weight": problem.sample_weight}
 
     def __call__(self, columns: IntArray, which: int = -1) -> float:
-        """Return the value of one subset on all rows."""
         value: Any = self.function(self.X[:, columns], self.y, **self._weight)
         if not isinstance(value, Real):
             raise ParameterError("criterion", f"must return a number to maximise; got {value!r}.")
@@ -74,7 +73,6 @@ class ModelFitter:
         self._splits = _splits(problem, seed)
 
     def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:
-        """Return the mean loss of each subset over the folds."""
         del best_only
         distinct, inverse = distinct_rows(subsets)
         look_up()

@@ -73,7 +73,7 @@ def prove(
     >>> proof.optimal, proof.subset.tolist()
     (True, [20, 21, 23, 27])
     """
-    _check("prove", size=size, time_limit=time_limit)
+    validate_parameter_constraints(LIMITS, {"size": size, "time_limit": time_limit}, "prove")
     problem, prover, size = _make_prover(selector, X, y, sample_weight, size)
     proof = prover.prove(
         size,
@@ -128,7 +128,8 @@ def near_optimal(
     >>> near.n_total, near.complete, near.in_all.tolist()
     (3, True, [20, 21, 27])
     """
-    _check("near_optimal", size=size, rtol=rtol, max_subsets=max_subsets, time_limit=time_limit)
+    limits = {"rtol": rtol, "max_subsets": max_subsets, "time_limit": time_limit}
+    validate_parameter_constraints(LIMITS, {"size": size} | limits, "near_optimal")
     problem, prover, size = _make_prover(selector, X, y, sample_weight, size)
     near = prover.near_optimal(
         size,
@@ -138,10 +139,6 @@ def near_optimal(
         n_threads=n_workers(n_jobs),
     )
     return replace(near, feature_names=problem.names)
-
-
-def _check(caller: str, **values: Any) -> None:
-    validate_parameter_constraints(LIMITS, values, caller_name=caller)
 
 
 def _make_prover(

@@ -177,11 +177,9 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     estimator_ : classifier
         The model on the selected columns, in the order of `subset_`.
 
-    criterion_ : str or callable
-        Criterion of `criterion_value_`: "fisher", or the custom one.
-
-    criterion_value_ : float
-        Criterion value of the selected features on the training rows, less their cost.
+    criterion_, criterion_value_ : str or callable, and float
+        "fisher" or the custom criterion, and its value for the selected features on the training
+        rows, less their cost.
 
     shrinkage_ : float or None
         Shrinkage of the criterion; None for a custom one.
@@ -190,17 +188,11 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         All candidates, with criterion values and losses.
 
     duplicates_ : list of tuple of int
-        Pairs of features that correlate perfectly: the one that may be selected, and the one that
-        is left out. Empty for the method of the paper.
+        Pairs of features that correlate perfectly: one that may be selected, one that is left out.
+        Empty for the method of the paper.
 
-    classes_ : ndarray of shape (n_classes,)
-        Labels.
-
-    n_features_in_ : int
-        Number of features of the fit.
-
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if `X` has names that are all strings.
+    classes_, n_features_in_, feature_names_in_
+        Labels, number of features, and their names, as in scikit-learn.
 
     See Also
     --------

@@ -51,8 +51,8 @@ class Display:
             return nw.from_dict(self._columns(), backend=backend).to_native()
         except ImportError as error:
             raise ImportError(
-                f"to_frame(backend={backend!r}) needs {backend}. Install it (pip install {backend}), "
-                "or use 'pandas', 'polars' or 'pyarrow'."
+                f"to_frame(backend={backend!r}) needs {backend}: pip install {backend}. Or "
+                "use another backend: 'pandas', 'polars' or 'pyarrow'."
             ) from error
 
 
