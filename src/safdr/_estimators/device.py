@@ -66,7 +66,7 @@ def _check(device: Any, problem: Any) -> None:
     if not allowed.swaps_alone or allowed.conflicts is not None or allowed.signs is not None:
         raise ParameterError(
             "constraints",
-            "must have no groups, at_most_one_of or signs on a device; use device=None.",
+            "with groups, at_most_one_of or signs need device=None.",
         )
     if issparse(problem.X):
         raise ParameterError("device", "needs dense rows; got a sparse matrix. Use X.toarray().")
@@ -76,11 +76,13 @@ def _check(device: Any, problem: Any) -> None:
         torch.zeros(1, device=torch.device(device)).cpu()
     except ImportError:
         raise ParameterError(
-            "device", f"={device!r} needs torch. Install it: pip install 'safdr[gpu]'."
+            "device", f"{device!r} needs torch. Install it: pip install 'safdr[gpu]'."
         ) from None
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         reason = (str(error).splitlines() or [""])[0]
-        raise ParameterError("device", f"={device!r} cannot be used by torch: {reason}") from None
+        raise ParameterError(
+            "device", f"must be a device of torch; device={device!r} cannot be used: {reason}"
+        ) from None
 
 
 def _in_units_of_r2(problem: Any) -> Any:

@@ -42,11 +42,10 @@ class _FixedSizeSelector(AnnealingSelectorBase):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or a source
-            Training rows: an array, a data frame or a sparse matrix of finite numbers. A source is
-            read in chunks: a path of Parquet files, a pyarrow dataset, a polars LazyFrame, a DuckDB
-            relation, a Dask collection, a function that returns an iterator of tables, or a
-            `Stream`.
+        X : array-like, sparse matrix or source of shape (n_samples, n_features)
+            Training rows of finite numbers. A source is read in chunks: a path of Parquet files, a
+            pyarrow dataset, a polars LazyFrame, a DuckDB relation, a Dask collection, a function
+            that returns an iterator of tables, or a `Stream`.
 
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
             Labels or continuous targets. For a source, the name of their column.

@@ -202,13 +202,9 @@ class AnnealingSelectorCV(_CrossValidatedSelector, ClassSelectorBase):
         mean of each class against the rest.
 
     rule : {"one_se", "one_sd", "best"} or callable, default="one_se"
-        Rule that selects the size from the mean scores.
-
-        - "one_se": the smallest size within one standard error of the best.
-        - "one_sd": the smallest size within one standard deviation of the best, as in the paper.
-          Use it for fewer features.
-        - "best": the size with the best score.
-        - A callable that gets `cv_results_` and returns an index.
+        Rule that selects the size: the smallest within one standard error ("one_se") or one
+        standard deviation ("one_sd", as in the paper) of the best mean score, or the best. "one_sd"
+        selects fewer features. A callable gets `cv_results_` and returns an index.
 
     n_jobs : int, default=None
         Number of sizes that are searched at the same time. The result does not depend on it.
@@ -223,11 +219,8 @@ class AnnealingSelectorCV(_CrossValidatedSelector, ClassSelectorBase):
         One entry for each size: `n_features`, `mean_test_score`, `std_test_score`, and for each
         split i `split{i}_test_score` and `split{i}_support` (masks of the features).
 
-    n_splits_ : int
-        Number of splits.
-
-    scorer_ : callable
-        The scorer.
+    n_splits_, scorer_ : int, callable
+        Number of splits, and the scorer.
 
     calibration_slope_ : float
         Factor on the coefficients of the final model; 1 unless `criterion` is "auto" and
@@ -294,18 +287,13 @@ class AnnealingSelectorCV(_CrossValidatedSelector, ClassSelectorBase):
 class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBase):
     """Select the number of features for regression by cross-validation.
 
-    As `AnnealingSelectorCV`, with the search of `AnnealingRegressorSelector`.
+    As `AnnealingSelectorCV`, with the search of `AnnealingRegressorSelector`, R² as the default
+    scorer, and splits that are not stratified.
 
     Parameters
     ----------
-    sizes, rule, n_jobs
+    sizes, cv, scoring, rule, n_jobs
         As in `AnnealingSelectorCV`.
-
-    cv : int, cross-validation generator or iterable, default=None
-        As in `AnnealingSelectorCV`, without stratification.
-
-    scoring : str or callable, default=None
-        Scorer of the models. None is R².
 
     criterion, estimator, shrinkage, C, constraints, feature_cost, annealing, random_state
         As in `AnnealingRegressorSelector`.

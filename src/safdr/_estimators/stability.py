@@ -96,7 +96,7 @@ def stability(
         raise ParameterError("n_resamples", f"must be even; got {n_resamples}.")
     if choose_size and not hasattr(selector, "sizes"):
         kind = type(selector).__name__
-        raise ParameterError("choose_size", f"=True needs an AnnealingSelectorCV; got {kind}.")
+        raise ParameterError("choose_size", f"needs an AnnealingSelectorCV; got {kind}.")
     if not hasattr(selector, "support_"):
         params = {} if groups is None or not hasattr(selector, "sizes") else {"groups": groups}
         selector = clone(selector).fit(X, y, sample_weight=sample_weight, **params)
