@@ -18,17 +18,16 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # What each package may import of safdr; `safdr` stands for the public names.
 MAY_IMPORT = {
     "_files": set(),
-    "_frames": set(),
     "_memory": set(),
     "errors": set(),
     "result": {"_engine", "errors"},
     "_engine": {"_core", "_memory", "errors", "result"},
-    "_estimators": {"_engine", "_frames", "_memory", "errors", "result", "sources"},
+    "_estimators": {"_engine", "_memory", "errors", "result", "sources"},
     "measures": set(),
     "sources": set(),
     "table": {"errors", "_memory"},
     "export": {"_files"},
-    "display": {"safdr", "_estimators", "_frames", "text"},
+    "display": {"safdr", "_estimators", "text"},
     "text": set(),
     "report": {
         *("safdr", "_files", "_estimators", "display", "export", "measures", "result", "text")

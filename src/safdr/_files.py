@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file, so that a reader or a kill at any moment finds all of it or nothing."""
+    """Write a file, so that a reader finds all of it or nothing, even after a crash."""
     write_all_atomically({path: content})
 
 

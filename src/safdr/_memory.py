@@ -1,4 +1,4 @@
-"""How much memory there is, and errors before it is short."""
+"""Available memory, and errors before a computation exceeds it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-# That of all rows, and those of at least two batches.
+# Matrices of products that a search holds: of all rows, and of at least two batches.
 N_MATRICES = 3
 
 # Limits of a container: control groups of version 2, of version 1.
@@ -35,8 +35,8 @@ def check_products(n_columns: int) -> None:
     check_memory(
         8.0 * n_columns**2 * N_MATRICES,
         f"The products of {n_columns:,} columns with each other",
-        "A search among all features (screen=None), proofs and near-optimal subsets need them. "
-        "Screen the features: annealing=Annealing(screen=2000).",
+        "Searches without a screen, proofs and near-optimal subsets need them. Use "
+        "annealing=Annealing(screen=2000), or fewer columns.",
     )
 
 
@@ -47,7 +47,7 @@ def check_exclusions(n_columns: int) -> None:
 
 
 def available_memory() -> float:
-    """Return the bytes that may be taken; infinite if the system does not say."""
+    """Return the available bytes; infinite if the system reports no limit."""
     limits = [float("inf")]
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()

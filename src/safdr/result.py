@@ -1,4 +1,4 @@
-"""Frozen records of results."""
+"""Records of results."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Trace:
     converged : bool
         Whether the mean converged before the last step.
     n_families, family_size : ndarray of shape (n_steps + 1,) or None
-        For `PopulationAnnealing`: the number of initial replicas that have descendants, and the
-        mean number of replicas with the same ancestor as a random replica.
+        For `PopulationAnnealing`: the number of initial replicas with descendants, and the mean
+        number of replicas with the same ancestor as a random replica.
     """
 
     beta: FloatArray
@@ -47,57 +47,42 @@ class Trace:
         )
 
     def __len__(self) -> int:
-        """Return the number of temperature steps."""
         return len(self.beta) - 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AnnealingResult:
-    """Result of the search at one size.
-
-    The candidates are the subsets of the replicas, and the best subset that a local search from
-    them reaches. If there are at most as many subsets as replicas, all subsets are candidates.
-    Forward selection on the log-loss adds one candidate. All values are on all training rows.
+    """Candidates of the search at one size, with their models.
 
     Attributes
     ----------
     subsets : ndarray of shape (n_candidates, size)
-        Sorted feature indices of each candidate. Rows are padded with -1 if groups make the
-        subsets differ in length.
+        Sorted feature indices of each candidate. Rows are padded with -1 if groups differ in
+        length.
     criterion_values : ndarray of shape (n_candidates,)
-        Criterion value of each subset, less the cost of its features.
+        Criterion values on all training rows, less the cost of the features.
     losses : ndarray of shape (n_candidates,)
-        Loss of the model on each subset, penalty included; NaN for candidates that were not fitted.
-        Losses of candidates that were discarded early are estimates. With an `estimator` it is the
-        cross-validated loss, with a custom criterion the negative value.
+        Training losses of the models, penalty included; NaN for models that were not fitted, and
+        estimates for candidates that were discarded early. With an `estimator`, cross-validated
+        losses; with a custom criterion, its negative values.
     loss_name : str
         "cross_entropy", "squared_error", or another name.
-    separated : ndarray of shape (n_candidates,), dtype=bool
-        Whether the subset separates the classes, so that the unpenalised model has no optimum.
-    converged : ndarray of shape (n_candidates,), dtype=bool
-        Whether the model was fitted to convergence.
-    coefficients : ndarray of shape (n_candidates, size) or (n_candidates, n_outputs, size), or None
-        Coefficients of the linear models on the original scale: one row for two classes or one
-        output. None for other models.
-    intercepts : ndarray of shape (n_candidates,) or (n_candidates, n_outputs), or None
-        Intercepts of the linear models.
+    separated, converged : ndarray of shape (n_candidates,), dtype=bool
+        Whether the subset separates the classes, so that the unpenalised model has no optimum, and
+        whether the model was fitted to convergence.
+    coefficients, intercepts : ndarray of shape (n_candidates, ..., size) and (n_candidates, ...)
+        Linear models on the original scale; None for other models. With several outputs, or more
+        than two classes, the second axis has one row for each.
     cost_terms : ndarray of shape (n_candidates,)
-        Cost of the features in units of the loss. Infinite if a coefficient has the wrong sign.
+        Cost of the features in units of the loss; infinite if a coefficient has the wrong sign.
     trace : Trace
         Course of the annealing.
     shrinkage : float
         Shrinkage of the criterion; NaN for a custom criterion.
-    n_screened : int
-        Number of features that the screen kept for this size.
-    n_replicas : int
-        Number of replicas.
+    n_screened, n_replicas : int
+        Number of features that the screen kept, and number of replicas.
     feature_names : tuple of str or None
-        Names of all features; None if they have no names.
-    best : int
-        Index of the candidate with the smallest loss plus cost; ties go to the largest criterion
-        value.
-    size, subset, subset_names, criterion_value, loss
-        Values of the best candidate.
+        Names of all features.
     """
 
     subsets: IntArray
@@ -124,34 +109,36 @@ class AnnealingResult:
 
     @property
     def best(self) -> int:
-        """Index of the best candidate."""
+        """Index of the candidate with the least loss plus cost; ties go to the largest criterion
+        value.
+        """
         return int(np.lexsort((-self.criterion_values, self.losses + self.cost_terms))[0])
 
     @property
     def size(self) -> int:
-        """Number of columns in the best subset."""
+        """Number of columns of the best candidate."""
         return len(self.subset)
 
     @property
     def subset(self) -> IntArray:
-        """Sorted feature indices of the best subset."""
+        """Sorted feature indices of the best candidate."""
         subset: IntArray = self.subsets[self.best]
         return subset[subset >= 0]
 
     @property
     def subset_names(self) -> tuple[str, ...] | None:
-        """Names of the best subset's features."""
+        """Feature names of the best candidate."""
         names = self.feature_names
         return None if names is None else tuple(names[j] for j in self.subset)
 
     @property
     def criterion_value(self) -> float:
-        """Criterion value of the best subset."""
+        """Criterion value of the best candidate."""
         return float(self.criterion_values[self.best])
 
     @property
     def loss(self) -> float:
-        """Loss of the best subset."""
+        """Loss of the best candidate."""
         return float(self.losses[self.best])
 
 
@@ -159,30 +146,24 @@ class AnnealingResult:
 class Proof:
     """Upper bound on the criterion over all allowed subsets of a size, on the training rows.
 
-    It says nothing about losses of models, or about other rows.
-
     Attributes
     ----------
     optimal : bool
         Whether no allowed subset of this size has a larger criterion value than `subset`.
-    value : float
-        Criterion value of `subset`, less its cost.
-    upper_bound : float
-        Upper bound on the values of all allowed subsets; `value` if the proof completes. Infinite
-        if rounding leaves no bound for collinear features.
+    value, upper_bound : float
+        Criterion value of `subset`, less its cost, and upper bound on those of all allowed subsets.
+        The bound is infinite if rounding leaves none for collinear features.
     gap : float
         ``upper_bound / value - 1``; infinite if the value is not positive and below the bound.
     subset : ndarray of int
         Sorted feature indices of the best known subset.
-    n_nodes : int
-        Number of nodes of the search tree.
-    seconds : float
-        Wall-clock time.
+    n_nodes, seconds : int, float
+        Number of nodes of the search tree, and wall-clock time.
     fixed_in, fixed_out : ndarray of int
-        Features that bounds alone show to be in every subset with this value, and in none.
-        Features that constraints fix are not listed.
+        Features that bounds show to be in every subset with this value, and in none. Features that
+        constraints fix are not listed.
     feature_names : tuple of str or None
-        Names of all features; None if they have no names.
+        Names of all features.
     """
 
     optimal: bool
@@ -210,9 +191,9 @@ class NearOptimal:
     Attributes
     ----------
     subsets : ndarray of shape (n_listed, size)
-        Sorted feature indices of each, the largest value first.
+        Sorted feature indices of each subset, the largest value first.
     values : ndarray of shape (n_listed,)
-        Their criterion values, less the cost.
+        Criterion values of the subsets, less the cost.
     n_total : int
         Number of near-optimal subsets, including those that are not listed.
     complete : bool
@@ -222,9 +203,7 @@ class NearOptimal:
     rtol : float
         Largest distance to the best value, relative to it.
     feature_names : tuple of str or None
-        Names of all features; None if they have no names.
-    in_all, in_none : ndarray of int
-        Features in every near-optimal subset, and in none.
+        Names of all features.
     """
 
     subsets: IntArray
@@ -265,30 +244,23 @@ class Stability:
     selected : ndarray of shape (n_features,), dtype=bool
         Features that the selector selects on all rows.
     counts : ndarray of shape (n_features,)
-        Number of halves on which each feature was selected.
-    frequencies : ndarray of shape (n_features,)
-        The same as shares.
+        Number of the halves on which each feature was selected.
     frequency_intervals : ndarray of shape (n_features, 2)
         Wilson intervals of the shares.
     index : float
-        Stability index of Nogueira, Sechidis and Brown: 1 if all halves agree, 0 for random
-        subsets. It ignores features that constraints fix; NaN if no others are left.
+        Stability index: 1 if all halves agree, 0 for random subsets. It ignores features that
+        constraints fix; NaN if no others are left.
     index_interval : tuple of float
         Interval of the index, from the variance between pairs of halves.
     sizes : ndarray of shape (n_resamples,)
         Number of features that each half selected.
     subsets : tuple of ndarray of int
         Columns that each half selected; complementary halves are neighbours.
-    n_resamples : int
-        Number of halves.
 
     References
     ----------
     S. Nogueira, K. Sechidis, G. Brown, "On the Stability of Feature Selection Algorithms", Journal
     of Machine Learning Research 18 (2018).
-
-    R. D. Shah, R. J. Samworth, "Variable Selection with Error Control: Another Look at Stability
-    Selection", Journal of the Royal Statistical Society B 75 (2013).
     """
 
     names: tuple[str, ...]
@@ -319,6 +291,6 @@ class Stability:
 
 
 def labels_of(columns: IntArray, names: tuple[str, ...] | None) -> list[Any]:
-    """Return the names of some columns, or their indices."""
+    """Return the names of columns, or their indices."""
     indices = columns.tolist()
     return indices if names is None else [names[j] for j in indices]

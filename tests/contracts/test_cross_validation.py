@@ -301,6 +301,16 @@ def test_a_rule_chooses_by_its_definition_on_random_scores(rule):
         assert search.n_features_ == size_by_rule(rule, table, range(1, 6))
 
 
+def test_means_of_many_splits_are_compared_with_themselves():
+    """A mean of ten scores depends on the order of the sum."""
+    X, y = make_rows(n_rows=120)
+    for seed in range(20):
+        table = np.random.default_rng(seed).uniform(0.5, 0.9, (10, 3))
+        cv, score = scripted(table, 120)
+        found = over_sizes(3, rule="best", cv=cv, scoring=score).fit(X, y)
+        assert found.n_features_ == 1 + table.mean(axis=0).argmax()
+
+
 @pytest.mark.filterwarnings("ignore::safdr.SeparationWarning")
 def test_scores_within_half_a_row_of_perfect_are_perfect():
     """By "one_se"; half a test row of an AUC is 1/(2n)."""

@@ -1,1 +1,1 @@
-"""What users call: estimators and functions with the habits of scikit-learn."""
+"""Estimators and functions of the public interface."""

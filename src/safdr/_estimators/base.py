@@ -1,4 +1,4 @@
-"""What all selectors share: parameters, the final search, attributes and predictions."""
+"""Base classes of the selectors: parameters, the final search, attributes and predictions."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def typed(decorator: Callable[[Any], Any]) -> Callable[[Method], Method]:
-    """Return a decorator of scikit-learn's that keeps the type of a method."""
+    """Return a decorator of scikit-learn that keeps the type of a method."""
     return decorator
 
 
 def model_has(method: str) -> Callable[[Any], bool]:
-    """Return a check that the final model has a method; the default model has them all."""
+    """Return a check that the final model has a method; the default model has all methods."""
 
     def check(self: Any) -> bool:
         model = getattr(self, "estimator_", self.estimator)
@@ -51,8 +51,6 @@ def model_has(method: str) -> Callable[[Any], bool]:
 
 
 class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
-    """Selector and predictor: a subset of the features, and the model on it."""
-
     _is_regression: ClassVar[bool] = False
     support_: NDArray[np.bool_]
     subset_: IntArray
@@ -63,7 +61,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         **params : dict
-            Such as ``annealing__n_replicas=20``, which also works if `annealing` is None.
+            Such as ``annealing__n_replicas=20``, also if `annealing` is None.
 
         Returns
         -------
@@ -81,19 +79,18 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def as_published(cls, *args: Any, **params: Any) -> Self:
         """Make a selector that uses the method of the paper.
 
-        No screen, no shrinkage, Fisher's ratio (R² for regression), models without a penalty, and
-        the smallest size within one standard deviation of the best score.
+        It has no screen, no shrinkage, Fisher's ratio (R² for regression), models without a
+        penalty, and the rule "one_sd".
 
         Parameters
         ----------
         *args, **params
-            Parameters of the selector. They override those of the paper, except that `annealing`
-            gets no screen.
+            Parameters of the selector, which override those of the paper. `annealing` gets no
+            screen.
 
         Returns
         -------
         selector
-            A new selector.
 
         Examples
         --------
@@ -105,9 +102,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         published = {"criterion": criterion, "shrinkage": None, "C": np.inf}
         if "rule" in cls._parameter_constraints:
             published["rule"] = "one_sd"
-        given = params.get("annealing")
-        annealing = Annealing() if given is None else clone(given)
-        annealing.set_params(screen=None)
+        annealing = clone(params.get("annealing") or Annealing()).set_params(screen=None)
         return cls(*args, **published | params | {"annealing": annealing})
 
     def _validate_params(self) -> None:
@@ -124,7 +119,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     # ---- The search of one size ---------------------------------------------------------------
 
     def _fit_size(self, problem: Problem, size: int, seed: int) -> None:
-        """Search for a subset of one size on all rows, and set the attributes of a fit."""
+        """Search at one size on all rows, and set the attributes of a fit."""
         jobs = n_workers(self.n_jobs)
         search = make_search(self, problem, seed, jobs)
         result = search.run(size, n_threads=jobs)
@@ -151,7 +146,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self.support_
 
     def _selected_columns(self, X: Any) -> Any:
-        """Return the selected columns of X, checked."""
+        """Return the selected columns of validated rows."""
         check_is_fitted(self)
         if is_source(X, None):
             from safdr._estimators.streaming import read_columns
@@ -163,8 +158,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         rows: Any = validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=False)
         return take_columns(rows, self.subset_)
 
-    def _ask_model(self, method: str, X: Any) -> NDArray[Any]:
-        """Call a method of the final model with the selected columns."""
+    def _predict(self, method: str, X: Any) -> NDArray[Any]:
         rows = self._selected_columns(X)
         return np.asarray(getattr(self.estimator_, method)(rows))
 
@@ -180,9 +174,9 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Predicted labels or values.
+            Labels or values.
         """
-        return self._ask_model("predict", X)
+        return self._predict("predict", X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -192,13 +186,11 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
-    """A selector for classes."""
-
     classes_: NDArray[Any]
 
     @typed(available_if(model_has("predict_proba")))
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Predict the probability of each class.
+        """Predict the probability of each class, in the order of `classes_`.
 
         Parameters
         ----------
@@ -208,9 +200,8 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of `classes_`.
         """
-        return self._ask_model("predict_proba", X)
+        return self._predict("predict_proba", X)
 
     @typed(available_if(model_has("predict_log_proba")))
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
@@ -218,37 +209,33 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or source of shape (n_samples, n_features)
-            Rows with all features of the fit.
+        X
+            As in `predict_proba`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Log-probabilities, in the order of `classes_`.
         """
-        return self._ask_model("predict_log_proba", X)
+        return self._predict("predict_log_proba", X)
 
     @typed(available_if(model_has("decision_function")))
     def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return the score of each row: above zero for the second of two classes.
+        """Return the score of each row; for the default model and two classes, the log-odds of the
+        second.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or source of shape (n_samples, n_features)
-            Rows with all features of the fit.
+        X
+            As in `predict_proba`.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Log-odds of the second of two classes for the default model; with more classes, the
-            largest score wins.
         """
-        return self._ask_model("decision_function", X)
+        return self._predict("decision_function", X)
 
 
 class RegressorSelectorBase(RegressorMixin, AnnealingSelectorBase):
-    """A selector for one continuous target or several."""
-
     _is_regression = True
 
     def __sklearn_tags__(self) -> Any:

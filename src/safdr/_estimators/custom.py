@@ -1,4 +1,4 @@
-"""Custom criteria, and custom models that choose among candidates by cross-validation."""
+"""Custom criteria, and custom models that select among candidates by cross-validation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ N_FOLDS = 3
 
 
 class RowsObjective:
-    """A function of columns and target, as a function of column indices."""
+    """Turn a custom criterion into a function of column indices."""
 
     def __init__(self, function: Callable[..., float], problem: Any) -> None:
         self.function = function
@@ -35,11 +35,14 @@ class RowsObjective:
         self._weight: dict[str, Any] = {}
         if problem.sample_weight is not None:
             if not _takes_weights(function):
-                raise ParameterError("criterion", "must take sample_weight, since rows have one.")
+                raise ParameterError(
+                    "criterion",
+                    "must accept the keyword sample_weight, because rows or classes have weights; "
+                    f"got {function!r}.",
+                )
             self._weight = {"sample_weight": problem.sample_weight}
 
     def __call__(self, columns: IntArray, which: int = -1) -> float:
-        """Return the value of one subset on all rows."""
         value: Any = self.function(self.X[:, columns], self.y, **self._weight)
         if not isinstance(value, Real):
             raise ParameterError("criterion", f"must return a number to maximise; got {value!r}.")
@@ -56,11 +59,7 @@ def _takes_weights(function: Callable[..., float]) -> bool:
 
 
 class ModelFitter:
-    """Fits clones of a model to subsets, and evaluates them on held-out rows.
-
-    The loss is the cross-entropy of classifiers with probabilities, the squared error of
-    regressors, and the negative score of other classifiers.
-    """
+    """Fit clones of a model to subsets, and evaluate them on held-out rows."""
 
     def __init__(self, estimator: Any, problem: Any, seed: int) -> None:
         self.estimator = seeded(estimator, seed)
@@ -74,7 +73,6 @@ class ModelFitter:
         self._splits = _splits(problem, seed)
 
     def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:
-        """Return the mean loss of each subset over the folds."""
         del best_only
         distinct, inverse = distinct_rows(subsets)
         look_up()
@@ -120,19 +118,19 @@ def _squared_error(model: Any, X: Any, y: Any, weight: FloatArray | None) -> flo
 
 
 def _splits(problem: Any, seed: int) -> list[Any]:
-    """Return training and held-out rows of each fold."""
+    """Return the training and held-out rows of each fold."""
     if problem.is_regression:
         n_folds = min(N_FOLDS, len(problem.y))
         return list(KFold(n_folds, shuffle=True, random_state=seed).split(problem.y))
     n_folds = min(N_FOLDS, int(np.bincount(problem.codes).min()))
     if n_folds < 2:
-        raise ParameterError("estimator", "needs at least 2 rows of each class, to hold out one.")
+        raise ParameterError("estimator", "needs at least 2 rows of each class; one is held out.")
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     return list(folds.split(problem.codes, problem.codes))
 
 
 def fit_model(model: Any, X: Any, y: Any, sample_weight: FloatArray | None) -> Any:
-    """Fit a model to the rows, with their weights if they have any."""
+    """Fit a model, or the last step of a pipeline, with the weights of the rows."""
     if sample_weight is None:
         return model.fit(X, y)
     name = "sample_weight"
@@ -142,13 +140,14 @@ def fit_model(model: Any, X: Any, y: Any, sample_weight: FloatArray | None) -> A
         last = model
     if not (has_fit_parameter(last, "sample_weight") or _routing_enabled()):
         raise ParameterError(
-            "estimator", f"must take sample_weight, since rows have one; got {model!r}."
+            "estimator",
+            f"must accept sample_weight, because rows or classes have weights; got {model!r}.",
         )
     return model.fit(X, y, **{name: sample_weight})
 
 
 def seeded(estimator: Any, seed: int) -> Any:
-    """Return a clone in which every open random_state is set."""
+    """Return a clone with a seed in place of every random_state=None."""
     model = clone(estimator)
     rng = check_random_state(seed)
     names = sorted(

@@ -23,15 +23,17 @@ def device_rows(X: Any) -> Any:
     from safdr._engine.device.rows import DeviceRows
 
     if X.ndim != 2 or not X.dtype.is_floating_point or not bool(X.isfinite().all()):
-        raise ValueError("X on a device must be a matrix of finite floating-point numbers.")
+        raise ValueError(
+            "X on a device must be a matrix of finite floating-point numbers; got "
+            f"{tuple(X.shape)}, {X.dtype}. Convert it, or impute missing values."
+        )
     return DeviceRows(X)
 
 
 def device_search(
     problem: Any, device: Any, ridge: Any, C: float, fitter: Any, **search: Any
 ) -> Search:
-    """Return the search on a device, where all columns are annealed."""
-    allowed = problem.allowed
+    """Return the search among all columns on a device."""
     _check(device, problem)
     from safdr._engine.device.criterion import RowsOnDevice
     from safdr._engine.device.fits import DeviceFitter
@@ -52,30 +54,35 @@ def device_search(
     if fitter is None:  # the linear model
         fitter = problem.fitter(C)
         fitter = fitter if regression else DeviceFitter(fitter, rows, problem.penalty(C))
-    how: dict[str, Any] = {"noise": rows, "fitter": fitter, "constraints": allowed}
-    found = DeviceSearch(criterion, cost=problem.cost, **how, **search)
-    found.duplicates = pairs
-    return found
+    search |= {"noise": rows, "fitter": fitter, "constraints": problem.allowed}
+    device_search = DeviceSearch(criterion, cost=problem.cost, **search)
+    device_search.duplicates = pairs
+    return device_search
 
 
 def _check(device: Any, problem: Any) -> None:
-    """Refuse what a search on a device cannot do, and devices that are missing."""
+    """Raise an error if the device is missing, or cannot search this problem."""
     allowed = problem.allowed
     if not allowed.swaps_alone or allowed.conflicts is not None or allowed.signs is not None:
         raise ParameterError(
-            "constraints", "with groups, at_most_one_of or signs need device=None."
+            "constraints",
+            "with groups, at_most_one_of or signs need device=None.",
         )
     if issparse(problem.X):
-        raise ParameterError("device", "needs dense rows; got sparse ones.")
+        raise ParameterError("device", "needs dense rows; got a sparse matrix. Use X.toarray().")
     try:
         import torch
 
         torch.zeros(1, device=torch.device(device)).cpu()
     except ImportError:
-        raise ParameterError("device", "needs torch: pip install 'safdr[gpu]'.") from None
+        raise ParameterError(
+            "device", f"{device!r} needs torch. Install it: pip install 'safdr[gpu]'."
+        ) from None
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         reason = (str(error).splitlines() or [""])[0]
-        raise ParameterError("device", f"={device!r} cannot be used by torch: {reason}") from None
+        raise ParameterError(
+            "device", f"must be a device of torch; device={device!r} cannot be used: {reason}"
+        ) from None
 
 
 def _in_units_of_r2(problem: Any) -> Any:

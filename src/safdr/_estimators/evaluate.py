@@ -29,17 +29,11 @@ class SubsetEvaluation:
     subsets : ndarray of shape (n_subsets, size)
         Feature indices of each subset, in the given order; padded with -1 if sizes differ.
     criterion_values : ndarray of shape (n_subsets,)
-        Criterion value of each, less the cost of its features.
+        Criterion value of each subset, less the cost of its features.
     losses : ndarray of shape (n_subsets,)
         Loss of the model on each subset, penalty included.
-    loss_name : str
-        "cross_entropy", "squared_error", or another name.
-    separated : ndarray of shape (n_subsets,), dtype=bool
-        Whether the subset separates the classes.
-    coefficients, intercepts : ndarray or None
-        Linear models on the original scale, as in `AnnealingResult`; None for other models.
-    feature_names : tuple of str or None
-        Names of all features; None if they have no names.
+    loss_name, separated, coefficients, intercepts, feature_names
+        As in `AnnealingResult`.
     """
 
     subsets: IntArray
@@ -66,26 +60,18 @@ def evaluate_subsets(
 ) -> SubsetEvaluation:
     """Evaluate given subsets by the criterion and the models of a selector.
 
-    Use it to compare subsets of other methods, or random subsets, with the selected one.
+    Use it to compare the selected subset with subsets of other methods, or with random ones.
 
     Parameters
     ----------
-    selector : AnnealingSelector, AnnealingSelectorCV, or one of those for regression
-        Selector whose parameters define criterion and models. If it is fitted, its shrinkage is
-        used. It does not change.
+    selector : AnnealingSelector or another selector
+        Selector that defines criterion and models, fitted or not. If fitted, its shrinkage is used.
 
-    X : array-like or sparse matrix of shape (n_samples, n_features), or a source
-        Rows.
-
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
-        Labels or outputs; the name of their column if X is a source.
+    X, y, sample_weight
+        Rows, as in `AnnealingSelector.fit`.
 
     subsets : sequence of subsets
-        Each subset as a list of names or indices, or as a mask. Sizes may differ; rows of an
-        integer array may be padded with -1.
-
-    sample_weight : array-like of shape (n_samples,) or str, default=None
-        Weights of the rows.
+        Lists of names or indices, or masks. Rows of an integer array may be padded with -1.
 
     n_jobs : int, default=None
         Number of threads.
@@ -115,18 +101,17 @@ def evaluate_rows(
     """Evaluate subsets that are sorted and padded with -1."""
     # A matrix of the columns in use is enough, with the other columns of their groups.
     columns = problem.allowed.columns_of(problem.allowed.selection_of(subsets[subsets >= 0]))
-    some = problem.columns(columns)
-    places = np.where(subsets >= 0, np.searchsorted(columns, subsets), -1)
+    part = problem.columns(columns)
+    positions = np.where(subsets >= 0, np.searchsorted(columns, subsets), -1)
     seed = fit_seed(selector)
-    function, criterion = function_of(selector, some, seed, n_threads), None
-    if function is None:
-        criterion = some.criterion(ridge_of(selector, problem))
-    values = measure_subsets(some, criterion, function, places)
-    fitter = fitter_of(selector, some, criterion, seed)
+    function = function_of(selector, part, seed, n_threads)
+    criterion = None if function else part.criterion(ridge_of(selector, problem))
+    values = measure_subsets(part, criterion, function, positions)
+    fitter = fitter_of(selector, part, criterion, seed)
     if fitter is None:
         fits, loss_name = Fits.of_losses(-values), OWN_LOSS
     else:
-        fits = fit_padded(fitter, places, best_only=False, n_threads=n_threads)
+        fits = fit_padded(fitter, positions, best_only=False, n_threads=n_threads)
         loss_name = fitter.loss_name
     models = fits.separated, fits.coefficients, fits.intercepts
     return SubsetEvaluation(subsets, values, fits.losses, loss_name, *models, problem.names)
@@ -135,7 +120,7 @@ def evaluate_rows(
 def measure_subsets(
     problem: Problem, criterion: Any, function: Any, subsets: IntArray
 ) -> FloatArray:
-    """Return the criterion, or the custom function, less the cost; rows are padded with -1."""
+    """Return the criterion, or the custom function, less the cost."""
     if function is None:
         values = values_padded(criterion, subsets)
     else:
@@ -147,19 +132,15 @@ def measure_subsets(
 
 def _check_subsets(subsets: Any, selector: Any, problem: Problem) -> IntArray:
     """Return sorted columns of each subset, padded with -1."""
-    given = [row[row >= 0] for row in subsets] if _is_padded(subsets) else list(subsets)
-    for one in given:
-        if isinstance(one, str) or not isinstance(one, Iterable):
+    if isinstance(subsets, np.ndarray) and subsets.ndim == 2 and subsets.dtype.kind in "iu":
+        subsets = [row[row >= 0] for row in subsets]
+    features, rows = features_of(selector, problem), []
+    for subset in subsets:
+        if isinstance(subset, str) or not isinstance(subset, Iterable):
             raise ParameterError(
-                "subsets", f"must be a list of subsets, such as [[0, 1], [2]]; got {one!r} in it."
+                "subsets", f"must be a list of subsets, such as [[0, 1], [2]]; it has {subset!r}."
             )
-    features = features_of(selector, problem)
-    rows = [features.columns(one, "subsets") for one in given]
+        rows.append(features.columns(subset, "subsets"))
     if not rows or not all(map(len, rows)):
         raise ParameterError("subsets", "must hold subsets of at least one feature each.")
     return padded(rows)
-
-
-def _is_padded(subsets: Any) -> bool:
-    """Return True for an array of indices, one subset a row."""
-    return isinstance(subsets, np.ndarray) and subsets.ndim == 2 and subsets.dtype.kind in "iu"

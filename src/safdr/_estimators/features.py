@@ -19,7 +19,7 @@ Names = tuple[str, ...] | None
 
 
 def feature_names(selector: Any) -> Names:
-    """Return the names of the columns that a selector saw, if they have any."""
+    """Return the names of the columns of the fit, if they have names."""
     names = getattr(selector, "feature_names_in_", None)
     return None if names is None else tuple(map(str, names))
 
@@ -30,15 +30,15 @@ def allowed_subsets(constraints: Any, n_features: int, names: Names) -> AllowedS
         return AllowedSubsets.without_limits(n_features)
     if constraints.at_most_one_of is not None:
         check_exclusions(n_features)
-    table = Features(n_features, names, constraints.groups)
+    features = Features(n_features, names, constraints.groups)
     return AllowedSubsets.make(
         n_features,
-        always_include=table.columns(constraints.always_include, "always_include"),
-        never_include=table.columns(constraints.never_include, "never_include"),
-        groups=list(table.groups.values()),
-        at_most_one_of=list(table.sets(constraints.at_most_one_of, "at_most_one_of").values()),
+        always_include=features.columns(constraints.always_include, "always_include"),
+        never_include=features.columns(constraints.never_include, "never_include"),
+        groups=list(features.groups.values()),
+        at_most_one_of=list(features.sets(constraints.at_most_one_of, "at_most_one_of").values()),
         labels=names,
-        signs=table.signs(constraints.signs),
+        signs=features.signs(constraints.signs),
     )
 
 
@@ -47,13 +47,13 @@ def feature_cost(selector: Any, names: Names) -> FloatArray | None:
     if selector.feature_cost is None:
         return None
     groups = None if selector.constraints is None else selector.constraints.groups
-    table = Features(selector.n_features_in_, names, groups)
-    cost = table.numbers(selector.feature_cost, "feature_cost")
+    features = Features(selector.n_features_in_, names, groups)
+    cost = features.numbers(selector.feature_cost, "feature_cost")
     return cost if cost.any() else None
 
 
 class Features:
-    """The columns of a table and its groups, found by name, index or mask."""
+    """Columns and groups by name, index or mask."""
 
     def __init__(self, n_features: int, names: Names, groups: Any = None) -> None:
         self.n_features = n_features
@@ -64,53 +64,54 @@ class Features:
             groups = groups(np.array(names if names is not None else range(n_features)))
         self.groups = self.sets(groups, "groups")
 
-    def columns(self, given: Any, parameter: str) -> IntArray:
+    def columns(self, features: Any, parameter: str) -> IntArray:
         """Return the sorted columns of one feature, of several, or of a mask."""
-        if given is None:
+        if features is None:
             return np.empty(0, dtype=np.int64)
-        if isinstance(given, str | Integral):
-            given = [given]
+        if isinstance(features, str | Integral):
+            features = [features]
         try:
-            entries = list(given)
+            entries = list(features)
         except TypeError:
             raise ParameterError(
-                parameter, f"must hold names, indices or a mask; got {given!r}."
+                parameter, f"must hold names, indices or a mask; got {features!r}."
             ) from None
         if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
             return self._of_mask(np.array(entries), parameter)
-        found = [self.of_feature(entry, parameter) for entry in entries]
-        return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *found]))
+        columns = [self.of_feature(entry, parameter) for entry in entries]
+        return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *columns]))
 
-    def sets(self, given: Any, parameter: str) -> dict[Any, IntArray]:
-        """Return the columns of each of several sets, by name or position."""
-        if given is None:
+    def sets(self, sets: Any, parameter: str) -> dict[Any, IntArray]:
+        """Return the columns of several sets, by name or position."""
+        if sets is None:
             return {}
         try:
-            named = dict(given) if isinstance(given, Mapping) else dict(enumerate(given))
+            named = dict(sets) if isinstance(sets, Mapping) else dict(enumerate(sets))
         except TypeError:
-            raise ParameterError(parameter, f"must hold sets of features; got {given!r}.") from None
-        for one in named.values():
-            if isinstance(one, str | Integral):
+            raise ParameterError(parameter, f"must hold sets of features; got {sets!r}.") from None
+        for features in named.values():
+            if isinstance(features, str | Integral):
                 raise ParameterError(
-                    parameter, f"must hold sets of features; got {one!r}. Write [[…]] for one set."
+                    parameter,
+                    f"must hold sets of features; got {features!r}. Write [[…]] for one set.",
                 )
-        return {name: self.columns(one, parameter) for name, one in named.items()}
+        return {name: self.columns(features, parameter) for name, features in named.items()}
 
-    def signs(self, given: Any) -> FloatArray | None:
-        """Return the sign that each coefficient must have; 0 for either."""
-        if given is None:
+    def signs(self, signs: Any) -> FloatArray | None:
+        """Return the required sign of each coefficient; 0 for either."""
+        if signs is None:
             return None
-        signs = self.numbers(given, "signs")
+        signs = self.numbers(signs, "signs")
         wrong = np.flatnonzero(~np.isin(signs, [-1.0, 0.0, 1.0]))
         if wrong.size:
             where = Columns(wrong, self.names)
             raise ParameterError("signs", f"must be 1, -1 or 0; got {signs[wrong[0]]:g} ({where}).")
         return signs
 
-    def numbers(self, given: Any, parameter: str) -> FloatArray:
-        """Return a number for each column; those that a mapping does not name get zero."""
-        if not hasattr(given, "items"):
-            numbers = np.asarray(given, dtype=np.float64)
+    def numbers(self, values: Any, parameter: str) -> FloatArray:
+        """Return a number for each column; 0 for columns that a mapping does not name."""
+        if not hasattr(values, "items"):
+            numbers = np.asarray(values, dtype=np.float64)
             if numbers.shape != (self.n_features,):
                 raise ParameterError(
                     parameter,
@@ -119,10 +120,12 @@ class Features:
                 )
         else:
             numbers = np.zeros(self.n_features)
-            for key, value in given.items():
+            for key, value in values.items():
                 columns = self.of_feature(key, parameter)
                 if parameter == "signs" and len(columns) > 1:
-                    raise ParameterError(parameter, f"must name columns; {key!r} is a group.")
+                    raise ParameterError(
+                        parameter, f"must name columns; got the group {key!r}. Name its columns."
+                    )
                 numbers[columns[0]] = value  # a group pays once
         if not np.isfinite(numbers).all():
             where = Columns(np.flatnonzero(~np.isfinite(numbers)), self.names)
@@ -137,7 +140,8 @@ class Features:
             raise ParameterError(parameter, f"must hold names, indices or a mask; got {entry!r}.")
         if not -self.n_features <= int(entry) < self.n_features:
             raise ParameterError(
-                parameter, f"holds the index {entry}, but X has {self.n_features} columns."
+                parameter,
+                f"must hold indices below {self.n_features}, the number of columns; got {entry}.",
             )
         return np.array([int(entry) % self.n_features])
 
@@ -147,7 +151,9 @@ class Features:
         if name in self.groups:
             return self.groups[name]
         if self.names is None:
-            raise ParameterError(parameter, f"names {name!r}, but the columns of X have no names.")
+            raise ParameterError(
+                parameter, f"names {name!r}, but the columns of X have no names. Use indices."
+            )
         near = get_close_matches(name, self.names, n=1, cutoff=0.8)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ParameterError(parameter, f"names {name!r}, which X lacks.{hint}")
@@ -155,7 +161,8 @@ class Features:
     def _of_mask(self, mask: NDArray[np.bool_], parameter: str) -> IntArray:
         if len(mask) != self.n_features:
             raise ParameterError(
-                parameter, f"is a mask of {len(mask)} entries for {self.n_features} features."
+                parameter,
+                f"must be a mask of {self.n_features} entries, one a feature; got {len(mask)}.",
             )
         return np.flatnonzero(mask)
 
@@ -167,13 +174,13 @@ def features_of(selector: Any, problem: Any) -> Features:
 
 
 def group_names(selector: Any, problem: Any) -> tuple[str, ...]:
-    """Return the name of each feature: of a group, or of a column."""
+    """Return the name of each group of columns; most have one column."""
     groups = features_of(selector, problem).groups
-    titles = {int(some[0]): name for name, some in groups.items() if isinstance(name, str)}
+    named = {tuple(columns): name for name, columns in groups.items() if isinstance(name, str)}
     names = problem.names or tuple(f"x{j}" for j in range(problem.n_features))
     return tuple(
-        titles.get(int(some[0]), " + ".join(names[j] for j in some))
-        if len(some) > 1
-        else names[some[0]]
-        for some in problem.allowed.groups
+        names[columns[0]]
+        if len(columns) == 1
+        else named.get(tuple(columns), " + ".join(names[j] for j in columns))
+        for columns in problem.allowed.groups
     )

@@ -34,7 +34,7 @@ class Fold:
         return self.problem.take(self.test_rows)
 
     def scorer_params(self) -> dict[str, Any]:
-        """Return what the scorer gets with the test rows."""
+        """Return the metadata of the test rows for the scorer."""
         rows = self.test_rows
         return dict(_check_method_params(self.problem.X, self.score_params, indices=rows))
 
@@ -46,7 +46,7 @@ def row_folds(
     splitter = _splitter(problem, cv, seed, grouped=split_params.get("groups") is not None)
     splits: list[Any] = list(splitter.split(problem.X, problem.y, **split_params))
     if not splits:
-        raise ParameterError("cv", f"must give at least one split; {cv!r} gave none.")
+        raise ParameterError("cv", f"must yield at least one split; got none from {cv!r}.")
     return [Fold(i, problem, a, b, score_params) for i, (a, b) in enumerate(splits)]
 
 
@@ -63,6 +63,6 @@ def _splitter(problem: Any, cv: Any, seed: int, *, grouped: bool) -> Any:
     kind = type(splitter)
     if kind.__module__.startswith("sklearn.") and "Group" not in kind.__name__:
         raise ParameterError(
-            "groups", f"has no effect on cv={cv!r}. Pass cv=GroupKFold() or an int."
+            "groups", f"has no effect on cv={cv!r}. Use cv=GroupKFold() or an int."
         )
     return splitter

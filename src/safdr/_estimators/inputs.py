@@ -1,4 +1,4 @@
-"""From what users pass to a problem: validation of rows, weights and sources."""
+"""Validation of rows, weights and sources: they become a problem."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ from safdr._estimators.features import allowed_subsets, feature_cost, feature_na
 
 
 def make_problem(selector: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
-    """Return the usable problem of a selector's parameters; the selector does not change."""
-    unfitted = clone(selector)
-    fitted_names = feature_names(selector)
+    """Return the problem of a selector's parameters; the selector does not change."""
     if hasattr(selector, "n_features_in_") and not is_source(X, y):
         validate_data(selector, X, skip_check_array=True, reset=False)
-    problem = read_problem(unfitted, X, y, sample_weight, fit_seed(selector)).usable()
-    if fitted_names is not None and problem.names not in (None, fitted_names):
-        raise ValueError(f"The columns must be those of the fit, {fitted_names[:5]} ….")
+    problem = read_problem(clone(selector), X, y, sample_weight, fit_seed(selector)).usable()
+    names = feature_names(selector)
+    if names is not None and problem.names not in (None, names):
+        raise ValueError(
+            f"X must have the columns of the fit, {names[:5]} …; got {problem.names[:5]} …."
+        )
     return problem
 
 
 def read_problem(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Any:
-    """Validate rows, or read a source; set the attributes that describe columns and classes."""
+    """Validate rows, or read a source; set the attributes of columns and classes."""
     if is_source(X, y):
         from safdr._estimators.streaming import read
 
@@ -47,7 +48,7 @@ def read_problem(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weight.any():
-            raise ValueError("sample_weight is zero for every row.")
+            raise ValueError("sample_weight must be positive for some rows; all are zero.")
     return problem_of(selector, X, y, weight)
 
 
@@ -75,7 +76,7 @@ def problem_fields(selector: Any) -> dict[str, Any]:
 
 
 def every_column(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
-    """Return the problem of a model that is fitted to all columns."""
+    """Return the problem of a model on all columns; set its attributes of columns and classes."""
     unfitted = _EveryColumn(regression=is_regressor(model))
     problem: Problem = read_problem(unfitted, X, y, sample_weight, 0).usable()
     model.__dict__.update({k: v for k, v in vars(unfitted).items() if k.endswith("_")})
@@ -83,7 +84,7 @@ def every_column(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
 
 
 class _EveryColumn(BaseEstimator):
-    """What a problem needs of a selector, for a model that is fitted to all columns."""
+    """Parameters of a problem without a selector."""
 
     constraints = feature_cost = class_weight = None
 
@@ -105,27 +106,29 @@ def is_source(X: Any, y: Any) -> bool:
 
 def validate_rows(selector: Any, X: Any, y: Any, *, regression: bool) -> tuple[Any, Any]:
     """Return X and y as arrays; an error names the columns that cannot be used."""
-    how: dict[str, Any] = {"y_numeric": True, "multi_output": True} if regression else {}
+    checks: dict[str, Any] = {"y_numeric": True, "multi_output": True} if regression else {}
     if is_on_device(X):
-        _, y = validate_data(clone(selector), np.zeros((len(X), 1)), y, **how)
+        _, y = validate_data(clone(selector), np.zeros((len(X), 1)), y, **checks)
         selector.n_features_in_ = X.shape[1]
         return device_rows(X), y
     check_columns(X)
     wide_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] > wide.WIDE
     dtype: Any = [np.float64, np.float32] if wide_array else np.float64
-    how |= {"accept_sparse": "csr", "dtype": dtype, "order": "C", "ensure_min_samples": 2}
-    X, y = validate_data(selector, X, y, **how)
+    checks |= {"accept_sparse": "csr", "dtype": dtype, "order": "C", "ensure_min_samples": 2}
+    X, y = validate_data(selector, X, y, **checks)
     return X, np.ascontiguousarray(y, dtype=np.float64) if regression else y
 
 
 def check_columns(X: Any) -> None:
-    """Name the columns of a data frame that are not numbers, or have missing values."""
+    """Raise an error that names columns without numbers, or with missing values."""
     try:
         frame = nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError as error:
         raise ValueError(f"X has columns of the same name: {error}") from None
     if isinstance(frame, nw.LazyFrame):
-        raise ValueError("X is a lazy frame: name the target column by y=, or call .collect().")
+        raise ValueError(
+            "X is a lazy frame. Pass the name of the target column as y, or collect()."
+        )
     if not isinstance(frame, nw.DataFrame):
         return
     kinds = frame.schema.items()
@@ -133,7 +136,10 @@ def check_columns(X: Any) -> None:
         name for name, kind in kinds if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object))
     ]
     if text:
-        raise ValueError(f"X has columns that are not numbers: {text[:5]}. Encode or drop them.")
+        raise ValueError(
+            f"X has columns that are not numbers: {text[:5]}. Drop them, or encode them, as with "
+            "TableEncoder."
+        )
     missing = [
         name
         for j, (name, kind) in enumerate(kinds)

@@ -1,4 +1,4 @@
-"""The final models: linear models that standardise, do not extrapolate, and can be shrunk."""
+"""Linear models that standardise, clip to the training range, and can be recalibrated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SeparationWarning(ConvergenceWarning):
 
 
 def _products(X: Any, coef: FloatArray) -> FloatArray:
-    """Return X @ coef.T, without the threads of BLAS, which would disturb those of a search."""
+    """Return X @ coef.T without BLAS threads, which slow down the threads of a search."""
     return np.asarray(X @ coef.T) if issparse(X) else np.einsum("ij,kj->ik", X, coef)
 
 
@@ -32,8 +32,8 @@ def _fit_as_selected(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     problem = every_column(model, X, y, sample_weight)
     subset = np.arange(problem.n_features)
     fits = problem.fitter(float(model.C)).fit(subset[None])
-    found = problem.linear_model(subset, fits, 0, model.C)
-    model.__dict__.update({k: v for k, v in vars(found).items() if k.endswith("_")})
+    fitted = problem.linear_model(subset, fits, 0, model.C)
+    model.__dict__.update({k: v for k, v in vars(fitted).items() if k.endswith("_")})
     rows = problem.X[:, subset]
     return model.with_slope(model.calibration_slope, rows, problem.target, problem.sample_weight)
 
@@ -41,28 +41,19 @@ def _fit_as_selected(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
 class LogisticModel(LinearClassifierMixin, BaseEstimator):
     """Logistic regression on standardised columns, binary or multinomial.
 
-    Coefficients are those of the raw columns. With a penalty, values outside the training range of
-    a column are clipped to it: one extreme value would otherwise decide a prediction.
-
     Parameters
     ----------
     C : float, default=1.0
-        Inverse strength of the penalty on the squared slopes of the standardised columns, as in
-        `sklearn.linear_model.LogisticRegression`; inf is no penalty.
+        Inverse strength of the penalty, as in `sklearn.linear_model.LogisticRegression`. With a
+        penalty, values are clipped to the training range of their column; inf is no penalty.
 
     calibration_slope : float, default=1.0
-        Factor on the slopes after the fit; the intercept is then fitted again.
+        Factor on the coefficients after the fit; the intercept is then fitted again.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Slopes of the raw columns.
-
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-
-    classes_ : ndarray of shape (n_classes,)
-        Labels.
+    coef_, intercept_, classes_ : ndarray
+        As in `sklearn.linear_model.LogisticRegression`, on the original scale.
 
     data_min_, data_max_ : ndarray of shape (n_features,)
         Training range of each column; only with a penalty.
@@ -77,15 +68,13 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
 
     @property
     def clips(self) -> bool:
-        """Return True if values outside the training range are clipped."""
         return bool(np.isfinite(self.C))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model to all columns of X."""
         return _fit_as_selected(self, X, y, sample_weight)
 
     def with_slope(self, slope: float, X: Any, codes: Any, weight: FloatArray | None) -> Self:
-        """Multiply the slopes by a factor, and refit the intercepts on the training rows."""
+        """Multiply the coefficients by a factor, and refit the intercepts on the training rows."""
         self.calibration_slope = slope
         if slope != 1.0:
             self.coef_, self.intercept_ = scaled(self.coef_, slope, X, codes, weight)
@@ -97,26 +86,24 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
         return self.linear_predictor(validate_data(self, X, accept_sparse="csr", reset=False))
 
     def linear_predictor(self, X: Any) -> Any:
-        """Return the same for validated rows."""
+        """Return the decision function of validated rows."""
         scores = _products(self.clipped(X), self.coef_) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def clipped(self, X: Any) -> Any:
-        """Return rows with values outside the training range moved to its ends."""
+        """Return rows with values clipped to the training range."""
         if not self.clips:
             return X
         rows = X.toarray() if issparse(X) else X
         return np.clip(rows, self.data_min_, self.data_max_)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of each class."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
         return np.asarray(softmax(scores, axis=1))
 
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithm of the probability of each class."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([log_expit(-scores), log_expit(scores)])
@@ -133,23 +120,16 @@ class LinearModel(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    C : float, default=inf
-        Inverse strength of the penalty on the squared slopes of the standardised columns; inf is
-        no penalty.
-
-    calibration_slope : float, default=1.0
-        Factor on the slopes after the fit; the intercept is then fitted again.
+    C, calibration_slope
+        As in `LogisticModel`; by default without a penalty.
 
     clip : bool, default=True
         Whether predictions are clipped to the range of the training targets.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
-        Slopes of the raw columns.
-
-    intercept_ : float or ndarray of shape (n_outputs,)
-        Intercept.
+    coef_, intercept_ : ndarray or float
+        As in `sklearn.linear_model.LinearRegression`, on the original scale.
 
     target_min_, target_max_ : float or ndarray of shape (n_outputs,)
         Range of the training targets.
@@ -166,11 +146,10 @@ class LinearModel(RegressorMixin, BaseEstimator):
         self.clip = clip
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model to all columns of X."""
         return _fit_as_selected(self, X, y, sample_weight)
 
     def with_slope(self, slope: float, X: Any, y: Any, weight: FloatArray | None) -> Self:
-        """Multiply the slopes by a factor, and refit the intercepts on the training rows."""
+        """Multiply the coefficients by a factor, and refit the intercepts on the training rows."""
         self.calibration_slope = slope
         if slope != 1.0:
             coef = np.atleast_2d(self.coef_)
@@ -181,7 +160,6 @@ class LinearModel(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the predicted values."""
         check_is_fitted(self)
         rows: Any = validate_data(self, X, accept_sparse="csr", reset=False)
         predicted = self.linear_predictor(rows)

@@ -1,4 +1,4 @@
-"""Parameter objects, the values that parameters allow, and the settings of the engine."""
+"""Parameter objects, allowed values of parameters, and settings of the engine."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _SHARED: dict[str, Any] = {
 
 
 class Annealing(BaseEstimator):
-    """Set how to anneal: replicas, temperatures, stopping, batches, screen and device.
+    """Set the annealing: replicas, temperatures, stopping, batches, screen and device.
 
-    Pass it to a selector as ``annealing=``; None there means these defaults.
+    Pass it to a selector as ``annealing=``.
 
     Parameters
     ----------
@@ -47,42 +47,31 @@ class Annealing(BaseEstimator):
     max_steps : int, default=100
         Largest number of temperature steps.
 
-    tol : float, default=5e-3
-        Annealing stops if the mean criterion value, averaged over `n_iter_no_change` steps, changes
-        relatively by at most this from the average over the steps before.
+    tol, n_iter_no_change : float, default=5e-3, and int, default=5
+        Annealing stops if the mean criterion over `n_iter_no_change` steps changes relatively by at
+        most `tol` from that over the steps before.
 
-    n_iter_no_change : int, default=5
-        Number of steps that `tol` averages over.
-
-    n_batches : int, default=5
-        Number of random stratified batches of the rows. At each temperature step, each replica uses
-        the criterion of one random batch, so that the replicas differ. Use
-        ``n_batches=1, batch_fraction=1.0`` for no batches.
-
-    batch_fraction : float, default=0.5
-        Share of each class in a batch. It is raised if a batch would have fewer than two rows for
-        each selected feature.
+    n_batches, batch_fraction : int, default=5, and float, default=0.5
+        Number of random stratified batches, and share of the rows in each. At each temperature,
+        each replica uses one batch, so that replicas differ. For all rows use 1 and 1.0.
 
     screen : "auto", int or None, default="auto"
-        Number of features that are annealed, for a subset of k features. They are the first that
-        enter the L1 (LARS) path of the criterion.
+        Number of features that are annealed: the first that enter the L1 (LARS) path of the
+        criterion.
 
-        - "auto" keeps k + 3 + n_samples // 20 features; for regression more, if the targets are
-          precise. It keeps all features for more than two classes (up to 2000 features), and with
-          `feature_cost` while their matrix fits into memory, since the path ignores costs.
+        - "auto" keeps k + 3 + n_samples // 20 features for a subset of k, and more for precise
+          regression targets. It keeps all for more than two classes (up to 2000 features), with
+          `feature_cost` if their matrix fits into memory, and with a callable criterion.
         - An int keeps that many, or k if that is larger.
         - None keeps all. Use it, with ``shrinkage=None``, if the difference of correlated features
-          matters: no path sees such pairs.
-
-        A callable criterion is screened only by an int.
+          matters.
 
     device : str or torch.device, default=None
-        Device of torch that anneals, such as "cuda". None is the processor.
+        Device of torch that anneals, such as "cuda". None is the CPU.
 
     See Also
     --------
     PopulationAnnealing : Replicas that are resampled.
-    Constraints : Which subsets are allowed.
 
     Examples
     --------
@@ -134,17 +123,17 @@ class Annealing(BaseEstimator):
 class PopulationAnnealing(BaseEstimator):
     """Anneal a population: at each temperature, copy good replicas and drop bad ones.
 
-    Pass it to a selector as ``annealing=``, in place of `Annealing`. It finds features that matter
-    only together, such as a measurement and its reference, in less time. If plain annealing finds
-    the best subset, population annealing only takes longer.
+    Pass it to a selector as ``annealing=``, if `Annealing` misses features that matter only
+    together, such as a measurement and its reference.
 
     Parameters
     ----------
     n_replicas : int, default=200
-        Number of subsets that are annealed side by side.
+        Number of subsets that are annealed side by side. Raise it if
+        ``result_.trace.n_families`` falls to 1 well before the end.
 
     sweeps : float, default=1.0
-        Swaps proposed to each replica at each temperature, as a multiple of the number of features.
+        As in `Annealing`.
 
     target_ess : float, default=0.9
         Effective sample size after a temperature step, as a share of the replicas. It sets the
@@ -159,11 +148,6 @@ class PopulationAnnealing(BaseEstimator):
     See Also
     --------
     Annealing : Independent replicas.
-
-    Notes
-    -----
-    ``result_.trace`` has `n_families` and `family_size`. If one family is left well before the end,
-    use more replicas.
 
     Examples
     --------
@@ -218,44 +202,40 @@ def engine_settings(annealing: AnyAnnealing | None) -> Dynamics:
     if annealing is None:
         return AnnealingSettings()
     # np.float32 and the like are converted.
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         name: int(value) if isinstance(value, Integral) else float(value)
         for name, value in annealing.get_params().items()
         if name not in ("screen", "device")
     }
     if isinstance(annealing, Annealing):
-        return AnnealingSettings(**given)
-    given |= {"population": given.pop("n_replicas"), "overlap": given.pop("target_ess")}
-    return PopulationSettings(**given)
+        return AnnealingSettings(**settings)
+    names = {"n_replicas": "population", "target_ess": "overlap"}
+    return PopulationSettings(**{names.get(k, k): value for k, value in settings.items()})
 
 
 class Constraints(BaseEstimator):
     """Limit the subsets: features in, out, together, never together, or with a sign.
 
-    Pass it to a selector as ``constraints=``. A feature is named by its column name or its index;
-    several features also by a mask over all columns.
+    Pass it to a selector as ``constraints=``. A feature is a column name or an index; several
+    features may be a mask over all columns.
 
     Parameters
     ----------
     always_include, never_include : feature or sequence of features, default=None
-        Features that every subset has, or none. A member of a group stands for the whole group.
+        Features of every subset, and of none. A member of a group stands for the whole group.
 
     groups : sequence or dict of sequences of features, or callable, default=None
-        Features that enter together, such as the columns of one category, and count as one. The
-        keys of a dict name the groups in other parameters. A callable gets the names of the columns
-        (their indices, if they have no names) and returns the groups.
+        Features that enter together and count as one, such as the columns of one category. The keys
+        of a dict are names for other parameters. A callable gets the names of the columns, or their
+        indices, and returns the groups.
 
     at_most_one_of : sequence or dict of sequences of features, default=None
         Sets of mutually exclusive features, such as versions of one measurement.
 
     signs : dict from features to -1 or 1, or array-like of shape (n_features,), default=None
         Sign that the coefficient of a feature must have: 1 if a larger value must raise the
-        prediction, -1 if it must lower it, 0 for either. For two classes or one output, and the
-        built-in criterion and model.
-
-    See Also
-    --------
-    Annealing : How to anneal.
+        prediction, -1 if it must lower it, 0 for either. It needs two classes or one output, and
+        the built-in criterion and model.
 
     Examples
     --------
@@ -266,10 +246,7 @@ class Constraints(BaseEstimator):
     >>> selector = AnnealingSelector(3, constraints=constraints, random_state=0).fit(X, y)
     >>> selector.get_feature_names_out().tolist()
     ['mean radius', 'worst texture', 'worst concave points']
-
-    The second class of these data is benign: no coefficient may be positive.
-
-    >>> lower = Constraints(signs=[-1] * 30)
+    >>> lower = Constraints(signs=[-1] * 30)  # the second class is benign
     >>> selector = AnnealingSelector(10, constraints=lower, random_state=0).fit(X, y)
     >>> bool((selector.estimator_.coef_ <= 0).all())
     True

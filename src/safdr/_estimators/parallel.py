@@ -64,18 +64,23 @@ def run_tasks(
     function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], n_jobs: Any, *, threads: bool
 ) -> Iterator[Any]:
     """Call a function with each tuple of arguments; yield the results in order."""
-    how: dict[str, Any] = {"n_jobs": n_jobs, "prefer": "threads" if threads else "processes"}
+    options: dict[str, Any] = {"n_jobs": n_jobs, "prefer": "processes"}
     if threads:
-        how["batch_size"] = 1  # larger batches leave a thread idle at the end
+        options = {"n_jobs": n_jobs, "prefer": "threads", "batch_size": 1}  # none idle at the end
     try:
-        parallel = Parallel(**how, return_as="generator")
+        parallel = Parallel(**options, return_as="generator")
     except ValueError:  # backends that return everything at the end
-        parallel = Parallel(**how)
+        parallel = Parallel(**options)
     if not threads:
         yield from parallel(delayed(function)(*task) for task in tasks)
         return
     with _Group() as group:
         yield from parallel(delayed(group.run)(function, *task) for task in tasks)
+
+
+def uses_threads(selector: Any) -> bool:
+    """Return True if a search runs no code of users: the core releases the GIL."""
+    return selector.estimator is None and not callable(selector.criterion)
 
 
 def n_workers(n_jobs: Any) -> int:

@@ -26,28 +26,22 @@ def anneal_path(
 ) -> list[AnnealingResult]:
     """Search for the best subset of each of several sizes.
 
-    The statistics of the rows are computed once. Each result equals that of a selector of this
-    size with the same seed.
+    Each result equals that of a selector of this size with the same seed. One call is faster,
+    because the statistics of the rows are computed once.
 
     Parameters
     ----------
-    selector : AnnealingSelector, AnnealingSelectorCV, or one of those for regression
-        Selector whose parameters define the search. It need not be fitted, and does not change.
+    selector : AnnealingSelector or another selector
+        Selector that defines the search, fitted or not.
 
-    X : array-like or sparse matrix of shape (n_samples, n_features), or a source
-        Training rows.
-
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
-        Labels or outputs; the name of their column if X is a source.
+    X, y, sample_weight
+        Training rows, as in `AnnealingSelector.fit`.
 
     sizes : iterable of int
         Numbers of features.
 
-    sample_weight : array-like of shape (n_samples,) or str, default=None
-        Weights of the rows.
-
     n_jobs : int, default=None
-        Number of sizes searched at the same time.
+        Number of sizes that are searched at the same time.
 
     Returns
     -------
@@ -67,16 +61,15 @@ def anneal_path(
     [20 21 27] 0.115
     """
     problem = make_problem(selector, X, y, sample_weight)
-    wanted = [_check_size(size, problem) for size in sizes]
+    checked = [_check_size(size, problem) for size in sizes]
     search = make_search(selector, problem, fit_seed(selector))
     # Large sizes take longest, so they go first.
-    ordered = sorted(set(wanted), reverse=True)
+    ordered = sorted(set(checked), reverse=True)
     if ordered:
         search.prepare(ordered[0])
-    found = run_tasks(search.run, [(size,) for size in ordered], n_jobs, threads=True)
-    named = (replace(result, feature_names=problem.names) for result in found)
-    results = dict(zip(ordered, named, strict=True))
-    return [results[size] for size in wanted]
+    tasks = [(size,) for size in ordered]
+    results = dict(zip(ordered, run_tasks(search.run, tasks, n_jobs, threads=True), strict=True))
+    return [replace(results[size], feature_names=problem.names) for size in checked]
 
 
 def _check_size(size: Any, problem: Problem) -> int:

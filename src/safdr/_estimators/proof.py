@@ -39,39 +39,29 @@ def prove(
 ) -> Proof:
     """Prove which subset of a size has the largest criterion value, or bound that value.
 
-    Branch and bound over all features, without a screen. The proof is about the criterion on the
-    training rows, with the shrinkage of the selector: not about losses or scores of models.
+    The proof is about all features without a screen, and about the criterion on the training rows
+    with the shrinkage of the selector. It says nothing about losses or scores of models.
 
     Parameters
     ----------
-    selector : AnnealingSelector, AnnealingSelectorCV, or one of those for regression
-        Selector with a built-in criterion, without groups of columns and signs. It does not change.
+    selector : AnnealingSelector or another selector
+        Selector with a built-in criterion, without groups of columns and signs.
 
-    X : array-like or sparse matrix of shape (n_samples, n_features), or a source
-        Training rows.
-
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
-        Labels or outputs; the name of their column if X is a source.
+    X, y, sample_weight
+        Training rows, as in `AnnealingSelector.fit`.
 
     size : int, default=None
         Number of features; None is the number that a fitted selector selected.
 
     time_limit : float, default=10.0
-        Seconds after which to stop and return the bound.
-
-    sample_weight : array-like of shape (n_samples,) or str, default=None
-        Weights of the rows.
+        Seconds after which the search stops and returns the bound.
 
     n_jobs : int, default=None
-        Number of threads. The result does not depend on it, unless time runs out.
+        Number of threads. The result depends on it only if the time runs out.
 
     Returns
     -------
     Proof
-
-    See Also
-    --------
-    near_optimal : All subsets close to the best.
 
     Examples
     --------
@@ -83,7 +73,7 @@ def prove(
     >>> proof.optimal, proof.subset.tolist()
     (True, [20, 21, 23, 27])
     """
-    _check("prove", size=size, time_limit=time_limit)
+    validate_parameter_constraints(LIMITS, {"size": size, "time_limit": time_limit}, "prove")
     problem, prover, size = _make_prover(selector, X, y, sample_weight, size)
     proof = prover.prove(
         size,
@@ -108,9 +98,11 @@ def near_optimal(
 ) -> NearOptimal:
     """Return all subsets of a size with a criterion value close to the largest.
 
+    Use `evaluate_subsets` for the losses of models on them.
+
     Parameters
     ----------
-    selector, X, y, size, sample_weight, n_jobs
+    selector, X, y, sample_weight, size, n_jobs
         As in `prove`.
 
     rtol : float, default=0.01
@@ -120,16 +112,11 @@ def near_optimal(
         Number of subsets to list, the best first. All near-optimal subsets are counted.
 
     time_limit : float, default=10.0
-        Seconds after which to stop. Then `complete` is False, and the list holds the subsets found.
+        Seconds after which the search stops. Then `complete` is False.
 
     Returns
     -------
     NearOptimal
-
-    See Also
-    --------
-    prove : The best subset alone, in less time.
-    evaluate_subsets : Losses of models on the subsets.
 
     Examples
     --------
@@ -141,7 +128,8 @@ def near_optimal(
     >>> near.n_total, near.complete, near.in_all.tolist()
     (3, True, [20, 21, 27])
     """
-    _check("near_optimal", size=size, rtol=rtol, max_subsets=max_subsets, time_limit=time_limit)
+    limits = {"rtol": rtol, "max_subsets": max_subsets, "time_limit": time_limit}
+    validate_parameter_constraints(LIMITS, {"size": size} | limits, "near_optimal")
     problem, prover, size = _make_prover(selector, X, y, sample_weight, size)
     near = prover.near_optimal(
         size,
@@ -153,15 +141,14 @@ def near_optimal(
     return replace(near, feature_names=problem.names)
 
 
-def _check(caller: str, **values: Any) -> None:
-    validate_parameter_constraints(LIMITS, values, caller_name=caller)
-
-
 def _make_prover(
     selector: Any, X: Any, y: Any, sample_weight: Any, size: Any
 ) -> tuple[Problem, Prover, int]:
     if callable(selector.criterion):
-        raise ParameterError("criterion", "must be a built-in criterion; a function has no bounds.")
+        raise ParameterError(
+            "criterion",
+            f"must be built-in, because a callable has no bounds; got {selector.criterion!r}.",
+        )
     problem = make_problem(selector, X, y, sample_weight)
     prover = Prover(full_criterion(selector, problem), problem.allowed, problem.cost)
     if size is None:

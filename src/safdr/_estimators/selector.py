@@ -1,4 +1,4 @@
-"""The selectors of a given number of features."""
+"""Selectors of a given number of features."""
 
 from __future__ import annotations
 
@@ -33,8 +33,6 @@ MAX_DEFAULT = 30
 
 
 class _FixedSizeSelector(AnnealingSelectorBase):
-    """A selector of a given number of features."""
-
     n_features_to_select: int | float | None
     random_state: Any
 
@@ -44,18 +42,16 @@ class _FixedSizeSelector(AnnealingSelectorBase):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or a source
-            Training rows: an array, a data frame or a sparse matrix of finite numbers. Or a source
-            that is read in chunks: a path of Parquet files, a pyarrow dataset, a polars LazyFrame,
-            a DuckDB relation, a Dask collection, a function that returns an iterator of
-            tables, or a `Stream`.
+        X : array-like, sparse matrix or source of shape (n_samples, n_features)
+            Training rows of finite numbers. A source is read in chunks: a path of Parquet files, a
+            pyarrow dataset, a polars LazyFrame, a DuckDB relation, a Dask collection, a function
+            that returns an iterator of tables, or a `Stream`.
 
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
             Labels or continuous targets. For a source, the name of their column.
 
         sample_weight : array-like of shape (n_samples,) or str, default=None
-            Weight of each row: a row of weight 2 counts as two rows. For a source, the name of
-            their column.
+            Weights: a row of weight 2 counts as two rows. For a source, the name of their column.
 
         Returns
         -------
@@ -73,16 +69,10 @@ class _FixedSizeSelector(AnnealingSelectorBase):
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the score of the final model: by default accuracy, or R².
 
-        `AnnealingSelectorCV` is scored by its `scoring` instead, by default the area under the ROC
-        curve.
-
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows with all features of the fit.
-
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their labels or targets.
+        X, y
+            Rows with all features of the fit, and their labels or targets.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
@@ -90,7 +80,6 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         Returns
         -------
         float
-            The score.
         """
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         rows = self._selected_columns(X)
@@ -105,27 +94,21 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         return tags
 
 
-def size_to_select(wanted: Any, allowed: Any) -> int:
-    """Return the number of features: as given, a share of all, or by default half."""
-    total = int(allowed.counts.sum())
-    if wanted is None:
-        half = min(max(1, total // 2), MAX_DEFAULT)
-        return min(allowed.sizes(), key=lambda size: abs(size - half), default=half)
-    if not isinstance(wanted, Integral):
-        wanted = max(1, int(float(wanted) * total))
-    allowed.check_size(int(wanted))
-    return int(wanted)
+def size_to_select(size: Any, allowed: Any) -> int:
+    n_features = allowed.n_groups  # a group counts one
+    if size is None:
+        half = min(max(1, n_features // 2), MAX_DEFAULT)
+        return min(allowed.sizes(), key=lambda feasible: abs(feasible - half), default=half)
+    if not isinstance(size, Integral):
+        size = max(1, int(float(size) * n_features))
+    allowed.check_size(int(size))
+    return int(size)
 
 
 class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
-    """Select a given number of features by simulated annealing.
+    """Select a given number of features by simulated annealing, and fit a model on them.
 
-    The features that enter an L1 path of the criterion first are kept (the screen of `annealing`).
-    Replicas, each a random subset of them, are annealed with swap moves and the Metropolis rule.
-    Half of them maximise the Fisher discriminant ratio d'·S_W⁻¹·d, half the second-order
-    approximation of the log-loss. Forward selection on the log-loss adds one candidate. A logistic
-    model is fitted to each candidate, and the smallest penalised cross-entropy wins.
-
+    Use it if the number of features is known; `AnnealingSelectorCV` selects the number too.
     Features need no scaling.
 
     Parameters
@@ -135,49 +118,49 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
         most 30.
 
     criterion : {"auto", "fisher"} or callable, default="auto"
-        What the replicas maximise.
+        Criterion that the annealing maximises.
 
-        - "auto": as described above. For more than two classes, the Fisher ratio alone, which is
-          then trace(S_W⁻¹·S_B).
-        - "fisher": the Fisher ratio alone, as in the paper.
+        - "auto": half of the replicas maximise Fisher's ratio, half an approximation of the
+          log-loss. More than two classes use Fisher's ratio alone.
+        - "fisher": Fisher's ratio, as in the paper.
         - A callable ``f(X_subset, y)`` that returns a number. It gets the keyword `sample_weight`
           if rows have weights.
 
     estimator : classifier, default=None
-        Model that evaluates the candidates by cross-validation and is fitted to the selected
-        features. The smallest cross-entropy wins; for a model without probabilities, the largest
-        `score`. None is the logistic model with the penalty `C`.
+        Model that is fitted to the selected features. It selects among the candidates by its
+        cross-validated cross-entropy, or by `score` if it has no probabilities. None is a logistic
+        model with the penalty `C`, and the smallest training loss wins.
 
     shrinkage : "auto", float in [0, 1) or None, default="auto"
         Shrinkage of the within-class correlations, as in
         `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`. "auto" is near 0 for many rows.
-        None is no shrinkage, as in the paper. Try None, with
-        ``annealing=Annealing(screen=None)``, if the difference of correlated features matters.
+        None is no shrinkage. Use None, with ``annealing=Annealing(screen=None)``, if the difference
+        of correlated features matters.
 
     C : float, default=None
-        Inverse strength of the penalty on the squared coefficients of the standardised columns, as
-        in `sklearn.linear_model.LogisticRegression`. With a penalty, the final model clips values
-        to the training range of their column. None is 1; inf is no penalty, as in the paper.
+        Inverse strength of the penalty, as in `sklearn.linear_model.LogisticRegression`, on
+        standardised columns. With a penalty, the model clips values to the training range. None is
+        1; inf is no penalty.
 
     constraints : Constraints, default=None
         Limits of the subsets, such as ``Constraints(always_include="age")``.
 
     feature_cost : array-like of shape (n_features,) or dict, default=None
-        Cost of each feature; a dict or Series names those that cost something. The cost is
-        subtracted from the criterion, and added to the loss at the exchange rate of the best model.
+        Cost of each feature in units of the criterion; features that a dict does not name cost
+        nothing. Raise the cost of a feature to select it less often.
 
     class_weight : dict or "balanced", default=None
         Weights of the classes, which multiply those of the rows.
 
     annealing : Annealing or PopulationAnnealing, default=None
-        How to screen and anneal, such as ``Annealing(n_replicas=100)``. None is ``Annealing()``.
+        Settings of the screen and the annealing. None is ``Annealing()``.
 
     n_jobs : int, default=None
-        Number of threads; for a callable `criterion` or an `estimator`, of processes. None is 1
-        unless in a `joblib.parallel_config`, -1 all processors. The result does not depend on it.
+        Number of threads, or of processes for a callable `criterion` or an `estimator`; -1 is all
+        processors. The result does not depend on it.
 
     random_state : int, RandomState instance or None, default=None
-        Source of randomness. The same int gives the same result.
+        Seed of the search. The same int gives the same result.
 
     Attributes
     ----------
@@ -193,30 +176,22 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     estimator_ : classifier
         The model on the selected columns, in the order of `subset_`.
 
-    criterion_ : str or callable
-        Criterion of `criterion_value_`: "fisher", or the custom one.
-
-    criterion_value_ : float
-        Criterion value of the selected features on the training rows, less their cost.
+    criterion_, criterion_value_ : str or callable, and float
+        "fisher" or the custom criterion, and its value for the selected features on the training
+        rows, less their cost.
 
     shrinkage_ : float or None
         Shrinkage of the criterion; None for a custom one.
 
     result_ : AnnealingResult
-        All candidates: subsets, criterion values and losses, and the trace of the annealing.
+        All candidates, with criterion values and losses.
 
     duplicates_ : list of tuple of int
-        Pairs of features that correlate perfectly: the one that may be selected, and the one that
-        is left out. Empty for the method of the paper.
+        Pairs of features that correlate perfectly: one that may be selected, one that is left out.
+        Empty for the method of the paper.
 
-    classes_ : ndarray of shape (n_classes,)
-        Labels.
-
-    n_features_in_ : int
-        Number of features of the fit.
-
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if `X` has names that are all strings.
+    classes_, n_features_in_, feature_names_in_
+        Labels, number of features, and their names, as in scikit-learn.
 
     See Also
     --------
@@ -274,49 +249,40 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
 class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
     """Select a given number of features for regression by simulated annealing.
 
-    As `AnnealingSelector`, with R² as the criterion and the squared error of the least-squares
-    model as the loss. With several outputs, R² is the mean over them.
+    As `AnnealingSelector`, with R² and least squares. With several outputs, R² is their mean.
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=None
-        As in `AnnealingSelector`.
-
     criterion : {"auto", "r2"} or callable, default="auto"
-        What the replicas maximise. "auto" and "r2" are both R²; with "auto",
-        `AnnealingRegressorSelectorCV` fits a calibration slope, and predictions do not leave the
-        range of the training targets. A callable is as in `AnnealingSelector`.
+        Criterion that the annealing maximises: R², or a callable as in `AnnealingSelector`. With
+        "auto", predictions are clipped to the range of the training targets, and
+        `AnnealingRegressorSelectorCV` fits a calibration slope.
 
     estimator : regressor, default=None
-        Model that evaluates the candidates by its squared error on held-out rows, and is fitted to
-        the selected features. None is the least-squares model.
+        Model that is fitted to the selected features, and selects among the candidates by its
+        cross-validated squared error. None is least squares.
 
     shrinkage : "auto", float in [0, 1) or None, default="auto"
-        As in `AnnealingSelector`. "auto" is multiplied by the share of the variance that a linear
-        model of the screened features leaves unexplained.
+        As in `AnnealingSelector`. "auto" is near 0 for precise targets too.
 
     C : float, default=None
         As in `AnnealingSelector`, but None is no penalty.
 
-    constraints, feature_cost, annealing, n_jobs, random_state
+    n_features_to_select, constraints, feature_cost, annealing, n_jobs, random_state
         As in `AnnealingSelector`.
 
     Attributes
     ----------
-    estimator_ : regressor
-        The model on the selected columns, in the order of `subset_`.
-
     criterion_ : str or callable
         Criterion of `criterion_value_`: "r2", or the custom one.
 
-    support_, subset_, n_features_, criterion_value_, shrinkage_, result_, duplicates_, \
-n_features_in_, feature_names_in_
+    support_, subset_, n_features_, estimator_, criterion_value_, shrinkage_, result_, \
+duplicates_, n_features_in_, feature_names_in_
         As in `AnnealingSelector`.
 
     See Also
     --------
     AnnealingRegressorSelectorCV : Selects the number of features too.
-    AnnealingSelector : Selects features for classes.
 
     Examples
     --------
@@ -326,8 +292,6 @@ n_features_in_, feature_names_in_
     >>> selector = AnnealingRegressorSelector(3, random_state=0).fit(X, y)
     >>> selector.get_feature_names_out().tolist()
     ['bmi', 'bp', 's5']
-    >>> round(selector.criterion_value_, 3)
-    0.471
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {**SIZE, **REGRESSOR_PARAMETERS}

@@ -1,8 +1,9 @@
-"""The selectors that select the number of features by cross-validation."""
+"""Selectors that select the number of features by cross-validation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
@@ -36,29 +37,13 @@ from safdr._estimators.options import (
 )
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks  # scikit-learn 1.9
-except ImportError:
-
-    class _NoContext:
-        """A callback context that does nothing."""
-
-        def subcontext(self, **_: Any) -> _NoContext:
-            return self
-
-        def call_on_fit_task_begin(self, **_: Any) -> None:
-            pass
-
-        def call_on_fit_task_end(self, **_: Any) -> None:
-            pass
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # before scikit-learn 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """A base class for versions of scikit-learn without callbacks."""
-
-        def _init_callback_context(self, **_: Any) -> _NoContext:
-            return _NoContext()
+        pass
 
     def with_callbacks(method: Any) -> Any:
-        """Return the method."""
         return method
 
 
@@ -71,8 +56,6 @@ CV_PARAMETERS: dict[str, Any] = {
 
 
 class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
-    """A selector that tries several sizes."""
-
     sizes: int | Sequence[int]
     cv: Any
     scoring: str | Callable[..., float] | None
@@ -88,19 +71,15 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or a source
+        X, y
             Training rows, as in `AnnealingSelector.fit`.
 
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
-            Labels or continuous targets. For a source, the name of their column.
-
         sample_weight : array-like of shape (n_samples,) or str, default=None
-            Weight of each row in the search and in the model. The scorer gets weights only by
-            metadata routing. For a source, the name of their column.
+            Weights, as in `AnnealingSelector.fit`. The scorer gets them by metadata routing only.
 
         **params : dict
             `groups`: rows of one group are never split between training and test. With metadata
-            routing, what the splitter and the scorer request.
+            routing, parameters of the splitter and the scorer.
 
         Returns
         -------
@@ -110,50 +89,57 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         split_params, score_params = self._route(sample_weight, params)
         seed = seed_from(self.random_state)
         problem = read_problem(self, X, y, sample_weight, seed)
-        usable = problem.usable()
+        weighted = problem.usable()  # rows of weight zero may be in test folds
         folds = problem.folds(self.cv, seed, split_params, score_params)
         sizes = sizes_to_try(self.sizes, problem.allowed)
-        task = self._init_callback_context(max_subtasks=len(folds) * len(sizes) + 1)
-        task.call_on_fit_task_begin(estimator=self)
+        with self._progress(len(folds) * len(sizes) + 1) as report:
+            scores = cross_validate(
+                self, problem, folds, sizes, seed, n_jobs=self.n_jobs, report=report
+            )
+            self._fit_size(weighted, scores.size, seed)
+            report("refit")
+        self.cv_results_ = scores.table
+        self.n_splits_ = len(folds)
+        self.scorer_ = self._scorer()
+        self.calibration_slope_ = 1.0
+        if calibrates(self):
+            self.calibration_slope_ = scores.slope(weighted)
+            rows, weight = weighted.X[:, self.subset_], weighted.sample_weight
+            self.estimator_.with_slope(self.calibration_slope_, rows, weighted.target, weight)
+        self.estimator_ = weighted.refit(self.estimator_, self.subset_)
+        return self
+
+    @contextmanager
+    def _progress(self, n_tasks: int) -> Iterator[Callable[[str], None]]:
+        """Yield a function that reports a finished task to the callbacks of scikit-learn."""
+        if not hasattr(self, "_init_callback_context"):
+            yield lambda name: None
+            return
+        context = self._init_callback_context(max_subtasks=n_tasks)
+        context.call_on_fit_task_begin(estimator=self)
 
         def report(name: str) -> None:
-            step = task.subcontext(task_name=name)
-            step.call_on_fit_task_begin(estimator=self)
-            step.call_on_fit_task_end(estimator=self)
+            task = context.subcontext(task_name=name)
+            task.call_on_fit_task_begin(estimator=self)
+            task.call_on_fit_task_end(estimator=self)
 
-        how: dict[str, Any] = {"n_jobs": self.n_jobs, "report": report}
-        found = cross_validate(self, problem, folds, sizes, seed, **how)
-        self.cv_results_, self.n_splits_ = found.table, len(found.scores)
-        self.scorer_ = self._scorer()
-        self._fit_size(usable, found.size, seed)
-        report("refit")
-        self.calibration_slope_ = found.slope(usable) if calibrates(self) else 1.0
-        if calibrates(self):
-            rows = usable.X[:, self.subset_]
-            weight = usable.sample_weight
-            self.estimator_.with_slope(self.calibration_slope_, rows, usable.target, weight)
-        self.estimator_ = usable.refit(self.estimator_, self.subset_)
-        task.call_on_fit_task_end(estimator=self)
-        return self
+        yield report
+        context.call_on_fit_task_end(estimator=self)
 
     def score(self, X: ArrayLike, y: ArrayLike, **score_params: Any) -> float:
         """Return the score by `scoring`: by default the area under the ROC curve, or R².
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows with all features of the fit.
-
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their labels or targets.
+        X, y
+            Rows with all features of the fit, and their labels or targets.
 
         **score_params : dict
-            With metadata routing, what the scorer requests.
+            With metadata routing, parameters of the scorer.
 
         Returns
         -------
         float
-            The score.
         """
         _raise_for_params(score_params, self, "score")
         check_is_fitted(self)
@@ -166,7 +152,6 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         Returns
         -------
         MetadataRouter
-            The requests.
         """
         kind = RegressionProblem if self._is_regression else ClassProblem
         splitter = kind.default_splitter(0) if self.cv is None else self.cv
@@ -178,15 +163,15 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         return router.add(scorer=self._scorer(), method_mapping=to_score)
 
     def _scorer(self) -> Callable[..., float]:
-        many = len(getattr(self, "classes_", ())) > 2
-        default = "r2" if self._is_regression else "roc_auc_ovr" if many else "roc_auc"
+        n_classes = len(getattr(self, "classes_", ()))
+        default = "r2" if self._is_regression else "roc_auc_ovr" if n_classes > 2 else "roc_auc"
         scorer: Callable[..., float] = get_scorer(self.scoring or default)
         return scorer
 
     def _route(
         self, sample_weight: ArrayLike | None, params: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return what goes to the splitter and to the scorer."""
+        """Return the parameters of the splitter and of the scorer."""
         _raise_for_params(params, self, "fit", allow=["groups"])
         if not _routing_enabled():
             return params, {}
@@ -199,64 +184,50 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
 class AnnealingSelectorCV(_CrossValidatedSelector, ClassSelectorBase):
     """Select the number of features by cross-validation, and the features by annealing.
 
-    Each size is searched on the training rows of each fold as `AnnealingSelector` does, and the
-    model on the selected features is scored on the test rows. A rule selects the smallest size
-    whose mean score is high enough. The search is repeated at that size on all rows, and the
-    coefficients of the final model are multiplied by the calibration slope of the held-out
-    predictions, since a model on selected features is overconfident.
+    Each size is searched and scored on every fold, and a rule selects the size. The search of
+    `AnnealingSelector` is then repeated on all rows. The coefficients of the final model are
+    multiplied by the calibration slope, because a model on selected features is overconfident.
 
     Parameters
     ----------
     sizes : int or sequence of int, default=30
-        Numbers of features to try. An int is all feasible sizes up to that number, or up to the
-        number of features if that is smaller.
+        Numbers of features to try. An int is all feasible sizes up to that number.
 
     cv : int, cross-validation generator or iterable, default=None
-        How to split the rows. None is 5 random stratified splits, three quarters of the rows for
-        training and one quarter for testing. An int is the number of folds. With `groups`, None and
-        an int split by group.
+        Splits of the rows. None is 5 random stratified splits, with a quarter of the rows for
+        testing. An int is the number of folds. With `groups`, None and an int split by group.
 
     scoring : str or callable, default=None
         Scorer of the models. None is the area under the ROC curve; with more than two classes, the
         mean of each class against the rest.
 
     rule : {"one_se", "one_sd", "best"} or callable, default="one_se"
-        How to select the size from the mean scores.
-
-        - "one_se": the smallest size within one standard error of the best.
-        - "one_sd": the smallest size within one standard deviation of the best, as in the paper. It
-          keeps fewer features.
-        - "best": the best size.
-        - A callable that gets `cv_results_` and returns an index.
-
-    criterion, estimator, shrinkage, C, constraints, feature_cost, class_weight, annealing
-        As in `AnnealingSelector`.
+        Rule that selects the size: the smallest within one standard error ("one_se") or one
+        standard deviation ("one_sd", as in the paper) of the best mean score, or the best. "one_sd"
+        selects fewer features. A callable gets `cv_results_` and returns an index.
 
     n_jobs : int, default=None
         Number of sizes that are searched at the same time. The result does not depend on it.
 
-    random_state : int, RandomState instance or None, default=None
-        Source of randomness. The same int gives the same result.
+    criterion, estimator, shrinkage, C, constraints, feature_cost, class_weight, annealing,
+    random_state
+        As in `AnnealingSelector`.
 
     Attributes
     ----------
     cv_results_ : dict of ndarray
-        `n_features`, `mean_test_score`, `std_test_score`, and for each split i
-        `split{i}_test_score` and `split{i}_support` (masks of the features). One entry for each
-        size.
+        One entry for each size: `n_features`, `mean_test_score`, `std_test_score`, and for each
+        split i `split{i}_test_score` and `split{i}_support` (masks of the features).
 
-    n_splits_ : int
-        Number of splits.
-
-    scorer_ : callable
-        The scorer.
+    n_splits_, scorer_ : int, callable
+        Number of splits, and the scorer.
 
     calibration_slope_ : float
-        Factor on the coefficients of the final model; 1 with a custom `criterion` or `estimator`,
-        and for the method of the paper.
+        Factor on the coefficients of the final model; 1 unless `criterion` is "auto" and
+        `estimator` None.
 
     support_, subset_, n_features_, estimator_, criterion_, criterion_value_, shrinkage_, result_, \
-duplicates_, classes_, n_features_in_, feature_names_in_
+    duplicates_, classes_, n_features_in_, feature_names_in_
         Of the search on all rows, as in `AnnealingSelector`.
 
     See Also
@@ -316,21 +287,15 @@ duplicates_, classes_, n_features_in_, feature_names_in_
 class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBase):
     """Select the number of features for regression by cross-validation.
 
-    As `AnnealingSelectorCV`: each size is searched on the training rows of each fold as
-    `AnnealingRegressorSelector` does, scored on the test rows, and a rule selects the size.
+    As `AnnealingSelectorCV`, with the search of `AnnealingRegressorSelector`, R² as the default
+    scorer, and splits that are not stratified.
 
     Parameters
     ----------
-    sizes, rule, n_jobs, random_state
+    sizes, cv, scoring, rule, n_jobs
         As in `AnnealingSelectorCV`.
 
-    cv : int, cross-validation generator or iterable, default=None
-        As in `AnnealingSelectorCV`, without stratification.
-
-    scoring : str or callable, default=None
-        Scorer of the models. None is R².
-
-    criterion, estimator, shrinkage, C, constraints, feature_cost, annealing
+    criterion, estimator, shrinkage, C, constraints, feature_cost, annealing, random_state
         As in `AnnealingRegressorSelector`.
 
     Attributes
@@ -339,13 +304,12 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
         As in `AnnealingSelectorCV`.
 
     support_, subset_, n_features_, estimator_, criterion_, criterion_value_, shrinkage_, result_, \
-duplicates_, n_features_in_, feature_names_in_
+    duplicates_, n_features_in_, feature_names_in_
         Of the search on all rows, as in `AnnealingRegressorSelector`.
 
     See Also
     --------
     AnnealingRegressorSelector : Selects a given number of features.
-    AnnealingSelectorCV : Selects features for classes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""stability: how often halves of the rows select the same features."""
+"""stability: counts of the features that random halves of the rows select."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from safdr._estimators.cross_validation import cross_validate, sizes_to_try
 from safdr._estimators.data import Problem
 from safdr._estimators.features import group_names
 from safdr._estimators.inputs import fit_seed, make_problem
-from safdr._estimators.parallel import run_tasks
+from safdr._estimators.parallel import run_tasks, uses_threads
 from safdr._estimators.search import make_search
 from safdr.errors import NoSubsetError, ParameterError
 from safdr.result import AnnealingResult, Stability
@@ -48,35 +48,30 @@ def stability(
 ) -> Stability:
     """Select features on random halves of the rows, and count how often each is selected.
 
-    The halves come in complementary pairs, stratified by class.
+    Use it to see which features depend on the sample. The halves are complementary pairs,
+    stratified by class.
 
     Parameters
     ----------
-    selector : AnnealingSelector, AnnealingSelectorCV, or one of those for regression
-        Selector, fitted to these rows or not. It does not change; a copy is fitted if needed.
+    selector : AnnealingSelector or another selector
+        Selector, fitted to these rows or not; a copy is fitted if needed.
 
-    X : array-like or sparse matrix of shape (n_samples, n_features), or a source
-        Training rows.
-
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
-        Labels or outputs; the name of their column if X is a source.
+    X, y, sample_weight
+        Training rows, as in `AnnealingSelector.fit`.
 
     n_resamples : int, default=50
         Number of halves; an even number.
 
     choose_size : bool, default=False
-        Whether each half chooses its number of features by cross-validation, which needs an
-        `AnnealingSelectorCV`. By default all halves use the selected number, or fewer if no subset
-        of this size has the required signs.
-
-    sample_weight : array-like of shape (n_samples,) or str, default=None
-        Weights of the rows.
+        Whether each half selects its number of features by cross-validation, which needs an
+        `AnnealingSelectorCV`. If not, all halves use the selected number, or fewer if no subset of
+        this size has the required signs.
 
     groups : array-like of shape (n_samples,), default=None
         Row groups; rows of one group stay in one half.
 
     n_jobs : int, default=None
-        Number of halves searched at the same time. The result does not depend on it.
+        Number of halves that are searched at the same time. The result does not depend on it.
 
     random_state : int, RandomState instance or None, default=None
         Seed of the halves.
@@ -84,10 +79,6 @@ def stability(
     Returns
     -------
     Stability
-
-    See Also
-    --------
-    near_optimal : Subsets with similar criterion values on the same rows.
 
     Examples
     --------
@@ -98,8 +89,6 @@ def stability(
     >>> result = stability(selector, X, y, n_resamples=30, random_state=0)
     >>> round(result.index, 2)
     0.7
-    >>> dict(zip(result.names, result.counts.tolist()))["worst texture"]
-    24
     """
     values = {"n_resamples": n_resamples, "choose_size": choose_size, "random_state": random_state}
     validate_parameter_constraints(LIMITS, values, caller_name="stability")
@@ -116,9 +105,8 @@ def stability(
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     halves = _make_halves(problem, unit_groups, n_resamples // 2, rng)
     tasks = ((selector, problem, half, unit_groups, choose_size) for half in halves)
-    threads = selector.estimator is None and not callable(selector.criterion)
     with _get_threadpool_controller().limit(limits=1, user_api="blas"):
-        subsets = list(run_tasks(_select, tasks, n_jobs, threads=threads))
+        subsets = list(run_tasks(_select, tasks, n_jobs, threads=uses_threads(selector)))
     selections = np.array([problem.allowed.selection_of(subset) for subset in subsets])
     # Constraints fix the other features.
     index, interval = nogueira_index(selections[:, problem.allowed.free], block=2)
@@ -143,7 +131,11 @@ def _match_rows(groups: Any, sample_weight: Any, problem: Problem) -> NDArray[An
     if sample_weight is not None and len(groups) != problem.n_units:
         groups = groups[np.asarray(sample_weight) > 0]
     if len(groups) != problem.n_units or len(np.unique(groups)) < 4:
-        raise ParameterError("groups", "must hold one label for each row, and 4 labels at least.")
+        raise ParameterError(
+            "groups",
+            f"must hold a label for each of {problem.n_units} rows, and at least 4 different ones; "
+            f"got {len(np.unique(groups))} in {len(groups)} rows.",
+        )
     return groups
 
 
@@ -188,7 +180,7 @@ def _select(
 
 
 def _run(search: Any, size: int) -> AnnealingResult:
-    """Search at one size, or below it if no subset of this size has the required signs."""
+    """Search at one size, or at the next smaller one that has a subset with the required signs."""
     try:
         result: AnnealingResult = search.run(size)
     except NoSubsetError:

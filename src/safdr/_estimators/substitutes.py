@@ -24,7 +24,7 @@ from safdr._estimators.data import Problem
 from safdr._estimators.evaluate import evaluate_rows, measure_subsets
 from safdr._estimators.features import group_names
 from safdr._estimators.inputs import fit_seed, make_problem
-from safdr._estimators.parallel import n_workers, run_tasks
+from safdr._estimators.parallel import n_workers, run_tasks, uses_threads
 from safdr._estimators.search import fitter_of, function_of, model_on, ridge_of
 
 BoolArray = NDArray[np.bool_]
@@ -47,20 +47,17 @@ def substitutes(
 ) -> dict[str, Any]:
     """Replace each selected feature by the best others, and leave it out.
 
-    Replacements are the features with the largest criterion value in its place, out of all
-    features. Scores are means over test rows of models that are fitted to training rows. The
-    subset was selected on all rows, so all scores are too high: compare the differences.
+    Use it to see what a feature is worth, and what could replace it. Replacements are those
+    with the largest criterion value, out of all features. The subset was selected on all rows, so
+    all scores are too high: compare the differences.
 
     Parameters
     ----------
-    selector : AnnealingSelector, AnnealingSelectorCV, or one of those for regression
-        Fitted selector. It does not change.
+    selector : AnnealingSelector or another selector
+        Fitted selector.
 
-    X : array-like or sparse matrix of shape (n_samples, n_features), or a source
+    X, y, sample_weight
         Rows that the selector was fitted to.
-
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
-        Labels or outputs; the name of their column if X is a source.
 
     n_best : int, default=3
         Number of replacements for each feature. Groups are replaced as a whole.
@@ -71,19 +68,16 @@ def substitutes(
     scoring : str or callable, default=None
         Score of the models; None is `scoring` of the selector, or its default.
 
-    sample_weight : array-like of shape (n_samples,) or str, default=None
-        Weights of the rows.
-
     groups : array-like of shape (n_samples,), default=None
         Row groups for `cv`, which must split by group.
 
     n_jobs : int, default=None
-        Number of splits evaluated at the same time.
+        Number of splits that are evaluated at the same time.
 
     Returns
     -------
     dict
-        Columns of a table with one row for each variant: `selected` (the feature), `replacement`
+        Columns of a table with a row for each variant: `selected` (the feature), `replacement`
         (None if it is left out), `allowed` (False if constraints forbid the variant),
         `criterion_value`, `loss`, `score`, their differences to the selected subset
         (`criterion_value_difference` and so on), and `score_difference_std` over the splits.
@@ -123,7 +117,7 @@ def substitutes(
     folds = problem.folds(cv, seed, {} if groups is None else {"groups": groups}, {})
     subsets = [variant.columns for variant in variants]
     tasks = ((selector, fold, subsets, scorer, seed) for fold in folds)
-    threads = selector.estimator is None and not callable(selector.criterion)
+    threads = uses_threads(selector)
     scores = np.array(list(run_tasks(_score_fold, tasks, n_jobs, threads=threads)))
     return _make_table(variants, measures, scores, names)
 
@@ -186,17 +180,18 @@ def _measure(
     allowed = problem.allowed
     is_full = np.array([len(variant.columns) > 0 for variant in variants])
     subsets = padded([variant.columns for variant in variants if len(variant.columns)])
-    found = evaluate_rows(selector, problem, subsets, n_threads)
+    evaluation = evaluate_rows(selector, problem, subsets, n_threads)
     values = np.full(len(variants), np.nan if callable(selector.criterion) else 0.0)
-    values[is_full] = found.criterion_values
+    values[is_full] = evaluation.criterion_values
     losses = -values
     fitter = fitter_of(selector, problem, None, fit_seed(selector))
     if fitter is not None:
         losses[~is_full] = 0.0 if is_full.all() else fitter.baseline()
-    losses[is_full] = found.losses
+    losses[is_full] = evaluation.losses
     is_allowed = allowed.allows_each(np.array([allowed.selection_of(v.columns) for v in variants]))
     if allowed.signs is not None:
-        wrong = wrong_signs(subsets, np.asarray(found.coefficients), allowed.signs).any(axis=1)
+        coefficients = np.asarray(evaluation.coefficients)
+        wrong = wrong_signs(subsets, coefficients, allowed.signs).any(axis=1)
         is_allowed[is_full] &= ~wrong
     return {"criterion_value": values, "loss": losses, "allowed": is_allowed}
 

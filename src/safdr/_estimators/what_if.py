@@ -1,4 +1,4 @@
-"""what_if: the criterion of the most relevant features, without rows."""
+"""what_if: the criterion of the most relevant features, for use without rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_COLUMNS, MIN_OTHERS = 120, 60
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WhatIf:
-    """The criterion of some features: values of all their subsets, without rows.
+    """Criterion of the most relevant features, for all their subsets, without rows.
 
     Attributes
     ----------
@@ -43,10 +43,9 @@ class WhatIf:
         Pairs of mutually exclusive features.
     costs : ndarray of shape (n_features,)
         Cost of each feature.
-    A : ndarray of shape (n_columns, n_columns)
-        Matrix of the criterion, shrinkage included.
-    D : ndarray of shape (n_columns, n_outputs)
-        The value of columns S is trace(D_S' A_SS⁻¹ D_S).
+    A, D : ndarray of shape (n_columns, n_columns) and (n_columns, n_outputs)
+        Matrices of the criterion, shrinkage included: columns S have the value
+        trace(D_S' A_SS⁻¹ D_S).
     criterion : {"fisher", "r2"}
         Name of the criterion.
     """
@@ -86,17 +85,17 @@ class WhatIf:
 
     def _find(self, features: Any) -> BoolArray:
         """Return a mask of the features; a column stands for its whole group."""
-        wanted = self._features.columns(features, "features")
-        unknown = np.setdiff1d(wanted, np.concatenate(self.columns))
+        requested = self._features.columns(features, "features")
+        unknown = np.setdiff1d(requested, np.concatenate(self.columns))
         if unknown.size:
             names, j = self._features.names, int(unknown[0])
-            one = j if names is None else names[j]
+            feature = j if names is None else names[j]
             raise ParameterError(
                 "features",
-                f"must be among the {len(self.names)} features of this WhatIf; got {one!r}. Use "
-                f"what_if(..., also=[{one!r}]).",
+                f"must be among the {len(self.names)} features of this WhatIf; got {feature!r}. "
+                f"Use what_if(..., also=[{feature!r}]).",
             )
-        return np.array([np.isin(columns, wanted).any() for columns in self.columns])
+        return np.array([np.isin(columns, requested).any() for columns in self.columns])
 
 
 def what_if(
@@ -108,40 +107,29 @@ def what_if(
     also: Any = None,
     sample_weight: Any = None,
 ) -> WhatIf:
-    """Extract the criterion of the most relevant features, to evaluate other subsets.
+    """Extract the criterion of the most relevant features, to evaluate other subsets without rows.
 
-    The selected features come first. The others alternate between features of other candidates,
-    features of other splits, the best replacements, the best additions, and the best alone.
+    The selected features come first, then relevant others: from other candidates and splits, and by
+    their criterion value with the selected ones and alone.
 
     Parameters
     ----------
-    selector : AnnealingSelector, AnnealingSelectorCV, or one of those for regression
-        Fitted selector with a built-in criterion. It does not change.
+    selector : AnnealingSelector or another selector
+        Fitted selector with a built-in criterion.
 
-    X : array-like or sparse matrix of shape (n_samples, n_features), or a source
+    X, y, sample_weight
         Rows that the selector was fitted to.
 
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or str
-        Labels or outputs; the name of their column if X is a source.
-
     n_features : int, default=40
-        Number of features. At least half as many are unselected ones. All features have at most
-        120 columns, or 60 beside the selected ones.
+        Number of features. At least half as many are unselected. Fewer are returned if they have
+        more than 120 columns.
 
     also : sequence of features, default=None
         Names or indices of features to include before the others.
 
-    sample_weight : array-like of shape (n_samples,) or str, default=None
-        Weights of the rows.
-
     Returns
     -------
     WhatIf
-
-    See Also
-    --------
-    evaluate_subsets : Values and models of any subsets, from rows.
-    near_optimal : All subsets close to the best.
 
     Examples
     --------
@@ -161,13 +149,15 @@ def what_if(
     validate_parameter_constraints(limits, {"n_features": n_features}, caller_name="what_if")
     check_is_fitted(selector)
     if callable(selector.criterion):
-        raise ParameterError("criterion", "must be a built-in criterion; a function has no matrix.")
+        raise ParameterError(
+            "criterion",
+            f"must be built-in, because a callable has no matrix; got {selector.criterion!r}.",
+        )
     problem = make_problem(selector, X, y, sample_weight)
     allowed, features = problem.allowed, features_of(selector, problem)
     criterion = problem.column_criterion(ridge_of(selector, problem))
     redundant = criterion.redundant(problem.rank) if problem.is_wide else criterion.redundant
-    useful = np.ones(allowed.n_groups, dtype=bool)
-    useful[allowed.without(redundant).exclude] = False
+    excluded = set(allowed.without(redundant).exclude.tolist())
     members = np.flatnonzero(allowed.selection_of(selector.subset_))
     requested = allowed.selection_of(features.columns(also, "also"))
     lists = [
@@ -175,23 +165,23 @@ def what_if(
         *_other_subsets(selector, allowed),
         *_nearby(criterion, allowed, selector.subset_),
     ]
-    picked = _pick(allowed, useful, members, lists, n_features)
-    columns = [allowed.groups[i] for i in picked]
-    every = np.concatenate(columns)
+    chosen = _choose(allowed, excluded, members, lists, n_features)
+    columns = [allowed.groups[i] for i in chosen]
+    all_columns = np.concatenate(columns)
     names = group_names(selector, problem)
-    exclusive = np.zeros((len(picked), len(picked)), dtype=bool)
+    exclusive = np.zeros((len(chosen), len(chosen)), dtype=bool)
     if allowed.conflicts is not None:
-        exclusive = allowed.conflicts[np.ix_(picked, picked)]
+        exclusive = allowed.conflicts[np.ix_(chosen, chosen)]
     cost = np.zeros(problem.n_features) if problem.cost is None else problem.cost
     return WhatIf(
-        names=tuple(names[i] for i in picked),
+        names=tuple(names[i] for i in chosen),
         columns=tuple(columns),
-        selected=np.isin(picked, members),
-        required=np.isin(picked, allowed.include),
+        selected=np.isin(chosen, members),
+        required=np.isin(chosen, allowed.include),
         exclusive=exclusive,
         costs=np.array([cost[group].sum() for group in columns]),
-        A=criterion.block(every),
-        D=criterion.D[every],
+        A=criterion.block(all_columns),
+        D=criterion.D[all_columns],
         criterion=problem.criterion_name,
         _features=features,
     )
@@ -224,22 +214,22 @@ def _nearby(criterion: Any, allowed: AllowedSubsets, subset: IntArray) -> Iterat
     yield order[-1]
 
 
-def _pick(
+def _choose(
     allowed: AllowedSubsets,
-    useful: BoolArray,
+    excluded: set[int],
     members: IntArray,
     lists: list[IntArray],
     n_features: int,
 ) -> list[int]:
     """Return the members, the first list, and others from all lists in alternation."""
-    picked = members.tolist()
-    n = max(n_features, len(picked) + n_features // 2)
+    chosen = members.tolist()
+    n = max(n_features, len(chosen) + n_features // 2)
     lengths = [len(columns) for columns in allowed.groups]
-    n_left = max(MAX_COLUMNS - sum(lengths[i] for i in picked), MIN_OTHERS)
+    n_left = max(MAX_COLUMNS - sum(lengths[i] for i in chosen), MIN_OTHERS)
     for i in chain(lists[0].tolist(), *zip_longest(*map(np.ndarray.tolist, lists[1:]))):
         # A group that does not fit is skipped.
-        fits = i is not None and i not in picked and useful[i] and lengths[i] <= n_left
-        if fits and len(picked) < n:
+        is_new = i is not None and i not in chosen and i not in excluded
+        if is_new and lengths[i] <= n_left and len(chosen) < n:
             n_left -= lengths[i]
-            picked.append(i)
-    return sorted(picked, key=lambda i: (-lengths[i], i))
+            chosen.append(i)
+    return sorted(chosen, key=lambda i: (-lengths[i], i))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from safdr._estimators.features import Features
-from safdr._frames import to_frame
 from safdr.text import CRITERIA, score_label
 
 FloatArray = NDArray[np.float64]
@@ -40,7 +40,13 @@ class Display:
         DataFrame
             One row for each mark of the figure.
         """
-        return to_frame(self._columns(), backend, f"{type(self).__name__}.to_frame")
+        try:
+            return nw.from_dict(self._columns(), backend=backend).to_native()
+        except ImportError as error:
+            raise ImportError(
+                f"to_frame(backend={backend!r}) needs {backend}: pip install {backend}. Or "
+                "use another backend: 'pandas', 'polars' or 'pyarrow'."
+            ) from error
 
 
 def check_fitted(estimator: Any, attribute: str, caller: str, wanted: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr._estimators.cross_validation import RULES, threshold
+from safdr._estimators.cross_validation import RULES, select_size
 from safdr._estimators.features import allowed_subsets, feature_names
 from safdr.display.base import read_features as features_of
 
@@ -118,7 +118,7 @@ def _read_rule(selector: Any, ks: IntArray, scores: FloatArray) -> Found:
 
 def _size_by(rule: str, ks: IntArray, scores: FloatArray) -> int:
     """Return the size that a built-in rule selects."""
-    return int(ks[scores.mean(axis=0) >= threshold(rule, scores)].min())
+    return select_size(rule, {"n_features": ks}, scores, np.inf)
 
 
 def read_search(selector: Any) -> Found:
