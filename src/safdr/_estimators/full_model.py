@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from safdr._engine.fits.working_response import working_response
+from safdr._engine.fits.family import working_response
 from safdr._estimators.measured_data import MeasuredData
 from safdr._estimators.training_data import ClassData
 

@@ -24,11 +24,9 @@ from safdr._engine.criterion import (
     Ridge,
     fisher_criterion,
 )
-from safdr._engine.fits.columns_fitter import ColumnsFitter
-from safdr._engine.fits.fits import Fitter
+from safdr._engine.fits.fits import ColumnsFitter, Fitter
+from safdr._engine.fits.fitter import LogisticFitter, MultinomialFitter
 from safdr._engine.fits.forward import ForwardSelection
-from safdr._engine.fits.logistic import LogisticFitter
-from safdr._engine.fits.multinomial import MultinomialFitter
 from safdr._engine.moments import within_moments
 from safdr._engine.shared import LastCriterion, Shared
 from safdr._engine.shrinkage import SMALLEST_AUTO

@@ -1,0 +1,160 @@
+#include "fits/family.hpp"
+
+#include "fits/columns.hpp"
+#include "simd/vector_math.hpp"
+
+namespace safdr {
+
+namespace {
+
+struct LogisticRow {
+  static SAFDR_INLINE void at(double eta, double y, double& loss, double& slope, double& curvature) {
+    const double e = exp_minus<std::uint64_t>(std::abs(eta)), sum = 1.0 + e, larger = 1.0 / sum, smaller = e * larger;
+    const double p = eta < 0.0 ? smaller : larger, q = eta < 0.0 ? larger : smaller;
+    loss = log_from_one(sum) + (eta > 0.0 ? eta : 0.0) - y * eta;
+    slope = y > 0.5 ? -q : p;
+    curvature = larger * smaller;
+  }
+};
+
+struct SquaredRow {
+  static SAFDR_INLINE void at(double eta, double y, double& loss, double& slope, double& curvature) {
+    loss = 0.5 * (eta - y) * (eta - y);
+    slope = eta - y;
+    curvature = 1.0;
+  }
+};
+
+SAFDR_CLONES double logistic_pass(const Target& t, const double* eta, std::int64_t first, std::int64_t last,
+                                  double* slope, double* curvature) {
+  return sum_rows<LogisticRow>(t, eta, first, last, slope, curvature);
+}
+
+SAFDR_CLONES double squared_pass(const Target& t, const double* eta, std::int64_t first, std::int64_t last,
+                                 double* slope, double* curvature) {
+  return sum_rows<SquaredRow>(t, eta, first, last, slope, curvature);
+}
+
+SAFDR_CLONES double largest(const double* u, std::int64_t n) {
+  double found = 0.0;
+#pragma omp simd reduction(max : found)
+  for (std::int64_t i = 0; i < n; ++i) found = std::max(found, std::abs(u[i]));
+  return found;
+}
+
+SAFDR_CLONES void multiply(const double* a, const double* b, double* out, std::int64_t first, std::int64_t last) {
+#pragma omp simd
+  for (std::int64_t n = first; n < last; ++n) out[n] = a[n] * b[n];
+}
+
+// The rows of one block: probabilities, slopes, curvature and the sum of the losses.
+SAFDR_CLONES double softmax_block(const Target& t, const double* eta, std::int64_t start, double* p, double* slope,
+                                  double* curvature) {
+  const std::int64_t N = t.n_padded, n_classes = t.n_outputs;
+  const double* weight = t.weight + start;
+  alignas(64) double top[kBlock], sum[kBlock] = {};
+  std::copy_n(eta + start, kBlock, top);
+  for (std::int64_t c = 1; c < n_classes; ++c) {
+    const double* e = eta + c * N + start;
+    for (std::int64_t n = 0; n < kBlock; ++n) top[n] = e[n] > top[n] ? e[n] : top[n];
+  }
+  for (std::int64_t c = 0; c < n_classes; ++c) {
+    const double* e = eta + c * N + start;
+    double* pc = p + c * N + start;
+    for (std::int64_t n = 0; n < kBlock; ++n) sum[n] += pc[n] = exp_minus<std::uint64_t>(top[n] - e[n]);
+  }
+  double loss = 0.0;
+#pragma omp simd reduction(+ : loss)
+  for (std::int64_t n = 0; n < kBlock; ++n) loss += weight[n] * (top[n] + log_from_one(sum[n]));
+  for (std::int64_t n = 0; n < kBlock; ++n) sum[n] = 1.0 / sum[n];
+  for (std::int64_t c = 0; c < n_classes; ++c) {
+    double *pc = p + c * N + start, *s = slope + c * N + start, *b = curvature + c * N + start;
+    for (std::int64_t n = 0; n < kBlock; ++n) {
+      pc[n] *= sum[n];
+      s[n] = weight[n] * pc[n];
+      b[n] = s[n] * (1.0 - pc[n]);
+    }
+  }
+  for (std::int64_t n = start; n < std::min(start + kBlock, t.n_rows); ++n) {
+    const std::int64_t own = static_cast<std::int64_t>(t.y[n]) * N + n;
+    loss -= t.weight[n] * eta[own];
+    slope[own] -= t.weight[n];
+  }
+  return loss;
+}
+
+SAFDR_CLONES void softmax_bend(const Target& t, const double* p, const double* u, double* out, std::int64_t start) {
+  const std::int64_t N = t.n_padded;
+  alignas(64) double mean[kBlock] = {};
+  for (std::int64_t c = 0; c < t.n_outputs; ++c) {
+    const double *pc = p + c * N + start, *uc = u + c * N + start;
+    for (std::int64_t n = 0; n < kBlock; ++n) mean[n] += pc[n] * uc[n];
+  }
+  for (std::int64_t c = 0; c < t.n_outputs; ++c) {
+    const double *pc = p + c * N + start, *uc = u + c * N + start;
+    double* to = out + c * N + start;
+    for (std::int64_t n = 0; n < kBlock; ++n) to[n] = t.weight[start + n] * pc[n] * (uc[n] - mean[n]);
+  }
+}
+
+}  // namespace
+
+void RowFamily::bend(const double* u, double* out, std::int64_t first, std::int64_t last) {
+  multiply(curvature.data(), u, out, first, last);
+}
+
+double RowFamily::reach(const double* u) const { return unit_ * largest(u, t.n_rows); }
+
+Logistic::Logistic(const Target& target) : RowFamily(target, logistic_pass, 1.0) {}
+
+bool Logistic::separates(const double* eta) const {
+  for (std::int64_t n = 0; n < t.n_rows; ++n) {
+    if (!(t.y[n] > 0.5 ? eta[n] > 0.0 : eta[n] < 0.0)) return false;
+  }
+  return true;
+}
+
+Squared::Squared(const Target& target) : RowFamily(target, squared_pass, 0.0) {}
+
+double Softmax::derivatives(const double* eta, std::int64_t first, std::int64_t last) {
+  double loss = 0.0;
+  for (std::int64_t start = first; start < last; start += kBlock) {
+    loss += softmax_block(t, eta, start, p_.data(), slope.data(), curvature.data());
+  }
+  return loss;
+}
+
+void Softmax::bend(const double* u, double* out, std::int64_t first, std::int64_t last) {
+  for (std::int64_t start = first; start < last; start += kBlock) softmax_bend(t, p_.data(), u, out, start);
+}
+
+double Softmax::reach(const double* u) const {
+  double found = 0.0;
+  for (std::int64_t n = 0; n < t.n_rows; ++n) {
+    double least = u[n], most = u[n];
+    for (std::int64_t c = 1; c < t.n_outputs; ++c) {
+      least = std::min(least, u[c * t.n_padded + n]);
+      most = std::max(most, u[c * t.n_padded + n]);
+    }
+    found = std::max(found, most - least);
+  }
+  return found;
+}
+
+bool Softmax::separates(const double* eta) const {
+  for (std::int64_t n = 0; n < t.n_rows; ++n) {
+    const auto own = static_cast<std::int64_t>(t.y[n]);
+    for (std::int64_t c = 0; c < t.n_outputs; ++c) {
+      if (c != own && !(eta[own * t.n_padded + n] > eta[c * t.n_padded + n])) return false;
+    }
+  }
+  return true;
+}
+
+std::unique_ptr<Family> make_family(FamilyName name, const Target& target) {
+  if (name == FamilyName::kLogistic) return std::make_unique<Logistic>(target);
+  if (name == FamilyName::kSoftmax) return std::make_unique<Softmax>(target);
+  return std::make_unique<Squared>(target);
+}
+
+}  // namespace safdr
