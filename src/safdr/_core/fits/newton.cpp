@@ -25,7 +25,7 @@ constexpr double kMargin = 5.0;
 // Blocks of rows that are predicted, judged and gathered while they are in the cache.
 constexpr std::int64_t kBlocksAtOnce = 8;
 // A row has left for infinity below this share of curvature; a direction is lost with this share of its own.
-constexpr double kLeaving = 1e-6, kLost = 1e-9;
+constexpr double kLeaving = 1e-4, kLost = 1e-9;
 
 }  // namespace
 
@@ -89,9 +89,7 @@ NewtonResult Newton::run(double null_loss, double incumbent) {
     result.separated = options_.separable && family_.separates(eta_.data());
     if (result.separated) break;
     const std::int64_t before = result.n_products;
-    solve(result);
-    const double promised = decrement();
-    result.left = family_.reach(moved_.data()) <= 1.0 ? promised + slack() : kInfinity;
+    result.left = solve(result);
     result.converged = result.left <= enough_;
     if (result.converged) {
       settle(result);
@@ -182,15 +180,15 @@ void Newton::multiply(const double* direction, bool intercepts_alone) {
   }
 }
 
-// The step, what it lowers eta by, and the residual.
-void Newton::solve(NewtonResult& result) {
+// The step, what it lowers eta by, and the residual; returns the bound, or infinity where it would end no fit.
+double Newton::solve(NewtonResult& result) {
   std::copy_n(gradient_.data(), length_, residual_.data());
   double rest = precondition();
   if (own_ && family_.diagonal) {
     std::copy_n(scaled_.data(), length_, step_.data());
     predict(columns_, step_.data(), m_, 0, columns_.n_blocks, moved_.data());
     std::fill_n(residual_.data(), length_, 0.0);
-    return;
+    return family_.reach(moved_.data()) <= 1.0 ? decrement() : kInfinity;
   }
   std::fill_n(step_.data(), length_, 0.0);
   std::fill_n(moved_.data(), n_rows_, 0.0);
@@ -200,7 +198,7 @@ void Newton::solve(NewtonResult& result) {
     multiply(direction_.data(), false);
     ++result.n_products;
     const double bend = dot(direction_.data(), product_.data(), length_);
-    if (!(bend > 0.0)) return;
+    if (!(bend > 0.0)) break;
     const double along = rest / bend;
     add_to(step_.data(), along, direction_.data(), length_);
     add_to(residual_.data(), -along, product_.data(), length_);
@@ -208,16 +206,20 @@ void Newton::solve(NewtonResult& result) {
     double next = precondition(), turn = next / rest;
     if (next <= solved) {
       // More only where this would end the fit.
-      if (!settles(result, decrement()) || family_.reach(moved_.data()) > 1.0) return;
-      solve_intercepts();
-      if (settles(result, decrement() + slack())) return;
-      next = precondition(), turn = 0.0;
+      if (!settles(result, decrement()) || family_.reach(moved_.data()) > 1.0) break;
+      if (settles(result, decrement() + slack())) {
+        solve_intercepts();
+        const double left = decrement() + slack();
+        if (settles(result, left)) return family_.reach(moved_.data()) <= 1.0 ? left : kInfinity;
+        next = precondition(), turn = 0.0;
+      }
     }
     rest = next;
     for (std::int64_t j = 0; j < length_; ++j) {
       direction_.data()[j] = scaled_.data()[j] + turn * direction_.data()[j];
     }
   }
+  return kInfinity;
 }
 
 double Newton::decrement() { return dot(gradient_.data(), step_.data(), length_); }
@@ -294,24 +296,39 @@ void Newton::settle(NewtonResult& result) {
   result.loss -= 0.5 * decrement();
 }
 
+// Each row ties together the outputs in which it has curvature left; of several outputs the last is fixed.
 bool Newton::loses_direction() {
   const std::int64_t q = columns_.q, stride = columns_.stride, n_padded = family_.t.n_padded;
-  AlignedBuffer<double> L(stride * stride), kept(n_padded);
-  for (std::int64_t c = 0; c < m_; ++c) {
-    const double *curvature = family_.curvature.data() + c * n_padded, *weight = family_.t.weight;
-    bool any = false;
-    for (std::int64_t n = 0; n < n_padded; ++n) {
-      const bool leaves = curvature[n] < kLeaving * weight[n];
-      kept.data()[n] = leaves ? 0.0 : weight[n];
-      any |= leaves;
-    }
-    if (!any) continue;
-    weighted_gram(columns_, kept.data(), gram_, L.data());
-    if (safdr::factorise(L.data(), q, stride) > kLost) continue;
-    weighted_gram(columns_, weight, gram_, L.data());
-    if (safdr::factorise(L.data(), q, stride) > kLost) return true;
+  const double *curvature = family_.curvature.data(), *weight = family_.t.weight;
+  AlignedBuffer<double> n_tied(n_padded), share(n_padded), block(stride * stride);
+  bool any_left = false;
+  for (std::int64_t i = 0; i < n_rows_; ++i) {
+    const bool left = curvature[i] < kLeaving * weight[i % n_padded];
+    any_left |= left;
+    n_tied.data()[i % n_padded] += left ? 0.0 : 1.0;
   }
-  return false;
+  weighted_gram(columns_, weight, gram_, block.data());
+  if (!any_left || !(safdr::factorise(block.data(), q, stride) > kLost)) return false;
+  const std::int64_t n_blocks = std::max<std::int64_t>(1, m_ - 1), wide = (n_blocks * q + 3) / 4 * 4;
+  AlignedBuffer<double> L(wide * wide);
+  for (std::int64_t c = 0; c < n_blocks; ++c) {
+    for (std::int64_t d = c; d < n_blocks; ++d) {
+      for (std::int64_t n = 0; n < n_padded; ++n) {
+        const bool both = curvature[c * n_padded + n] >= kLeaving * weight[n] &&
+                          curvature[d * n_padded + n] >= kLeaving * weight[n] && weight[n] > 0.0;
+        const double mean = m_ == 1 ? 0.0 : 1.0 / n_tied.data()[n];
+        share.data()[n] = both ? weight[n] * (c == d ? 1.0 - mean : mean) : 0.0;
+      }
+      weighted_gram(columns_, share.data(), gram_, block.data());
+      for (std::int64_t j = 0; j < q; ++j) {
+        for (std::int64_t i = 0; i < q; ++i) {
+          const double h = block.data()[std::min(i, j) * stride + std::max(i, j)];
+          L.data()[(c * q + j) * wide + d * q + i] = c == d ? (i < j ? 0.0 : h) : -h;
+        }
+      }
+    }
+  }
+  return !(safdr::factorise(L.data(), n_blocks * q, wide) > kLost);
 }
 
 LocalModel Newton::local_model(const double* theta) {

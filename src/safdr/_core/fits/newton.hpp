@@ -65,7 +65,7 @@ class Newton {
   void factorise();
   double precondition();
   void multiply(const double* direction, bool intercepts_alone);
-  void solve(NewtonResult& result);
+  double solve(NewtonResult& result);
   double decrement();
   bool settles(const NewtonResult& result, double left) const;
   double slack();
