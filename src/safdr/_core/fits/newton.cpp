@@ -16,6 +16,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kForcing = 0.1;
 // So many products cost as much as factors of here do.
 constexpr std::int64_t kFewProducts = 4;
+// Factors of elsewhere serve as long as their steps leave no more than this share.
+constexpr double kSlow = 0.25;
 constexpr std::int64_t kMostProducts = 200;
 // Share of the promised gain that a step must have (Armijo's), and halvings until it does.
 constexpr double kLeastGain = 1e-4;
@@ -85,10 +87,21 @@ NewtonResult Newton::run(double null_loss, double incumbent) {
     has_factors_ = false;
   }
   if (!has_factors_) factorise();
+  double previous = kInfinity;
   for (; result.n_steps < options_.max_steps && !stopped(); ++result.n_steps) {
     result.separated = options_.separable && family_.separates(eta_.data());
     if (result.separated) break;
     const std::int64_t before = result.n_products;
+    if (family_.diagonal && !own_) {
+      // The step of factors from elsewhere costs one pass: it serves until a bound would end the fit.
+      std::copy_n(gradient_.data(), length_, residual_.data());
+      const double promised = precondition();
+      if (!settles(result, promised)) {
+        if (!(promised <= kSlow * previous) || !follow_roughly(result, promised)) factorise();
+        previous = promised;
+        continue;
+      }
+    }
     result.left = solve(result);
     result.converged = result.left <= enough_;
     if (result.converged) {
@@ -288,6 +301,22 @@ bool Newton::follow(NewtonResult& result) {
   }
   family_.derivatives(eta_.data(), 0, family_.t.n_padded);
   return false;
+}
+
+// Follows the step of factors from elsewhere if it gains.
+bool Newton::follow_roughly(NewtonResult& result, double promised) {
+  std::copy_n(theta_.data(), length_, step_.data());
+  add_to(step_.data(), -1.0, scaled_.data(), length_);
+  const double loss = evaluate(step_.data(), trial_eta_.data(), trial_gradient_.data(), true);
+  if (!(loss <= result.loss - kLeastGain * promised)) {
+    family_.derivatives(eta_.data(), 0, family_.t.n_padded);
+    return false;
+  }
+  result.loss = loss;
+  theta_.swap(step_);
+  eta_.swap(trial_eta_);
+  gradient_.swap(trial_gradient_);
+  return true;
 }
 
 // The last step, of which the loss needs no more than what the equations say.

@@ -71,6 +71,7 @@ class Newton {
   double slack();
   void solve_intercepts();
   bool follow(NewtonResult& result);
+  bool follow_roughly(NewtonResult& result, double promised);
   void settle(NewtonResult& result);
   double squared_slopes() const;
 
