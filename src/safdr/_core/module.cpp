@@ -227,8 +227,9 @@ auto fit_subsets(const std::string& family, Stack<const double> Z, Vector<const 
     safdr::AlignedBuffer<double> all_y(columns.n_padded()), all_weight(columns.n_padded());
     std::copy_n(y.data(), n_rows, all_y.data());
     std::copy_n(weight.data(), n_rows, all_weight.data());
-    const safdr::Target target{n_rows, columns.n_padded(), static_cast<std::int64_t>(n_outputs), all_y.data(),
-                               all_weight.data()};
+    const bool equal = std::all_of(weight.data(), weight.data() + n_rows, [&](double w) { return w == weight(0); });
+    const safdr::Target target{n_rows,       columns.n_padded(), static_cast<std::int64_t>(n_outputs),
+                               all_y.data(), all_weight.data(),  equal};
     safdr::fit_subsets(columns, name, target, null_model.data(), subsets.data(), static_cast<std::int64_t>(n),
                        static_cast<std::int64_t>(size), {penalty, tol, incumbent, best_only, separable, n_threads},
                        {coefficients.data.data(), loss.data.data(), separated.data.data(), converged.data.data(),

@@ -7,15 +7,40 @@ namespace safdr {
 
 namespace {
 
+// The loss of a row is log(sum) + linear.
+SAFDR_INLINE void logistic_row(double eta, double y, double& sum, double& linear, double& slope, double& curvature) {
+  const double e = exp_minus<std::uint64_t>(std::abs(eta));
+  sum = 1.0 + e;
+  linear = (eta > 0.0 ? eta : 0.0) - y * eta;
+  const double larger = 1.0 / sum, smaller = e * larger;
+  slope = y > 0.5 ? -(eta < 0.0 ? larger : smaller) : eta < 0.0 ? smaller : larger;
+  curvature = larger * smaller;
+}
+
 struct LogisticRow {
   static SAFDR_INLINE void at(double eta, double y, double& loss, double& slope, double& curvature) {
-    const double e = exp_minus<std::uint64_t>(std::abs(eta)), sum = 1.0 + e, larger = 1.0 / sum, smaller = e * larger;
-    const double p = eta < 0.0 ? smaller : larger, q = eta < 0.0 ? larger : smaller;
-    loss = log_from_one(sum) + (eta > 0.0 ? eta : 0.0) - y * eta;
-    slope = y > 0.5 ? -q : p;
-    curvature = larger * smaller;
+    double sum, linear;
+    logistic_row(eta, y, sum, linear, slope, curvature);
+    loss = log_from_one(sum) + linear;
   }
 };
+
+// Rows of one block with equal weights: the sum of their logarithms is that of a product below 2^64.
+SAFDR_INLINE double equal_rows(const Target& t, const double* eta, std::int64_t first, double* slope,
+                               double* curvature) {
+  double product = 1.0, linear = 0.0;
+  const double weight = t.weight[first];
+#pragma omp simd reduction(* : product) reduction(+ : linear)
+  for (std::int64_t n = first; n < first + kBlock; ++n) {
+    double sum, more, s, c;
+    logistic_row(eta[n], t.y[n], sum, more, s, c);
+    product *= sum;
+    linear += more;
+    slope[n] = weight * s;
+    curvature[n] = weight * c;
+  }
+  return weight * (std::log(product) + linear);
+}
 
 struct SquaredRow {
   static SAFDR_INLINE void at(double eta, double y, double& loss, double& slope, double& curvature) {
@@ -27,7 +52,10 @@ struct SquaredRow {
 
 SAFDR_CLONES double logistic_pass(const Target& t, const double* eta, std::int64_t first, std::int64_t last,
                                   double* slope, double* curvature) {
-  return sum_rows<LogisticRow>(t, eta, first, last, slope, curvature);
+  const std::int64_t n_equal = t.equal_weights ? t.n_rows / kBlock * kBlock : 0;
+  double loss = 0.0;
+  for (; first < std::min(last, n_equal); first += kBlock) loss += equal_rows(t, eta, first, slope, curvature);
+  return first < last ? loss + sum_rows<LogisticRow>(t, eta, first, last, slope, curvature) : loss;
 }
 
 SAFDR_CLONES double squared_pass(const Target& t, const double* eta, std::int64_t first, std::int64_t last,

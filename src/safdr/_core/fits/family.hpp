@@ -20,6 +20,7 @@ struct Target {
   std::int64_t n_rows, n_padded, n_outputs;
   const double* y;       // 0 or 1, a class, an amount
   const double* weight;  // of sum one
+  bool equal_weights;    // whether all rows have the same
 };
 
 class Family {

@@ -17,7 +17,7 @@ constexpr double kForcing = 0.1;
 // So many products cost as much as factors of here do.
 constexpr std::int64_t kFewProducts = 4;
 // Factors of elsewhere serve as long as their steps leave no more than this share.
-constexpr double kSlow = 0.25;
+constexpr double kSlow = 0.03;
 constexpr std::int64_t kMostProducts = 200;
 // Share of the promised gain that a step must have (Armijo's), and halvings until it does.
 constexpr double kLeastGain = 1e-4;
@@ -33,11 +33,10 @@ constexpr double kLeaving = 1e-4, kLost = 1e-9;
 
 Newton::Newton(const Columns& columns, Family& family, std::int64_t size, const NewtonOptions& options)
     : columns_(columns, size), family_(family), options_(options), m_(family.t.n_outputs),
-      length_(m_ * columns_.stride), n_rows_(m_ * columns.n_padded()), gram_(columns_.q),
-      gather_(m_, columns_.stride), theta_(length_), step_(length_), gradient_(length_), trial_gradient_(length_),
-      residual_(length_), scaled_(length_), direction_(length_), product_(length_),
-      factors_(length_ * columns_.stride), eta_(n_rows_), trial_eta_(n_rows_), moved_(n_rows_), u_(n_rows_),
-      bent_(n_rows_) {}
+      length_(m_ * columns_.stride), n_rows_(m_ * columns.n_padded()), gram_(columns_.q), gather_(m_, columns_.stride),
+      theta_(length_), step_(length_), gradient_(length_), trial_gradient_(length_), residual_(length_),
+      scaled_(length_), direction_(length_), product_(length_), factors_(length_ * columns_.stride), eta_(n_rows_),
+      trial_eta_(n_rows_), moved_(n_rows_), u_(n_rows_), bent_(n_rows_) {}
 
 void Newton::start(const std::int32_t* subset, const double* null_model) {
   columns_.take(subset);
