@@ -9,7 +9,7 @@ import numpy as np
 from safdr._engine.annealing.swap_chains import SwapChains, random_subsets
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import fisher_criterion
-from safdr._engine.fits.logistic import LogisticFitter
+from safdr._engine.fits.fitter import LogisticFitter
 from safdr._engine.moments import within_moments
 
 N_ROWS, N_FEATURES, N_REPLICAS = 1000, 60, 10

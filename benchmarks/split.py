@@ -10,7 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 from safdr._engine.annealing import loop
-from safdr._engine.fits.logistic import LogisticFitter
+from safdr._engine.fits.fitter import LogisticFitter
 from safdr._estimators import training_data
 
 # Part, and where the function that does it is looked up. None of them calls another.

@@ -17,10 +17,6 @@ import numpy as np
 # comes out is wrong.
 NAMES = (
     "fits",
-    "fits_sparse",
-    "shortlists",
-    "penalised_shortlists",
-    "penalised",
     "streams",
     "estimators",
     "signs",

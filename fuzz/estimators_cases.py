@@ -126,8 +126,7 @@ def make(rng: np.random.Generator) -> Case:
         size=1,
         container=str(rng.choice(CONTAINERS)),
         rules=random_rules(rng, n_features),
-        # Penalised models have a room of their own: penalised.py.
-        parameters=_parameters(rng, n_classes) | {"C": np.inf},
+            parameters=_parameters(rng, n_classes) | {"C": np.inf},
     )
     if n_classes and rng.random() < 0.25:
         some = {label: float(rng.uniform(0.2, 5)) for label in np.unique(y).tolist()[:2]}

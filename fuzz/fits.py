@@ -1,225 +1,102 @@
-"""Logistic and softmax fits against an independent solver, on the nastiest columns known."""
+"""Fits of adversarial columns, certified by a bound in extended precision."""
 
 from __future__ import annotations
 
-import itertools
-import warnings
+from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
-from fuzz.cross_entropy import is_separated, loss_of, smallest_loss
-from safdr import Annealing, AnnealingSelector, evaluate_subsets
+from safdr._estimators.training_data import ClassData
 
-# What a loss may be above the optimum: on data that can't be separated, and where rows are on their
-# way to infinity, which nobody follows to the end.
-MOST_ABOVE, MOST_ABOVE_SEPARATED = 1e-6, 1e-4
-# What the loss of the coefficients may be off.
-MOST_OFF = 1e-6
-# Linear programs of more rows or classes, or of columns over more orders of magnitude, take long or
-# are wrong.
-MOST_ROWS, MOST_CLASSES, MOST_ORDERS, LARGEST = 300, 3, 1e4, 1e6
+# What a loss may be above its optimum, as a share of the loss without features.
+CLOSE = 1e-8
+# What the loss of another than the best may be off, as a share of its distance to the best.
+MOST_OFF = 0.1
 
 
 def check(rng: np.random.Generator) -> None:
-    """Fit given subsets, and candidates of a search, of random rows of two to five classes."""
-    X, codes, weight = random_rows(rng)
-    if not np.ptp(X, axis=0).any():  # rare ones, and none came: nothing to choose from
-        return
-    wide = X.shape[1] >= len(X)
-    size = int(rng.integers(1, min(len(X) + 1 if wide else 4, X.shape[1]) + 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        selector = AnnealingSelector.as_published(
-            size, annealing=Annealing(n_replicas=10), random_state=int(rng.integers(99))
-        )
-        selector.fit(X, codes, sample_weight=weight)
-    optimum = Optimum(X, codes, weight)
-    result = selector.result_
-    candidates = {tuple(sorted(subset)) for subset in result.subsets.tolist()}
-    optimum.compare(selector.subset_, result.losses[result.best], result.separated[result.best])
-    optimum.check_coefficients(result.subsets, result, [result.best])
-    others = min(optimum.loss(subset) for subset in candidates)
-    assert result.losses[result.best] <= others + MOST_ABOVE, (
-        f"another candidate has {others}, the winner {result.losses[result.best]}"
-    )
-    some = [sorted(rng.permutation(X.shape[1])[:size].tolist()) for _ in range(4)]
-    fits = evaluate_subsets(X, codes, some, sample_weight=weight, C=np.inf)
-    for subset, loss, separated in zip(some, fits.losses, fits.fits.separated, strict=True):
-        optimum.compare(subset, loss, separated)
-    optimum.check_coefficients(np.array(some), fits.fits, range(len(some)))
+    """Fit subsets of random columns of two to five classes with a random penalty."""
+    X, codes, weight = adversarial_rows(rng)
+    data = ClassData(X, codes, weight, codes, np.unique(codes))
+    C = 10.0 ** rng.uniform(-2, 4)
+    fitter = data.fitter(data.criterion(1e-6), C)
+    size, n_subsets = int(rng.integers(1, 6)), int(rng.integers(2, 25))
+    subsets = np.array([np.sort(rng.permutation(X.shape[1])[:size]) for _ in range(n_subsets)])
+    every, null = fitter.fit(subsets), fitter.baseline()
+    for i in range(min(3, n_subsets)):
+        gap = bound(fitter, subsets[i], every.take(np.array([i])))
+        assert gap <= CLOSE * null, f"{subsets[i]}: {gap} above the optimum, of {null}"
+    best = fitter.fit(subsets, best_only=True)
+    winner, smallest = np.argmin(best.losses), every.losses.min()
+    assert every.losses[winner] <= smallest + CLOSE * null, f"{subsets[winner]} is not the best"
+    off, distance = best.losses - every.losses, every.losses - smallest
+    wrong = np.abs(off) > MOST_OFF * distance + CLOSE * null
+    assert not wrong.any(), f"{subsets[wrong][0]}: loss off by {off[wrong][0]}"
 
 
-class Optimum:
-    """What the loss of a subset should be; each is computed once."""
-
-    def __init__(self, X, codes, weight) -> None:
-        self._X, self._codes, self._weight = X, codes, weight
-        self._n_classes = codes.max() + 1
-        self._known: dict[tuple[int, ...], float] = {}
-
-    def loss(self, subset) -> float:
-        """The smallest cross-entropy that the independent solver finds."""
-        key = tuple(sorted(subset))
-        if key not in self._known:
-            columns = without_rounded_sums(self._X[:, list(key)])
-            self._known[key] = smallest_loss(columns, self._codes, self._n_classes, self._weight)
-        return self._known[key]
-
-    def compare(self, subset, loss: float, separated: bool) -> None:
-        """Raise if the loss is not the optimum, or separation is not told as it is."""
-        best = self.loss(subset)
-        what = f"{subset}: loss {loss}, optimum {best}, separated {separated}"
-        columns = without_rounded_sums(self._X[:, list(subset)])
-        if self._can_be_judged(columns):
-            assert separated == is_separated(columns, self._codes, self._n_classes), what
-        assert loss <= best + (MOST_ABOVE_SEPARATED if separated else MOST_ABOVE), what
-
-    def check_coefficients(self, subsets, fits, which) -> None:
-        """Raise if coefficients do not have the loss that they are said to have."""
-        for i in which:
-            columns, model = self._X[:, subsets[i]], (fits.coefficients[i], fits.intercepts[i])
-            loss, margin = loss_of(columns, self._codes, self._weight, *model)
-            what = f"{subsets[i]}: loss {fits.losses[i]}, its coefficients {loss}, margin {margin}"
-            if fits.losses[i] == 0:
-                assert margin > 0, what
-            else:
-                assert abs(fits.losses[i] - loss) < MOST_OFF, what
-
-    def _can_be_judged(self, columns) -> bool:
-        """Whether a linear program can tell if these columns separate."""
-        if len(columns) > MOST_ROWS or self._n_classes > MOST_CLASSES:
-            return False
-        far = np.abs(columns - np.median(columns, axis=0)).max(axis=0)
-        tame = far <= MOST_ORDERS * np.maximum(1e-300, columns.std(axis=0))
-        return bool(tame.all() and np.abs(columns).max() < LARGEST)
+def adversarial_rows(rng: np.random.Generator):
+    """Return heavy tails, huge values, near duplicates, weights over twelve orders."""
+    n_rows, n_classes = int(rng.integers(20, 200)), int(rng.choice([2, 2, 3, 4, 5]))
+    codes = rng.integers(0, n_classes, n_rows)
+    codes[: 2 * n_classes] = np.repeat(np.arange(n_classes), 2)
+    columns: list[Any] = []
+    for _ in range(8):
+        z = rng.normal(size=n_rows) + codes * rng.uniform(0, 1.5)
+        kinds = [
+            z,
+            1e8 * rng.standard_cauchy(n_rows) + codes,
+            np.exp(2 * z),
+            1e9 + z,
+            1e13 * z,
+            (codes == 0) ^ (rng.random(n_rows) < 0.03),
+            rng.random(n_rows) < 0.05,
+        ]
+        columns.append(np.asarray(kinds[rng.integers(7)], dtype=float))
+    near = columns[int(rng.integers(8))]
+    columns.append(near + 10.0 ** rng.uniform(-8, -3) * near.std() * rng.normal(size=n_rows))
+    weight = 10.0 ** rng.uniform(-12, 0, n_rows) if rng.random() < 0.3 else np.ones(n_rows)
+    weight[: 2 * n_classes] = 1.0
+    return np.column_stack(columns), codes, weight
 
 
-def without_rounded_sums(X):
-    """The columns but those that are the difference of two others, to the last bit.
-
-    All that these add is rounding. With slopes of 1e7 and more it can be fitted too, which safdr
-    does not do where it is below 1e-6 of the column's size.
-    """
-    columns = range(X.shape[1])
-
-    def is_one(j):
-        pairs = itertools.permutations([i for i in columns if i != j], 2)
-        return any(np.array_equal(X[:, j], X[:, a] - X[:, b]) for a, b in pairs)
-
-    # If a - b = c, then as a rule b = a - c but for rounding, and may be so to the last bit.
-    last = next((j for j in reversed(columns) if is_one(j)), None)
-    return X if last is None else without_rounded_sums(np.delete(X, last, axis=1))
-
-
-def random_rows(rng: np.random.Generator):
-    """Columns of nasty kinds, codes of two to five classes, weights or none.
-
-    Some are copies of others, or sums of them; there may be more columns than rows.
-    """
-    n_rows = int(rng.choice([12, 40, 150, 300, 700, 2000], p=[0.05, 0.1, 0.35, 0.25, 0.15, 0.1]))
-    n_classes = int(rng.choice([2, 3, 4, 5], p=[0.6, 0.2, 0.1, 0.1]))
-    codes = _random_codes(rng, n_rows, n_classes)
-    signal = codes * rng.uniform(0, 2) + rng.normal(size=n_rows)
-    n_columns = int(rng.integers(2, 8)) if n_rows > 12 else int(rng.integers(12, 18))
-    mixed = rng.random() < 0.7
-    kinds = rng.choice(list(KINDS), size=n_columns if mixed else 1)
-    kinds = kinds if mixed else np.repeat(kinds, n_columns)
-    X = np.column_stack([KINDS[kind](rng, codes, signal) for kind in kinds])
-    if rng.random() < 0.2:
-        first, second = rng.permutation(n_columns)[:2]
-        X = np.c_[X, X[:, first], X[:, first] - X[:, second]]
-    weight = np.ones(n_rows)
-    if rng.random() < 0.3:
-        weight = rng.choice([rng.uniform(0.1, 3, n_rows), rng.lognormal(0, 2, n_rows)])
-    return X, codes, weight
-
-
-def _random_codes(rng, n_rows, n_classes):
-    """Even classes, or rare ones; each with rows."""
-    share = rng.dirichlet(np.full(n_classes, rng.choice([0.3, 1.0, 10.0])))
-    codes = rng.choice(n_classes, size=n_rows, p=share)
-    for c in range(n_classes):
-        codes[2 * c : 2 * c + 2] = c
-    return rng.permutation(codes)
-
-
-def _strong_binary(rng, codes, signal):
-    """One class against the others, wrong for a few rows."""
-    wrong = rng.random(len(codes)) < rng.uniform(0.002, 0.025)
-    return ((codes == codes.max()) ^ wrong).astype(float)
-
-
-def _one_hot(rng, codes, signal):
-    """One of some levels, which may go with the class."""
-    level = rng.integers(0, 5, len(codes)) + codes * rng.integers(0, 2)
-    return (level == rng.integers(0, 6)).astype(float)
-
-
-def _counts(rng, codes, signal):
-    """Small whole numbers with a signal."""
-    return rng.poisson(np.exp(np.clip(0.5 * signal, -3, 3))).astype(float)
-
-
-def _rare(rng, codes, signal):
-    """A few ones, which may all be of one class."""
-    return (rng.random(len(codes)) < rng.uniform(0.005, 0.05)).astype(float)
-
-
-def _log_normal(rng, codes, signal):
-    """Over some orders of magnitude."""
-    own = signal + rng.uniform(0.1, 1) * rng.normal(size=len(codes))
-    return np.exp(rng.uniform(0.5, 4) * own)
-
-
-def _cauchy(rng, codes, signal):
-    """Without a mean."""
-    return rng.standard_cauchy(len(codes)) + signal
-
-
-def _offset(rng, codes, signal):
-    """Far from zero, and hardly spread."""
-    own = signal + rng.uniform(0.1, 1) * rng.normal(size=len(codes))
-    return 10.0 ** rng.integers(3, 10) + own * rng.choice([0.01, 1.0, 100.0])
-
-
-def _huge(rng, codes, signal):
-    """A few values of up to 1e14 beside ones."""
-    column = signal + rng.normal(size=len(codes))
-    some = rng.random(len(codes)) < rng.choice([0.0, 0.02])
-    some[rng.integers(len(codes))] = True
-    column[some] *= 10.0 ** rng.uniform(3, 14, some.sum())
-    return column
-
-
-def _huge_of_classes(rng, codes, signal):
-    """One or two rows of up to 1e13 in each of some classes."""
-    column = signal + rng.normal(size=len(codes))
-    for c in rng.permutation(codes.max() + 1)[: rng.integers(1, 4)]:
-        rows = rng.choice(np.flatnonzero(codes == c), rng.integers(1, 3), replace=False)
-        column[rows] = rng.choice([-1, 1]) * 10.0 ** rng.uniform(5, 13)
-    return column
-
-
-def _normal(rng, codes, signal):
-    """What the fast way was made for."""
-    return signal + rng.uniform(0.1, 2) * rng.normal(size=len(codes))
-
-
-def _nearly_separating(rng, codes, signal):
-    """Classes that hardly overlap, or not at all."""
-    return codes + rng.uniform(0.1, 0.5) * rng.normal(size=len(codes))
-
-
-KINDS = {
-    "strong binary": _strong_binary,
-    "one hot": _one_hot,
-    "counts": _counts,
-    "rare": _rare,
-    "log-normal": _log_normal,
-    "cauchy": _cauchy,
-    "offset": _offset,
-    "huge": _huge,
-    "huge of classes": _huge_of_classes,
-    "normal": _normal,
-    "nearly separating": _nearly_separating,
-}
+def bound(fitter, subset, fits) -> float:
+    """Return what the loss of a model can fall by at most, in extended precision."""
+    Z = fitter._rows._all
+    n_rows = len(fitter._y)
+    Z = Z.transpose(0, 2, 1).reshape(-1, Z.shape[1])[:n_rows][:, [*subset, -1]]
+    center, scale = fitter._rows.center[subset], fitter._rows.scale[subset]
+    slopes = np.atleast_2d(fits.coefficients[0])
+    theta = np.vstack([(slopes * scale).T, np.atleast_1d(fits.intercepts[0]) + slopes @ center])
+    share, indicator = fitter._share, fitter._y[:, None] == np.arange(theta.shape[1])
+    if theta.shape[1] == 1:
+        indicator = fitter._y[:, None]
+    Z, theta = Z.astype(np.longdouble), theta.astype(np.longdouble)
+    eta = Z @ theta
+    if theta.shape[1] == 1:
+        p, curvature = expit(eta), expit(eta) * expit(-eta)
+        bend = lambda u: share[:, None] * curvature * u  # noqa: E731
+    else:
+        p = np.exp(eta - eta.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        bend = lambda u: share[:, None] * p * (u - (p * u).sum(axis=1, keepdims=True))  # noqa: E731
+    ridge = np.full((len(theta), 1), fitter.penalty)
+    ridge[-1] = 0.0
+    gradient = Z.T @ (share[:, None] * (p - indicator)) + ridge * theta
+    unit = np.eye(theta.size).reshape(-1, *theta.shape)
+    H = np.array([(Z.T @ bend(Z @ e) + ridge * e).ravel() for e in unit], dtype=float)
+    inverse = np.linalg.pinv(H, rcond=1e-15, hermitian=True)
+    of_intercepts = np.linalg.pinv(H.reshape(*theta.shape, *theta.shape)[-1, :, -1], rcond=1e-13)
+    step = np.zeros_like(theta)
+    rest = gradient
+    for turn in range(8):  # iterative refinement, at last of the intercepts alone
+        step = step.copy()
+        if turn < 4:
+            step += (inverse @ rest.ravel().astype(float)).reshape(theta.shape)
+        else:
+            step[-1] += of_intercepts @ rest[-1].astype(float)
+        rest = gradient - (Z.T @ bend(Z @ step) + ridge * step)
+    u = Z @ step
+    reach = np.abs(u).max() if theta.shape[1] == 1 else np.ptp(u, axis=1).max()
+    assert reach <= 1.0, f"{subset}: no bound, a step moves a row by {reach}"
+    return float(np.sum(gradient * step) + np.sum(rest[:-1] ** 2) / (2 * fitter.penalty))
