@@ -5,7 +5,7 @@
 # make stub          the signatures of the core, from what is compiled, to src/safdr/_core.pyi
 # make sanitize      the kernel tests on a core built with AddressSanitizer and UndefinedBehaviorSanitizer
 # make fuzz          random inputs for an hour, each checked by something slower (SECONDS=60 for a minute)
-# make hunt          20 000 logistic and softmax fits against an independent solver
+# make hunt          5 000 problems of penalised fits, certified in extended precision
 # make bench         side-by-side timings, to benchmarks/results
 # make kernel-count  instructions of the core for a fixed job, against the count kept
 # make kernel-renew  keep the count of today
@@ -73,7 +73,7 @@ sanitize: $(VENV)/dev
 fuzz: $(VENV)/dev
 	$(PY) -m fuzz --seconds $(SECONDS) --seed $(SEED)
 
-# Each case fits some fifteen models; of sparse counts five; and two searches among some ninety, or one among thirty.
+# Each case fits up to two dozen models twice.
 hunt: $(VENV)/dev
 	$(PY) -m fuzz fits --cases 5000 --seconds 14400 --seed $(SEED)
 

@@ -126,7 +126,7 @@ def make(rng: np.random.Generator) -> Case:
         size=1,
         container=str(rng.choice(CONTAINERS)),
         rules=random_rules(rng, n_features),
-            parameters=_parameters(rng, n_classes) | {"C": np.inf},
+        parameters=_parameters(rng, n_classes) | {"C": np.inf},
     )
     if n_classes and rng.random() < 0.25:
         some = {label: float(rng.uniform(0.2, 5)) for label in np.unique(y).tolist()[:2]}

@@ -14,8 +14,7 @@ from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.annealing.swap_chains import SwapChains
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
-from safdr._engine.fits.fitter import LogisticFitter
-from safdr._engine.fits.fitter import MultinomialFitter
+from safdr._engine.fits.fitter import LogisticFitter, MultinomialFitter
 from safdr._engine.interrupt import asking, look_up
 from searching import class_search
 
