@@ -32,8 +32,7 @@ struct GammaRow {  // with the logarithm as link
 // Proportional hazards with Breslow's ties: rows come by time, the latest first; y is 1 for an event.
 class Cox : public safdr::Family {
  public:
-  Cox(const Target& target, const double* time)
-      : Family(target, false, false), risk_(t.n_padded), hazard_(t.n_padded) {
+  Cox(const Target& target, const double* time) : Family(target, false, false), risk_(t.n_padded), hazard_(t.n_padded) {
     for (std::int64_t first = 0, n = 1; n <= t.n_rows; ++n) {
       if (n < t.n_rows && time[n] == time[first]) continue;
       ties_.emplace_back(first, n);
