@@ -115,7 +115,7 @@ extern "C" void fit(int name, const double* Z, std::int64_t n_rows, std::int64_t
   if (name == 2) family = std::make_unique<Cox>(target, time);
   std::vector<std::int32_t> subset(static_cast<std::size_t>(n_columns - 1));
   for (std::size_t j = 0; j < subset.size(); ++j) subset[j] = static_cast<std::int32_t>(j);
-  safdr::Newton newton(columns, *family, n_columns - 1, {penalty, 1e-13, INFINITY, 100, false});
+  safdr::Newton newton(columns, *family, n_columns - 1, {penalty, 1e-13, 100, false});
   newton.start(subset.data(), &intercept);
   const safdr::NewtonResult result = newton.run(1.0, INFINITY);
   std::copy_n(newton.theta(), n_columns, theta);

@@ -20,17 +20,13 @@ constexpr std::int64_t kSaved = 8;
 // Subsets that are fitted before the best of them becomes the incumbent: the same for any number of threads.
 constexpr std::int64_t kRound = 16;
 
-// A family with its solver, and the work space of one thread.
-class Worker {
- public:
+// A family with its solver: the work space of one thread.
+struct Worker {
   Worker(const Columns& columns, FamilyName name, const Target& target, std::int64_t size, const FitOptions& options)
-      : family_(make_family(name, target)),
-        newton(columns, *family_, size, {options.penalty, options.tol, kInfinity, kMaxSteps, options.separable}) {}
+      : family(make_family(name, target)),
+        newton(columns, *family, size, {options.penalty, options.tol, kMaxSteps, options.separable}) {}
 
- private:
-  std::unique_ptr<Family> family_;
-
- public:
+  const std::unique_ptr<Family> family;
   Newton newton;
 };
 
@@ -99,10 +95,9 @@ class Shortlist {
   }
 
   LocalModel local_model(const Union& all) const {
-    const std::unique_ptr<Family> family = make_family(name_, target_);
     const auto n_columns = static_cast<std::int64_t>(all.columns.size());
-    Newton newton(columns_, *family, n_columns,
-                  {options_.penalty, options_.tol, kInfinity, kMaxSteps, options_.separable});
+    Worker worker(columns_, name_, target_, n_columns, options_);
+    Newton& newton = worker.newton;
     const std::int64_t stride = newton.stride(), q = size_ + 1;
     AlignedBuffer<double> theta(target_.n_outputs * stride);
     for (std::int64_t c = 0; c < target_.n_outputs; ++c) {

@@ -23,7 +23,7 @@ constexpr std::int64_t kMostProducts = 200;
 constexpr double kLeastGain = 1e-4;
 constexpr int kMostHalvings = 30;
 // A fit ends where its loss is above the incumbent's by more than so many times what is left.
-constexpr double kMargin = 5.0;
+constexpr double kMargin = 10.0;
 // Blocks of rows that are predicted, judged and gathered while they are in the cache.
 constexpr std::int64_t kBlocksAtOnce = 8;
 // A row has left for infinity below this share of curvature; a direction is lost with this share of its own.
@@ -281,6 +281,17 @@ void Newton::solve_intercepts() {
   add_to(moved_.data(), 1.0, u_.data(), n_rows_);
 }
 
+// Moves to coefficients with a gain; eta follows where it is new.
+bool Newton::move(NewtonResult& result, AlignedBuffer<double>& theta, double promised, bool at_new_eta) {
+  const double loss = evaluate(theta.data(), trial_eta_.data(), trial_gradient_.data(), at_new_eta);
+  if (!(loss <= result.loss - kLeastGain * promised)) return false;
+  result.loss = loss;
+  theta_.swap(theta);
+  eta_.swap(trial_eta_);
+  gradient_.swap(trial_gradient_);
+  return true;
+}
+
 // Follows the step, halved until it gains; returns whether it was the whole of it.
 bool Newton::follow(NewtonResult& result) {
   const double promised = decrement();
@@ -290,13 +301,7 @@ bool Newton::follow(NewtonResult& result) {
     add_to(trial_eta_.data(), -part, moved_.data(), n_rows_);
     std::copy_n(theta_.data(), length_, scaled_.data());
     add_to(scaled_.data(), -part, step_.data(), length_);
-    const double loss = evaluate(scaled_.data(), trial_eta_.data(), trial_gradient_.data(), false);
-    if (!(loss <= result.loss - kLeastGain * part * promised)) continue;
-    result.loss = loss;
-    theta_.swap(scaled_);
-    eta_.swap(trial_eta_);
-    gradient_.swap(trial_gradient_);
-    return halving == 0;
+    if (move(result, scaled_, part * promised, false)) return halving == 0;
   }
   family_.derivatives(eta_.data(), 0, family_.t.n_padded);
   return false;
@@ -306,16 +311,9 @@ bool Newton::follow(NewtonResult& result) {
 bool Newton::follow_roughly(NewtonResult& result, double promised) {
   std::copy_n(theta_.data(), length_, step_.data());
   add_to(step_.data(), -1.0, scaled_.data(), length_);
-  const double loss = evaluate(step_.data(), trial_eta_.data(), trial_gradient_.data(), true);
-  if (!(loss <= result.loss - kLeastGain * promised)) {
-    family_.derivatives(eta_.data(), 0, family_.t.n_padded);
-    return false;
-  }
-  result.loss = loss;
-  theta_.swap(step_);
-  eta_.swap(trial_eta_);
-  gradient_.swap(trial_gradient_);
-  return true;
+  if (move(result, step_, promised, true)) return true;
+  family_.derivatives(eta_.data(), 0, family_.t.n_padded);
+  return false;
 }
 
 // The last step, of which the loss needs no more than what the equations say.

@@ -22,7 +22,6 @@ namespace safdr {
 struct NewtonOptions {
   double penalty;          // positive
   double tol;              // what may be left, as a share of the loss without features
-  double incumbent;        // a loss to beat, or infinity
   std::int64_t max_steps;  // of Newton
   bool separable;          // whether a fit ends where it classifies every row right
 };
@@ -70,6 +69,7 @@ class Newton {
   bool settles(const NewtonResult& result, double left) const;
   double slack();
   void solve_intercepts();
+  bool move(NewtonResult& result, AlignedBuffer<double>& theta, double promised, bool at_new_eta);
   bool follow(NewtonResult& result);
   bool follow_roughly(NewtonResult& result, double promised);
   void settle(NewtonResult& result);
