@@ -103,11 +103,10 @@ NewtonResult Newton::run(double null_loss, double incumbent) {
     }
     result.left = solve(result);
     result.converged = result.left <= enough_;
-    if (result.converged) {
+    if (settles(result, result.left)) {
       settle(result);
       break;
     }
-    if (settles(result, result.left)) break;
     const double loss = result.loss;
     const bool whole = follow(result);
     if (loss == result.loss && own_) break;  // rounding stopped it
@@ -316,7 +315,7 @@ bool Newton::follow_roughly(NewtonResult& result, double promised) {
   return false;
 }
 
-// The last step, of which the loss needs no more than what the equations say.
+// The last step: what it gains is half of what it promises, to second order.
 void Newton::settle(NewtonResult& result) {
   add_to(theta_.data(), -1.0, step_.data(), length_);
   result.loss -= 0.5 * decrement();
