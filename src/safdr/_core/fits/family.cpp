@@ -7,9 +7,13 @@ namespace safdr {
 
 namespace {
 
+// log(1 + r) from the rounded sum: what rounding took counts where r is small, as of a rare class.
+SAFDR_INLINE double log_of_sum(double r, double sum) { return log_from_one(sum) + (r - (sum - 1.0)) / sum; }
+
 // The loss of a row is log(sum) + linear.
-SAFDR_INLINE void logistic_row(double eta, double y, double& sum, double& linear, double& slope, double& curvature) {
-  const double e = exp_minus<std::uint64_t>(std::abs(eta));
+SAFDR_INLINE void logistic_row(double eta, double y, double& e, double& sum, double& linear, double& slope,
+                               double& curvature) {
+  e = exp_minus<std::uint64_t>(std::abs(eta));
   sum = 1.0 + e;
   linear = (eta > 0.0 ? eta : 0.0) - y * eta;
   const double larger = 1.0 / sum, smaller = e * larger;
@@ -19,9 +23,9 @@ SAFDR_INLINE void logistic_row(double eta, double y, double& sum, double& linear
 
 struct LogisticRow {
   static SAFDR_INLINE void at(double eta, double y, double& loss, double& slope, double& curvature) {
-    double sum, linear;
-    logistic_row(eta, y, sum, linear, slope, curvature);
-    loss = log_from_one(sum) + linear;
+    double e, sum, linear;
+    logistic_row(eta, y, e, sum, linear, slope, curvature);
+    loss = log_of_sum(e, sum) + linear;
   }
 };
 
@@ -32,8 +36,8 @@ SAFDR_INLINE double equal_rows(const Target& t, const double* eta, std::int64_t 
   const double weight = t.weight[first];
 #pragma omp simd reduction(* : product) reduction(+ : linear)
   for (std::int64_t n = first; n < first + kBlock; ++n) {
-    double sum, more, s, c;
-    logistic_row(eta[n], t.y[n], sum, more, s, c);
+    double e, sum, more, s, c;
+    logistic_row(eta[n], t.y[n], e, sum, more, s, c);
     product *= sum;
     linear += more;
     slope[n] = weight * s;
@@ -80,8 +84,11 @@ SAFDR_CLONES double softmax_block(const Target& t, const double* eta, std::int64
                                   double* curvature) {
   const std::int64_t N = t.n_padded, n_classes = t.n_outputs;
   const double* weight = t.weight + start;
-  alignas(64) double top[kBlock], sum[kBlock] = {};
+  // The sum over the classes is one more than that over the others than the top one.
+  alignas(64) double top[kBlock], others[kBlock], sum[kBlock], inverse[kBlock];
   std::copy_n(eta + start, kBlock, top);
+  std::fill_n(others, kBlock, 0.0);
+  std::fill_n(sum, kBlock, -1.0);
   for (std::int64_t c = 1; c < n_classes; ++c) {
     const double* e = eta + c * N + start;
     for (std::int64_t n = 0; n < kBlock; ++n) top[n] = e[n] > top[n] ? e[n] : top[n];
@@ -89,24 +96,34 @@ SAFDR_CLONES double softmax_block(const Target& t, const double* eta, std::int64
   for (std::int64_t c = 0; c < n_classes; ++c) {
     const double* e = eta + c * N + start;
     double* pc = p + c * N + start;
-    for (std::int64_t n = 0; n < kBlock; ++n) sum[n] += pc[n] = exp_minus<std::uint64_t>(top[n] - e[n]);
+    for (std::int64_t n = 0; n < kBlock; ++n) {
+      pc[n] = exp_minus<std::uint64_t>(top[n] - e[n]);
+      others[n] += e[n] < top[n] ? pc[n] : 0.0;
+      sum[n] += e[n] < top[n] ? 0.0 : 1.0;
+    }
   }
   double loss = 0.0;
 #pragma omp simd reduction(+ : loss)
-  for (std::int64_t n = 0; n < kBlock; ++n) loss += weight[n] * (top[n] + log_from_one(sum[n]));
-  for (std::int64_t n = 0; n < kBlock; ++n) sum[n] = 1.0 / sum[n];
+  for (std::int64_t n = 0; n < kBlock; ++n) {
+    others[n] += sum[n];
+    sum[n] = 1.0 + others[n];
+    inverse[n] = 1.0 / sum[n];
+    loss += weight[n] * log_of_sum(others[n], sum[n]);
+  }
   for (std::int64_t c = 0; c < n_classes; ++c) {
     double *pc = p + c * N + start, *s = slope + c * N + start, *b = curvature + c * N + start;
     for (std::int64_t n = 0; n < kBlock; ++n) {
-      pc[n] *= sum[n];
+      pc[n] *= inverse[n];
       s[n] = weight[n] * pc[n];
       b[n] = s[n] * (1.0 - pc[n]);
     }
   }
   for (std::int64_t n = start; n < std::min(start + kBlock, t.n_rows); ++n) {
     const std::int64_t own = static_cast<std::int64_t>(t.y[n]) * N + n;
-    loss -= t.weight[n] * eta[own];
-    slope[own] -= t.weight[n];
+    const std::int64_t i = n - start;
+    const bool is_top = eta[own] == top[i];
+    loss += t.weight[n] * (top[i] - eta[own]);
+    slope[own] = -t.weight[n] * (is_top ? others[i] * inverse[i] : 1.0 - p[own]);
   }
   return loss;
 }

@@ -26,7 +26,8 @@ constexpr int kMostHalvings = 30;
 constexpr double kMargin = 10.0;
 // Blocks of rows that are predicted, judged and gathered while they are in the cache.
 constexpr std::int64_t kBlocksAtOnce = 8;
-// A row has left for infinity below this share of curvature; a direction is lost with this share of its own.
+// A row has left for infinity with this share of its curvature without features; a direction is lost with this share
+// of its own.
 constexpr double kLeaving = 1e-4, kLost = 1e-9;
 
 }  // namespace
@@ -324,13 +325,17 @@ void Newton::settle(NewtonResult& result) {
 // Each row ties together the outputs in which it has curvature left; of several outputs the last is fixed.
 bool Newton::loses_direction() {
   const std::int64_t q = columns_.q, stride = columns_.stride, n_padded = family_.t.n_padded;
-  const double *curvature = family_.curvature.data(), *weight = family_.t.weight;
-  AlignedBuffer<double> n_tied(n_padded), share(n_padded), block(stride * stride);
+  const double* weight = family_.t.weight;
+  AlignedBuffer<double> n_tied(n_padded), share(n_padded), block(stride * stride), tied(n_rows_);
+  std::copy_n(family_.curvature.data(), n_rows_, tied.data());
+  for (std::int64_t i = 0; i < n_rows_; ++i) u_.data()[i] = null_[static_cast<std::size_t>(i / n_padded)];
+  family_.derivatives(u_.data(), 0, n_padded);
   bool any_left = false;
   for (std::int64_t i = 0; i < n_rows_; ++i) {
-    const bool left = curvature[i] < kLeaving * weight[i % n_padded];
-    any_left |= left;
-    n_tied.data()[i % n_padded] += left ? 0.0 : 1.0;
+    const double before = family_.curvature.data()[i];
+    tied.data()[i] = before > 0.0 && tied.data()[i] >= kLeaving * before ? 1.0 : 0.0;
+    any_left |= before > 0.0 && tied.data()[i] == 0.0;
+    n_tied.data()[i % n_padded] += tied.data()[i];
   }
   weighted_gram(columns_, weight, gram_, block.data());
   if (!any_left || !(safdr::factorise(block.data(), q, stride) > kLost)) return false;
@@ -339,8 +344,7 @@ bool Newton::loses_direction() {
   for (std::int64_t c = 0; c < n_blocks; ++c) {
     for (std::int64_t d = c; d < n_blocks; ++d) {
       for (std::int64_t n = 0; n < n_padded; ++n) {
-        const bool both = curvature[c * n_padded + n] >= kLeaving * weight[n] &&
-                          curvature[d * n_padded + n] >= kLeaving * weight[n] && weight[n] > 0.0;
+        const bool both = tied.data()[c * n_padded + n] * tied.data()[d * n_padded + n] > 0.0;
         const double mean = m_ == 1 ? 0.0 : 1.0 / n_tied.data()[n];
         share.data()[n] = both ? weight[n] * (c == d ? 1.0 - mean : mean) : 0.0;
       }

@@ -15,7 +15,8 @@ from safdr._engine.fits.fits import Fits, distinct_rows, joined
 # optimum. The step that follows leaves next to nothing.
 TOL = 1e-13
 
-# Of no penalty, this one keeps every optimum finite: a slope of 100 costs 5e-7.
+# Instead of none, this penalty keeps every optimum finite, in units of the loss without features:
+# a slope of 100 costs 5e-7 of it.
 LEAST_PENALTY = 1e-10
 
 
@@ -41,6 +42,9 @@ class LinearFitter:
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         self._share = weight / weight.sum()
         self._null_model = family.null_model(y, self._share)
+        shape = (len(y), len(self._null_model)) if len(self._null_model) > 1 else len(y)
+        losses, _, _ = family.derivatives(np.broadcast_to(self._null_model, shape), y)
+        self._null_loss = float(self._share @ losses)
 
     @property
     def loss_name(self) -> str:
@@ -49,10 +53,7 @@ class LinearFitter:
 
     def baseline(self) -> float:
         """Loss of the model without features."""
-        n_outputs = len(self._null_model)
-        shape = (len(self._y), n_outputs) if n_outputs > 1 else len(self._y)
-        eta = np.broadcast_to(self._null_model, shape)
-        return float(self._share @ self.family.derivatives(eta, self._y)[0])
+        return self._null_loss
 
     def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:
         """Fit a model to each subset; equal subsets are fitted once.
@@ -71,6 +72,7 @@ class LinearFitter:
     def _fit(
         self, Z: FloatArray, subsets: IntArray, incumbent: float, best_only: bool, n_threads: int
     ) -> Fits:
+        least = LEAST_PENALTY * self._null_loss
         theta, losses, separated, converged, left, n_iter = _core.fit_subsets(
             self.family.name,
             Z,
@@ -78,11 +80,11 @@ class LinearFitter:
             self._share,
             self._null_model,
             subsets.astype(np.int32),
-            penalty=max(self.penalty, LEAST_PENALTY),
+            penalty=max(self.penalty, least),
             tol=TOL,
             incumbent=incumbent,
             best_only=best_only,
-            separable=self.penalty < LEAST_PENALTY,
+            separable=self.penalty < least,
             n_threads=n_threads,
         )
         # Several predictors are known up to what all of them share.
