@@ -320,6 +320,7 @@ bool Newton::follow_roughly(NewtonResult& result, double promised) {
 void Newton::settle(NewtonResult& result) {
   add_to(theta_.data(), -1.0, step_.data(), length_);
   result.loss -= 0.5 * decrement();
+  ++result.n_steps;
 }
 
 // Each row ties together the outputs in which it has curvature left; of several outputs the last is fixed.
