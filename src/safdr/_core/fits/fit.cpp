@@ -59,10 +59,11 @@ class Shortlist {
     std::optional<LocalModel> model;
     const auto n_columns = static_cast<std::int64_t>(all.columns.size());
     if (n_columns * n_columns < n_ * (size_ + kSaved) * (size_ + kSaved)) model = local_model(all);
-    const std::int64_t step = options_.best_only ? kRound : n_;
-    for (std::int64_t first = 1; first < n_; first += step) {
-      fit_some(first, std::min(n_, first + step), model ? &*model : nullptr, all.places.data());
-    }
+    // The others have the best of some as the incumbent.
+    const std::int64_t some = options_.best_only ? std::min(n_, kRound) : n_;
+    const LocalModel* near = model ? &*model : nullptr;
+    fit_some(1, some, near, all.places.data());
+    if (some < n_) fit_some(some, n_, near, all.places.data());
   }
 
  private:
