@@ -24,6 +24,8 @@ constexpr double kLeastGain = 1e-4;
 constexpr int kMostHalvings = 30;
 // A fit ends where its loss is above the incumbent's by more than so many times what is left.
 constexpr double kMargin = 10.0;
+// Where rounding stops a fit, it has converged if its step promises no more than so many times the tolerance.
+constexpr double kNear = 1e3;
 // Blocks of rows that are predicted, judged and gathered while they are in the cache.
 constexpr std::int64_t kBlocksAtOnce = 8;
 // A row has left for infinity with this share of its curvature without features; a direction is lost with this share
@@ -110,7 +112,10 @@ NewtonResult Newton::run(double null_loss, double incumbent) {
     }
     const double loss = result.loss;
     const bool whole = follow(result);
-    if (loss == result.loss && own_) break;  // rounding stopped it
+    if (loss == result.loss && own_) {  // rounding stopped it
+      result.converged = decrement() <= kNear * enough_;
+      break;
+    }
     if (loss == result.loss || !whole || result.n_products - before > kFewProducts) {
       factorise();
     } else {
