@@ -50,7 +50,8 @@ class Shortlist {
   Shortlist(const Columns& columns, FamilyName name, const Target& target, const double* null_model,
             const std::int32_t* subsets, std::int64_t n, std::int64_t size, const FitOptions& options, const Fits& fits)
       : columns_(columns), name_(name), target_(target), null_model_(null_model), subsets_(subsets), n_(n), size_(size),
-        options_(options), fits_(fits), null_loss_(loss_of_null()), incumbent_(options.incumbent) {}
+        options_(options), fits_(fits), null_loss_(loss_of_null()), penalised_(static_cast<std::size_t>(n)),
+        incumbent_(options.separable ? kInfinity : options.incumbent) {}
 
   void fit() {
     fit_some(0, 1, nullptr, nullptr);
@@ -92,7 +93,7 @@ class Shortlist {
         report(newton, newton.run(null_loss_, incumbent), first + i);
       }
     });
-    for (std::int64_t i = first; i < last; ++i) incumbent_ = std::min(incumbent_, fits_.loss[i]);
+    incumbent_ = std::min(incumbent_, *std::min_element(penalised_.begin() + first, penalised_.begin() + last));
   }
 
   LocalModel local_model(const Union& all) const {
@@ -112,7 +113,8 @@ class Shortlist {
     return newton.local_model(theta.data());
   }
 
-  void report(Newton& newton, const NewtonResult& result, std::int64_t i) const {
+  void report(Newton& newton, const NewtonResult& result, std::int64_t i) {
+    penalised_[static_cast<std::size_t>(i)] = result.separated ? 0.0 : result.loss;
     const std::int64_t q = size_ + 1;
     for (std::int64_t c = 0; c < target_.n_outputs; ++c) {
       std::copy_n(newton.theta() + c * newton.stride(), q, fits_.coefficients + (i * target_.n_outputs + c) * q);
@@ -134,6 +136,7 @@ class Shortlist {
   const FitOptions& options_;
   const Fits& fits_;
   const double null_loss_;
+  std::vector<double> penalised_;  // the loss of each with its penalty
   double incumbent_;
 };
 
