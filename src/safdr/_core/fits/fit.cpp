@@ -17,6 +17,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kMaxSteps = 100;
 // Starting near another model saves steps that cost as much as Hessians of so many more columns.
 constexpr std::int64_t kSaved = 8;
+// More than the penalty's part of a loss that has none, as a share of the loss without features.
+constexpr double kClose = 1e-6;
 // Subsets that are fitted before the best of them becomes the incumbent: the same for any number of threads.
 constexpr std::int64_t kRound = 16;
 
@@ -78,7 +80,9 @@ class Shortlist {
   }
 
   void fit_some(std::int64_t first, std::int64_t last, const LocalModel* model, const std::int32_t* places) {
-    const double incumbent = options_.best_only ? incumbent_ : kInfinity;
+    // Losses without the penalty may be in another order.
+    const double close = options_.separable ? kClose * null_loss_ : 0.0;
+    const double incumbent = options_.best_only ? incumbent_ + close : kInfinity;
     run_tasks(last - first, options_.n_threads, [&](auto next) {
       std::optional<Worker> worker;
       for (std::int64_t i = next(); i >= 0; i = next()) {
