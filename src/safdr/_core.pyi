@@ -301,139 +301,30 @@ def standardise(
     Standardised columns of all rows, or of those with the given numbers, and a column of ones, in blocks of rows, as the fits read them.
     """
 
-def to_single(
+def fit_subsets(
+    family: str,
     Z: Annotated[
         NDArray[numpy.float64],
         dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None, None))]:
-    """Standardised columns in single precision."""
-
-def local_model(
-    Z: Annotated[
-        NDArray[numpy.float64],
-        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-    single: Annotated[
-        NDArray[numpy.float32],
-        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-    wild: Annotated[
-        NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
     y: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
     weight: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ]
-    | None,
-    columns: Annotated[
-        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
-    coefficients: Annotated[
+    null_model: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
-    penalty: float,
-) -> tuple[
-    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
-    Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
-]:
-    """Gradient and Hessian of the mean cross-entropy at some coefficients."""
-
-def fit_logistic(
-    Z: Annotated[
-        NDArray[numpy.float64],
-        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-    single: Annotated[
-        NDArray[numpy.float32],
-        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-    wild: Annotated[
-        NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    y: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    weight: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ]
-    | None,
     subsets: Annotated[
         NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
     *,
-    start: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ]
-    | None = None,
-    model: tuple[
-        Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-        Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-        Annotated[
-            NDArray[numpy.float64],
-            dict(shape=(None, None), order="C", device="cpu", writable=False),
-        ],
-        Annotated[
-            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-    ]
-    | None = None,
-    max_iter: int,
-    tol: float,
     penalty: float,
-    exact: bool,
+    tol: float,
     incumbent: float,
     best_only: bool,
-    n_threads: int,
-) -> tuple[
-    Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
-    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
-    Annotated[NDArray[numpy.bool_], dict(shape=(None,))],
-    Annotated[NDArray[numpy.bool_], dict(shape=(None,))],
-    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
-    Annotated[NDArray[numpy.int64], dict(shape=(None,))],
-]:
-    """
-    Fit a logistic model to each subset.
-
-    Returns coefficients, cross-entropies, whether separated, whether converged, what is left, steps.
-    """
-
-def fit_multinomial(
-    Z: Annotated[
-        NDArray[numpy.float64],
-        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-    wild: Annotated[
-        NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    codes: Annotated[
-        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    weight: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ]
-    | None,
-    subsets: Annotated[
-        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    start: Annotated[
-        NDArray[numpy.float64],
-        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-    *,
-    max_iter: int,
-    tol: float,
-    penalty: float,
-    exact: bool,
-    incumbent: float,
-    best_only: bool,
+    separable: bool,
     n_threads: int,
 ) -> tuple[
     Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))],
@@ -443,7 +334,11 @@ def fit_multinomial(
     Annotated[NDArray[numpy.float64], dict(shape=(None,))],
     Annotated[NDArray[numpy.int64], dict(shape=(None,))],
 ]:
-    """Fit a softmax model to each subset. Returns the same as fit_logistic."""
+    """
+    Fit a penalised model to each subset.
+
+    Returns coefficients, losses, whether separated, whether converged, what is left at most, Newton steps.
+    """
 
 def explore_subsets(
     A: Annotated[

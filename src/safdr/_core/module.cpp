@@ -1,10 +1,12 @@
 // The boundary between NumPy and the core: shapes are checked by the Python callers, the GIL is released here.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -12,8 +14,7 @@
 #include "chains/group_chains.hpp"
 #include "chains/signed_values.hpp"
 #include "chains/swap_chains.hpp"
-#include "fits/logistic.hpp"
-#include "fits/multinomial.hpp"
+#include "fits/fit.hpp"
 #include "interrupt.hpp"
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
@@ -202,107 +203,39 @@ auto standardise(AnyMatrix X, Vector<const double> center, Vector<const double> 
   return Z.release();
 }
 
-// Squares of it can still be summed up. Rows of next to no weight may lie farther off.
-constexpr double kLargest = 1e15;
-
-auto to_single(Stack<const double> Z) {
-  NewArray<float, 3> single({Z.shape(0), Z.shape(1), Z.shape(2)});
-  {
-    nb::gil_scoped_release release;
-    std::transform(Z.data(), Z.data() + Z.size(), single.data.data(),
-                   [](double z) { return static_cast<float>(std::clamp(z, -kLargest, kLargest)); });
-  }
-  return single.release();
+safdr::FamilyName family_of(const std::string& name) {
+  if (name == "logistic") return safdr::FamilyName::kLogistic;
+  if (name == "softmax") return safdr::FamilyName::kSoftmax;
+  if (name == "squared") return safdr::FamilyName::kSquared;
+  throw nb::value_error("family must be 'logistic', 'softmax' or 'squared'.");
 }
 
-template <class Real>
-void check_design(const Stack<const Real>& Z) {
-  if (reinterpret_cast<std::uintptr_t>(Z.data()) % 64 != 0) {
-    throw nb::value_error("Z must come from standardise() or to_single().");
-  }
-}
-
-safdr::Design as_design(const Stack<const double>& Z, const Stack<const float>& single,
-                        const Vector<const std::uint8_t>& wild, const Vector<const double>& y, const Weights& weight,
-                        double penalty) {
-  check_design(Z);
-  check_design(single);
-  const auto n_rows = static_cast<std::int64_t>(y.shape(0)), n_columns = static_cast<std::int64_t>(Z.shape(1));
-  return {Z.data(), single.data(), wild.data(), n_rows, n_columns, y.data(), data_of(weight), penalty};
-}
-
-auto local_model(Stack<const double> Z, Stack<const float> single, Vector<const std::uint8_t> wild,
-                 Vector<const double> y, Weights weight, Vector<const std::int32_t> columns,
-                 Vector<const double> coefficients, double penalty) {
-  const std::size_t n = columns.shape(0) + 1;
-  NewArray<double, 1> gradient({n});
-  NewArray<double, 2> hessian({n, n});
-  {
-    nb::gil_scoped_release release;
-    const safdr::Design design = as_design(Z, single, wild, y, weight, penalty);
-    safdr::run_task([&] {
-      safdr::local_model(design, columns.data(), static_cast<std::int64_t>(n), coefficients.data(),
-                         gradient.data.data(), hessian.data.data());
-    });
-  }
-  return std::make_tuple(gradient.release(), hessian.release());
-}
-
-// Coefficients, gradient, Hessian, and the places of each subset.
-using Model = std::tuple<Vector<const double>, Vector<const double>, Matrix<const double>, Matrix<const std::int32_t>>;
-
-auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const std::uint8_t> wild,
-                  Vector<const double> y, Weights weight, Matrix<const std::int32_t> subsets,
-                  std::optional<Matrix<const double>> start, std::optional<Model> model, std::int64_t max_iter,
-                  double tol, double penalty, bool exact, double incumbent, bool best_only, std::int64_t n_threads) {
-  const std::size_t n = subsets.shape(0), size = subsets.shape(1);
-  NewArray<double, 2> coefficients({n, size + 1});
-  NewArray<double, 1> cross_entropy({n}), left({n});
+auto fit_subsets(const std::string& family, Stack<const double> Z, Vector<const double> y, Vector<const double> weight,
+                 Vector<const double> null_model, Matrix<const std::int32_t> subsets, double penalty, double tol,
+                 double incumbent, bool best_only, bool separable, std::int64_t n_threads) {
+  if (reinterpret_cast<std::uintptr_t>(Z.data()) % 64 != 0) throw nb::value_error("Z must come from standardise().");
+  const safdr::FamilyName name = family_of(family);
+  const std::size_t n = subsets.shape(0), size = subsets.shape(1), n_outputs = null_model.shape(0);
+  NewArray<double, 3> coefficients({n, n_outputs, size + 1});
+  NewArray<double, 1> loss({n}), left({n});
   NewArray<bool, 1> separated({n}), converged({n});
   NewArray<std::int64_t, 1> n_iter({n});
-  safdr::LocalModel local{};
-  const std::int32_t* places = nullptr;
-  if (model) {
-    const auto& [at, gradient, hessian, its_places] = *model;
-    local = {static_cast<std::int64_t>(at.shape(0)), at.data(), gradient.data(), hessian.data()};
-    places = its_places.data();
-  }
   {
     nb::gil_scoped_release release;
-    safdr::fit_logistic(as_design(Z, single, wild, y, weight, penalty), subsets.data(), static_cast<std::int64_t>(n),
-                        static_cast<std::int64_t>(size), data_of(start), model ? &local : nullptr, places,
-                        {max_iter, tol, exact, incumbent, best_only, n_threads},
-                        {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
-                         converged.data.data(), left.data.data(), n_iter.data.data()});
+    const auto n_rows = static_cast<std::int64_t>(y.shape(0));
+    const safdr::Columns columns{Z.data(), n_rows, static_cast<std::int64_t>(Z.shape(1))};
+    safdr::AlignedBuffer<double> all_y(columns.n_padded()), all_weight(columns.n_padded());
+    std::copy_n(y.data(), n_rows, all_y.data());
+    std::copy_n(weight.data(), n_rows, all_weight.data());
+    const bool equal = std::all_of(weight.data(), weight.data() + n_rows, [&](double w) { return w == weight(0); });
+    const safdr::Target target{n_rows,       columns.n_padded(), static_cast<std::int64_t>(n_outputs),
+                               all_y.data(), all_weight.data(),  equal};
+    safdr::fit_subsets(columns, name, target, null_model.data(), subsets.data(), static_cast<std::int64_t>(n),
+                       static_cast<std::int64_t>(size), {penalty, tol, incumbent, best_only, separable, n_threads},
+                       {coefficients.data.data(), loss.data.data(), separated.data.data(), converged.data.data(),
+                        left.data.data(), n_iter.data.data()});
   }
-  return std::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(), converged.release(),
-                         left.release(), n_iter.release());
-}
-
-auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vector<const std::int32_t> codes,
-                     Weights weight, Matrix<const std::int32_t> subsets, Stack<const double> start,
-                     std::int64_t max_iter, double tol, double penalty, bool exact, double incumbent, bool best_only,
-                     std::int64_t n_threads) {
-  check_design(Z);
-  const std::size_t n = subsets.shape(0);
-  NewArray<double, 3> coefficients({n, start.shape(1), start.shape(2)});
-  NewArray<double, 1> cross_entropy({n}), left({n});
-  NewArray<bool, 1> separated({n}), converged({n});
-  NewArray<std::int64_t, 1> n_iter({n});
-  const auto n_rows = static_cast<std::int64_t>(codes.shape(0)), n_columns = static_cast<std::int64_t>(Z.shape(1));
-  const auto n_classes = static_cast<std::int64_t>(start.shape(1));
-  const safdr::ClassDesign design{Z.data(),     n_rows,          n_columns,   n_classes,
-                                  codes.data(), data_of(weight), wild.data(), penalty};
-  {
-    nb::gil_scoped_release release;
-    std::copy_n(start.data(), start.size(), coefficients.data.data());
-    safdr::fit_multinomial(design, subsets.data(), static_cast<std::int64_t>(n),
-                           static_cast<std::int64_t>(subsets.shape(1)),
-                           {max_iter, tol, exact, incumbent, best_only, n_threads},
-                           {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
-                            converged.data.data(), left.data.data(), n_iter.data.data()});
-  }
-  return std::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(), converged.release(),
+  return std::make_tuple(coefficients.release(), loss.release(), separated.release(), converged.release(),
                          left.release(), n_iter.release());
 }
 
@@ -409,17 +342,10 @@ NB_MODULE(_core, m) {
   m.def("standardise", &standardise, "X"_a, "center"_a, "scale"_a, "columns"_a, "rows"_a.none() = nb::none(),
         "Standardised columns of all rows, or of those with the given numbers, and a column of ones, in blocks of "
         "rows, as the fits read them.");
-  m.def("to_single", &to_single, "Z"_a, "Standardised columns in single precision.");
-  m.def("local_model", &local_model, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "columns"_a,
-        "coefficients"_a, "penalty"_a, "Gradient and Hessian of the mean cross-entropy at some coefficients.");
-  m.def("fit_logistic", &fit_logistic, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "subsets"_a,
-        nb::kw_only(), "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "penalty"_a,
-        "exact"_a, "incumbent"_a, "best_only"_a, "n_threads"_a,
-        "Fit a logistic model to each subset.\n\n"
-        "Returns coefficients, cross-entropies, whether separated, whether converged, what is left, steps.");
-  m.def("fit_multinomial", &fit_multinomial, "Z"_a, "wild"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,
-        nb::kw_only(), "max_iter"_a, "tol"_a, "penalty"_a, "exact"_a, "incumbent"_a, "best_only"_a, "n_threads"_a,
-        "Fit a softmax model to each subset. Returns the same as fit_logistic.");
+  m.def("fit_subsets", &fit_subsets, "family"_a, "Z"_a, "y"_a, "weight"_a, "null_model"_a, "subsets"_a, nb::kw_only(),
+        "penalty"_a, "tol"_a, "incumbent"_a, "best_only"_a, "separable"_a, "n_threads"_a,
+        "Fit a penalised model to each subset.\n\n"
+        "Returns coefficients, losses, whether separated, whether converged, what is left at most, Newton steps.");
   m.def("explore_subsets", &explore_subsets, "A"_a, "D"_a, "included"_a, "free"_a, "inverse"_a, "coefficients"_a,
         "schur"_a, "rest"_a, "delta"_a, "cost"_a, "conflicts"_a.none(), "nodes"_a, "bounds"_a, nb::kw_only(), "all"_a,
         "value"_a, "size"_a, "threshold"_a, "slack"_a, "collinear_tol"_a, "improve"_a, "at_most"_a, "n_steps"_a,
