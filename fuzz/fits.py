@@ -20,7 +20,7 @@ MOST_OFF = 0.1
 def check(rng: np.random.Generator) -> None:
     """Fit subsets of random columns of two to five classes with a random penalty."""
     X, codes, weight = adversarial_rows(rng)
-    penalty = 1.0 / (10.0 ** rng.uniform(-2, 4) * weight.sum())
+    penalty = 1.0 / float(10.0 ** rng.uniform(-2, 4) * weight.sum())
     n_classes = int(codes.max()) + 1
     criterion = fisher_criterion(within_moments(X, codes, n_classes, weight), ridge=1e-6)
     kind = LogisticFitter if n_classes == 2 else MultinomialFitter
