@@ -117,6 +117,11 @@ class Criterion:
         return slopes @ self.A[members]
 
 
+def is_collinear(own: Any, variance: Any, tol: float) -> Any:
+    """Return True if a feature has next to no variance of its own, and most is that of others."""
+    return (own <= tol) & (own < 0.5 * variance)
+
+
 def collinear_tol(ridge: float) -> float:
     """Return the residual variance, ridge included, that a candidate must exceed."""
     return ridge + MIN_COLLINEAR_TOL

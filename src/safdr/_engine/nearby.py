@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from safdr._engine.annealing.swap_chains import is_collinear
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.criterion import is_collinear
 from safdr._engine.wide.criterion import WideCriterion
 
 
@@ -83,7 +83,6 @@ def best_replacements(
         if cost is not None:
             worth -= np.bincount(allowed.group_of, cost, minlength=allowed.n_groups)
         worth[allowed.exclude] = -np.inf
-        worth[allowed.counts != allowed.counts[member]] = -np.inf
         if allowed.conflicts is not None:
             rest = np.setdiff1d(members, member)
             worth[allowed.conflicts[rest].any(axis=0)] = -np.inf

@@ -25,7 +25,7 @@ def feature_groups(plan: SearchPlan, seen: Any) -> FeatureGroups:
             titles.get(int(columns[0])) if len(columns) > 1 else None for columns in allowed.groups
         ),
         feature_of=allowed.group_of,
-        n_features=int(allowed.counts.sum()),
+        n_features=allowed.n_groups,
         max_features=max(allowed.sizes(), default=0),
     )
 

@@ -81,7 +81,6 @@ class FeatureSpec:
             never_include=self.columns(limits.never_include, "never_include"),
             groups=self.sets(limits.groups, "groups"),
             at_most_one_of=self.sets(limits.at_most_one_of, "at_most_one_of"),
-            count="groups" if limits.count_by == "group" else "columns",
             labels=self.labels,
             signs=self.signs(limits.signs),
         )

@@ -79,7 +79,7 @@ class FoldScore:
 
 def sizes_to_try(plan: SearchPlan, allowed: AllowedSubsets, least: int, most: int) -> list[int]:
     """The sizes in a range that constraints allow."""
-    total = int(allowed.counts.sum())
+    total = allowed.n_groups
     if least > most:
         raise ParameterError(
             "min_features",

@@ -168,7 +168,7 @@ def _check_sizes(sizes: Any, plan: SearchPlan, allowed: AllowedSubsets) -> list[
             sizes=sizes,
         )
     wanted: list[Any] = list(sizes)
-    total = int(allowed.counts.sum())
+    total = allowed.n_groups
     for size in wanted:
         if not is_int(size) or not 1 <= int(size) <= total:
             raise ParameterError(

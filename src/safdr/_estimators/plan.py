@@ -130,7 +130,7 @@ class SearchPlan:
 
     def size(self, allowed: AllowedSubsets, wanted: Any) -> int:
         """The number of features to choose: as told, a share of all, or by default half."""
-        total = int(allowed.counts.sum())
+        total = allowed.n_groups
         if wanted is None:
             half = max(1, total // 2)
             return min(allowed.sizes(), key=lambda size: abs(size - half), default=half)
@@ -148,7 +148,7 @@ class SearchPlan:
 
     def total(self, allowed: AllowedSubsets) -> str:
         """How many features there are, in words."""
-        total = int(allowed.counts.sum())
+        total = allowed.n_groups
         if self.constraints is None or self.groups is None:
             return f"n_features = {total}, the number of columns of X"
         return f"{total}, the number of {self.constraints.count_by}s"

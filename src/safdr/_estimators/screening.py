@@ -10,8 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from safdr._engine import wide
-from safdr._engine.annealing.cached_function import CachedFunction
-from safdr._engine.annealing.function_chains import Evaluate
+from safdr._engine.annealing.functions import CachedFunction, Evaluate
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Noise

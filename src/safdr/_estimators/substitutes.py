@@ -13,8 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import validate_data
 
-from safdr._engine.annealing.function_chains import less_cost
-from safdr._engine.annealing.quadratic_function import QuadraticFunction
+from safdr._engine.annealing.functions import QuadraticFunction, less_cost
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.interrupt import look_up
@@ -187,7 +186,7 @@ def _swaps(
 ) -> tuple[IntArray, BoolArray]:
     """Features that may take the place of one, and the selections with them; sizes stay."""
     outside[dropped] = False
-    others = np.flatnonzero(outside & (allowed.counts == allowed.counts[dropped]))
+    others = np.flatnonzero(outside)
     swapped = np.repeat(rest[None], len(others), axis=0)
     swapped[np.arange(len(others)), others] = True
     keep = allowed.allows_each(swapped)
@@ -202,9 +201,7 @@ class _Values:
         self._quadratic: QuadraticFunction | None = None
         function = search.function
         if function is None:
-            function = self._quadratic = QuadraticFunction(
-                search.criterion, constraints=self._allowed, n_threads=n_threads
-            )
+            function = self._quadratic = QuadraticFunction(search.criterion, n_threads)
         self._evaluate = less_cost(function, search.cost)
 
     def wrong_signs(self, selections: BoolArray) -> BoolArray:
@@ -223,8 +220,6 @@ class _Values:
         subsets = self._subsets(selections)
         if subsets.size == 0:
             return np.full(len(subsets), np.nan if self._quadratic is None else 0.0)
-        if self._quadratic is not None:
-            self._quadratic.refuse_collinear = refuse_collinear
         values = self._evaluate(subsets, np.full(len(subsets), -1))
         return np.where(np.isnan(values), -np.inf, values)
 

@@ -255,7 +255,7 @@ def what_if(
         chosen=np.isin(every, known.members),
         required=np.isin(every, allowed.include),
         rivals=rivals[np.ix_(every, every)],
-        counts=allowed.counts[every],
+        counts=np.ones(len(every), dtype=np.int64),
         costs=np.array([paid[some].sum() for some in columns]),
         signs=signs[np.concatenate(columns)],
         A=A,

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "chains/subset_pack.hpp"
+#include "criterion.hpp"
 
 namespace safdr {
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "chains/subset_pack.hpp"
+#include "criterion.hpp"
 
 namespace safdr {
 

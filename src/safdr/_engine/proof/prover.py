@@ -9,15 +9,10 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr._engine.annealing.swap_chains import (
-    SwapChains,
-    is_collinear,
-    random_subsets,
-    subset_values,
-)
+from safdr._engine.annealing.compiled import CompiledChains, subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.criterion import Criterion
+from safdr._engine.criterion import Criterion, is_collinear
 from safdr._engine.proof.root import Root, make_root, rounding
 from safdr._engine.proof.rounds import Rounds
 from safdr._engine.proof.settled import settled
@@ -174,12 +169,12 @@ class Prover:
     def _climbed(self, allowed: AllowedSubsets, size: int) -> IntArray:
         """Subsets that no swap improves."""
         rng = np.random.default_rng(0)
-        start = random_subsets(self.criterion, size, N_STARTS, rng, allowed)
+        start = allowed.random(size, N_STARTS, rng)
         seed = np.random.SeedSequence(0)
-        chains = SwapChains(
-            self.criterion, start, seed=seed, n_proposals=1, allowed=allowed, cost=self.cost
+        chains = CompiledChains(
+            self.criterion, start, constraints=allowed, seed=seed, n_proposals=1, cost=self.cost
         )
-        return np.unique(chains.climbed()[0], axis=0)
+        return np.unique(chains.local_search()[0], axis=0)
 
     # ---- What came out --------------------------------------------------------------------------
 
