@@ -69,12 +69,9 @@ def device_search(
             there=str(data.X.tensor.device),
         )
     _check_limits(allowed)
-    from safdr._engine.device.fits import DeviceFitter
     from safdr._engine.device.search import DeviceSearch
 
     fitter, rows = plan.fitter(data, None, seed), rows_on_device(data, plan.device)
-    if fitter is not None and plan.estimator is None and isinstance(data, ClassData):
-        fitter = DeviceFitter(fitter, rows, data._penalty(float(plan.C)))
     criterion = rows.criterion(plan.ridge, plan.rank(allowed, cost))
     duplicates: list[tuple[int, int]] = []
     if not hasattr(data.X, "tensor"):

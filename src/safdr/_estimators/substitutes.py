@@ -156,7 +156,7 @@ def variants(
         rest = chosen.copy()
         rest[dropped] = False
         replacements, swapped = _swaps(allowed, useful & ~rest, rest, int(dropped))
-        found = values.of(swapped, refuse_collinear=True)
+        found = values.of(swapped)
         found[values.wrong_signs(swapped)] = -np.inf
         # Duplicates of features that stay: with much shrinkage they would look useful.
         staying = original[allowed.columns_of(rest)]
@@ -215,7 +215,7 @@ class _Values:
         widths = selections[:, self._allowed.group_of].sum(axis=1)
         return self._allowed.subsets_of(selections, int(widths.max(initial=0)))
 
-    def of(self, selections: BoolArray, *, refuse_collinear: bool = False) -> FloatArray:
+    def of(self, selections: BoolArray) -> FloatArray:
         """Minus infinity for what is refused; no features have the value 0, or none."""
         subsets = self._subsets(selections)
         if subsets.size == 0:

@@ -61,10 +61,13 @@ struct Sweeper {
   }
 
   SAFDR_INLINE void sweep(std::int64_t n_proposals) {
-    for (std::int64_t t = 0; t < n_proposals; t += kBatch) {
-      if (stopped_at(t / kBatch)) return;
-      if (t % (kBatch * kPlacesAFactor) == 0) candidates.build();
-      const int count = static_cast<int>(std::min<std::int64_t>(kBatch, n_proposals - t));
+    const Replicas& replicas = candidates.replicas;
+    // Of few candidates each is drawn once for a place, on average: one alone would go in and out.
+    const std::int64_t batch = std::min<std::int64_t>(kBatch, replicas.n_usable - replicas.size);
+    for (std::int64_t t = 0, place = 0; t < n_proposals; t += batch, ++place) {
+      if (stopped_at(place)) return;
+      if (place % kPlacesAFactor == 0) candidates.build();
+      const int count = static_cast<int>(std::min(batch, n_proposals - t));
       const Doubles kept = candidates.open(draw_position());
       draw_candidates(count);
       candidates.evaluate(count);
