@@ -247,16 +247,6 @@ def test_a_search_is_a_function_of_seed_and_size():
     assert other[0] != first[9][0]
 
 
-def test_copies_never_win_together():
-    rng = np.random.default_rng(8)
-    X, y = data.class_rows(rng, 120, 8)
-    X = np.column_stack([X, X[:, 0], -2.0 * X[:, 1] + 5.0, X[:, 2]])
-    search = engine.search(X, y)
-    for size in range(2, 9):
-        subset = set(search.run(size).subset.tolist())
-        assert not any({i, j} <= subset for i, j in ((0, 8), (1, 9), (2, 10)))
-
-
 def test_limits_and_costs_of_a_search_are_those_of_brute_force():
     X, y = data.class_rows(np.random.default_rng(9), 150, 10)
     criterion = engine.criterion_of(X, y)

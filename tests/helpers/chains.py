@@ -25,7 +25,16 @@ def _selections(starts, allowed):
 
 
 def compiled(
-    criterion, starts, size, seed, n_proposals, *, allowed=None, batches=None, cost=None, n_threads=1
+    criterion,
+    starts,
+    size,
+    seed,
+    n_proposals,
+    *,
+    allowed=None,
+    batches=None,
+    cost=None,
+    n_threads=1,
 ):
     """Return compiled chains that swap features or groups."""
     allowed = allowed or AllowedSubsets.without_limits(criterion.n_features)

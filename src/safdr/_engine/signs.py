@@ -16,8 +16,8 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
 from safdr.errors import Columns, NoSubsetError
 
-# Share of J⁺ that each wrong sign costs, so that a subset without any wins against one whose members
-# are held at zero. With 0.02 all of seven searches on three data sets ended at right signs.
+# Share of J⁺ that each wrong sign costs, so that a subset without any wins against one that has
+# members at zero. With 0.02 seven of seven searches on three data sets ended at right signs.
 WRONG_SIGN_COST = 0.02
 
 

@@ -11,7 +11,7 @@
 namespace safdr {
 
 // Candidates that are evaluated at a time for the place of one member: two blocks of four rows.
-constexpr int kBatch = 8;
+constexpr int kBatch = 4;
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
@@ -45,19 +45,22 @@ struct Candidates {
   SAFDR_INLINE Doubles open(std::int64_t a) {
     const std::int64_t last = replicas.size - 1;
     block.move_to_end(a, replicas.size);
-    if (groups.longest == 1) return factor.remove(a) - cost_at(last);
+    if (groups.longest == 1) return factor.open(a) - cost_at(last);
     build_members(last);
     place[0] = broadcast(last);
     evaluate(1);
     return gain[0];
   }
 
-  // Completes the factor by the member at the end, which may be another one now.
+  // Candidate t takes the place of the member at the end, in the replicas that accept it.
+  SAFDR_INLINE void replace(int t, const Flags& accept) {
+    if (groups.longest == 1 && any(accept)) factor.replace(replicas.size + t, accept);
+    block.exchange(replicas.size - 1, place[t], accept);
+  }
+
+  // The member at the end stays.
   SAFDR_INLINE void close() {
-    if (groups.longest > 1) return;  // open() builds the factor
-    const std::int64_t last = replicas.size - 1;
-    for (int n = 0; n < kPackSize; ++n) factor.put(n, last, block.order[n][last]);
-    factor.extend(replicas.size);
+    if (groups.longest == 1) factor.close();  // for groups open() builds the factor
   }
 
   // What each of the candidates at some places would add.
@@ -90,7 +93,7 @@ struct Candidates {
   }
 
   SAFDR_INLINE void evaluate_features(int count) {
-    const std::int64_t first = factor.length();
+    const std::int64_t first = replicas.size;  // after the row of the member that may leave
     for (int t = 0; t < count; ++t) {
       for (int n = 0; n < kPackSize; ++n) factor.put(n, first + t, block.order[n][place[t][n]]);
     }

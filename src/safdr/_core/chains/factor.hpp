@@ -94,30 +94,52 @@ class Factor {
     return added;
   }
 
-  // Takes row a out, by Givens rotations that make the rest triangular again; returns what its feature added to the
-  // others, which is the square of what the rotations leave at the end of z. (Not with rows that fill up.)
-  SAFDR_INLINE Doubles remove(std::int64_t a) {
+  // Moves row a to the end and out of the factor, by Givens rotations that make the others triangular again. Returns
+  // what its feature adds to the others: the square of what the rotations leave at the end of z. (Not with rows that
+  // fill up.)
+  SAFDR_INLINE Doubles open(std::int64_t a) {
     const std::int64_t last = --length_;
-    Doubles* free_row = row_[a];
+    std::rotate(row_.begin() + a, row_.begin() + a + 1, row_.begin() + last + 1);
+    std::rotate(feature_.begin() + a * kPackSize, feature_.begin() + (a + 1) * kPackSize,
+                feature_.begin() + (last + 1) * kPackSize);
+    std::fill(row_[last] + a + 1, row_[last] + last + 1, constant(0.0));
     for (std::int64_t i = a; i < last; ++i) {
-      Doubles* row = row_[i] = row_[i + 1];
-      std::copy_n(feature_.begin() + (i + 1) * kPackSize, kPackSize, feature_.begin() + i * kPackSize);
+      Doubles* row = row_[i];
       const Doubles root = square_root(row[i] * row[i] + row[i + 1] * row[i + 1]), inverse = 1.0 / root;
       const Doubles c = row[i] * inverse, s = row[i + 1] * inverse;
       row[i] = root;
       inverse_[i] = inverse;
-      for (std::int64_t l = i + 2; l <= last; ++l) rotate(row_[l][i], row_[l][i + 1], c, s);
+      for (std::int64_t l = i + 1; l <= last; ++l) rotate(row_[l][i], row_[l][i + 1], c, s);
       for (std::int64_t col = 0; col < n_columns_; ++col) {
         rotate(z_[i * n_columns_ + col], z_[(i + 1) * n_columns_ + col], c, s);
       }
     }
-    row_[last] = free_row;
+    inverse_[last] = 1.0 / row_[last][last];
     Doubles lost = constant(0.0);
     for (std::int64_t col = 0; col < n_columns_; ++col) {
       lost += z_[last * n_columns_ + col] * z_[last * n_columns_ + col];
     }
     return lost;
   }
+
+  // The row after the last becomes row i, which solve() has seen, in the slots that accept it.
+  SAFDR_INLINE void replace(std::int64_t i, const Flags& accept) {
+    Doubles* row = row_[length_];
+    const Doubles root = square_root(left(i)), inverse = 1.0 / root;
+    for (std::int64_t l = 0; l < length_; ++l) row[l] = choose(accept, row_[i][l], row[l]);
+    row[length_] = choose(accept, root, row[length_]);
+    inverse_[length_] = choose(accept, inverse, inverse_[length_]);
+    for (std::int64_t col = 0; col < n_columns_; ++col) {
+      Doubles& z = z_[length_ * n_columns_ + col];
+      z = choose(accept, z_[i * n_columns_ + col] * inverse, z);
+    }
+    for (int n = 0; n < kPackSize; ++n) {
+      if (accept[n]) put(n, length_, feature(i)[n]);
+    }
+  }
+
+  // Takes the row after the last into the factor.
+  SAFDR_INLINE void close() { ++length_; }
 
  private:
   static SAFDR_INLINE void rotate(Doubles& x, Doubles& y, const Doubles& c, const Doubles& s) {

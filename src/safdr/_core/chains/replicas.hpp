@@ -59,10 +59,12 @@ struct ReplicaBlock {
     }
   }
 
-  // The groups at two places change roles, in the replicas that accept it.
+  // The groups at two places change roles, in the replicas that accept it. (A branch would be taken at random.)
   SAFDR_INLINE void exchange(std::int64_t a, const Flags& b, const Flags& accept) {
     for (int n = 0; n < kPackSize; ++n) {
-      if (accept[n]) std::swap(order[n][a], order[n][b[n]]);
+      const std::int32_t first = order[n][a], second = order[n][b[n]];
+      order[n][a] = accept[n] ? second : first;
+      order[n][b[n]] = accept[n] ? first : second;
     }
   }
 };

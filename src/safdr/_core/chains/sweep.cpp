@@ -43,20 +43,17 @@ struct Sweeper {
 
   // Accepts or refuses the candidates one after the other; `kept` is what the member that may leave adds.
   SAFDR_INLINE void decide(int count, Doubles kept) {
-    ReplicaBlock& block = candidates.block;
     Doubles gain[kBatch];
     for (int t = 0; t < count; ++t) gain[t] = beta * candidates.gain[t];
     kept *= beta;
     for (int t = 0; t < count; ++t) {
       const Flags place = candidates.place[t];
-      const Flags accept = block.alive & (gain[t] + patience[t] > kept);  // not for a gain of -infinity, or times zero
-      // Who left stands where the candidate was, and may be drawn again.
-      for (int u = t + 1; u < count; ++u) {
-        gain[u] = choose(accept & (candidates.place[u] == place), kept, gain[u]);
-      }
+      const Flags accept = candidates.block.alive & (gain[t] + patience[t] > kept);  // not for a gain of -infinity, or times zero
+      // A place counts once: another group may stand there now.
+      for (int u = t + 1; u < count; ++u) gain[u] = choose(candidates.place[u] == place, constant(kNever), gain[u]);
       kept = choose(accept, gain[t], kept);
       n_accepted -= accept;
-      block.exchange(candidates.replicas.size - 1, place, accept);
+      candidates.replace(t, accept);
     }
   }
 

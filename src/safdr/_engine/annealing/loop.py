@@ -74,10 +74,11 @@ def anneal(
     for n in range(0, settings.max_steps, chains.sweeps_at_once):
         look_up()
         now = slice(n, n + chains.sweeps_at_once)
-        some_beta = np.repeat(beta[now, None], len(start), axis=1)
-        for record, new in zip((values, accepted), chains.sweep(some_beta, batch[now]), strict=True):
-            record.append(new)
-        means += mean_of_finite(values[-1])
+        each_beta = np.repeat(beta[now, None], len(start), axis=1)
+        reached, moved = chains.sweep(each_beta, batch[now])
+        values.append(reached)
+        accepted.append(moved)
+        means += mean_of_finite(reached)
         converged = has_converged(means, settings.tol, settings.n_iter_no_change, origin)
         if converged:
             break

@@ -18,9 +18,7 @@ def columns_in(parameter: str, given: Any, n_features: int) -> IntArray:
     if columns.size == 0:
         return np.empty(0, dtype=np.int64)
     if columns.ndim != 1 or not np.issubdtype(columns.dtype, np.integer):
-        raise ParameterError(
-            parameter, f"must be a sequence of column indices; got {given!r}."
-        )
+        raise ParameterError(parameter, f"must be a sequence of column indices; got {given!r}.")
     wrong = columns[(columns < 0) | (columns >= n_features)]
     if wrong.size:
         raise ParameterError(

@@ -82,7 +82,7 @@ def every_set(
 
 def _tree(conflicts: BoolArray, size: int) -> Iterator[tuple[int, ...]]:
     """Nodes of a depth-first search; those of full size are the sets."""
-    stack = [((), np.ones(len(conflicts), dtype=bool))]
+    stack: list[tuple[tuple[int, ...], BoolArray]] = [((), np.ones(len(conflicts), dtype=bool))]
     while stack:
         chosen, left = stack.pop()
         yield chosen
