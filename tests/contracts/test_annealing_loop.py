@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn import datasets
 
 from helpers import chains, data, engine, references
 
@@ -276,3 +277,34 @@ def test_a_custom_function_is_searched_for_its_best_subset():
     result = search.run(3)
     assert result.criterion_value == max(bonus.values())
     assert bonus[tuple(result.subset.tolist())] == max(bonus.values())
+
+
+def test_the_optimum_is_found_with_nearly_every_seed():
+    """At every size of a set of real columns that correlate, by proof."""
+    X, y = datasets.load_breast_cancer(return_X_y=True)
+    X = X[:, :14]
+    prover = engine.prover(engine.criterion_of(X, y))
+    n_found = 0
+    for size in range(1, 14):
+        best = prover.prove(size, seconds=30.0)
+        assert best.optimal
+        for seed in range(10):
+            found = engine.search(X, y, seed=seed).run(size).criterion_values.max()
+            n_found += found >= best.value * (1 - 1e-9)
+    assert n_found >= 129
+
+
+def test_features_without_information_enter_only_if_no_others_are_left():
+    X, y = data.class_rows(np.random.default_rng(11), 100, 6)
+    X = np.column_stack([X, np.full(100, 3.0), np.zeros(100)])
+    search = engine.search(X, y)
+    for size in range(1, 7):
+        assert np.asarray(search.run(size).subsets).max() < 6
+    assert search.run(7).subset.max() >= 6
+
+
+def test_one_replica_anneals_with_the_spread_of_random_subsets():
+    X, y = data.class_rows(np.random.default_rng(12), 150, 10)
+    result = engine.search(X, y, n_replicas=1).run(4)
+    assert result.criterion_values.max() == pytest.approx(best_of_all(X, y, 4), rel=1e-9)
+    assert (np.diff(result.trace.beta) > 0).all()

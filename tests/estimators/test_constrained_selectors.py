@@ -104,15 +104,6 @@ def test_a_group_can_be_named(frame):
     assert not set(dear.fit(*frame).subset_) & {0, 1, 5, 8}
 
 
-def test_groups_may_count_their_columns(frame):
-    groups = [[0, 5, 6], [1, 8]]
-    selector = constrained(4, groups=groups, count_by="column").fit(*frame)
-    X, y = frame[0].to_numpy(), frame[1]
-    best = best_value(X, y, lambda s: all(together(g)(s) for g in groups), [4])
-    result = selector.result_
-    assert result.criterion_values.max() == pytest.approx(best, rel=1e-9)
-    assert (result.subsets >= 0).all()
-    assert selector.support_.sum() == selector.n_features_ == 4
 
 
 def test_all_constraints_hold_at_once(frame):
@@ -208,29 +199,6 @@ def test_the_same_seed_gives_the_same_groups(frame, n_jobs):
         np.testing.assert_array_equal(a.subsets, b.subsets)
 
 
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        ({"always_include": ["x1", "x2", "x3"]}, "n_features_to_select must be at least 3"),
-        ({"never_include": list(range(11))}, "n_features_to_select must be at most 1"),
-        ({"at_most_one_of": [list(range(12))]}, "must be at most 1.*at_most_one_of"),
-        (
-            {"groups": [["x0", "x1"]], "never_include": "x0"},
-            "never_include must name all columns of a group",
-        ),
-        ({"groups": [["x0", "x1"], ["x1", "x2"]]}, "groups.*'x1'.*"),
-        ({"always_include": "x1", "never_include": "x1"}, "x1.*both|both.*x1"),
-        ({"always_include": ["x1", "x2"], "at_most_one_of": [["x1", "x2"]]}, "at_most_one_of"),
-        ({"always_include": "y1"}, "always_include names the feature 'y1', which X lacks"),
-        (
-            {"groups": [[0, 1, 2, 3], list(range(4, 12))], "count_by": "column"},
-            "n_features_to_select = 2 can't be made of whole groups",
-        ),
-    ],
-)
-def test_what_cannot_be_is_named(frame, how, message):
-    with pytest.raises(ValueError, match=message):
-        constrained(2, **how).fit(*frame)
 
 
 def test_a_cross_validation_without_any_size_says_why(frame):
@@ -272,22 +240,6 @@ def two_tell_tales():
     return X, y
 
 
-@pytest.mark.parametrize(
-    "rules",
-    [
-        {"never_include": [0]},
-        {"at_most_one_of": [[0, 4], [0, 5], [0, 3], [0, 2]]},
-        {"groups": [[0, 2, 3]], "count_by": "column"},
-        {"feature_cost": {0: 0.1}},
-        {"always_include": [1]},
-    ],
-)
-def test_a_feature_that_says_the_same_stands_in(two_tell_tales, rules):
-    selector = AnnealingSelector(2, **nested(C=np.inf, random_state=0, **rules))
-    with pytest.warns(UserWarning, match="in part"):
-        selector.fit(*two_tell_tales)
-    assert 1 in selector.subset_
-    assert 0 not in selector.subset_
 
 
 def test_of_features_that_say_the_same_the_first_is_enough(two_tell_tales):

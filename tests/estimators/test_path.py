@@ -123,7 +123,7 @@ def test_a_size_out_of_range_is_named(two_classes, size):
 
 
 @pytest.mark.parametrize(
-    ("setting", "value"), [("n_replicas", 0), ("batch_draw", "never"), ("ridge", -1.0)]
+    ("setting", "value"), [("n_replicas", 0), ("ridge", -1.0)]
 )
 def test_a_bad_setting_is_named(two_classes, setting, value):
     with pytest.raises(ValueError, match=setting):

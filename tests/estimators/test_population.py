@@ -35,13 +35,12 @@ CASES = {
     "swaps": {},
     "no batches": {"annealing": PopulationAnnealing(population=24, max_steps=12, **QUIET)},
     "batches by proposal": {
-        "annealing": PopulationAnnealing(population=24, max_steps=6, batch_draw="proposal")
+        "annealing": PopulationAnnealing(population=24, max_steps=6)
     },
     "complement": {"size": 9},
     "always and never": {"constraints": Constraints(always_include=[7], never_include=[0])},
     "at most one": {"constraints": Constraints(at_most_one_of=[[0, 1, 2], [3, 4]])},
     "groups": {"constraints": Constraints(groups=[[0, 1], [4, 5]])},
-    "groups by column": {"constraints": Constraints(groups=[[0, 1], [4, 5]], count_by="column")},
     "costs": {"feature_cost": {0: 0.5, 3: 0.2}},
     "a function": {"size": 3, "criterion": of_each_column},
     "one criterion": {"criterion": "fisher"},
@@ -53,7 +52,7 @@ CASES = {
 
 def n_columns(constraints, subset):
     """What a subset counts: a group counts once, unless by columns."""
-    if constraints is None or constraints.groups is None or constraints.count_by == "column":
+    if constraints is None or constraints.groups is None:
         return len(subset)
     return len(subset) - sum(set(group) <= set(subset.tolist()) for group in constraints.groups)
 
@@ -133,7 +132,6 @@ def test_it_is_a_parameter_object(two_classes):
         ("overlap", "90 %"),
         ("sweeps", 0),
         ("max_steps", 0.5),
-        ("batch_draw", "often"),
     ],
 )
 def test_values_out_of_range_are_named(two_classes, parameter, value):

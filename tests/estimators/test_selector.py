@@ -251,10 +251,9 @@ assert "matplotlib" not in sys.modules, "only pictures need it"
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3, -1])
-@pytest.mark.parametrize("batch_draw", ["step", "proposal"])
-def test_the_number_of_jobs_does_not_change_a_bit(two_classes, n_jobs, batch_draw):
-    one = fitted(*two_classes, n_jobs=1, batch_draw=batch_draw)
-    many = fitted(*two_classes, n_jobs=n_jobs, batch_draw=batch_draw)
+def test_the_number_of_jobs_does_not_change_a_bit(two_classes, n_jobs):
+    one = fitted(*two_classes, n_jobs=1)
+    many = fitted(*two_classes, n_jobs=n_jobs)
     assert_same_result(one.result_, many.result_)
 
 

@@ -81,26 +81,6 @@ def test_signs_that_the_winner_has_anyway_leave_it_no_worse(two_classes):
     assert with_signs(4, signs).fit(X, y).loss_ <= free.loss_ * (1 + 1e-12)
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"groups": [[0, 5], [2, 7, 9]], "count_by": "column"},
-        {"groups": [[1, 6]], "at_most_one_of": [[0, 2, 3]]},
-        {"always_include": [3], "never_include": [0], "C": np.inf},
-        {"feature_cost": {1: 0.1, 2: 0.2}, "class_weight": "balanced"},
-        {"criterion": "fisher", "ridge": 1e-6},
-        {"clip": 0.05, "screen": 8},
-    ],
-)
-def test_signs_go_with(two_classes, more):
-    X, y = two_classes
-    signs = np.array([-1, -1, 0, 1, 1, -1, 1, -1, 1, 0, -1, 1])
-    fitted = with_signs(4, signs, **(QUICK.get_params() | more)).fit(X, y)
-    assert keeps(fitted, signs)
-    result = fitted.result_
-    wrong = np.isinf(result.penalties)
-    assert not wrong[result.best]
-    assert wrong.any()
 
 
 def test_sparse_and_wide_rows_and_paths(two_classes):

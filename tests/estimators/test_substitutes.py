@@ -241,26 +241,6 @@ def test_constraints_are_kept(two_classes):
     assert any((row["chosen"], row["replacement"]) == (rival, 7 - rival) for row in rows)
 
 
-@pytest.mark.parametrize("count_by", ["group", "column"])
-def test_groups_are_replaced_as_groups(two_classes, count_by):
-    X, y = two_classes
-    groups = {"first": [0, 1], "second": [2, 3], "third": [4, 5]}
-    limits = Constraints(groups=groups, always_include="first", count_by=count_by)
-    size = 3 if count_by == "group" else 5
-    selector = AnnealingSelector(size, annealing=QUICK, constraints=limits, random_state=0)
-    columns = selector.fit(X, y).substitutes(X, y, n_best=20, backend="dict")
-    pairs = list(zip(columns["chosen"], columns["replacement"], strict=True))
-    assert ("first", None) in pairs
-    names = {"first", "second", "third", *(f"x{j}" for j in range(6, 12))}
-    assert set(columns["chosen"]) | {r for r in columns["replacement"] if r} <= names
-    swaps = [(old, new) for old, new in pairs if new is not None]
-    assert swaps
-    if count_by == "column":
-        assert all((old in groups) == (new in groups) for old, new in swaps)
-    for (old, new), value in zip(pairs, columns["criterion_value"], strict=True):
-        members = {*selector.subset_} - members_of(old, groups) | members_of(new, groups)
-        expected = evaluate_subsets(X, y, [sorted(members)]).criterion_values[0]
-        assert value == pytest.approx(expected)
 
 
 def members_of(name, groups):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import cross_val_score
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from safdr import (
@@ -13,10 +12,8 @@ from safdr import (
     AnnealingSelector,
     AnnealingSelectorCV,
     Constraints,
-    CrossValidatedScore,
     anneal_path,
 )
-from safdr.testing import check_objective
 
 FEW = {"annealing": Annealing(n_replicas=8), "random_state": 0}
 
@@ -89,15 +86,6 @@ def test_a_subset_that_cannot_be_judged_is_never_chosen():
     assert not np.isin(result.subsets, 2).any()
 
 
-def test_the_wrapper_is_the_mean_cross_validated_score(monkeypatch):
-    X, y = xor()
-    model = LogisticRegression()
-    score = CrossValidatedScore(model, scoring="roc_auc", cv=4)
-    expected = cross_val_score(model, X[:, [2, 5]], y, scoring="roc_auc", cv=4).mean()
-    assert score(X[:, [2, 5]], y) == pytest.approx(expected)
-    # The contract takes a hundred fits, and by default hundreds.
-    monkeypatch.setattr("safdr.testing.objective.N_CALLS", 10)
-    check_objective(CrossValidatedScore(RidgeClassifier(), cv=2), X[:80], y[:80])
 
 
 def test_workers_do_not_change_the_answer():

@@ -56,8 +56,6 @@ def test_a_size_beyond_the_features_is_named(two_classes):
         ("n_batches", 0),
         ("batch_fraction", 0.0),
         ("batch_fraction", 1.01),
-        ("batch_draw", "sweep"),
-        ("count_by", "row"),
         ("ridge", 0.0),
         ("estimator", "logistic"),
         ("random_state", "seed"),

@@ -181,13 +181,6 @@ def test_columns_that_never_change_fill_up_what_is_asked_for(monkeypatch, limits
     assert found[0].criterion_value_ == pytest.approx(found[1].criterion_value_, rel=1e-9)
 
 
-def test_values_of_groups_of_which_columns_count_are_measured_alike():
-    X, y = planted(2, n_columns=501)
-    limits = Constraints(groups=[[0, 1], [2, 3, 4]], count_by="column")
-    how = {"annealing": Annealing(n_replicas=4, max_steps=5)}
-    selector = AnnealingSelector(3, constraints=limits, random_state=0, **how)
-    values, _ = selector.fit(X, y).measure_subsets(X, y, [selector.subset_])
-    assert values[0] == pytest.approx(selector.criterion_value_, rel=1e-9)
 
 
 UNSCREENED = {"annealing": Annealing(screen=None)}
