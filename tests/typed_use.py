@@ -22,7 +22,6 @@ from safdr import (
     FeatureGroups,
     Moments,
     NearTies,
-    ParameterError,
     PathDisplay,
     PopulationAnnealing,
     Proof,
@@ -30,7 +29,6 @@ from safdr import (
     Scorecard,
     SelectionDisplay,
     SelectionReport,
-    SeparationWarning,
     Stability,
     StabilityDisplay,
     Stream,
@@ -100,12 +98,6 @@ def pictures(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
     assert_type(SubstitutesDisplay.from_estimator(search, X, y), SubstitutesDisplay)
     assert_type(SelectionReport.from_estimator(search, X, y).to_html(), str)
     assert_type(Scorecard.from_estimator(search, X), Scorecard)
-
-
-def plugged_in(X: NDArray[np.float64], y: NDArray[np.int64], own: Any) -> None:
-    """Checks for what others write, and what may be raised."""
-    raised: tuple[type[Exception], ...] = (ContractError, ParameterError, SeparationWarning)
-    del raised
 
 
 def mistakes(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:

@@ -48,7 +48,8 @@ struct Sweeper {
     kept *= beta;
     for (int t = 0; t < count; ++t) {
       const Flags place = candidates.place[t];
-      const Flags accept = candidates.block.alive & (gain[t] + patience[t] > kept);  // not for a gain of -infinity, or times zero
+      const Flags accept =
+          candidates.block.alive & (gain[t] + patience[t] > kept);  // not for a gain of -infinity, or times zero
       // A place counts once: another group may stand there now.
       for (int u = t + 1; u < count; ++u) gain[u] = choose(candidates.place[u] == place, constant(kNever), gain[u]);
       kept = choose(accept, gain[t], kept);

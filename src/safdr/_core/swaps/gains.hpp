@@ -28,7 +28,8 @@ class SwapGains {
   // memory: size() numbers, aligned.
   SwapGains(const Criterion& criterion, std::int64_t k, double* memory)
       : criterion_(criterion), k_(k), x_(memory), g_(x_ + k * kTile), r_(g_ + k * kTile),
-        P_(r_ + criterion.n_columns * kTile), w_(P_ + k * k), lost_(w_ + k * criterion.n_columns), inverse_p_(lost_ + k) {}
+        P_(r_ + criterion.n_columns * kTile), w_(P_ + k * k), lost_(w_ + k * criterion.n_columns),
+        inverse_p_(lost_ + k) {}
 
   // Builds the state of a subset; returns J.
   SAFDR_INLINE double build(const std::int32_t* subset) {
