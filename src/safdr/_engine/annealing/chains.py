@@ -39,7 +39,10 @@ class SearchChains(Chains, Protocol):
         """Sorted columns of each replica, filled up with -1 at the end."""
 
     def local_search(self) -> tuple[IntArray, FloatArray]:
-        """Subsets that each replica reaches by swaps that raise the value, and their values."""
+        """Subsets that each replica reaches by swaps that raise the value, and their values.
+
+        The replicas stay where they are.
+        """
 
 
 class Dynamics(Protocol):
@@ -95,3 +98,10 @@ def check_taken(indices: IntArray, n_streams: int) -> None:
     """Raise an error if there are more copies than random streams."""
     if len(indices) > n_streams:
         raise ValueError(f"There are random streams for {n_streams} replicas; got {len(indices)}.")
+
+
+def distinct(subsets: IntArray) -> tuple[IntArray, IntArray]:
+    """First rows of different subsets, and the place of each row among them."""
+    place: dict[bytes, int] = {}
+    inverse = [place.setdefault(row.tobytes(), len(place)) for row in subsets]
+    return np.unique(inverse, return_index=True)[1], np.array(inverse)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr import _core
-from safdr._engine.annealing.chains import check_sweeps, check_taken
+from safdr._engine.annealing.chains import check_sweeps, check_taken, distinct
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack, stack_criteria
@@ -99,12 +99,10 @@ class CompiledChains:
 
         The replicas stay where they are.
         """
+        replicas, inverse = distinct(self.subsets)
         if not self._can_move:
-            return self.subsets, self.values
-        # Replicas at the same subset reach the same one.
-        keys = np.sort(self._order[:, : self._size], axis=1)
-        _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        order = np.ascontiguousarray(self._order[first])
+            return self.subsets[replicas][inverse], self.values[replicas][inverse]
+        order = np.ascontiguousarray(self._order[replicas])
         values = _core.local_search(
             self._all_rows[0][0],
             self._all_rows[1][0],
@@ -113,7 +111,6 @@ class CompiledChains:
             order,
             n_threads=self._n_threads,
         )
-        inverse = inverse.reshape(-1)
         return self._subsets_of(order)[inverse], values[inverse]
 
     def take(self, indices: IntArray) -> None:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr._engine.annealing.chains import check_sweeps, check_taken
+from safdr._engine.annealing.chains import check_sweeps, check_taken, distinct
 from safdr._engine.annealing.compiled import subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
@@ -91,11 +91,12 @@ class FunctionChains:
 
         The replicas stay where they are.
         """
-        selections, values = self.selections, self.values.copy()
+        replicas, inverse = distinct(self.subsets)
+        selections, values = self._selections[replicas], self.values[replicas]
         ends: dict[bytes, tuple[BoolArray, float]] = {}
-        for i, (selection, value) in enumerate(zip(self._selections, values, strict=True)):
+        for i, (selection, value) in enumerate(zip(selections.copy(), values, strict=True)):
             selections[i], values[i] = self._end_of(selection, float(value), ends)
-        return self.constraints.subsets_of(selections, self.width), values
+        return self.constraints.subsets_of(selections, self.width)[inverse], values[inverse]
 
     def take(self, indices: IntArray) -> None:
         """Replace the replicas by copies of those at `indices`; random streams stay."""

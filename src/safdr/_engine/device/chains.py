@@ -14,11 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safdr._engine.annealing.chains import check_sweeps, check_taken
+from safdr._engine.annealing.chains import check_sweeps, check_taken, distinct
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.device.rows import BLOCK_BYTES
-from safdr._engine.fits.fits import distinct_rows
 
 # Draws for one place a temperature step, at half a sweep: two reach what K/2 proposals of single
 # swaps reach (docs/gpu.md).
@@ -108,8 +107,12 @@ class DeviceChains:
         return self._members[:, -1] != last[:, -1]
 
     def local_search(self) -> tuple[IntArray, FloatArray]:
-        """Subsets that each replica reaches by best swaps on all rows, and their values."""
-        subsets, inverse = distinct_rows(self.subsets)
+        """Subsets that each replica reaches by best swaps on all rows, and their values.
+
+        The replicas stay where they are.
+        """
+        replicas, inverse = distinct(self.subsets)
+        subsets = self.subsets[replicas]
         members, values = self._fixed_first(subsets), self._values_of(subsets)
         moving = np.arange(len(subsets) if self.can_move else 0)
         while len(moving):
