@@ -104,8 +104,6 @@ def test_a_group_can_be_named(frame):
     assert not set(dear.fit(*frame).subset_) & {0, 1, 5, 8}
 
 
-
-
 def test_all_constraints_hold_at_once(frame):
     how = {
         "always_include": "x2",
@@ -199,8 +197,6 @@ def test_the_same_seed_gives_the_same_groups(frame, n_jobs):
         np.testing.assert_array_equal(a.subsets, b.subsets)
 
 
-
-
 def test_a_cross_validation_without_any_size_says_why(frame):
     with pytest.raises(ValueError, match=r"must be at least 4.*always_include"):
         AnnealingSelectorCV(
@@ -238,8 +234,6 @@ def two_tell_tales():
     X[:, 0], X[:, 1] = y == 0, -3.0 * (y == 0)
     X[:, 4] += 0.3 * y
     return X, y
-
-
 
 
 def test_of_features_that_say_the_same_the_first_is_enough(two_tell_tales):

@@ -428,7 +428,8 @@ def test_a_grid_search_names_their_parameters(two_classes):
 
 def test_the_engine_has_the_same_defaults():
     # The screen is no part of annealing itself.
-    assert Annealing().get_params() == {"screen": "auto"} | asdict(AnnealingSettings())
+    given = {"screen": "auto", "batch_draw": "step"}
+    assert Annealing().get_params() == given | asdict(AnnealingSettings())
 
 
 def test_no_object_is_the_default_one(two_classes):

@@ -122,9 +122,7 @@ def test_a_size_out_of_range_is_named(two_classes, size):
     assert f"got {size!r}" in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"), [("n_replicas", 0), ("ridge", -1.0)]
-)
+@pytest.mark.parametrize(("setting", "value"), [("n_replicas", 0), ("ridge", -1.0)])
 def test_a_bad_setting_is_named(two_classes, setting, value):
     with pytest.raises(ValueError, match=setting):
         anneal_path(*two_classes, [1], **nested(**{setting: value}))

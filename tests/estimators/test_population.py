@@ -34,9 +34,7 @@ def of_each_column(columns, _):
 CASES = {
     "swaps": {},
     "no batches": {"annealing": PopulationAnnealing(population=24, max_steps=12, **QUIET)},
-    "batches by proposal": {
-        "annealing": PopulationAnnealing(population=24, max_steps=6)
-    },
+    "batches by proposal": {"annealing": PopulationAnnealing(population=24, max_steps=6)},
     "complement": {"size": 9},
     "always and never": {"constraints": Constraints(always_include=[7], never_include=[0])},
     "at most one": {"constraints": Constraints(at_most_one_of=[[0, 1, 2], [3, 4]])},

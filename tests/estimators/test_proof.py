@@ -201,13 +201,6 @@ def test_selectors_prove_what_they_found(two_classes, moments, n_jobs):
     assert proven.set_params(prove=None).fit(*two_classes).proof_ is None
 
 
-def test_a_better_subset_is_told_and_leaves_the_selection_as_it_is():
-    plain, proven = missed(), missed(prove=LONG)
-    assert proven.proof_.value > 1.001 * plain.result_.criterion_values.max()
-    assert_same_result(proven.result_, plain.result_)
-    assert proven.subset_.tolist() == plain.subset_.tolist()
-
-
 def test_out_of_time_the_answer_is_that_without_a_proof():
     plain, bounded = missed(), missed(prove=0)
     assert not bounded.proof_.optimal

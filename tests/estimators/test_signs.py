@@ -81,8 +81,6 @@ def test_signs_that_the_winner_has_anyway_leave_it_no_worse(two_classes):
     assert with_signs(4, signs).fit(X, y).loss_ <= free.loss_ * (1 + 1e-12)
 
 
-
-
 def test_sparse_and_wide_rows_and_paths(two_classes):
     X, y = two_classes
     signs = np.sign(np.corrcoef(X.T, y)[-1, :-1])

@@ -241,8 +241,6 @@ def test_constraints_are_kept(two_classes):
     assert any((row["chosen"], row["replacement"]) == (rival, 7 - rival) for row in rows)
 
 
-
-
 def members_of(name, groups):
     if name is None:
         return set()

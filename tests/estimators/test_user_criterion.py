@@ -86,8 +86,6 @@ def test_a_subset_that_cannot_be_judged_is_never_chosen():
     assert not np.isin(result.subsets, 2).any()
 
 
-
-
 def test_workers_do_not_change_the_answer():
     X, y = xor(n_features=6)
     model = RandomForestClassifier(2)  # draws random numbers, and has no seed

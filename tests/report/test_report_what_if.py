@@ -6,12 +6,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from scipy.stats import norm
 
 from helpers.html import HOSTILE
 from report_cases import QUICK, rows
 from safdr import AnnealingSelector, Constraints, SelectionReport, what_if
-from safdr._engine.annealing.quadratic_function import QuadraticFunction
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
 from safdr.report.risk.rows import GivenRows

@@ -259,7 +259,9 @@ class Search:
             more = subsets[:0], values[:0]  # too many calls of a custom function
         else:
             reached, theirs = chains.local_search()
-            best = np.argsort(-theirs, kind="stable")[:1]
+            # The criterion may have the signs where the model has not.
+            n_kept = 1 if self.constraints.signs is None else len(theirs)
+            best = np.argsort(-theirs, kind="stable")[:n_kept]
             more = reached[best], theirs[best]
         subsets, values = stacked(subsets, more[0]), np.concatenate([values, more[1]])
         return subsets, values if self.constraints.signs is None else self._values(subsets)

@@ -181,8 +181,6 @@ def test_columns_that_never_change_fill_up_what_is_asked_for(monkeypatch, limits
     assert found[0].criterion_value_ == pytest.approx(found[1].criterion_value_, rel=1e-9)
 
 
-
-
 UNSCREENED = {"annealing": Annealing(screen=None)}
 
 
