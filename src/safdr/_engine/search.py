@@ -33,7 +33,7 @@ from safdr.trace import Trace
 MIN_SPREAD_SAMPLE = 50
 
 # Subsets whose models are all fitted before an error says that none has the signs (some seconds).
-MAX_ENUMERATED = 500
+MAX_ENUMERATED = 1000
 
 # Name of the losses if the criterion chooses the winner.
 OWN_LOSS = "negative_criterion"
