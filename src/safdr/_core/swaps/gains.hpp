@@ -22,13 +22,13 @@ class SwapGains {
  public:
   // In numbers.
   static std::int64_t size(std::int64_t k, std::int64_t n_columns) {
-    return k * (k + n_columns + 2) + (2 * k + n_columns) * kTile;
+    return k * (pitch(k) + n_columns + 2) + (2 * k + n_columns) * kTile;
   }
 
   // memory: size() numbers, aligned.
   SwapGains(const Criterion& criterion, std::int64_t k, double* memory)
-      : criterion_(criterion), k_(k), x_(memory), g_(x_ + k * kTile), r_(g_ + k * kTile),
-        P_(r_ + criterion.n_columns * kTile), w_(P_ + k * k), lost_(w_ + k * criterion.n_columns),
+      : criterion_(criterion), k_(k), pitch_(pitch(k)), x_(memory), g_(x_ + k * kTile), r_(g_ + k * kTile),
+        P_(r_ + criterion.n_columns * kTile), w_(P_ + k * pitch(k)), lost_(w_ + k * criterion.n_columns),
         inverse_p_(lost_ + k) {}
 
   // Builds the state of a subset; returns J.
@@ -36,13 +36,13 @@ class SwapGains {
     subset_ = subset;
     invert();
     std::fill_n(lost_, k_, 0.0);
-    for (std::int64_t a = 0; a < k_; ++a) inverse_p_[a] = 1.0 / P_[a * k_ + a];
+    for (std::int64_t a = 0; a < k_; ++a) inverse_p_[a] = 1.0 / P_[a * pitch_ + a];
     double value = 0.0;
     for (std::int64_t col = 0; col < criterion_.n_columns; ++col) {
       double* w = w_ + col * k_;
       std::fill_n(w, k_, 0.0);
       for (std::int64_t l = 0; l < k_; ++l) {
-        for (std::int64_t a = 0; a < k_; ++a) w[a] += P_[l * k_ + a] * D(subset[l], col);
+        for (std::int64_t a = 0; a < k_; ++a) w[a] += P_[l * pitch_ + a] * D(subset[l], col);
       }
       for (std::int64_t a = 0; a < k_; ++a) {
         lost_[a] += w[a] * w[a] * inverse_p_[a];
@@ -96,7 +96,7 @@ class SwapGains {
     for (std::int64_t l = 0; l < k_; ++l) {
       const Doubles x0 = x[2 * l], x1 = x[2 * l + 1];
       each<Rows>([&](auto r) SAFDR_INLINE_LAMBDA {
-        const double p = P_[(a + r) * k_ + l];
+        const double p = P_[(a + r) * pitch_ + l];
         sum[r][0] += p * x0;
         sum[r][1] += p * x1;
       });
@@ -115,28 +115,33 @@ class SwapGains {
 
   // P = A_SS^-1 in place, by Gauss and Jordan: stable for positive definite matrices, and along rows.
   SAFDR_INLINE void invert() {
+    std::fill_n(P_, k_ * pitch_, 0.0);
     for (std::int64_t i = 0; i < k_; ++i) {
       const double* row = criterion_.A + subset_[i] * criterion_.n_features;
-      for (std::int64_t l = 0; l < k_; ++l) P_[i * k_ + l] = row[subset_[l]];
+      for (std::int64_t l = 0; l < k_; ++l) P_[i * pitch_ + l] = row[subset_[l]];
     }
+    const std::int64_t n_packs = pitch_ / kPackSize;
     for (std::int64_t i = 0; i < k_; ++i) {
-      double* pivots = P_ + i * k_;
+      double* pivots = P_ + i * pitch_;
       const double inverse = 1.0 / std::max(pivots[i], kSmallestPivot);
       pivots[i] = 1.0;
-      for (std::int64_t l = 0; l < k_; ++l) pivots[l] *= inverse;
+      Doubles* pivot_packs = reinterpret_cast<Doubles*>(pivots);
+      for (std::int64_t l = 0; l < n_packs; ++l) pivot_packs[l] *= constant(inverse);
       for (std::int64_t a = 0; a < k_; ++a) {
         if (a == i) continue;
-        double* row = P_ + a * k_;
-        const double factor = row[i];
-        row[i] = 0.0;
-#pragma omp simd
-        for (std::int64_t l = 0; l < k_; ++l) row[l] -= factor * pivots[l];
+        Doubles* row = reinterpret_cast<Doubles*>(P_ + a * pitch_);
+        const Doubles factor = constant(P_[a * pitch_ + i]);
+        P_[a * pitch_ + i] = 0.0;
+        for (std::int64_t l = 0; l < n_packs; ++l) row[l] -= factor * pivot_packs[l];
       }
     }
   }
 
+  // Rows of P begin on vector boundaries.
+  static std::int64_t pitch(std::int64_t k) { return (k + kPackSize - 1) / kPackSize * kPackSize; }
+
   const Criterion& criterion_;
-  std::int64_t k_;
+  std::int64_t k_, pitch_;
   const std::int32_t* subset_ = nullptr;
   double *x_, *g_, *r_, *P_, *w_, *lost_, *inverse_p_;
   Doubles own_[2] = {};
