@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "aligned.hpp"
-#include "chains/group_chains.hpp"
-#include "chains/signed_values.hpp"
-#include "chains/swap_chains.hpp"
+#include "chains/signed_value.hpp"
+#include "chains/sweep.hpp"
 #include "fits/fit.hpp"
 #include "interrupt.hpp"
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
 #include "proof/explore.hpp"
+#include "swaps/local_search.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -47,119 +47,59 @@ using Conflicts = std::optional<Matrix<const std::uint8_t>>;
 
 auto data_of(const auto& array) { return array ? array->data() : nullptr; }
 
-safdr::Replicas as_replicas(const Matrix<std::int32_t>& order, std::uint64_t* streams, std::int64_t size,
-                            std::int64_t n_fixed, std::int64_t n_usable, const Conflicts& conflicts,
-                            const Weights& cost) {
+// Starts and features of groups, their longest, and the most features of a subset.
+using GroupsTuple = std::tuple<Vector<const std::int64_t>, Vector<const std::int32_t>, std::int64_t, std::int64_t>;
+
+safdr::Groups as_groups(const GroupsTuple& groups) {
+  const auto& [starts, features, longest, width] = groups;
+  return {starts.data(), features.data(), static_cast<std::int64_t>(starts.shape(0)) - 1, longest, width};
+}
+
+// Size, number of members that stay, number of members and candidates, conflicts and cost.
+using Limits = std::tuple<std::int64_t, std::int64_t, std::int64_t, Conflicts, Weights>;
+
+safdr::Replicas as_replicas(const Matrix<std::int32_t>& order, std::uint64_t* streams, const Limits& limits) {
+  const auto& [size, n_fixed, n_usable, conflicts, cost] = limits;
   const auto n_replicas = static_cast<std::int64_t>(order.shape(0));
   return {order.data(), streams, n_replicas, size, n_fixed, n_usable, data_of(conflicts), data_of(cost)};
 }
 
 auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_all, Matrix<const double> D_all,
-           Matrix<std::int32_t> order, Matrix<std::uint64_t> streams, Matrix<const double> beta,
-           std::optional<Matrix<const std::int64_t>> which, std::int64_t size, std::int64_t n_fixed,
-           std::int64_t n_usable, std::int64_t n_proposals, double collinear_tol, std::int64_t n_threads,
-           Conflicts conflicts, Weights cost) {
+           GroupsTuple groups, Limits limits, Matrix<std::int32_t> order, Matrix<std::uint64_t> streams,
+           Matrix<const double> beta, Matrix<const std::int64_t> batch, std::int64_t n_proposals,
+           std::int64_t n_threads) {
   const std::size_t n_sweeps = beta.shape(0), n = order.shape(0);
   NewArray<std::int64_t, 2> accepted({n_sweeps, n});
   NewArray<double, 2> values({n_sweeps, n});
-  NewArray<double, 1> drift({n});
-  const safdr::Replicas replicas = as_replicas(order, streams.data(), size, n_fixed, n_usable, conflicts, cost);
+  const safdr::Replicas replicas = as_replicas(order, streams.data(), limits);
+  const safdr::Sweeps sweeps{beta.data(), batch.data(),         static_cast<std::int64_t>(n_sweeps),
+                             n_proposals, accepted.data.data(), values.data.data()};
   {
     nb::gil_scoped_release release;
-    safdr::sweep(as_stack(A, D), as_criterion(A_all, D_all), replicas, beta.data(), data_of(which),
-                 static_cast<std::int64_t>(n_sweeps), {n_proposals, collinear_tol, n_threads},
-                 {accepted.data.data(), values.data.data(), drift.data.data()});
+    safdr::sweep(as_stack(A, D), as_criterion(A_all, D_all), as_groups(groups), replicas, sweeps, n_threads);
   }
-  return std::make_tuple(accepted.release(), values.release(), drift.release());
+  return std::make_tuple(values.release(), accepted.release());
 }
 
-auto climb(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> order, std::int64_t size,
-           std::int64_t n_fixed, std::int64_t n_usable, bool downhill, double collinear_tol, std::int64_t n_threads,
-           Conflicts conflicts, Weights cost) {
-  const std::size_t n = order.shape(0);
-  NewArray<double, 1> values({n});
-  const safdr::Replicas replicas = as_replicas(order, nullptr, size, n_fixed, n_usable, conflicts, cost);
+auto local_search(Matrix<const double> A, Matrix<const double> D, GroupsTuple groups, Limits limits,
+                  Matrix<std::int32_t> order, std::int64_t n_threads) {
+  NewArray<double, 1> values({order.shape(0)});
+  const safdr::Replicas replicas = as_replicas(order, nullptr, limits);
   {
     nb::gil_scoped_release release;
-    safdr::climb(as_criterion(A, D), replicas, downhill, collinear_tol, n_threads, values.data.data());
-  }
-  return values.release();
-}
-
-auto may_rise(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> order, std::int64_t size,
-              std::int64_t n_fixed) {
-  const safdr::Criterion criterion = as_criterion(A, D);
-  NewArray<bool, 2> may({order.shape(0), order.shape(1)});
-  const safdr::Replicas replicas = as_replicas(order, nullptr, size, n_fixed, criterion.n_features, {}, {});
-  {
-    nb::gil_scoped_release release;
-    safdr::may_rise(criterion, replicas, may.data.data());
-  }
-  return may.release();
-}
-
-using Redundant = std::optional<Vector<const std::int64_t>>;
-
-safdr::FeatureGroups as_groups(const Vector<const std::int64_t>& starts, const Vector<const std::int32_t>& features,
-                               const Redundant& redundant, std::int64_t width) {
-  return {starts.data(), features.data(), static_cast<std::int64_t>(starts.shape(0)) - 1, width, data_of(redundant)};
-}
-
-auto count_redundant(Matrix<const double> A, Matrix<const double> D, Vector<const std::int64_t> starts,
-                     Vector<const std::int32_t> features, double collinear_tol) {
-  NewArray<std::int64_t, 1> redundant({starts.shape(0) - 1});
-  {
-    nb::gil_scoped_release release;
-    safdr::run_task([&] {
-      safdr::count_redundant(as_criterion(A, D), as_groups(starts, features, Redundant{}, 0), collinear_tol,
-                             redundant.data.data());
-    });
-  }
-  return redundant.release();
-}
-
-auto sweep_groups(Stack<const double> A, Stack<const double> D, Matrix<const double> A_all, Matrix<const double> D_all,
-                  Vector<const std::int64_t> starts, Vector<const std::int32_t> features, Redundant redundant,
-                  Matrix<std::int32_t> order, Matrix<std::uint64_t> streams, Matrix<const double> beta,
-                  std::optional<Matrix<const std::int64_t>> which, std::int64_t width, std::int64_t size,
-                  std::int64_t n_fixed, std::int64_t n_usable, std::int64_t n_proposals, double collinear_tol,
-                  std::int64_t n_threads, Conflicts conflicts, Weights cost) {
-  const std::size_t n_sweeps = beta.shape(0), n = order.shape(0);
-  NewArray<std::int64_t, 2> accepted({n_sweeps, n});
-  NewArray<double, 2> values({n_sweeps, n});
-  const safdr::Replicas replicas = as_replicas(order, streams.data(), size, n_fixed, n_usable, conflicts, cost);
-  {
-    nb::gil_scoped_release release;
-    safdr::sweep_groups(as_stack(A, D), as_criterion(A_all, D_all), as_groups(starts, features, redundant, width),
-                        replicas, beta.data(), data_of(which), static_cast<std::int64_t>(n_sweeps),
-                        {n_proposals, collinear_tol, n_threads}, accepted.data.data(), values.data.data());
-  }
-  return std::make_tuple(accepted.release(), values.release());
-}
-
-auto climb_groups(Matrix<const double> A, Matrix<const double> D, Vector<const std::int64_t> starts,
-                  Vector<const std::int32_t> features, Redundant redundant, Matrix<std::int32_t> order,
-                  std::int64_t width, std::int64_t size, std::int64_t n_fixed, std::int64_t n_usable,
-                  double collinear_tol, std::int64_t n_threads, Conflicts conflicts, Weights cost) {
-  const std::size_t n = order.shape(0);
-  NewArray<double, 1> values({n});
-  const safdr::Replicas replicas = as_replicas(order, nullptr, size, n_fixed, n_usable, conflicts, cost);
-  {
-    nb::gil_scoped_release release;
-    safdr::climb_groups(as_criterion(A, D), as_groups(starts, features, redundant, width), replicas, collinear_tol,
-                        n_threads, values.data.data());
+    safdr::local_search(as_criterion(A, D), as_groups(groups), replicas, n_threads, values.data.data());
   }
   return values.release();
 }
 
 auto subset_values(Matrix<const double> A, Matrix<const double> D, Matrix<const std::int32_t> subsets,
-                   std::int64_t n_threads, std::optional<Matrix<double>> left) {
+                   std::int64_t n_threads) {
   NewArray<double, 1> values({subsets.shape(0)});
   const safdr::Criterion criterion = as_criterion(A, D);
   {
     nb::gil_scoped_release release;
     safdr::subset_values(criterion, subsets.data(), static_cast<std::int64_t>(subsets.shape(0)),
-                         static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.data(), data_of(left));
+                         static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.data());
   }
   return values.release();
 }
@@ -176,16 +116,6 @@ auto signed_values(Matrix<const double> A, Matrix<const double> D, Vector<const 
                          n_wrong.data.data());
   }
   return std::make_tuple(values.release(), n_wrong.release());
-}
-
-auto walk(Matrix<const double> A, Matrix<const double> D, Vector<const std::int32_t> subset,
-          Vector<const std::int64_t> positions, Vector<const std::int64_t> candidates, double collinear_tol) {
-  NewArray<double, 1> gains({positions.shape(0)});
-  const safdr::Criterion criterion = as_criterion(A, D);
-  const std::vector<std::int32_t> members(subset.data(), subset.data() + subset.shape(0));
-  const double drift = safdr::walk(criterion, members, positions.data(), candidates.data(),
-                                   static_cast<std::int64_t>(positions.shape(0)), collinear_tol, gains.data.data());
-  return std::make_tuple(gains.release(), drift);
 }
 
 using AnyMatrix = nb::ndarray<const double, nb::numpy, nb::ndim<2>, nb::device::cpu>;
@@ -278,8 +208,8 @@ auto explore_subsets(Matrix<const double> A, Matrix<const double> D, Vector<cons
                      Vector<const std::int32_t> free, Matrix<const double> inverse, Matrix<const double> coefficients,
                      Matrix<const double> schur, Matrix<const double> rest, Vector<const double> delta,
                      Vector<const double> cost, Conflicts conflicts, Bytes nodes, Vector<const double> bounds,
-                     double all, double value, std::int64_t size, double threshold, double slack, double collinear_tol,
-                     bool improve, std::int64_t at_most, std::int64_t n_steps, double seconds, std::int64_t n_threads) {
+                     double all, double value, std::int64_t size, double threshold, double slack, bool improve,
+                     std::int64_t at_most, std::int64_t n_steps, double seconds, std::int64_t n_threads) {
   const safdr::ProofRoot root{as_criterion(A, D),
                               included.data(),
                               free.data(),
@@ -295,8 +225,7 @@ auto explore_subsets(Matrix<const double> A, Matrix<const double> D, Vector<cons
                               cost.data(),
                               std::any_of(cost.data(), cost.data() + cost.shape(0), [](double c) { return c != 0.0; }),
                               data_of(conflicts)};
-  const safdr::ProofOptions options{size,    threshold, slack,   collinear_tol, improve,
-                                    at_most, n_steps,   seconds, n_threads};
+  const safdr::ProofOptions options{size, threshold, slack, improve, at_most, n_steps, seconds, n_threads};
   std::vector<safdr::ProofReport> reports;
   {
     nb::gil_scoped_release release;
@@ -309,36 +238,17 @@ auto explore_subsets(Matrix<const double> A, Matrix<const double> D, Vector<cons
 
 NB_MODULE(_core, m) {
   safdr::ask_whether_to_go_on = &ask_python;
-  const auto no_conflicts = "conflicts"_a.none() = nb::none();
-  const auto no_cost = "cost"_a.none() = nb::none();
   m.doc() = "Compiled core of safdr: sweeps over subsets, fits, and proofs. Private; may change at any time.";
-  m.def("sweep", &sweep, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "order"_a.noconvert(), "streams"_a.noconvert(), "beta"_a,
-        "which"_a.none(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a,
-        "n_threads"_a, no_conflicts, no_cost,
-        "Sweep replicas, in place. Returns accepted swaps, criterion values on all rows, and drift.");
-  m.def("climb", &climb, "A"_a, "D"_a, "order"_a.noconvert(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a,
-        "downhill"_a, "collinear_tol"_a, "n_threads"_a, no_conflicts, no_cost,
-        "Move replicas uphill, in place, until no swap gains. Returns their criterion values.");
-  m.def("may_rise", &may_rise, "A"_a, "D"_a, "order"_a.noconvert(), nb::kw_only(), "size"_a, "n_fixed"_a,
-        "Tell which features a climb would look at from where replicas are: all that may come in, and some more.");
-  m.def("count_redundant", &count_redundant, "A"_a, "D"_a, "starts"_a, "features"_a, nb::kw_only(), "collinear_tol"_a,
-        "Count the features of each group that are linear combinations of its others.");
-  m.def("sweep_groups", &sweep_groups, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "starts"_a, "features"_a,
-        "redundant"_a.none(), "order"_a.noconvert(), "streams"_a.noconvert(), "beta"_a, "which"_a.none(), nb::kw_only(),
-        "width"_a, "size"_a, "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a, no_conflicts,
-        no_cost, "Sweep replicas over feature groups, in place. Returns accepted swaps, and values on all rows.");
-  m.def("climb_groups", &climb_groups, "A"_a, "D"_a, "starts"_a, "features"_a, "redundant"_a.none(),
-        "order"_a.noconvert(), nb::kw_only(), "width"_a, "size"_a, "n_fixed"_a, "n_usable"_a, "collinear_tol"_a,
-        "n_threads"_a, no_conflicts, no_cost,
-        "Move replicas over feature groups uphill, in place. Returns their values.");
+  m.def("sweep", &sweep, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "groups"_a, "limits"_a, "order"_a.noconvert(),
+        "streams"_a.noconvert(), "beta"_a, "batch"_a, nb::kw_only(), "n_proposals"_a, "n_threads"_a,
+        "Sweep replicas, in place. Returns criterion values on all rows, and accepted swaps.");
+  m.def("local_search", &local_search, "A"_a, "D"_a, "groups"_a, "limits"_a, "order"_a.noconvert(), nb::kw_only(),
+        "n_threads"_a, "Move replicas, in place, until no swap raises the criterion. Returns its values.");
   m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a,
-        "left"_a.noconvert().none() = nb::none(),
-        "Criterion value of each subset. Writes to `left` the variance that members leave to the one after them.");
+        "Criterion value of each subset. Rows may be filled up with -1.");
   m.def("signed_values", &signed_values, "A"_a, "D"_a, "signs"_a, "subsets"_a, nb::kw_only(), "n_threads"_a,
         "Criterion value of each subset where coefficients must have signs (0 asks for none), and how many of its\n"
         "members have another without that. Rows may be filled up with -1.");
-  m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(), "collinear_tol"_a,
-        "Make swaps on the incremental state. Returns the gain of each as the kernel sees it, and the drift.");
   m.def("standardise", &standardise, "X"_a, "center"_a, "scale"_a, "columns"_a, "rows"_a.none() = nb::none(),
         "Standardised columns of all rows, or of those with the given numbers, and a column of ones, in blocks of "
         "rows, as the fits read them.");
@@ -348,8 +258,8 @@ NB_MODULE(_core, m) {
         "Returns coefficients, losses, whether separated, whether converged, what is left at most, Newton steps.");
   m.def("explore_subsets", &explore_subsets, "A"_a, "D"_a, "included"_a, "free"_a, "inverse"_a, "coefficients"_a,
         "schur"_a, "rest"_a, "delta"_a, "cost"_a, "conflicts"_a.none(), "nodes"_a, "bounds"_a, nb::kw_only(), "all"_a,
-        "value"_a, "size"_a, "threshold"_a, "slack"_a, "collinear_tol"_a, "improve"_a, "at_most"_a, "n_steps"_a,
-        "seconds"_a, "n_threads"_a,
+        "value"_a, "size"_a, "threshold"_a, "slack"_a, "improve"_a, "at_most"_a, "n_steps"_a, "seconds"_a,
+        "n_threads"_a,
         "Branch and bound from each of some nodes: a row of 1 (in), -1 (out), 0 (free) over the free features.\n\n"
         "Returns subsets above the threshold and their values (the best of each node, unsorted), in how many each\n"
         "feature is, how many there were, steps, the nodes left open, and their bounds.");

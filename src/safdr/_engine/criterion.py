@@ -30,10 +30,6 @@ Ridge: TypeAlias = float | str
 # A and D of several criteria: (n_criteria, n_features, n_features or n_columns).
 CriterionStack: TypeAlias = tuple[FloatArray, FloatArray]
 
-# A candidate of whose variance the other members leave no more than this is a linear combination of
-# them for all that data can tell: its coefficient would be uncertain 300 times over.
-MIN_COLLINEAR_TOL = 1e-5
-
 # A feature with a variance below this share of the squared distance of the means (a criterion value
 # above 10 000 by itself) separates the classes; what is left of its variance sets no scale.
 SEPARATING = 1e-4
@@ -60,13 +56,8 @@ class Criterion:
     # each class all that follow from others: of two classes, all but one, since each of them is the
     # label by another name.
     redundant: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    # Variance that a candidate must have of its own, unless all that it has is.
-    collinear_tol: float = field(init=False)
     # The diagonal of A without the ridge, where another ridge may come in its place.
     diagonal: FloatArray | None = field(default=None, kw_only=True)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "collinear_tol", collinear_tol(self.ridge))
 
     @property
     def n_features(self) -> int:
@@ -115,11 +106,6 @@ class Criterion:
     def times(self, members: IntArray, slopes: FloatArray) -> FloatArray:
         """A·b of all features, where some have slopes."""
         return slopes @ self.A[members]
-
-
-def collinear_tol(ridge: float) -> float:
-    """Return the residual variance, ridge included, that a candidate must exceed."""
-    return ridge + MIN_COLLINEAR_TOL
 
 
 @dataclass(frozen=True, eq=False)

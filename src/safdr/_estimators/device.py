@@ -34,7 +34,6 @@ def device_search(
     allowed = problem.allowed
     _check(device, problem)
     from safdr._engine.device.criterion import RowsOnDevice
-    from safdr._engine.device.fits import DeviceFitter
     from safdr._engine.device.search import DeviceSearch
 
     regression = problem.is_regression
@@ -51,7 +50,6 @@ def device_search(
         criterion = replace(criterion, redundant=redundant)
     if fitter is None:  # the linear model
         fitter = problem.fitter(C)
-        fitter = fitter if regression else DeviceFitter(fitter, rows, problem.penalty(C))
     how: dict[str, Any] = {"noise": rows, "fitter": fitter, "constraints": allowed}
     found = DeviceSearch(criterion, cost=problem.cost, **how, **search)
     found.duplicates = pairs

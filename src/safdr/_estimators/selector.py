@@ -107,7 +107,7 @@ class _FixedSizeSelector(AnnealingSelectorBase):
 
 def size_to_select(wanted: Any, allowed: Any) -> int:
     """Return the number of features: as given, a share of all, or by default half."""
-    total = int(allowed.counts.sum())
+    total = allowed.n_groups
     if wanted is None:
         half = min(max(1, total // 2), MAX_DEFAULT)
         return min(allowed.sizes(), key=lambda size: abs(size - half), default=half)

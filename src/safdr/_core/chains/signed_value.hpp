@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "chains/subset_pack.hpp"
+#include "criterion.hpp"
 
 namespace safdr {
 

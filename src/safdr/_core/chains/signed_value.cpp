@@ -1,4 +1,4 @@
-#include "chains/signed_values.hpp"
+#include "chains/signed_value.hpp"
 
 #include <cmath>
 #include <limits>
