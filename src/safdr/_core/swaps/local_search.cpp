@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -29,51 +30,42 @@ class FeatureSearch {
  public:
   FeatureSearch(const Criterion& criterion, const Replicas& replicas, std::int64_t index, double* memory)
       : replicas_(replicas), n_features_(criterion.n_features), order_(replicas.order + index * n_features_),
-        place_(static_cast<std::size_t>(n_features_)), gains_(criterion, replicas.size, memory) {
+        place_(static_cast<std::size_t>(n_features_)), gains_(criterion, replicas.cost, replicas.size, memory) {
     for (std::int64_t l = 0; l < n_features_; ++l) place_[static_cast<std::size_t>(order_[l])] = l;
-    value_ = build();
   }
 
-  // Makes the best swap of each tile in turn, until no tile has one; returns the value.
+  // Makes the best swap of each tile in turn, until no tile has one; returns the value. Each round begins from scratch,
+  // and the value must have risen: so the search comes to an end.
   SAFDR_INLINE double run() {
     const std::int64_t n_tiles = (n_features_ + kTile - 1) / kTile;
+    double value = -std::numeric_limits<double>::infinity();
     for (std::int64_t turn = 0, n_idle = 0; n_idle < n_tiles; ++turn) {
       if (stopped_at(turn)) break;
-      const Swap swap = best_of(turn % n_tiles * kTile);
+      const std::int64_t first = turn % n_tiles * kTile;
+      if (first == 0) {
+        const double before = value;
+        value = gains_.build(order_);
+        if (!(value > before)) return value;  // a rise by rounding alone
+      }
+      gains_.look(first);
+      const Swap swap = best_of(first, kSmallestRise * std::abs(value));
       n_idle = swap.a < 0 ? n_idle + 1 : 0;
       if (swap.a < 0) continue;
-      const std::int32_t leaving = order_[swap.a];
       exchange(swap.a, swap.feature);
-      const double value = build();
-      if (!(value > value_)) {  // a rise by rounding alone
-        exchange(swap.a, leaving);
-        break;
-      }
-      value_ = value;
+      gains_.swap(swap.a, swap.feature - first);
     }
-    return value_;
-  }
-
- private:
-  double cost(std::int64_t feature) const { return replicas_.cost == nullptr ? 0.0 : replicas_.cost[feature]; }
-
-  SAFDR_INLINE double build() {
-    double value = gains_.build(order_);
-    for (std::int64_t l = 0; l < replicas_.size; ++l) value -= cost(order_[l]);
     return value;
   }
 
-  SAFDR_INLINE Swap best_of(std::int64_t first) {
-    gains_.look(first);
-    Swap best{kSmallestRise * std::abs(value_)};
+ private:
+  SAFDR_INLINE Swap best_of(std::int64_t first, double least) {
+    Swap best{least};
     const std::int64_t count = std::min(kTile, n_features_ - first);
     for (std::int64_t a = replicas_.n_fixed; a < replicas_.size; ++a) {
       double gain[kTile];
-      gains_.gains(a, gain);
+      if (!gains_.gains(a, best.gain, gain)) continue;
       for (std::int64_t t = 0; t < count; ++t) {
-        if (gain[t] + cost(order_[a]) - cost(first + t) > best.gain && may_replace(a, first + t)) {
-          best = {gain[t] + cost(order_[a]) - cost(first + t), a, first + t};
-        }
+        if (gain[t] > best.gain && may_replace(a, first + t)) best = {gain[t], a, first + t};
       }
     }
     return best;
@@ -104,7 +96,6 @@ class FeatureSearch {
   std::int32_t* order_;
   std::vector<std::int64_t> place_;  // of each feature in the order
   SwapGains gains_;
-  double value_ = 0.0;
 };
 
 SAFDR_CLONES void search_features(FeatureSearch& search, double* value) { *value = search.run(); }
