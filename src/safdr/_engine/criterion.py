@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,6 @@ from safdr._engine.moments import (
     within_moments,
 )
 from safdr._engine.shrinkage import auto_ridge
-
-if TYPE_CHECKING:
-    from safdr._engine.shared import Shared
 
 # A number of any type, or "auto": what the number of rows asks for.
 Ridge: TypeAlias = float | str
@@ -317,14 +314,6 @@ class Noise(Protocol):
     def counts(self) -> IntArray:
         """Rows of each class, or of all."""
 
-    @property
-    def ridge(self) -> float:
-        """That of the criterion, which batches have too."""
-
-    @property
-    def shared(self) -> Shared | None:
-        """What searches on the same rows leave to each other, if they do."""
-
     def draw(self, n_batches: int, share: float, rng: np.random.Generator) -> Iterator[IntArray]:
         """Batches at random, each with a share of the rows."""
 
@@ -339,8 +328,6 @@ class BucketNoise:
     counts: IntArray
     buckets: IntArray
     of_buckets: Callable[[IntArray], Criterion]
-    ridge: float = np.nan
-    shared: None = None
 
     def draw(self, n_batches: int, share: float, rng: np.random.Generator) -> Iterator[IntArray]:
         """Some of the buckets."""
@@ -363,12 +350,6 @@ class ClassNoise:
     codes: IntArray
     sample_weight: FloatArray | None
     criterion: FisherCriterion
-    shared: Shared | None = None
-
-    @property
-    def ridge(self) -> float:
-        """That of all rows."""
-        return self.criterion.ridge
 
     @cached_property
     def counts(self) -> IntArray:
@@ -395,12 +376,6 @@ class OutputNoise:
     outputs: FloatArray
     sample_weight: FloatArray | None
     criterion: R2Criterion
-    shared: Shared | None = None
-
-    @property
-    def ridge(self) -> float:
-        """That of all rows."""
-        return self.criterion.ridge
 
     @property
     def counts(self) -> IntArray:
@@ -423,44 +398,17 @@ class OutputNoise:
         )
 
 
-class DrawnBatches(NamedTuple):
-    """Criteria of batches, for others of the same rows that differ in the ridge alone."""
-
-    drawn: tuple[int, float, int]  # number, share and seed
-    ridge: float
-    stack: CriterionStack
-    diagonals: FloatArray  # without the ridge
-
-    def with_ridge(self, ridge: float) -> CriterionStack:
-        """The same batches with another ridge."""
-        A, D = self.stack
-        if ridge != self.ridge:
-            A = A.copy()
-            every = np.arange(A.shape[1])
-            A[:, every, every] = self.diagonals + ridge
-        return A, D
-
-
 def batch_criteria(
     noise: Noise, n_batches: int, share: float, n_features: int, seed: int
 ) -> CriterionStack:
     """Criteria of random batches, each with a share of the rows."""
     n_batches = affordable_batches(n_batches, n_features)
-    drawn = (n_batches, share, seed)
-    last = None if noise.shared is None else noise.shared.batches
-    if last is not None and last.drawn == drawn:
-        return last.with_ridge(noise.ridge)
-    A, D, diagonals = np.empty((n_batches, n_features, n_features)), [], []
+    A, D = np.empty((n_batches, n_features, n_features)), []
     rng = np.random.default_rng(np.random.SeedSequence([seed]))
     for out, batch in zip(A, noise.draw(n_batches, share, rng), strict=True):
         # In place: a list of matrices would take the memory twice.
-        criterion = noise.batch_criterion(batch, out)
-        D.append(criterion.D)
-        diagonals.append(criterion.diagonal)
-    stack = A, np.array(D)
-    if noise.shared is not None:
-        noise.shared.batches = DrawnBatches(drawn, noise.ridge, stack, np.array(diagonals))
-    return stack
+        D.append(noise.batch_criterion(batch, out).D)
+    return A, np.array(D)
 
 
 def affordable_batches(n_batches: int, n_features: int) -> int:

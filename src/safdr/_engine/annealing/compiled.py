@@ -161,13 +161,14 @@ def _groups(constraints: AllowedSubsets, width: int) -> tuple[Any, ...]:
 
 def _limits(constraints: AllowedSubsets, size: int, cost: FloatArray | None) -> tuple[Any, ...]:
     """Size, numbers of groups that stay and that may be members, conflicts, costs of groups."""
+    of_groups: Any = None
     if cost is not None:
-        cost = np.bincount(constraints.group_of, cost, minlength=constraints.n_groups)
+        of_groups = np.bincount(constraints.group_of, cost, minlength=constraints.n_groups)
     conflicts = constraints.conflicts
     if conflicts is not None:
         conflicts = np.ascontiguousarray(conflicts, dtype=np.uint8)
     n_usable = constraints.n_groups - len(constraints.exclude)
-    return size, len(constraints.include), n_usable, conflicts, cost
+    return size, len(constraints.include), n_usable, conflicts, of_groups
 
 
 def _selections(members: NDArray[np.int32], n_groups: int) -> BoolArray:

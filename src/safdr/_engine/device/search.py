@@ -21,7 +21,7 @@ class DeviceSearch(Search):
         return noise.batches(self.criterion, self.settings.n_batches, share, self.seed)
 
     @property
-    def _objective(self) -> Evaluate:  # type: ignore[override]
+    def _objective(self) -> Evaluate:
         return less_cost(lambda subsets, batch: self._criterion_values(subsets), self.cost)
 
     def _criterion_values(self, subsets: IntArray) -> FloatArray:
