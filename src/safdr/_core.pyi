@@ -247,7 +247,6 @@ def explore_subsets(
     size: int,
     threshold: float,
     slack: float,
-    collinear_tol: float,
     improve: bool,
     at_most: int,
     n_steps: int,
