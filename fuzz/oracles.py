@@ -122,16 +122,3 @@ def scale_of(X: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Standard deviations; one for constant columns."""
     scale = np.sqrt(_average((X - weighted_mean(X, weight)) ** 2, weight))
     return np.where((scale > 0) & (np.ptp(X, axis=0) > 0), scale, 1.0)
-
-
-def smallest_squared_error(
-    X: np.ndarray, y: np.ndarray, weight: np.ndarray, penalty: float
-) -> float:
-    """Of the best penalised model, by LAPACK on the rows and one more row for each column."""
-    Z = (X - weighted_mean(X, weight)) / scale_of(X, weight)
-    root = np.sqrt(weight / weight.sum())
-    left = np.vstack([Z * root[:, None], np.sqrt(penalty) * np.eye(Z.shape[1])])
-    right = np.append((y - weighted_mean(y, weight)) * root, np.zeros(Z.shape[1]))
-    # Directions of less than 1e-10 of the variance are left alone without a penalty.
-    slopes = np.linalg.lstsq(left, right, rcond=1e-12 if penalty else 1e-5)[0]
-    return float(np.sum((right - left @ slopes) ** 2))

@@ -22,197 +22,84 @@ def sweep(
     D_all: Annotated[
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
+    groups: tuple[
+        Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        int,
+        int,
+    ],
+    limits: tuple[
+        int,
+        int,
+        int,
+        Annotated[
+            NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+    ],
     order: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
     streams: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu")],
     beta: Annotated[
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
-    which: Annotated[
+    batch: Annotated[
         NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ]
-    | None,
+    ],
     *,
-    size: int,
-    n_fixed: int,
-    n_usable: int,
     n_proposals: int,
-    collinear_tol: float,
     n_threads: int,
-    conflicts: Annotated[
-        NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ]
-    | None = None,
-    cost: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ]
-    | None = None,
 ) -> tuple[
-    Annotated[NDArray[numpy.int64], dict(shape=(None, None))],
     Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
-    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.int64], dict(shape=(None, None))],
 ]:
     """
-    Sweep replicas, in place. Returns accepted swaps, criterion values on all rows, and drift.
+    Sweep replicas, in place. Returns criterion values on all rows, and accepted swaps.
     """
 
-def climb(
+def local_search(
     A: Annotated[
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
     D: Annotated[
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
+    groups: tuple[
+        Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        int,
+        int,
+    ],
+    limits: tuple[
+        int,
+        int,
+        int,
+        Annotated[
+            NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+    ],
     order: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
     *,
-    size: int,
-    n_fixed: int,
-    n_usable: int,
-    downhill: bool,
-    collinear_tol: float,
     n_threads: int,
-    conflicts: Annotated[
-        NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ]
-    | None = None,
-    cost: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ]
-    | None = None,
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
-    Move replicas uphill, in place, until no swap gains. Returns their criterion values.
-    """
-
-def may_rise(
-    A: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    D: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    order: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
-    *,
-    size: int,
-    n_fixed: int,
-) -> Annotated[NDArray[numpy.bool_], dict(shape=(None, None))]:
-    """
-    Tell which features a climb would look at from where replicas are: all that may come in, and some more.
-    """
-
-def count_redundant(
-    A: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    D: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    starts: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    features: Annotated[
-        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    *,
-    collinear_tol: float,
-) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
-    """
-    Count the features of each group that are linear combinations of its others.
-    """
-
-def sweep_groups(
-    A: Annotated[
-        NDArray[numpy.float64],
-        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-    D: Annotated[
-        NDArray[numpy.float64],
-        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-    A_all: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    D_all: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    starts: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    features: Annotated[
-        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    redundant: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ]
-    | None,
-    order: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
-    streams: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu")],
-    beta: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    which: Annotated[
-        NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ]
-    | None,
-    *,
-    width: int,
-    size: int,
-    n_fixed: int,
-    n_usable: int,
-    n_proposals: int,
-    collinear_tol: float,
-    n_threads: int,
-    conflicts: Annotated[
-        NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ]
-    | None = None,
-    cost: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ]
-    | None = None,
-) -> tuple[
-    Annotated[NDArray[numpy.int64], dict(shape=(None, None))],
-    Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
-]:
-    """
-    Sweep replicas over feature groups, in place. Returns accepted swaps, and values on all rows.
-    """
-
-def climb_groups(
-    A: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    D: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    starts: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    features: Annotated[
-        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    redundant: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ]
-    | None,
-    order: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
-    *,
-    width: int,
-    size: int,
-    n_fixed: int,
-    n_usable: int,
-    collinear_tol: float,
-    n_threads: int,
-    conflicts: Annotated[
-        NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ]
-    | None = None,
-    cost: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ]
-    | None = None,
-) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
-    """
-    Move replicas over feature groups uphill, in place. Returns their values.
+    Move replicas, in place, until no swap raises the criterion. Returns its values.
     """
 
 def subset_values(
@@ -227,12 +114,8 @@ def subset_values(
     ],
     *,
     n_threads: int,
-    left: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")]
-    | None = None,
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
-    """
-    Criterion value of each subset. Writes to `left` the variance that members leave to the one after them.
-    """
+    """Criterion value of each subset. Rows may be filled up with -1."""
 
 def signed_values(
     A: Annotated[
@@ -258,29 +141,6 @@ def signed_values(
     members have another without that. Rows may be filled up with -1.
     """
 
-def walk(
-    A: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    D: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    subset: Annotated[
-        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    positions: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    candidates: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    *,
-    collinear_tol: float,
-) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], float]:
-    """
-    Make swaps on the incremental state. Returns the gain of each as the kernel sees it, and the drift.
-    """
-
 def standardise(
     X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu", writable=False)],
     center: Annotated[
@@ -301,139 +161,30 @@ def standardise(
     Standardised columns of all rows, or of those with the given numbers, and a column of ones, in blocks of rows, as the fits read them.
     """
 
-def to_single(
+def fit_subsets(
+    family: str,
     Z: Annotated[
         NDArray[numpy.float64],
         dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None, None))]:
-    """Standardised columns in single precision."""
-
-def local_model(
-    Z: Annotated[
-        NDArray[numpy.float64],
-        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-    single: Annotated[
-        NDArray[numpy.float32],
-        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-    wild: Annotated[
-        NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
     y: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
     weight: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ]
-    | None,
-    columns: Annotated[
-        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
-    coefficients: Annotated[
+    null_model: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
-    penalty: float,
-) -> tuple[
-    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
-    Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
-]:
-    """Gradient and Hessian of the mean cross-entropy at some coefficients."""
-
-def fit_logistic(
-    Z: Annotated[
-        NDArray[numpy.float64],
-        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-    single: Annotated[
-        NDArray[numpy.float32],
-        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-    wild: Annotated[
-        NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    y: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    weight: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ]
-    | None,
     subsets: Annotated[
         NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
     *,
-    start: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ]
-    | None = None,
-    model: tuple[
-        Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-        Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-        Annotated[
-            NDArray[numpy.float64],
-            dict(shape=(None, None), order="C", device="cpu", writable=False),
-        ],
-        Annotated[
-            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-    ]
-    | None = None,
-    max_iter: int,
-    tol: float,
     penalty: float,
-    exact: bool,
+    tol: float,
     incumbent: float,
     best_only: bool,
-    n_threads: int,
-) -> tuple[
-    Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
-    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
-    Annotated[NDArray[numpy.bool_], dict(shape=(None,))],
-    Annotated[NDArray[numpy.bool_], dict(shape=(None,))],
-    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
-    Annotated[NDArray[numpy.int64], dict(shape=(None,))],
-]:
-    """
-    Fit a logistic model to each subset.
-
-    Returns coefficients, cross-entropies, whether separated, whether converged, what is left, steps.
-    """
-
-def fit_multinomial(
-    Z: Annotated[
-        NDArray[numpy.float64],
-        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-    wild: Annotated[
-        NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    codes: Annotated[
-        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    weight: Annotated[
-        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ]
-    | None,
-    subsets: Annotated[
-        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    start: Annotated[
-        NDArray[numpy.float64],
-        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
-    ],
-    *,
-    max_iter: int,
-    tol: float,
-    penalty: float,
-    exact: bool,
-    incumbent: float,
-    best_only: bool,
+    separable: bool,
     n_threads: int,
 ) -> tuple[
     Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))],
@@ -443,7 +194,11 @@ def fit_multinomial(
     Annotated[NDArray[numpy.float64], dict(shape=(None,))],
     Annotated[NDArray[numpy.int64], dict(shape=(None,))],
 ]:
-    """Fit a softmax model to each subset. Returns the same as fit_logistic."""
+    """
+    Fit a penalised model to each subset.
+
+    Returns coefficients, losses, whether separated, whether converged, what is left at most, Newton steps.
+    """
 
 def explore_subsets(
     A: Annotated[
@@ -492,7 +247,6 @@ def explore_subsets(
     size: int,
     threshold: float,
     slack: float,
-    collinear_tol: float,
     improve: bool,
     at_most: int,
     n_steps: int,

@@ -17,7 +17,6 @@ CASES = {
     "always": {"always": [2, 7]},
     "never": {"never": [0, 8]},
     "groups": {"groups": [[1, 4, 5], [0, 8]]},
-    "columns": {"groups": [[1, 4, 5], [0, 8]], "count": "columns"},
     "one of": {"at_most_one_of": [[0, 1, 2], [5, 6]]},
     "overlap": {"at_most_one_of": [[0, 1, 2], [2, 3], [3, 4, 5], [0, 5]]},
     "exclusive groups": {"groups": [[0, 1], [2, 3, 4]], "at_most_one_of": [[1, 2], [4, 6]]},
@@ -26,7 +25,6 @@ CASES = {
         "never": [8],
         "groups": [[0, 3], [1, 2, 5]],
         "at_most_one_of": [[3, 7], [2, 6], [4, 6]],
-        "count": "columns",
     },
 }
 EACH = pytest.mark.parametrize("limits", CASES.values(), ids=CASES.keys())
@@ -62,13 +60,25 @@ def test_all_subsets_are_enumerated(limits):
 
 @EACH
 def test_random_subsets_are_allowed_and_uniform(limits):
+    """With mutually exclusive features all are possible, but not all as likely."""
     allowed, rng = engine.constraints(N, **limits), np.random.default_rng(0)
     for size, expected in by_size(limits).items():
         drawn = engine.random_allowed(allowed, size, 40 * len(expected), rng)
         counts = np.array([drawn.count(subset) for subset in expected])
         assert counts.sum() == len(drawn)
-        if len(expected) > 1:
+        if "at_most_one_of" in limits:
+            assert counts.all()
+        elif len(expected) > 1:
             assert chisquare(counts).pvalue > LEVEL
+
+
+def test_a_size_that_greedy_draws_miss_is_found():
+    """The only subset of two excludes the node that most orders take first."""
+    star = {"at_most_one_of": [[0, j] for j in range(1, 20)]}
+    allowed = engine.constraints(20, **star)
+    assert engine.feasible_sizes(allowed) == list(range(1, 20))
+    drawn = engine.random_allowed(allowed, 19, 5, np.random.default_rng(0))
+    assert set(drawn) == {tuple(range(1, 20))}
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_samples_have_the_temperature_asked_for(n_features, size, n_columns):
     starts = [states[i] for i in rng.integers(len(states), size=N_SAMPLES)]
     replicas = chains.device(engine.quadratic_criterion(A, D), starts, size, 0, 30)
     beta = 1.0 / values.std()
-    replicas.sweep(np.full((1, N_SAMPLES), beta), None)
+    replicas.sweep(np.full((1, N_SAMPLES), beta), np.zeros((1, N_SAMPLES), dtype=np.int64))
     where = np.array([states.index(s) for s in engine.members(replicas.subsets)])
 
     def z(beta):
@@ -85,27 +85,6 @@ def test_constant_columns_and_copies_of_the_label_are_not_needed():
         X[:, 1], X[:, 2], X[:, 3], X[:, 4] = 0.1, 1e6 + 1 / 3, codes, 0.7 * codes + 0.1
         for weight in (None, rng.uniform(0.1, 1.0, n_rows)):
             assert engine.unneeded(engine.device_criterion(X, codes, weight, 1e-6)) == [1, 2, 4]
-
-
-# ---- Fits ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("C", [0.1, 1.0, np.inf])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_best_is_the_best_of_full_fits(weighted, C):
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        X, codes = data.class_rows(rng, 200, 12, 2)
-        X[:, 5] = np.exp(3 * X[:, 5])
-        weight = rng.uniform(0.5, 2.0, 200) if weighted else None
-        subsets = np.array(references.allowed_subsets(12, 3))[::2]
-        found = engine.device_fitter(X, codes, weight, C).fit(subsets, best_only=True)
-        full = engine.fitter(X, codes, weight, C).fit(subsets)
-        best = np.nanargmin(found.losses)
-        assert best == np.argmin(full.losses)
-        assert found.losses[best] == pytest.approx(full.losses[best], rel=1e-9)
-        np.testing.assert_allclose(found.coefficients[best], full.coefficients[best], rtol=1e-6)
-        assert (np.abs(found.losses - full.losses) < 1e-6 + 0.1 * np.ptp(full.losses)).all()
 
 
 # ---- Searches -----------------------------------------------------------------------------------

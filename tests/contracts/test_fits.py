@@ -1,12 +1,15 @@
 """Models are at their optimum, and the one that is chosen is the best of full fits."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
-from helpers import data, engine, references
+from fuzz import fits as fuzz_fits
+from helpers import data, engine, families, references
 
 TASKS = ["logistic", "softmax"]
 SUBSETS = np.array([[0, 1, 2], [1, 4, 6], [2, 3, 5], [0, 5, 7], [1, 2, 6]])
@@ -276,6 +279,70 @@ def test_of_equal_losses_the_first_is_the_best():
     for subsets in ([[0, 1], [0, 5]], [[0, 5], [0, 1]]):
         fits = engine.fitter(X, codes).fit(np.array([*subsets, [2, 3]]), best_only=True)
         assert np.argmin(fits.losses) == 0
+
+
+# ---- Families and their bound ------------------------------------------------------------------
+
+
+def check_bounds(family, n_steps):
+    rng = np.random.default_rng(list(family.encode()))
+    at_edge = done = 0
+    while done < n_steps:
+        problem = families.random_problem(family, rng)
+        optimum, least = problem.optimum()
+        for _ in range(30):
+            theta = optimum + 10.0 ** rng.uniform(-3, 0.5) * rng.normal(size=optimum.shape)
+            loss, gradient, near = problem.at(theta)
+            step = problem.newton_step(near, gradient)
+            if rng.random() < 0.3:  # another direction serves as well
+                step = step + 0.3 * np.abs(step).max() * rng.normal(size=step.shape)
+            found, reach = problem.bound(theta, step)
+            for _ in range(3):  # intercepts follow
+                step = step / max(reach, 1e-3)
+                found, reach = problem.bound(theta, step)
+                if reach <= 1 + 1e-9:
+                    assert loss - least <= found * (1 + 1e-7) + 1e-11
+                    at_edge, done = at_edge + (reach > 0.9), done + 1
+    return at_edge
+
+
+@pytest.mark.parametrize("family", families.NEAR)
+def test_the_bound_holds_up_to_the_edge_of_its_reach(family):
+    assert check_bounds(family, 1000) > 200 or family == "squared"
+
+
+@pytest.mark.skipif(families.compiler() is None, reason="needs a C++ compiler")
+def test_the_solver_serves_counts_amounts_and_survival(tmp_path):
+    library = families.compiled_families(tmp_path)
+    rng = np.random.default_rng(0)
+    for family in ("poisson", "gamma", "cox"):
+        for _ in range(40):
+            problem = families.random_problem(family, rng, int(rng.integers(20, 200)))
+            mean = problem.weight @ problem.y
+            intercept = 0.0 if family == "cox" else np.log(mean)
+            theta, loss, left = families.fit_compiled(library, problem, intercept)
+            expected, least = problem.optimum()
+            assert loss == pytest.approx(least, rel=1e-9, abs=1e-11)
+            assert left <= 1e-12
+            eta = problem.Z @ (theta - expected[:, 0])
+            eta -= eta.mean() if family == "cox" else 0.0
+            assert problem.weight @ eta**2 < 1e-8
+
+
+def test_adversarial_fits_are_certified_in_extended_precision():
+    for seed in range(60):
+        fuzz_fits.check(np.random.default_rng([seed, 3]))
+
+
+@pytest.mark.parametrize("n_classes", [5, 12, 40])
+def test_unpenalised_softmax_with_random_classes_ends(n_classes):
+    rng = np.random.default_rng(n_classes)
+    X = rng.standard_t(df=2, size=(300, 12))
+    codes = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, 300 - n_classes)])
+    start = time.process_time()
+    fits = engine.fitter(X, codes, None, np.inf).fit(np.array([np.arange(5), np.arange(4, 9)]))
+    assert np.isfinite(fits.losses).all()
+    assert time.process_time() - start < 5.0
 
 
 # ---- Separation ---------------------------------------------------------------------------------

@@ -63,17 +63,17 @@ def _criterion(n_features):
 def _swaps(n_threads, n_proposals, n_replicas=100):
     rng = np.random.default_rng(0)
     starts = [tuple(rng.permutation(600)[:150]) for _ in range(n_replicas)]
-    return chains.swaps(_criterion(600), starts, 150, 0, n_proposals, n_threads=n_threads)
+    return chains.compiled(_criterion(600), starts, 150, 0, n_proposals, n_threads=n_threads)
 
 
 def one_sweep(n_threads):
     replicas = _swaps(n_threads, 10_000_000)
-    return lambda: replicas.sweep(np.ones((1, 100)), None)
+    return lambda: replicas.sweep(np.ones((1, 100)), np.zeros((1, 100), dtype=np.int64))
 
 
 def many_sweeps(n_threads):
     replicas = _swaps(n_threads, 50)
-    return lambda: replicas.sweep(np.ones((5000, 100)), None)
+    return lambda: replicas.sweep(np.ones((5000, 100)), np.zeros((5000, 100), dtype=np.int64))
 
 
 def local_search(n_threads):
@@ -86,8 +86,8 @@ def one_sweep_of_groups(n_threads):
     allowed = engine.constraints(600, groups=groups)
     starts = engine.random_allowed(allowed, 60, 100, np.random.default_rng(0))
     how = {"allowed": allowed, "n_threads": n_threads}
-    replicas = chains.groups(_criterion(600), starts, 60, 0, 10_000_000, **how)
-    return lambda: replicas.sweep(np.ones((1, 100)), None)
+    replicas = chains.compiled(_criterion(600), starts, 60, 0, 10_000_000, **how)
+    return lambda: replicas.sweep(np.ones((1, 100)), np.zeros((1, 100), dtype=np.int64))
 
 
 @cache

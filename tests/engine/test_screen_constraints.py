@@ -33,7 +33,6 @@ def random_constraints(rng):
         "at_most_one_of": sets,
         "always_include": rng.choice(N_FEATURES, size=rng.integers(0, 2)).tolist(),
         "never_include": rng.choice(N_FEATURES, size=rng.integers(0, 2)).tolist(),
-        "count": ["groups", "columns"][rng.integers(0, 2)],
     }
     try:
         return AllowedSubsets.make(N_FEATURES, **given), given
@@ -52,7 +51,7 @@ def size_of(columns, allowed, given):
         return None
     if not set(given["always_include"]) <= chosen or set(given["never_include"]) & chosen:
         return None
-    return len(chosen) if given["count"] == "columns" else len(taken)
+    return len(taken)
 
 
 def sizes_among(columns, allowed, given):
@@ -112,11 +111,6 @@ def test_a_group_enters_with_its_first_member_and_counts_one():
     allowed = AllowedSubsets.make(10, groups=[[1, 7, 8]])
     screen = Screen(criterion, n_rows=0, constraints=allowed, width=3)
     assert screen.columns(3).tolist() == [0, 1, 2, 7, 8]
-    counted = AllowedSubsets.make(10, groups=[[1, 7, 8]], count="columns")
-    screen = Screen(criterion, n_rows=0, constraints=counted, width=4)
-    assert screen.columns(3).tolist() == [0, 1, 7, 8]
-    # The first two groups have four columns, but no subset of two.
-    assert screen.columns(2).tolist() == [0, 1, 2, 7, 8]
 
 
 def test_forced_features_count_and_excluded_ones_never_appear():

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from safdr._engine.criterion import fisher_criterion
 from safdr._engine.fits.columns import Standardiser
-from safdr._engine.fits.logistic import LogisticFitter
+from safdr._engine.fits.fitter import LogisticFitter
 from safdr._engine.moments import joint_moments, within_moments
 from safdr._engine.taken_rows import TakenRows, gathered, in_blocks, take_rows
 

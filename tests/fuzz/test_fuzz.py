@@ -9,10 +9,10 @@ from fuzz.__main__ import NAMES, main, run
 
 FAULTS = {
     "estimators": ("fuzz.oracles.value", lambda *_: 0.5),
-    "fits": ("fuzz.fits.newton", lambda *_: (None, -1.0)),
+    "fits": ("fuzz.fits.bound", lambda *_: 1.0),
     "constraints": ("fuzz.constraints.has_signs", lambda *_, margin: margin > 0),
     "wide": ("fuzz.cases.Case.is_allowed", lambda *_: False),
-    "streams": ("fuzz.fits.MAX_ERROR", -1.0),
+    "streams": ("fuzz.streams.MAX_ERROR", -1.0),
     "exports": ("fuzz.exports.score", lambda model, _: [0.123] * len(model["intercepts"])),
     "tables": ("fuzz.tables.write_number", lambda *_: "1.5"),
     "options": ("fuzz.options.check_whole", lambda *_: np.testing.assert_equal(1, 2)),

@@ -19,7 +19,6 @@ class Problem:
     size: int
     limits: Any
     costly: bool = False
-    swaps: bool = True
     batched: bool = True
     n_columns: int = 1
     forget: int = 150  # proposals after which the start is forgotten
@@ -90,19 +89,34 @@ class TableFunction(Problem):
         return self.build(value, starts, self.size, seed, n_proposals, allowed=self.allowed)
 
 
+class SignedProblem(Problem):
+    """The criterion under signs, by non-negative least squares."""
+
+    signs = (1.0, -1.0, 0.0, 1.0, 1.0, -1.0, 0.0)
+
+    @cached_property
+    def allowed(self):
+        return engine.constraints(self.n_features, signs=self.signs, **self.limits)
+
+    def values(self, matrices):
+        return references.signed_values(*matrices, self.states, self.signs)
+
+
 LIMITS = {"always": [2], "never": [5], "at_most_one_of": [[0, 1, 3]]}
 GROUPS = {"groups": [[1, 4, 5], [0, 8]], "never": [7], "at_most_one_of": [[2, 3]]}
-COLUMNS = {"groups": [[0, 1], [2, 7]], "count": "columns", "always": [5]}
 MOST = {"always": [1], "never": [4]}
 
 PROBLEMS = {
-    "swap": Problem(chains.swaps, 6, 3, {}, n_columns=2),
-    "swap, all but one": Problem(chains.swaps, 7, 5, {"never": [2]}),
-    "swap with limits and cost": Problem(chains.swaps, 9, 4, LIMITS, costly=True),
-    "complement": Problem(chains.complements, 8, 5, MOST),
-    "groups": Problem(chains.groups, 9, 3, GROUPS, costly=True),
-    "groups of several counts": Problem(chains.trades, 8, 4, COLUMNS, costly=True, swaps=False),
+    "swap": Problem(chains.compiled, 6, 3, {}, n_columns=2),
+    "swap, all but one": Problem(chains.compiled, 7, 5, {"never": [2]}),
+    "swap with limits and cost": Problem(chains.compiled, 9, 4, LIMITS, costly=True),
+    "groups": Problem(chains.compiled, 9, 3, GROUPS, costly=True),
+    "groups of one length": Problem(
+        chains.compiled, 8, 2, {"groups": [[0, 1], [2, 3], [4, 5], [6, 7]]}, n_columns=2
+    ),
     "function": TableFunction(chains.functions, 6, 3, {"never": [4]}, batched=False),
+    "function with limits": TableFunction(chains.functions, 9, 3, GROUPS, batched=False),
+    "signs": SignedProblem(chains.signed, 7, 3, {"always": [2]}, batched=False),
     "device": Problem(chains.device, 7, 3, MOST, costly=True, forget=40),
 }
 
@@ -114,18 +128,15 @@ def each(condition=lambda problem: True):
 
 
 LARGE = {
-    "swap": Problem(chains.swaps, 40, 9, {}),
-    "limits": Problem(chains.swaps, 40, 9, LIMITS, costly=True),
-    "complement": Problem(chains.complements, 40, 30, {"never": [3]}),
-    "groups": Problem(chains.groups, 40, 9, GROUPS, costly=True),
+    "swap": Problem(chains.compiled, 40, 9, {}),
+    "limits": Problem(chains.compiled, 40, 9, LIMITS, costly=True),
+    "groups": Problem(chains.compiled, 40, 9, GROUPS, costly=True),
 }
 
 
-def sweep(replicas, beta, which=None):
+def sweep(replicas, beta, batch=0):
     """Sweep once at one temperature, or one for each replica; return values and acceptance."""
     n = len(replicas.values)
-    which = None if which is None else np.full((1, n), which)
-    values, accepted = replicas.sweep(
-        np.broadcast_to(np.asarray(beta, float), (1, n)).copy(), which
-    )
+    beta = np.broadcast_to(np.asarray(beta, float), (1, n)).copy()
+    values, accepted = replicas.sweep(beta, np.full((1, n), batch))
     return values[0], accepted[0]

@@ -14,7 +14,7 @@ from safdr._engine import moments as _moments
 from safdr._engine import shrinkage as _shrinkage
 from safdr._engine.annealing import loop as _loop
 from safdr._engine.annealing import population as _population
-from safdr._engine.annealing.cached_function import CachedFunction
+from safdr._engine.annealing.functions import CachedFunction
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.moments.buckets import BucketMoments
 from safdr._engine.proof.prover import Prover
@@ -187,9 +187,7 @@ def batch_stack(X, y, n_batches, fraction, size=1, seed=0, weight=None, shrinkag
 # ---- Constraints --------------------------------------------------------------------------------
 
 
-def constraints(
-    n_features, always=(), never=(), groups=(), at_most_one_of=(), count="groups", signs=None
-):
+def constraints(n_features, always=(), never=(), groups=(), at_most_one_of=(), signs=None):
     """Return constraints on columns; `signs` has -1, 0 or 1 for each of them."""
     return AllowedSubsets.make(
         n_features,
@@ -197,7 +195,6 @@ def constraints(
         never_include=list(never),
         groups=[list(g) for g in groups],
         at_most_one_of=[list(s) for s in at_most_one_of],
-        count=count,
         signs=None if signs is None else np.asarray(signs, dtype=float),
     )
 
@@ -315,14 +312,6 @@ def _rows_on_device(problem):
     return RowsOnDevice(problem.X, np.zeros(len(outputs), dtype=np.int64), outputs, *how)
 
 
-def device_fitter(X, y, weight=None, C=1.0):
-    """Return the same, with loose-tolerance fits on torch's CPU."""
-    from safdr._engine.device.fits import DeviceFitter
-
-    exact = fitter(X, y, weight, C)
-    return DeviceFitter(exact, _rows_on_device(problem_of(X, y, weight)), exact.penalty)
-
-
 def device_criterion(X, y, weight=None, shrinkage="auto"):
     """Return a criterion of rows on torch's CPU, back as arrays."""
     found = _rows_on_device(problem_of(X, y, weight)).criterion(shrinkage)
@@ -340,7 +329,7 @@ def device_search(X, y, *, C=1.0, seed=0, allowed=None, cost=None, batches=True,
         noise=rows if batches else None,
         settings=_loop.AnnealingSettings(**settings),
         seed=seed,
-        fitter=device_fitter(X, y, None, C) if np.asarray(y).dtype.kind != "f" else fitter(X, y),
+        fitter=fitter(X, y, None, C),
         constraints=allowed or AllowedSubsets.without_limits(X.shape[1]),
         cost=cost,
     )

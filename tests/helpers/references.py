@@ -81,14 +81,12 @@ def is_allowed(subset, always=(), never=(), groups=(), at_most_one_of=()):
     )
 
 
-def size_of(subset, groups=(), count="groups"):
-    """Return what a subset counts: groups, or columns."""
-    if count == "columns":
-        return len(subset)
+def size_of(subset, groups=()):
+    """Return the number of groups of a subset."""
     return len(subset) - sum(len(g) - 1 for g in groups if g[0] in subset)
 
 
-def allowed_subsets(n_features, size, *, count="groups", **constraints):
+def allowed_subsets(n_features, size, **constraints):
     """Return all allowed subsets of a size, each a sorted tuple of columns."""
     groups = constraints.get("groups", ())
     most = n_features if groups else size
@@ -96,7 +94,7 @@ def allowed_subsets(n_features, size, *, count="groups", **constraints):
         subset
         for length in range(1 if groups else size, most + 1)
         for subset in combinations(range(n_features), length)
-        if is_allowed(subset, **constraints) and size_of(subset, groups, count) == size
+        if is_allowed(subset, **constraints) and size_of(subset, groups) == size
     ]
 
 
@@ -104,6 +102,21 @@ def subset_values(A, D, subsets, cost=None):
     """Return the value of each subset less its cost."""
     cost = np.zeros(len(A)) if cost is None else np.asarray(cost)
     return {tuple(s): quadratic_value(A, D, s) - cost[list(s)].sum() for s in subsets}
+
+
+def signed_values(A, D, subsets, signs, wrong_sign_cost=0.02):
+    """Return the best quadratic values under signs, less a share for each wrong sign."""
+    signs, d = np.asarray(signs), D[:, 0]
+    values = np.empty(len(subsets))
+    for i, subset in enumerate(subsets):
+        best, n_wrong = 0.0, 0
+        for length in range(1, len(subset) + 1):
+            for part in map(list, combinations(subset, length)):
+                w = np.linalg.solve(A[np.ix_(part, part)], d[part])
+                n_wrong = int((signs[part] * w < 0).sum())  # the last part is the whole subset
+                best = max(best, float(d[part] @ w)) if n_wrong == 0 else best
+        values[i] = best * (1 - wrong_sign_cost * n_wrong)
+    return values
 
 
 def near_best(values, rtol):

@@ -1,23 +1,24 @@
 // The boundary between NumPy and the core: shapes are checked by the Python callers, the GIL is released here.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <vector>
 
 #include "aligned.hpp"
-#include "chains/group_chains.hpp"
-#include "chains/signed_values.hpp"
-#include "chains/swap_chains.hpp"
-#include "fits/logistic.hpp"
-#include "fits/multinomial.hpp"
+#include "chains/signed_value.hpp"
+#include "chains/sweep.hpp"
+#include "fits/fit.hpp"
 #include "interrupt.hpp"
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
 #include "proof/explore.hpp"
+#include "swaps/local_search.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -46,119 +47,59 @@ using Conflicts = std::optional<Matrix<const std::uint8_t>>;
 
 auto data_of(const auto& array) { return array ? array->data() : nullptr; }
 
-safdr::Replicas as_replicas(const Matrix<std::int32_t>& order, std::uint64_t* streams, std::int64_t size,
-                            std::int64_t n_fixed, std::int64_t n_usable, const Conflicts& conflicts,
-                            const Weights& cost) {
+// Starts and features of groups, their longest, and the most features of a subset.
+using GroupsTuple = std::tuple<Vector<const std::int64_t>, Vector<const std::int32_t>, std::int64_t, std::int64_t>;
+
+safdr::Groups as_groups(const GroupsTuple& groups) {
+  const auto& [starts, features, longest, width] = groups;
+  return {starts.data(), features.data(), static_cast<std::int64_t>(starts.shape(0)) - 1, longest, width};
+}
+
+// Size, number of members that stay, number of members and candidates, conflicts and cost.
+using Limits = std::tuple<std::int64_t, std::int64_t, std::int64_t, Conflicts, Weights>;
+
+safdr::Replicas as_replicas(const Matrix<std::int32_t>& order, std::uint64_t* streams, const Limits& limits) {
+  const auto& [size, n_fixed, n_usable, conflicts, cost] = limits;
   const auto n_replicas = static_cast<std::int64_t>(order.shape(0));
   return {order.data(), streams, n_replicas, size, n_fixed, n_usable, data_of(conflicts), data_of(cost)};
 }
 
 auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_all, Matrix<const double> D_all,
-           Matrix<std::int32_t> order, Matrix<std::uint64_t> streams, Matrix<const double> beta,
-           std::optional<Matrix<const std::int64_t>> which, std::int64_t size, std::int64_t n_fixed,
-           std::int64_t n_usable, std::int64_t n_proposals, double collinear_tol, std::int64_t n_threads,
-           Conflicts conflicts, Weights cost) {
+           GroupsTuple groups, Limits limits, Matrix<std::int32_t> order, Matrix<std::uint64_t> streams,
+           Matrix<const double> beta, Matrix<const std::int64_t> batch, std::int64_t n_proposals,
+           std::int64_t n_threads) {
   const std::size_t n_sweeps = beta.shape(0), n = order.shape(0);
   NewArray<std::int64_t, 2> accepted({n_sweeps, n});
   NewArray<double, 2> values({n_sweeps, n});
-  NewArray<double, 1> drift({n});
-  const safdr::Replicas replicas = as_replicas(order, streams.data(), size, n_fixed, n_usable, conflicts, cost);
+  const safdr::Replicas replicas = as_replicas(order, streams.data(), limits);
+  const safdr::Sweeps sweeps{beta.data(), batch.data(),         static_cast<std::int64_t>(n_sweeps),
+                             n_proposals, accepted.data.data(), values.data.data()};
   {
     nb::gil_scoped_release release;
-    safdr::sweep(as_stack(A, D), as_criterion(A_all, D_all), replicas, beta.data(), data_of(which),
-                 static_cast<std::int64_t>(n_sweeps), {n_proposals, collinear_tol, n_threads},
-                 {accepted.data.data(), values.data.data(), drift.data.data()});
+    safdr::sweep(as_stack(A, D), as_criterion(A_all, D_all), as_groups(groups), replicas, sweeps, n_threads);
   }
-  return std::make_tuple(accepted.release(), values.release(), drift.release());
+  return std::make_tuple(values.release(), accepted.release());
 }
 
-auto climb(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> order, std::int64_t size,
-           std::int64_t n_fixed, std::int64_t n_usable, bool downhill, double collinear_tol, std::int64_t n_threads,
-           Conflicts conflicts, Weights cost) {
-  const std::size_t n = order.shape(0);
-  NewArray<double, 1> values({n});
-  const safdr::Replicas replicas = as_replicas(order, nullptr, size, n_fixed, n_usable, conflicts, cost);
+auto local_search(Matrix<const double> A, Matrix<const double> D, GroupsTuple groups, Limits limits,
+                  Matrix<std::int32_t> order, std::int64_t n_threads) {
+  NewArray<double, 1> values({order.shape(0)});
+  const safdr::Replicas replicas = as_replicas(order, nullptr, limits);
   {
     nb::gil_scoped_release release;
-    safdr::climb(as_criterion(A, D), replicas, downhill, collinear_tol, n_threads, values.data.data());
-  }
-  return values.release();
-}
-
-auto may_rise(Matrix<const double> A, Matrix<const double> D, Matrix<std::int32_t> order, std::int64_t size,
-              std::int64_t n_fixed) {
-  const safdr::Criterion criterion = as_criterion(A, D);
-  NewArray<bool, 2> may({order.shape(0), order.shape(1)});
-  const safdr::Replicas replicas = as_replicas(order, nullptr, size, n_fixed, criterion.n_features, {}, {});
-  {
-    nb::gil_scoped_release release;
-    safdr::may_rise(criterion, replicas, may.data.data());
-  }
-  return may.release();
-}
-
-using Redundant = std::optional<Vector<const std::int64_t>>;
-
-safdr::FeatureGroups as_groups(const Vector<const std::int64_t>& starts, const Vector<const std::int32_t>& features,
-                               const Redundant& redundant, std::int64_t width) {
-  return {starts.data(), features.data(), static_cast<std::int64_t>(starts.shape(0)) - 1, width, data_of(redundant)};
-}
-
-auto count_redundant(Matrix<const double> A, Matrix<const double> D, Vector<const std::int64_t> starts,
-                     Vector<const std::int32_t> features, double collinear_tol) {
-  NewArray<std::int64_t, 1> redundant({starts.shape(0) - 1});
-  {
-    nb::gil_scoped_release release;
-    safdr::run_task([&] {
-      safdr::count_redundant(as_criterion(A, D), as_groups(starts, features, Redundant{}, 0), collinear_tol,
-                             redundant.data.data());
-    });
-  }
-  return redundant.release();
-}
-
-auto sweep_groups(Stack<const double> A, Stack<const double> D, Matrix<const double> A_all, Matrix<const double> D_all,
-                  Vector<const std::int64_t> starts, Vector<const std::int32_t> features, Redundant redundant,
-                  Matrix<std::int32_t> order, Matrix<std::uint64_t> streams, Matrix<const double> beta,
-                  std::optional<Matrix<const std::int64_t>> which, std::int64_t width, std::int64_t size,
-                  std::int64_t n_fixed, std::int64_t n_usable, std::int64_t n_proposals, double collinear_tol,
-                  std::int64_t n_threads, Conflicts conflicts, Weights cost) {
-  const std::size_t n_sweeps = beta.shape(0), n = order.shape(0);
-  NewArray<std::int64_t, 2> accepted({n_sweeps, n});
-  NewArray<double, 2> values({n_sweeps, n});
-  const safdr::Replicas replicas = as_replicas(order, streams.data(), size, n_fixed, n_usable, conflicts, cost);
-  {
-    nb::gil_scoped_release release;
-    safdr::sweep_groups(as_stack(A, D), as_criterion(A_all, D_all), as_groups(starts, features, redundant, width),
-                        replicas, beta.data(), data_of(which), static_cast<std::int64_t>(n_sweeps),
-                        {n_proposals, collinear_tol, n_threads}, accepted.data.data(), values.data.data());
-  }
-  return std::make_tuple(accepted.release(), values.release());
-}
-
-auto climb_groups(Matrix<const double> A, Matrix<const double> D, Vector<const std::int64_t> starts,
-                  Vector<const std::int32_t> features, Redundant redundant, Matrix<std::int32_t> order,
-                  std::int64_t width, std::int64_t size, std::int64_t n_fixed, std::int64_t n_usable,
-                  double collinear_tol, std::int64_t n_threads, Conflicts conflicts, Weights cost) {
-  const std::size_t n = order.shape(0);
-  NewArray<double, 1> values({n});
-  const safdr::Replicas replicas = as_replicas(order, nullptr, size, n_fixed, n_usable, conflicts, cost);
-  {
-    nb::gil_scoped_release release;
-    safdr::climb_groups(as_criterion(A, D), as_groups(starts, features, redundant, width), replicas, collinear_tol,
-                        n_threads, values.data.data());
+    safdr::local_search(as_criterion(A, D), as_groups(groups), replicas, n_threads, values.data.data());
   }
   return values.release();
 }
 
 auto subset_values(Matrix<const double> A, Matrix<const double> D, Matrix<const std::int32_t> subsets,
-                   std::int64_t n_threads, std::optional<Matrix<double>> left) {
+                   std::int64_t n_threads) {
   NewArray<double, 1> values({subsets.shape(0)});
   const safdr::Criterion criterion = as_criterion(A, D);
   {
     nb::gil_scoped_release release;
     safdr::subset_values(criterion, subsets.data(), static_cast<std::int64_t>(subsets.shape(0)),
-                         static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.data(), data_of(left));
+                         static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.data());
   }
   return values.release();
 }
@@ -177,16 +118,6 @@ auto signed_values(Matrix<const double> A, Matrix<const double> D, Vector<const 
   return std::make_tuple(values.release(), n_wrong.release());
 }
 
-auto walk(Matrix<const double> A, Matrix<const double> D, Vector<const std::int32_t> subset,
-          Vector<const std::int64_t> positions, Vector<const std::int64_t> candidates, double collinear_tol) {
-  NewArray<double, 1> gains({positions.shape(0)});
-  const safdr::Criterion criterion = as_criterion(A, D);
-  const std::vector<std::int32_t> members(subset.data(), subset.data() + subset.shape(0));
-  const double drift = safdr::walk(criterion, members, positions.data(), candidates.data(),
-                                   static_cast<std::int64_t>(positions.shape(0)), collinear_tol, gains.data.data());
-  return std::make_tuple(gains.release(), drift);
-}
-
 using AnyMatrix = nb::ndarray<const double, nb::numpy, nb::ndim<2>, nb::device::cpu>;
 
 auto standardise(AnyMatrix X, Vector<const double> center, Vector<const double> scale,
@@ -202,107 +133,39 @@ auto standardise(AnyMatrix X, Vector<const double> center, Vector<const double> 
   return Z.release();
 }
 
-// Squares of it can still be summed up. Rows of next to no weight may lie farther off.
-constexpr double kLargest = 1e15;
-
-auto to_single(Stack<const double> Z) {
-  NewArray<float, 3> single({Z.shape(0), Z.shape(1), Z.shape(2)});
-  {
-    nb::gil_scoped_release release;
-    std::transform(Z.data(), Z.data() + Z.size(), single.data.data(),
-                   [](double z) { return static_cast<float>(std::clamp(z, -kLargest, kLargest)); });
-  }
-  return single.release();
+safdr::FamilyName family_of(const std::string& name) {
+  if (name == "logistic") return safdr::FamilyName::kLogistic;
+  if (name == "softmax") return safdr::FamilyName::kSoftmax;
+  if (name == "squared") return safdr::FamilyName::kSquared;
+  throw nb::value_error("family must be 'logistic', 'softmax' or 'squared'.");
 }
 
-template <class Real>
-void check_design(const Stack<const Real>& Z) {
-  if (reinterpret_cast<std::uintptr_t>(Z.data()) % 64 != 0) {
-    throw nb::value_error("Z must come from standardise() or to_single().");
-  }
-}
-
-safdr::Design as_design(const Stack<const double>& Z, const Stack<const float>& single,
-                        const Vector<const std::uint8_t>& wild, const Vector<const double>& y, const Weights& weight,
-                        double penalty) {
-  check_design(Z);
-  check_design(single);
-  const auto n_rows = static_cast<std::int64_t>(y.shape(0)), n_columns = static_cast<std::int64_t>(Z.shape(1));
-  return {Z.data(), single.data(), wild.data(), n_rows, n_columns, y.data(), data_of(weight), penalty};
-}
-
-auto local_model(Stack<const double> Z, Stack<const float> single, Vector<const std::uint8_t> wild,
-                 Vector<const double> y, Weights weight, Vector<const std::int32_t> columns,
-                 Vector<const double> coefficients, double penalty) {
-  const std::size_t n = columns.shape(0) + 1;
-  NewArray<double, 1> gradient({n});
-  NewArray<double, 2> hessian({n, n});
-  {
-    nb::gil_scoped_release release;
-    const safdr::Design design = as_design(Z, single, wild, y, weight, penalty);
-    safdr::run_task([&] {
-      safdr::local_model(design, columns.data(), static_cast<std::int64_t>(n), coefficients.data(),
-                         gradient.data.data(), hessian.data.data());
-    });
-  }
-  return std::make_tuple(gradient.release(), hessian.release());
-}
-
-// Coefficients, gradient, Hessian, and the places of each subset.
-using Model = std::tuple<Vector<const double>, Vector<const double>, Matrix<const double>, Matrix<const std::int32_t>>;
-
-auto fit_logistic(Stack<const double> Z, Stack<const float> single, Vector<const std::uint8_t> wild,
-                  Vector<const double> y, Weights weight, Matrix<const std::int32_t> subsets,
-                  std::optional<Matrix<const double>> start, std::optional<Model> model, std::int64_t max_iter,
-                  double tol, double penalty, bool exact, double incumbent, bool best_only, std::int64_t n_threads) {
-  const std::size_t n = subsets.shape(0), size = subsets.shape(1);
-  NewArray<double, 2> coefficients({n, size + 1});
-  NewArray<double, 1> cross_entropy({n}), left({n});
+auto fit_subsets(const std::string& family, Stack<const double> Z, Vector<const double> y, Vector<const double> weight,
+                 Vector<const double> null_model, Matrix<const std::int32_t> subsets, double penalty, double tol,
+                 double incumbent, bool best_only, bool separable, std::int64_t n_threads) {
+  if (reinterpret_cast<std::uintptr_t>(Z.data()) % 64 != 0) throw nb::value_error("Z must come from standardise().");
+  const safdr::FamilyName name = family_of(family);
+  const std::size_t n = subsets.shape(0), size = subsets.shape(1), n_outputs = null_model.shape(0);
+  NewArray<double, 3> coefficients({n, n_outputs, size + 1});
+  NewArray<double, 1> loss({n}), left({n});
   NewArray<bool, 1> separated({n}), converged({n});
   NewArray<std::int64_t, 1> n_iter({n});
-  safdr::LocalModel local{};
-  const std::int32_t* places = nullptr;
-  if (model) {
-    const auto& [at, gradient, hessian, its_places] = *model;
-    local = {static_cast<std::int64_t>(at.shape(0)), at.data(), gradient.data(), hessian.data()};
-    places = its_places.data();
-  }
   {
     nb::gil_scoped_release release;
-    safdr::fit_logistic(as_design(Z, single, wild, y, weight, penalty), subsets.data(), static_cast<std::int64_t>(n),
-                        static_cast<std::int64_t>(size), data_of(start), model ? &local : nullptr, places,
-                        {max_iter, tol, exact, incumbent, best_only, n_threads},
-                        {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
-                         converged.data.data(), left.data.data(), n_iter.data.data()});
+    const auto n_rows = static_cast<std::int64_t>(y.shape(0));
+    const safdr::Columns columns{Z.data(), n_rows, static_cast<std::int64_t>(Z.shape(1))};
+    safdr::AlignedBuffer<double> all_y(columns.n_padded()), all_weight(columns.n_padded());
+    std::copy_n(y.data(), n_rows, all_y.data());
+    std::copy_n(weight.data(), n_rows, all_weight.data());
+    const bool equal = std::all_of(weight.data(), weight.data() + n_rows, [&](double w) { return w == weight(0); });
+    const safdr::Target target{n_rows,       columns.n_padded(), static_cast<std::int64_t>(n_outputs),
+                               all_y.data(), all_weight.data(),  equal};
+    safdr::fit_subsets(columns, name, target, null_model.data(), subsets.data(), static_cast<std::int64_t>(n),
+                       static_cast<std::int64_t>(size), {penalty, tol, incumbent, best_only, separable, n_threads},
+                       {coefficients.data.data(), loss.data.data(), separated.data.data(), converged.data.data(),
+                        left.data.data(), n_iter.data.data()});
   }
-  return std::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(), converged.release(),
-                         left.release(), n_iter.release());
-}
-
-auto fit_multinomial(Stack<const double> Z, Vector<const std::uint8_t> wild, Vector<const std::int32_t> codes,
-                     Weights weight, Matrix<const std::int32_t> subsets, Stack<const double> start,
-                     std::int64_t max_iter, double tol, double penalty, bool exact, double incumbent, bool best_only,
-                     std::int64_t n_threads) {
-  check_design(Z);
-  const std::size_t n = subsets.shape(0);
-  NewArray<double, 3> coefficients({n, start.shape(1), start.shape(2)});
-  NewArray<double, 1> cross_entropy({n}), left({n});
-  NewArray<bool, 1> separated({n}), converged({n});
-  NewArray<std::int64_t, 1> n_iter({n});
-  const auto n_rows = static_cast<std::int64_t>(codes.shape(0)), n_columns = static_cast<std::int64_t>(Z.shape(1));
-  const auto n_classes = static_cast<std::int64_t>(start.shape(1));
-  const safdr::ClassDesign design{Z.data(),     n_rows,          n_columns,   n_classes,
-                                  codes.data(), data_of(weight), wild.data(), penalty};
-  {
-    nb::gil_scoped_release release;
-    std::copy_n(start.data(), start.size(), coefficients.data.data());
-    safdr::fit_multinomial(design, subsets.data(), static_cast<std::int64_t>(n),
-                           static_cast<std::int64_t>(subsets.shape(1)),
-                           {max_iter, tol, exact, incumbent, best_only, n_threads},
-                           {coefficients.data.data(), cross_entropy.data.data(), separated.data.data(),
-                            converged.data.data(), left.data.data(), n_iter.data.data()});
-  }
-  return std::make_tuple(coefficients.release(), cross_entropy.release(), separated.release(), converged.release(),
+  return std::make_tuple(coefficients.release(), loss.release(), separated.release(), converged.release(),
                          left.release(), n_iter.release());
 }
 
@@ -345,8 +208,8 @@ auto explore_subsets(Matrix<const double> A, Matrix<const double> D, Vector<cons
                      Vector<const std::int32_t> free, Matrix<const double> inverse, Matrix<const double> coefficients,
                      Matrix<const double> schur, Matrix<const double> rest, Vector<const double> delta,
                      Vector<const double> cost, Conflicts conflicts, Bytes nodes, Vector<const double> bounds,
-                     double all, double value, std::int64_t size, double threshold, double slack, double collinear_tol,
-                     bool improve, std::int64_t at_most, std::int64_t n_steps, double seconds, std::int64_t n_threads) {
+                     double all, double value, std::int64_t size, double threshold, double slack, bool improve,
+                     std::int64_t at_most, std::int64_t n_steps, double seconds, std::int64_t n_threads) {
   const safdr::ProofRoot root{as_criterion(A, D),
                               included.data(),
                               free.data(),
@@ -362,8 +225,7 @@ auto explore_subsets(Matrix<const double> A, Matrix<const double> D, Vector<cons
                               cost.data(),
                               std::any_of(cost.data(), cost.data() + cost.shape(0), [](double c) { return c != 0.0; }),
                               data_of(conflicts)};
-  const safdr::ProofOptions options{size,    threshold, slack,   collinear_tol, improve,
-                                    at_most, n_steps,   seconds, n_threads};
+  const safdr::ProofOptions options{size, threshold, slack, improve, at_most, n_steps, seconds, n_threads};
   std::vector<safdr::ProofReport> reports;
   {
     nb::gil_scoped_release release;
@@ -376,54 +238,28 @@ auto explore_subsets(Matrix<const double> A, Matrix<const double> D, Vector<cons
 
 NB_MODULE(_core, m) {
   safdr::ask_whether_to_go_on = &ask_python;
-  const auto no_conflicts = "conflicts"_a.none() = nb::none();
-  const auto no_cost = "cost"_a.none() = nb::none();
   m.doc() = "Compiled core of safdr: sweeps over subsets, fits, and proofs. Private; may change at any time.";
-  m.def("sweep", &sweep, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "order"_a.noconvert(), "streams"_a.noconvert(), "beta"_a,
-        "which"_a.none(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a,
-        "n_threads"_a, no_conflicts, no_cost,
-        "Sweep replicas, in place. Returns accepted swaps, criterion values on all rows, and drift.");
-  m.def("climb", &climb, "A"_a, "D"_a, "order"_a.noconvert(), nb::kw_only(), "size"_a, "n_fixed"_a, "n_usable"_a,
-        "downhill"_a, "collinear_tol"_a, "n_threads"_a, no_conflicts, no_cost,
-        "Move replicas uphill, in place, until no swap gains. Returns their criterion values.");
-  m.def("may_rise", &may_rise, "A"_a, "D"_a, "order"_a.noconvert(), nb::kw_only(), "size"_a, "n_fixed"_a,
-        "Tell which features a climb would look at from where replicas are: all that may come in, and some more.");
-  m.def("count_redundant", &count_redundant, "A"_a, "D"_a, "starts"_a, "features"_a, nb::kw_only(), "collinear_tol"_a,
-        "Count the features of each group that are linear combinations of its others.");
-  m.def("sweep_groups", &sweep_groups, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "starts"_a, "features"_a,
-        "redundant"_a.none(), "order"_a.noconvert(), "streams"_a.noconvert(), "beta"_a, "which"_a.none(), nb::kw_only(),
-        "width"_a, "size"_a, "n_fixed"_a, "n_usable"_a, "n_proposals"_a, "collinear_tol"_a, "n_threads"_a, no_conflicts,
-        no_cost, "Sweep replicas over feature groups, in place. Returns accepted swaps, and values on all rows.");
-  m.def("climb_groups", &climb_groups, "A"_a, "D"_a, "starts"_a, "features"_a, "redundant"_a.none(),
-        "order"_a.noconvert(), nb::kw_only(), "width"_a, "size"_a, "n_fixed"_a, "n_usable"_a, "collinear_tol"_a,
-        "n_threads"_a, no_conflicts, no_cost,
-        "Move replicas over feature groups uphill, in place. Returns their values.");
+  m.def("sweep", &sweep, "A"_a, "D"_a, "A_all"_a, "D_all"_a, "groups"_a, "limits"_a, "order"_a.noconvert(),
+        "streams"_a.noconvert(), "beta"_a, "batch"_a, nb::kw_only(), "n_proposals"_a, "n_threads"_a,
+        "Sweep replicas, in place. Returns criterion values on all rows, and accepted swaps.");
+  m.def("local_search", &local_search, "A"_a, "D"_a, "groups"_a, "limits"_a, "order"_a.noconvert(), nb::kw_only(),
+        "n_threads"_a, "Move replicas, in place, until no swap raises the criterion. Returns its values.");
   m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a,
-        "left"_a.noconvert().none() = nb::none(),
-        "Criterion value of each subset. Writes to `left` the variance that members leave to the one after them.");
+        "Criterion value of each subset. Rows may be filled up with -1.");
   m.def("signed_values", &signed_values, "A"_a, "D"_a, "signs"_a, "subsets"_a, nb::kw_only(), "n_threads"_a,
         "Criterion value of each subset where coefficients must have signs (0 asks for none), and how many of its\n"
         "members have another without that. Rows may be filled up with -1.");
-  m.def("walk", &walk, "A"_a, "D"_a, "subset"_a, "positions"_a, "candidates"_a, nb::kw_only(), "collinear_tol"_a,
-        "Make swaps on the incremental state. Returns the gain of each as the kernel sees it, and the drift.");
   m.def("standardise", &standardise, "X"_a, "center"_a, "scale"_a, "columns"_a, "rows"_a.none() = nb::none(),
         "Standardised columns of all rows, or of those with the given numbers, and a column of ones, in blocks of "
         "rows, as the fits read them.");
-  m.def("to_single", &to_single, "Z"_a, "Standardised columns in single precision.");
-  m.def("local_model", &local_model, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "columns"_a,
-        "coefficients"_a, "penalty"_a, "Gradient and Hessian of the mean cross-entropy at some coefficients.");
-  m.def("fit_logistic", &fit_logistic, "Z"_a, "single"_a, "wild"_a, "y"_a, "weight"_a.none(), "subsets"_a,
-        nb::kw_only(), "start"_a.none() = nb::none(), "model"_a.none() = nb::none(), "max_iter"_a, "tol"_a, "penalty"_a,
-        "exact"_a, "incumbent"_a, "best_only"_a, "n_threads"_a,
-        "Fit a logistic model to each subset.\n\n"
-        "Returns coefficients, cross-entropies, whether separated, whether converged, what is left, steps.");
-  m.def("fit_multinomial", &fit_multinomial, "Z"_a, "wild"_a, "codes"_a, "weight"_a.none(), "subsets"_a, "start"_a,
-        nb::kw_only(), "max_iter"_a, "tol"_a, "penalty"_a, "exact"_a, "incumbent"_a, "best_only"_a, "n_threads"_a,
-        "Fit a softmax model to each subset. Returns the same as fit_logistic.");
+  m.def("fit_subsets", &fit_subsets, "family"_a, "Z"_a, "y"_a, "weight"_a, "null_model"_a, "subsets"_a, nb::kw_only(),
+        "penalty"_a, "tol"_a, "incumbent"_a, "best_only"_a, "separable"_a, "n_threads"_a,
+        "Fit a penalised model to each subset.\n\n"
+        "Returns coefficients, losses, whether separated, whether converged, what is left at most, Newton steps.");
   m.def("explore_subsets", &explore_subsets, "A"_a, "D"_a, "included"_a, "free"_a, "inverse"_a, "coefficients"_a,
         "schur"_a, "rest"_a, "delta"_a, "cost"_a, "conflicts"_a.none(), "nodes"_a, "bounds"_a, nb::kw_only(), "all"_a,
-        "value"_a, "size"_a, "threshold"_a, "slack"_a, "collinear_tol"_a, "improve"_a, "at_most"_a, "n_steps"_a,
-        "seconds"_a, "n_threads"_a,
+        "value"_a, "size"_a, "threshold"_a, "slack"_a, "improve"_a, "at_most"_a, "n_steps"_a, "seconds"_a,
+        "n_threads"_a,
         "Branch and bound from each of some nodes: a row of 1 (in), -1 (out), 0 (free) over the free features.\n\n"
         "Returns subsets above the threshold and their values (the best of each node, unsorted), in how many each\n"
         "feature is, how many there were, steps, the nodes left open, and their bounds.");

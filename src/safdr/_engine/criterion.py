@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +21,11 @@ from safdr._engine.moments import (
 )
 from safdr._engine.shrinkage import auto_ridge
 
-if TYPE_CHECKING:
-    from safdr._engine.shared import Shared
-
 # A number of any type, or "auto": what the number of rows asks for.
 Ridge: TypeAlias = float | str
 
 # A and D of several criteria: (n_criteria, n_features, n_features or n_columns).
 CriterionStack: TypeAlias = tuple[FloatArray, FloatArray]
-
-# A candidate of whose variance the other members leave no more than this is a linear combination of
-# them for all that data can tell: its coefficient would be uncertain 300 times over.
-MIN_COLLINEAR_TOL = 1e-5
 
 # A feature with a variance below this share of the squared distance of the means (a criterion value
 # above 10 000 by itself) separates the classes; what is left of its variance sets no scale.
@@ -60,13 +53,8 @@ class Criterion:
     # each class all that follow from others: of two classes, all but one, since each of them is the
     # label by another name.
     redundant: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    # Variance that a candidate must have of its own, unless all that it has is.
-    collinear_tol: float = field(init=False)
     # The diagonal of A without the ridge, where another ridge may come in its place.
     diagonal: FloatArray | None = field(default=None, kw_only=True)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "collinear_tol", collinear_tol(self.ridge))
 
     @property
     def n_features(self) -> int:
@@ -115,11 +103,6 @@ class Criterion:
     def times(self, members: IntArray, slopes: FloatArray) -> FloatArray:
         """A·b of all features, where some have slopes."""
         return slopes @ self.A[members]
-
-
-def collinear_tol(ridge: float) -> float:
-    """Return the residual variance, ridge included, that a candidate must exceed."""
-    return ridge + MIN_COLLINEAR_TOL
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,14 +314,6 @@ class Noise(Protocol):
     def counts(self) -> IntArray:
         """Rows of each class, or of all."""
 
-    @property
-    def ridge(self) -> float:
-        """That of the criterion, which batches have too."""
-
-    @property
-    def shared(self) -> Shared | None:
-        """What searches on the same rows leave to each other, if they do."""
-
     def draw(self, n_batches: int, share: float, rng: np.random.Generator) -> Iterator[IntArray]:
         """Batches at random, each with a share of the rows."""
 
@@ -353,8 +328,6 @@ class BucketNoise:
     counts: IntArray
     buckets: IntArray
     of_buckets: Callable[[IntArray], Criterion]
-    ridge: float = np.nan
-    shared: None = None
 
     def draw(self, n_batches: int, share: float, rng: np.random.Generator) -> Iterator[IntArray]:
         """Some of the buckets."""
@@ -377,12 +350,6 @@ class ClassNoise:
     codes: IntArray
     sample_weight: FloatArray | None
     criterion: FisherCriterion
-    shared: Shared | None = None
-
-    @property
-    def ridge(self) -> float:
-        """That of all rows."""
-        return self.criterion.ridge
 
     @cached_property
     def counts(self) -> IntArray:
@@ -409,12 +376,6 @@ class OutputNoise:
     outputs: FloatArray
     sample_weight: FloatArray | None
     criterion: R2Criterion
-    shared: Shared | None = None
-
-    @property
-    def ridge(self) -> float:
-        """That of all rows."""
-        return self.criterion.ridge
 
     @property
     def counts(self) -> IntArray:
@@ -437,44 +398,17 @@ class OutputNoise:
         )
 
 
-class DrawnBatches(NamedTuple):
-    """Criteria of batches, for others of the same rows that differ in the ridge alone."""
-
-    drawn: tuple[int, float, int]  # number, share and seed
-    ridge: float
-    stack: CriterionStack
-    diagonals: FloatArray  # without the ridge
-
-    def with_ridge(self, ridge: float) -> CriterionStack:
-        """The same batches with another ridge."""
-        A, D = self.stack
-        if ridge != self.ridge:
-            A = A.copy()
-            every = np.arange(A.shape[1])
-            A[:, every, every] = self.diagonals + ridge
-        return A, D
-
-
 def batch_criteria(
     noise: Noise, n_batches: int, share: float, n_features: int, seed: int
 ) -> CriterionStack:
     """Criteria of random batches, each with a share of the rows."""
     n_batches = affordable_batches(n_batches, n_features)
-    drawn = (n_batches, share, seed)
-    last = None if noise.shared is None else noise.shared.batches
-    if last is not None and last.drawn == drawn:
-        return last.with_ridge(noise.ridge)
-    A, D, diagonals = np.empty((n_batches, n_features, n_features)), [], []
+    A, D = np.empty((n_batches, n_features, n_features)), []
     rng = np.random.default_rng(np.random.SeedSequence([seed]))
     for out, batch in zip(A, noise.draw(n_batches, share, rng), strict=True):
         # In place: a list of matrices would take the memory twice.
-        criterion = noise.batch_criterion(batch, out)
-        D.append(criterion.D)
-        diagonals.append(criterion.diagonal)
-    stack = A, np.array(D)
-    if noise.shared is not None:
-        noise.shared.batches = DrawnBatches(drawn, noise.ridge, stack, np.array(diagonals))
-    return stack
+        D.append(noise.batch_criterion(batch, out).D)
+    return A, np.array(D)
 
 
 def affordable_batches(n_batches: int, n_features: int) -> int:

@@ -11,39 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr._engine.annealing.chains import Dynamics, SearchChains
-from safdr._engine.annealing.complement import Complement
-from safdr._engine.annealing.complement_chains import ComplementChains
-from safdr._engine.annealing.function_chains import (
+from safdr._engine.annealing.compiled import CompiledChains, subset_values
+from safdr._engine.annealing.functions import (
     Evaluate,
     FunctionChains,
+    QuadraticFunction,
     finite_start,
+    finite_values,
     less_cost,
-    sample_values,
 )
-from safdr._engine.annealing.group_chains import GroupChains, all_count_the_same
-from safdr._engine.annealing.quadratic_function import QuadraticFunction
-from safdr._engine.annealing.swap_chains import SwapChains, random_subsets, subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.criterion import (
-    Criterion,
-    CriterionStack,
-    Noise,
-    batch_criteria,
-    batch_share,
-)
+from safdr._engine.criterion import Criterion, CriterionStack, Noise, batch_criteria, batch_share
 from safdr._engine.fits.fits import Fits, Fitter, joined
-from safdr._engine.signs import N_STARTS, SignedClimb, no_subset, signed_values, wrong_signs
+from safdr._engine.signs import SignedFunction, no_subset, wrong_signs
 from safdr.result import AnnealingResult, Trace
 
-# One replica has no spread; this many random subsets then stand in for it.
+# One replica has no spread; random subsets replace it. The default number of replicas.
 MIN_SPREAD_SAMPLE = 50
 
-# Rounds in which features are left out whose coefficients have the wrong sign in models, until
-# those of some candidate are right. Mostly they are from the start.
-MOST_ROUNDS = 5
+# Subsets whose models are all fitted before an error says that none has the signs (some seconds).
+MAX_ENUMERATED = 1000
 
-# What the losses are called where the criterion itself chooses the winner.
+# Name of the losses if the criterion chooses the winner.
 OWN_LOSS = "negative_criterion"
 
 
@@ -51,7 +41,7 @@ class CandidateSource(Protocol):
     """Another way to find subsets of a size, such as a search by another criterion."""
 
     def prepare(self, size: int) -> Any:
-        """Compute ahead what sizes up to this share."""
+        """Compute what sizes up to this share."""
 
     def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
         """Subsets, one a row, filled up with -1 to the same length."""
@@ -59,18 +49,17 @@ class CandidateSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Annealed:
-    """Replicas at the end of annealing, the subsets that they began with, and what happened."""
+    """Replicas at the end of annealing, and the trace."""
 
     size: int
     chains: SearchChains
-    start: IntArray
     trace: Trace
 
 
 class Search:
     """A criterion, ready to be searched at any size.
 
-    A search is a function of the data, the settings, the seed and the size alone: sizes can be
+    A result is a function of the data, the settings, the seed and the size alone: sizes can be
     searched in any order, together or apart, on any number of threads.
     """
 
@@ -89,52 +78,35 @@ class Search:
     ) -> None:
         # Pairs of duplicates, if the caller looked for them.
         self.duplicates: list[tuple[int, int]] = []
+        self.criterion: Any = criterion
         self.settings = settings
         self.seed = seed
-        self.cost = cost
-        self.function = function
-        # Their candidates join those of the replicas.
-        self.also = also
         self.fitter = fitter
         self.noise = noise
-        self.criterion: Any = criterion
         if constraints is None:
             assert criterion is not None
             constraints = AllowedSubsets.without_limits(criterion.n_features)
         self.constraints = constraints
-        # The batches of the last share asked for: all sizes share them, unless rows are so few that
-        # they cost next to nothing.
+        self.cost = cost
+        self.function = function
+        # Their candidates join those of the replicas.
+        self.also = also
+        # Batches by their share of the rows. Most sizes use one share.
         self._batches: tuple[float, CriterionStack] | None = None
-        self._complement: tuple[AllowedSubsets, CriterionStack | None, Complement | None] | None = (
-            None
-        )
 
     def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
-        """Search for the best subset of `size` features."""
+        """Search for the best subset of a size."""
         annealed = self.anneal(size, n_threads)
-        theirs = [source.candidates(size, n_threads=n_threads) for source in self.also]
-        return self.judge(annealed, theirs, n_threads=n_threads)
-
-    def judge(
-        self,
-        annealed: Annealed,
-        theirs: Sequence[IntArray],
-        *,
-        n_threads: int = 1,
-    ) -> AnnealingResult:
-        """Choose among what the replicas and others found, by the loss of fitted models."""
-        subsets, values = self.candidates_of(annealed)
-        for others in theirs:
+        subsets, values = self._candidates_of(annealed)
+        for source in self.also:
+            others = source.candidates(size, n_threads=n_threads)
             subsets = stacked(subsets, others)
             values = np.concatenate([values, self._values(others)])
         fits = self._fits(subsets, values, n_threads)
-        forbidden = np.zeros(len(values), dtype=bool)
+        wrong = np.zeros(len(values), dtype=bool)
         if self.constraints.signs is not None:
-            subsets, fits, forbidden = self._with_right_signs(
-                annealed.size, subsets, fits, n_threads
-            )
-            values = np.concatenate([values, self._values(subsets[len(values) :])])
-        cost_terms = np.where(forbidden, np.inf, 0.0)
+            subsets, values, fits, wrong = self._check_signs(size, subsets, values, fits, n_threads)
+        cost_terms = np.where(wrong, np.inf, 0.0)
         if self.cost is not None and self.fitter is not None:
             losses = fits.losses + cost_terms
             cost_terms += self._cost_terms(subsets, values, losses, annealed.trace)
@@ -157,9 +129,9 @@ class Search:
     @property
     def _shrinkage(self) -> float:
         """Shrinkage s of the criterion, with the ridge r = s / (1 - s)."""
-        return (
-            np.nan if self.criterion is None else self.criterion.ridge / (1 + self.criterion.ridge)
-        )
+        if self.criterion is None:
+            return np.nan
+        return float(self.criterion.ridge / (1.0 + self.criterion.ridge))
 
     @property
     def n_replicas(self) -> int:
@@ -168,185 +140,138 @@ class Search:
         return self.settings.n_replicas + sum(others)
 
     def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
-        """Where the replicas end, and the best that they climb to."""
-        return self.candidates_of(self.anneal(size, n_threads))[0]
+        """Subsets at the end of annealing, and the best that local search reaches."""
+        return self._candidates_of(self.anneal(size, n_threads))[0]
 
     def anneal(self, size: int, n_threads: int = 1) -> Annealed:
-        """Replicas at the end of annealing."""
+        """Anneal replicas from random subsets."""
         # As SeedSequence([seed, size]).spawn(3) makes them, in half the time.
         for_start, for_batches, for_chains = (
             np.random.SeedSequence([self.seed, size], spawn_key=(i,)) for i in range(3)
         )
         rng = np.random.default_rng(for_start)
         chains = self._chains(size, rng, for_chains, n_threads)
-        start = chains.subsets
-        # One replica has no spread.
-        alone = self.settings.n_replicas == 1
-        trace = self.settings.run(
-            chains,
-            np.random.default_rng(for_batches),
-            chains.sample(MIN_SPREAD_SAMPLE, rng) if alone else None,
-            origin=0.0 if self.function is None else None,
-        )
+        sample = None
+        if self.settings.n_replicas == 1:
+            allowed = self._constraints_for(size)
+            sample = self._values_of(allowed, allowed.random(size, MIN_SPREAD_SAMPLE, rng), size)
+        origin = 0.0 if self.function is None else None
+        trace = self.settings.run(chains, np.random.default_rng(for_batches), sample, origin)
         _check_finite(chains.values)
-        return Annealed(size, chains, start, trace)
+        return Annealed(size, chains, trace)
 
     def prepare(self, size: int) -> Search:
-        """Compute ahead what a search at this size shares with others, and return itself."""
+        """Compute what a search at this size shares with others, and return itself."""
         if self.function is None:
-            allowed = self._constraints_for(size)
-            self._complement_for(allowed, self._batches_for(allowed.max_columns(size)), size)
+            self._batches_for(self._constraints_for(size).max_columns(size))
         for source in self.also:
             source.prepare(size)
         return self
 
+    # ---- Replicas -------------------------------------------------------------------------------
+
     def _chains(
-        self,
-        size: int,
-        rng: np.random.Generator,
-        seed: np.random.SeedSequence,
-        n_threads: int,
+        self, size: int, rng: np.random.Generator, seed: np.random.SeedSequence, n_threads: int
     ) -> SearchChains:
         """Replicas at random subsets of this size."""
         allowed = self._constraints_for(size)
         n = self.settings.n_replicas
-        n_proposals = max(1, round(self.settings.sweeps * len(allowed.groups)))
-        how: dict[str, Any] = {"seed": seed, "n_proposals": n_proposals}
-        if self.function is not None:
-            evaluate = less_cost(self.function, self.cost)
-            start = finite_start(evaluate, allowed, size, n, rng)
-            how |= {"constraints": allowed, "size": size, "climb": False}
-            return FunctionChains(evaluate, start, **how)
-        # With groups, a subset may have more columns than it counts.
-        batches = self._batches_for(allowed.max_columns(size))
-        if not allowed.swaps_alone:
-            how |= {"constraints": allowed, "size": size}
-            return self._group_chains(allowed, batches, size, rng, n_threads, how)
-        complement = self._complement_for(allowed, batches, size)
-        subsets = random_subsets(self.criterion, size, n, rng, allowed)
-        how |= {"allowed": allowed, "n_threads": n_threads}
-        if complement is not None:
-            return ComplementChains(self.criterion, complement, subsets, **how)
-        return SwapChains(self.criterion, subsets, batches=batches, cost=self.cost, **how)
-
-    def _group_chains(
-        self,
-        allowed: AllowedSubsets,
-        batches: CriterionStack | None,
-        size: int,
-        rng: np.random.Generator,
-        n_threads: int,
-        how: dict[str, Any],
-    ) -> SearchChains:
-        """Replicas at random selections of feature groups, under the quadratic criterion."""
-        compiled = all_count_the_same(allowed)
-        on_batches = None if compiled else batches
-        quadratic = QuadraticFunction(
-            self.criterion, on_batches, constraints=allowed, n_threads=n_threads
-        )
-        evaluate = less_cost(quadratic, self.cost)
-        # Where every subset of this size has features that add nothing, they are no reason to
-        # refuse one.
-        once = np.random.default_rng(self.seed)
-        sample = sample_values(evaluate, allowed, size, MIN_SPREAD_SAMPLE, once)
-        refuse = quadratic.refuse_collinear = bool(np.isfinite(sample).any())
-        start = finite_start(evaluate, allowed, size, self.settings.n_replicas, rng)
-        if not compiled:
-            n_batches = 0 if batches is None else len(batches[0])
-            return FunctionChains(evaluate, start, n_batches=n_batches, **how)
-        how |= {"batches": batches, "cost": self.cost, "n_threads": n_threads}
-        return GroupChains(self.criterion, start, refuse_collinear=refuse, **how)
+        n_proposals = max(1, round(self.settings.sweeps * allowed.n_groups))
+        how: dict[str, Any] = {"constraints": allowed, "seed": seed, "n_proposals": n_proposals}
+        if self.function is not None or allowed.signs is not None:
+            start = finite_start(self._objective, allowed, size, n, rng)
+            return FunctionChains(self._objective, start, **how)
+        # A subset of groups may have more columns than its size.
+        how |= {"batches": self._batches_for(allowed.max_columns(size)), "cost": self.cost}
+        start = allowed.random(size, n, rng)
+        return CompiledChains(self.criterion, start, n_threads=n_threads, **how)
 
     @cached_property
-    def _lean(self) -> AllowedSubsets:
-        """Without the features that no subset needs."""
+    def _objective(self) -> Evaluate:
+        """The function that the replicas raise."""
+        signs, function = self.constraints.signs, self.function
+        if function is None:
+            function = QuadraticFunction(self.criterion)
+            if signs is not None:
+                function = SignedFunction(self.criterion, signs)
+        return less_cost(function, self.cost)
+
+    def _values_of(
+        self, allowed: AllowedSubsets, selections: NDArray[np.bool_], size: int
+    ) -> FloatArray:
+        """Values of selections under the objective."""
+        return finite_values(self._objective, allowed, selections, allowed.max_columns(size))
+
+    @cached_property
+    def _without_redundant(self) -> AllowedSubsets:
+        """The constraints without the features that no subset needs."""
         return self.constraints.without(self.criterion.redundant)
 
     def _constraints_for(self, size: int) -> AllowedSubsets:
-        """The lean ones, unless they leave too few features."""
-        if self.function is None and self._lean.has_size(size):
-            return self._lean
+        """Without redundant features, unless too few are left."""
+        if self.function is None and self._without_redundant.has_size(size):
+            return self._without_redundant
         self.constraints.check_size(size)
         return self.constraints
 
-    def candidates_of(self, annealed: Annealed) -> tuple[IntArray, FloatArray]:
+    def _batches_for(self, n_columns: int) -> CriterionStack | None:
+        """Criteria of batches that are large enough for so many columns; None: all rows."""
+        if self.noise is None:
+            return None
+        share = batch_share(self.settings.batch_fraction, n_columns, self.noise)
+        if share >= 1.0:
+            return None
+        # Threads may come here at the same time; they compute the same.
+        known = self._batches
+        if known is None or known[0] != share:
+            self._batches = None  # frees the memory of the others
+            known = self._batches = (share, self._draw_batches(self.noise, share))
+        return known[1]
+
+    def _draw_batches(self, noise: Noise, share: float) -> CriterionStack:
+        """Criteria of random batches."""
+        n_batches, n_features = self.settings.n_batches, self.constraints.n_features
+        return batch_criteria(noise, n_batches, share, n_features, self.seed)
+
+    # ---- Candidates -----------------------------------------------------------------------------
+
+    def _candidates_of(self, annealed: Annealed) -> tuple[IntArray, FloatArray]:
         """Subsets that may win, and their values.
 
-        The replicas end where the last batches left them, which is worth something (they differ),
-        but the largest value of all is rarely among them: so the best that climbing reaches. Where
-        there are no more subsets than replicas, it is all of them. Where coefficients must have
-        signs, those that do by the criterion come besides.
+        The last batches decide where replicas end. So the best subset that local search reaches on
+        all rows joins them; or all subsets, if they are at most as many as replicas.
         """
-        chains = annealed.chains
-        more = chains.every(self.settings.n_replicas)
-        if more is None:
-            climbed, values = chains.climbed()
-            best = [int(np.argmax(values))]
-            more = climbed[best], values[best]
-            if self.constraints.signs is not None:
-                ends = np.concatenate([chains.subsets, more[0]])
-                signed = self._signed(self._constraints_for(annealed.size), ends)
-                their_values = self._values(signed)
-                more = stacked(more[0], signed), np.concatenate([more[1], their_values])
-        subsets, values = more
-        return stacked(chains.subsets, subsets), np.concatenate([chains.values, values])
-
-    def _signed(self, allowed: AllowedSubsets, subsets: IntArray) -> IntArray:
-        """Subsets near these whose coefficients have the signs by the criterion, if there are."""
-        selections = np.array([allowed.selection_of(row[row >= 0]) for row in subsets])
-        climb = SignedClimb(self.criterion, allowed, self.cost)
-        return climb.candidates(selections, max(self.settings.n_replicas, N_STARTS))
-
-    def _with_right_signs(
-        self, size: int, subsets: IntArray, fits: Fits, n_threads: int
-    ) -> tuple[IntArray, Fits, NDArray[np.bool_]]:
-        """The candidates, more where no model has the right signs, and whether each has not."""
-        allowed, signs = self._constraints_for(size), self.constraints.signs
-        assert signs is not None
-        wrong, more = wrong_signs(subsets, fits.coefficients, signs), subsets
-        # Where the criterion knows none, fewer features to choose from won't help.
-        known = (signed_values(self.criterion, subsets, signs)[1] == 0).any()
-        for _ in range(MOST_ROUNDS if known else 0):
-            if not wrong.any(axis=1).all():
-                break
-            # Of the new ones: by the criterion its signs are right, which others share.
-            best = len(subsets) - len(more) + int(np.argmin(fits.losses[-len(more) :]))
-            groups = allowed.selection_of(subsets[best][wrong[best]])
-            fewer = allowed.without(allowed.columns_of(groups))
-            if len(fewer.exclude) == len(allowed.exclude) or not fewer.has_size(size):
-                break
-            allowed, rng = fewer, np.random.default_rng([self.seed, size])
-            start = allowed.subsets_of(allowed.random(size, N_STARTS, rng), subsets.shape[1])
-            more = self._signed(allowed, start)
-            subsets, fits = self._with_more(subsets, fits, more, n_threads)
-            wrong = wrong_signs(subsets, fits.coefficients, signs)
-        if wrong.any(axis=1).all():
-            climb = SignedClimb(self.criterion, self._constraints_for(size), self.cost)
-            subsets, fits = self._with_more(subsets, fits, climb.every(size), n_threads)
-            wrong = wrong_signs(subsets, fits.coefficients, signs)
-        if wrong.any(axis=1).all():
-            raise no_subset(size, np.unique(subsets[wrong]), self.constraints)
-        return subsets, fits, np.asarray(wrong.any(axis=1))
-
-    def _with_more(
-        self, subsets: IntArray, fits: Fits, more: IntArray, n_threads: int
-    ) -> tuple[IntArray, Fits]:
-        """Candidates and their models, and those of some more."""
-        if not len(more):
-            return subsets, fits
-        theirs = self._fits(more, self._values(more), n_threads)
-        subsets = stacked(subsets, more)
-        return subsets, joined([_padded(each, subsets.shape[1]) for each in (fits, theirs)])
+        size, chains = annealed.size, annealed.chains
+        allowed = self._constraints_for(size)
+        every = allowed.every(size, self.settings.n_replicas)
+        subsets, values = chains.subsets, chains.values
+        if every is not None:
+            of_all = self._values_of(allowed, every, size)
+            finite = np.isfinite(of_all) | ~np.isfinite(of_all).any()
+            more = allowed.subsets_of(every, allowed.max_columns(size))[finite], of_all[finite]
+        elif self.function is not None:
+            more = subsets[:0], values[:0]  # too many calls of a custom function
+        else:
+            reached, theirs = chains.local_search()
+            # The criterion may have the signs where the model has not.
+            n_kept = 1 if self.constraints.signs is None else len(theirs)
+            best = np.argsort(-theirs, kind="stable")[:n_kept]
+            more = reached[best], theirs[best]
+        subsets, values = stacked(subsets, more[0]), np.concatenate([values, more[1]])
+        return subsets, values if self.constraints.signs is None else self._values(subsets)
 
     def _values(self, subsets: IntArray) -> FloatArray:
         """Criterion values of subsets, less the cost; rows may be filled up with -1."""
-        values = values_padded(self.criterion, subsets)
-        if self.cost is not None:
-            values -= np.append(self.cost, 0.0)[subsets].sum(axis=1)
-        return values
+        values = self._criterion_values(subsets)
+        return values if self.cost is None else values - np.append(self.cost, 0.0)[subsets].sum(1)
+
+    def _criterion_values(self, subsets: IntArray) -> FloatArray:
+        return subset_values(self.criterion, subsets)
+
+    # ---- Models ---------------------------------------------------------------------------------
 
     def _fits(self, subsets: IntArray, values: FloatArray, n_threads: int) -> Fits:
-        """Models on the candidates; without a fitter the criterion itself is what counts."""
+        """Models of the candidates; without a fitter the criterion is the loss."""
         if self.fitter is None:
             return Fits.of_losses(-values)
         fit = partial(fit_padded, self.fitter, n_threads=n_threads)
@@ -357,14 +282,31 @@ class Search:
         order = np.argsort(-values, kind="stable")
         return fit(subsets[order], best_only=True).take(np.argsort(order))
 
+    def _check_signs(
+        self, size: int, subsets: IntArray, values: FloatArray, fits: Fits, n_threads: int
+    ) -> tuple[IntArray, FloatArray, Fits, NDArray[np.bool_]]:
+        """Candidates and whether each has a wrong sign; all subsets of few, if every one has."""
+        allowed, signs = self._constraints_for(size), self.constraints.signs
+        assert signs is not None
+        wrong = wrong_signs(subsets, fits.coefficients, signs)
+        every = allowed.every(size, MAX_ENUMERATED) if wrong.any(axis=1).all() else None
+        if every is not None:
+            subsets = allowed.subsets_of(every, allowed.max_columns(size))
+            values = self._values(subsets)
+            fits = self._fits(subsets, values, n_threads)
+            wrong = wrong_signs(subsets, fits.coefficients, signs)
+        if wrong.any(axis=1).all():
+            raise no_subset(size, np.unique(subsets[wrong]), self.constraints)
+        return subsets, values, fits, np.asarray(wrong.any(axis=1))
+
     def _cost_terms(
         self, subsets: IntArray, values: FloatArray, losses: FloatArray, trace: Trace
     ) -> FloatArray:
         """The cost of each candidate in units of the loss.
 
-        The exchange rate is what a unit of the criterion was worth to the best model: its loss
-        against that without features, over what its criterion value is above that of no features
-        (0, or where a criterion of one's own started).
+        One unit of the criterion is worth what it gained for the best model: its loss against that
+        without features, over its criterion value against that of no features (0, or the mean at
+        the start for a custom criterion).
         """
         assert self.cost is not None
         assert self.fitter is not None
@@ -375,44 +317,9 @@ class Search:
         value = float(values[best] + cost[best]) - origin
         return cost * gained / max(value, float(trace.std[0]), np.finfo(float).tiny)
 
-    def _batches_for(self, n_columns: int) -> CriterionStack | None:
-        """Criteria of the batches that suit so many columns; None where there is no noise."""
-        if self.noise is None:
-            return None
-        share = batch_share(self.settings.batch_fraction, n_columns, self.noise)
-        if share >= 1.0:
-            return None
-        # Threads may come here at the same time; for one share they compute the same.
-        known = self._batches
-        if known is None or known[0] != share:
-            known = self._batches = None  # before others take their place
-            known = self._batches = (share, self._draw_batches(self.noise, share))
-        return known[1]
-
-    def _draw_batches(self, noise: Noise, share: float) -> CriterionStack:
-        """Criteria of random batches."""
-        n_batches, n_features = self.settings.n_batches, self.constraints.n_features
-        return batch_criteria(noise, n_batches, share, n_features, self.seed)
-
-    def _complement_for(
-        self, constraints: AllowedSubsets, batches: CriterionStack | None, size: int
-    ) -> Complement | None:
-        """The criteria turned over, where what is left out is less than what is chosen."""
-        n_usable = constraints.n_features - len(constraints.exclude)
-        limited = constraints.conflicts is not None or self.cost is not None
-        if limited or not constraints.swaps_alone or not 0 < n_usable - size < size:
-            return None
-        # As with batches: all sizes share it, and threads compute the same.
-        known = self._complement
-        if known is None or known[0] is not constraints or known[1] is not batches:
-            usable = np.delete(np.arange(constraints.n_features), constraints.exclude)
-            turned = Complement.make(self.criterion, batches, usable)
-            known = self._complement = (constraints, batches, turned)
-        return known[2]
-
 
 def _check_finite(values: FloatArray) -> None:
-    """Refuse a criterion that never gave a number."""
+    """Raise an error if a criterion never returned a number."""
     if not np.isfinite(values).any():
         raise ValueError(
             "criterion gave no finite value for any subset that was visited. It must return a "
@@ -431,16 +338,6 @@ def stacked(first: IntArray, second: IntArray) -> IntArray:
             for rows in (first, second)
         ]
     )
-
-
-def values_padded(criterion: Any, subsets: IntArray) -> FloatArray:
-    """Criterion value of each subset, where rows may be filled up with -1."""
-    values = np.empty(len(subsets))
-    lengths = np.sum(subsets >= 0, axis=1)
-    for length in np.unique(lengths):
-        same = lengths == length
-        values[same] = subset_values(criterion, subsets[same, :length])
-    return values
 
 
 def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads: int) -> Fits:

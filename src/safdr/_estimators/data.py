@@ -23,12 +23,10 @@ from safdr._engine.criterion import (
     fisher_criterion,
     r2_criterion,
 )
-from safdr._engine.fits.columns_fitter import ColumnsFitter
-from safdr._engine.fits.fits import Fitter
+from safdr._engine.fits.family import working_response
+from safdr._engine.fits.fits import ColumnsFitter, Fitter
+from safdr._engine.fits.fitter import LogisticFitter, MultinomialFitter
 from safdr._engine.fits.least_squares import LeastSquaresFitter
-from safdr._engine.fits.logistic import LogisticFitter
-from safdr._engine.fits.multinomial import MultinomialFitter
-from safdr._engine.fits.working_response import working_response
 from safdr._engine.moments import joint_moments, within_moments
 from safdr._engine.screen import Duplicates, find_duplicates
 from safdr._engine.taken_rows import TakenRows, take_columns, take_rows

@@ -36,7 +36,6 @@ def device_search(
     """Return the search among all columns on a device."""
     _check(device, problem)
     from safdr._engine.device.criterion import RowsOnDevice
-    from safdr._engine.device.fits import DeviceFitter
     from safdr._engine.device.search import DeviceSearch
 
     regression = problem.is_regression
@@ -53,7 +52,6 @@ def device_search(
         criterion = replace(criterion, redundant=redundant)
     if fitter is None:  # the linear model
         fitter = problem.fitter(C)
-        fitter = fitter if regression else DeviceFitter(fitter, rows, problem.penalty(C))
     search |= {"noise": rows, "fitter": fitter, "constraints": problem.allowed}
     device_search = DeviceSearch(criterion, cost=problem.cost, **search)
     device_search.duplicates = pairs

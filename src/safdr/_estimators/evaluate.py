@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from safdr._engine.annealing.compiled import subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.fits.fits import Fits
-from safdr._engine.search import OWN_LOSS, fit_padded, padded, values_padded
+from safdr._engine.search import OWN_LOSS, fit_padded, padded
 from safdr._estimators.data import Problem
 from safdr._estimators.features import features_of
 from safdr._estimators.inputs import fit_seed, make_problem
@@ -122,7 +123,7 @@ def measure_subsets(
 ) -> FloatArray:
     """Return the criterion, or the custom function, less the cost."""
     if function is None:
-        values = values_padded(criterion, subsets)
+        values = subset_values(criterion, subsets)
     else:
         values = function(subsets, np.full(len(subsets), -1))
     if problem.cost is not None:

@@ -10,8 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from safdr._engine.annealing.cached_function import CachedFunction
-from safdr._engine.annealing.function_chains import Evaluate
+from safdr._engine.annealing.functions import CachedFunction, Evaluate
 from safdr._engine.arrays import IntArray
 from safdr._engine.criterion import Ridge, with_ridge
 from safdr._engine.fits.fits import Fitter

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "simd/pack.hpp"
+#include "simd/vector_math.hpp"
 
 namespace safdr {
 
@@ -35,20 +36,21 @@ class RandomPack {
     return result;
   }
 
-  // Uniform on [0, 1), 53 bits.
-  SAFDR_INLINE Doubles uniform() {
-    const Words whole = bits() >> 11;
+  // Exponential with mean one, from the lower 32 bits: from 1e-10 to 23.
+  static SAFDR_INLINE Doubles exponential(const Words& bits) {
+    const Words low = bits & std::uint64_t{0xffffffff};
     Doubles result;
     for (int i = 0; i < result.kParts; ++i) {
-      result.part[i] = __builtin_convertvector(std::bit_cast<Flags::Part>(whole.part[i]), Doubles::Part);
+      const auto whole = __builtin_convertvector(std::bit_cast<Flags::Part>(low.part[i]), Doubles::Part);
+      result.part[i] = minus_log<Flags::Part>((whole + 0.5) * 0x1.0p-32);
     }
-    return result * 0x1.0p-53;
+    return result;
   }
 
-  // Uniform on {0, ..., n-1} from 32 random bits: the bias, n / 2^32, is below what a run can see.
-  template <class Integer>
-  static SAFDR_INLINE Integer below(Integer bits32, std::int64_t n) {
-    return (bits32 * static_cast<std::uint64_t>(n)) >> 32;
+  // Uniform on {0, ..., n-1} from the upper 32 bits: the bias, n / 2^32, is below what a run can see.
+  static SAFDR_INLINE Flags below(const Words& bits, std::int64_t n) {
+    const Words result = ((bits >> 32) * static_cast<std::uint64_t>(n)) >> 32;
+    return std::bit_cast<Flags>(result);
   }
 
  private:

@@ -53,7 +53,7 @@ class Explorer {
  public:
   Explorer(const ProofRoot& root, const ProofOptions& options, Clock::time_point end)
       : root_(root), options_(options), end_(end), layout_(layout_of(root)),
-        judge_(root.criterion, root.cost, options.collinear_tol, options.size), losses_(root.n_free),
+        judge_(root.criterion, root.cost, options.size), losses_(root.n_free),
         row_(static_cast<std::size_t>(layout_.stride)), square_(row_.size()), gains_(row_.size()) {
     for (std::int64_t j = 0; j < root.n_free; ++j) cost_.push_back(root.cost[root.free[j]]);
   }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "chains/subset_pack.hpp"
+#include "criterion.hpp"
 
 namespace safdr {
 
@@ -28,7 +28,6 @@ struct ProofOptions {
   std::int64_t size;
   double threshold;      // wanted are values above
   double slack;          // what bounds may be off by rounding
-  double collinear_tol;  // 0 where collinear subsets count as well
   bool improve;          // whether the worst that is kept is the new threshold, once there are so many
   std::int64_t at_most;  // of the subsets found, how many of the best to keep
   std::int64_t n_steps;  // of each node

@@ -1,4 +1,4 @@
-// exp and log1p in plain arithmetic, so that they are vectorised on every machine.
+// exp and log in plain arithmetic, so that they are vectorised on every machine.
 #pragma once
 
 #include <bit>
@@ -30,26 +30,32 @@ SAFDR_INLINE Real exp_minus(Real a) {
   return p * std::bit_cast<Real>(exponent);
 }
 
-// The same in single precision, to 1e-7: below exp(-87) it stays there.
-template <class Bits, class Real>
-SAFDR_INLINE Real exp_minus_single(Real a) {
-  constexpr float kLog2e = 1.44269504f, kLn2High = 0x1.62e4p-1f, kLn2Low = 0x1.7f7d1cp-20f, kShift = 0x1.8p23f;
-  const Real x = a > 87.0f ? Real{} - 87.0f : -a;
-  const Real shifted = x * kLog2e + kShift;
-  const Real n = shifted - kShift;
-  const Real r = (x - n * kLn2High) - n * kLn2Low, r2 = r * r;
-  const Real p23 = 0.5f + r * (1.0f / 6), p45 = 1.0f / 24 + r * (1.0f / 120);
-  const Real p = (1.0f + r) + r2 * (p23 + r2 * (p45 + r2 * (1.0f / 720)));
-  const Bits exponent = (std::bit_cast<Bits>(shifted) + 127) << 23;
-  return p * std::bit_cast<Real>(exponent);
+// log(x) for x >= 1, to some 1e-16 of 1: x = 2^n m with m in [sqrt(1/2), sqrt(2)), and log(m) = 2 atanh(s) with
+// s = (m - 1) / (m + 1), so that s^2 <= 0.0295 and 11 terms leave less than 1e-17.
+SAFDR_INLINE double log_from_one(double x) {
+  constexpr std::uint64_t kHalfRoot = 0x3fe6a09e667f3bcd, kFraction = 0x000fffffffffffff, kTwo52 = 0x4330000000000000;
+  const std::uint64_t above = std::bit_cast<std::uint64_t>(x) - kHalfRoot;
+  const double n = std::bit_cast<double>((above >> 52) | kTwo52) - 0x1p52;
+  const double m = std::bit_cast<double>((above & kFraction) + kHalfRoot);
+  const double s = (m - 1.0) / (m + 1.0), z = s * s;
+  double p = 1.0 / 21;
+  for (int odd = 19; odd >= 1; odd -= 2) p = p * z + 1.0 / odd;
+  return n * 0.6931471805599453 + 2.0 * s * p;
 }
 
-// log(1 + t) for 0 <= t <= 1, as 2 atanh(t / (2 + t)): s^2 <= 1/9, so 16 terms leave less than 1e-16.
-SAFDR_INLINE double log1p_unit(double t) {
-  const double s = t / (2.0 + t), z = s * s;
-  double p = 1.0 / 31;
-  for (int odd = 29; odd >= 1; odd -= 2) p = p * z + 1.0 / odd;
-  return 2.0 * s * p;
+// -log(u) for positive normal u: u = 2^n m with sqrt(1/2) < m <= sqrt(2), log m = 2 atanh(s) with s = (m - 1) / (m + 1), so
+// s^2 < 0.03, and 10 terms leave less than 1e-16. Of a vector of numbers (Bits are as many signed integers).
+template <class Bits, class Real>
+SAFDR_INLINE Real minus_log(Real u) {
+  constexpr std::int64_t kRootHalf = 0x3fe6a09e667f3bcd, kMantissa = 0x000fffffffffffff;
+  const Bits bits = std::bit_cast<Bits>(u) - kRootHalf;
+  const Bits exponent = bits >> 52;
+  const Real m = std::bit_cast<Real>((bits & kMantissa) + kRootHalf), n = __builtin_convertvector(exponent, Real);
+  const Real s = (m - 1.0) / (m + 1.0), z = s * s, z2 = z * z, z4 = z2 * z2;
+  const Real p01 = 1.0 + z * (1.0 / 3), p23 = 1.0 / 5 + z * (1.0 / 7), p45 = 1.0 / 9 + z * (1.0 / 11),
+             p67 = 1.0 / 13 + z * (1.0 / 15), p89 = 1.0 / 17 + z * (1.0 / 19);
+  const Real p = (p01 + z2 * p23) + z4 * ((p45 + z2 * p67) + z4 * p89);
+  return n * -0.6931471805599453 - 2.0 * s * p;
 }
 
 }  // namespace safdr

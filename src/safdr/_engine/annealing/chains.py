@@ -1,4 +1,4 @@
-"""The contract of chains, replicas that sweep over subsets, and of what cools them."""
+"""Contracts of chains, which are replicas that sweep over subsets, and of their dynamics."""
 
 from __future__ import annotations
 
@@ -11,66 +11,61 @@ from safdr.result import Trace
 
 
 class Chains(Protocol):
-    """What the annealing loop needs of a set of replicas."""
+    """What an annealing loop needs of a set of replicas."""
 
     n_batches: int
     sweeps_at_once: int
 
     @property
-    def subsets(self) -> IntArray:
-        """Sorted features of each replica, of shape (n_replicas, size)."""
-
-    @property
     def values(self) -> FloatArray:
-        """Criterion value of each replica on all rows."""
+        """Value of each replica on all rows."""
 
-    def sweep(self, beta: FloatArray, which: IntArray | None) -> tuple[FloatArray, FloatArray]:
+    def sweep(self, beta: FloatArray, batch: IntArray) -> tuple[FloatArray, FloatArray]:
         """Sweep once for each row of `beta`, which has an inverse temperature for each replica.
 
-        `which` is the batch of each replica in each sweep; None means one drawn for each proposal.
-        Return the criterion values on all rows after each sweep, and the share of accepted moves.
+        `batch` has the batch of rows that each replica sees. Return the values on all rows after
+        each sweep, and the share of accepted moves.
         """
 
     def take(self, indices: IntArray) -> None:
-        """Replace the replicas by copies of those at `indices`."""
+        """Replace the replicas by copies of those at `indices`; random streams stay."""
 
 
 class SearchChains(Chains, Protocol):
-    """What a search needs besides."""
+    """What a search needs in addition."""
 
-    drift: float
+    @property
+    def subsets(self) -> IntArray:
+        """Sorted columns of each replica, filled up with -1 at the end."""
 
-    def climbed(self) -> tuple[IntArray, FloatArray]:
-        """Where each replica would end by going uphill on all rows, and the values there."""
+    def local_search(self) -> tuple[IntArray, FloatArray]:
+        """Subsets that each replica reaches by swaps that raise the value, and their values.
 
-    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Values of random subsets on all rows."""
-
-    def every(self, at_most: int) -> tuple[IntArray, FloatArray] | None:
-        """All subsets and their values, or None if there are more than so many."""
+        The replicas stay where they are.
+        """
 
 
 class Dynamics(Protocol):
-    """How replicas are cooled: settings that can run."""
+    """Settings that cool replicas."""
 
     @property
     def n_replicas(self) -> int:
-        """Replicas in all."""
+        """Number of replicas."""
 
     @property
     def sweeps(self) -> float:
-        """Moves proposed to each replica at each step, as a multiple of the number of features."""
+        """Moves proposed to each replica at each step, as a multiple of the number of groups."""
 
     @property
     def n_batches(self) -> int:
-        """Random batches of the rows."""
+        """Number of random batches of the rows."""
 
     @property
     def batch_fraction(self) -> float:
-        """Share of the rows in each."""
+        """Share of the rows in a batch."""
 
     def halves(self) -> tuple[Self, Self]:
-        """The same work in two parts, for two criteria."""
+        """Return the same work in two parts, for two criteria."""
 
     def run(
         self,
@@ -81,6 +76,32 @@ class Dynamics(Protocol):
     ) -> Trace:
         """Cool the replicas from where they are.
 
-        `spread_sample` stands in for the values of a single replica, which have no spread; changes
-        of the mean are relative to what it is above the origin, None being the mean at the start.
+        `spread_sample` has the values of random subsets; one replica has no spread. Changes of the
+        mean are relative to its difference from `origin`; None is the mean at the start.
         """
+
+
+def check_sweeps(beta: FloatArray, batch: IntArray, n_replicas: int, n_batches: int) -> None:
+    """Raise an error if temperatures or batches do not fit the replicas."""
+    if beta.ndim != 2 or beta.shape[1] != n_replicas:
+        raise ValueError(
+            f"beta must have one column for each of {n_replicas} replicas; got {beta.shape}."
+        )
+    if batch.shape != beta.shape or batch.min() < 0 or batch.max() >= n_batches:
+        raise ValueError(
+            f"batch must have shape {beta.shape} and numbers from 0 to {n_batches - 1}; got shape "
+            f"{batch.shape}."
+        )
+
+
+def check_taken(indices: IntArray, n_streams: int) -> None:
+    """Raise an error if there are more copies than random streams."""
+    if len(indices) > n_streams:
+        raise ValueError(f"There are random streams for {n_streams} replicas; got {len(indices)}.")
+
+
+def distinct(subsets: IntArray) -> tuple[IntArray, IntArray]:
+    """First rows of different subsets, and the place of each row among them."""
+    place: dict[bytes, int] = {}
+    inverse = [place.setdefault(row.tobytes(), len(place)) for row in subsets]
+    return np.unique(inverse, return_index=True)[1], np.array(inverse)

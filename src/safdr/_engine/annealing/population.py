@@ -1,8 +1,8 @@
-"""Population annealing: at each temperature the good replicas are copied, the bad ones dropped.
+"""Population annealing: at each temperature good replicas are copied, bad ones dropped.
 
-Replicas at inverse temperature β stand for β + Δβ if each counts exp(Δβ · value). Copies in that
-proportion take their place, and sweep at β + Δβ until they have parted. So a find of one replica,
-such as a pair of features that count only together, spreads before it is lost again.
+A replica at inverse temperature β stands for exp(Δβ · value) replicas at β + Δβ. Copies in that
+proportion take the places of all, and sweep until they differ. So a good pair of features that one
+replica has found spreads before it is lost again.
 """
 
 from __future__ import annotations
@@ -14,27 +14,24 @@ import numpy as np
 
 from safdr._engine.annealing.chains import Chains
 from safdr._engine.annealing.loop import (
-    Draws,
+    ROUNDING,
     StopAndBatches,
-    finite_means,
     has_converged,
+    mean_of_finite,
     spread,
 )
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.interrupt import look_up
 from safdr.result import Trace
 
-# Steps that are tried, in units of one over the spread. Of values that are normally distributed the
-# overlap after a step of x is exp(-x²): from 0.9999 down to 0.37. Neighbours differ by 8 %.
+# Steps that are tried, in units of one over the spread. For normally distributed values a step of x
+# leaves a share exp(-x²) of effective samples: 0.9999 to 0.37. Neighbours differ by 8 %.
 STEPS = np.geomspace(0.01, 1.0, 60)
-
-# Spread of nothing but rounding, relative to the values.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
 class PopulationSettings(StopAndBatches):
-    """How to anneal a population; `PopulationAnnealing` documents each of them."""
+    """How to anneal a population; `PopulationAnnealing` documents each."""
 
     population: int = 200
     sweeps: float = 1.0
@@ -43,11 +40,11 @@ class PopulationSettings(StopAndBatches):
 
     @property
     def n_replicas(self) -> int:
-        """Replicas in all."""
+        """Number of replicas."""
         return self.population
 
     def halves(self) -> tuple[Self, Self]:
-        """The same work in two parts, for two criteria."""
+        """Return the same work in two parts, for two criteria."""
         half = self.population // 2
         first = replace(self, population=self.population - half)
         return first, replace(self, population=max(2, half))
@@ -59,7 +56,7 @@ class PopulationSettings(StopAndBatches):
         spread_sample: FloatArray | None = None,
         origin: float | None = 0.0,
     ) -> Trace:
-        """Cool the population; each step goes by the spread that it has by then."""
+        """Cool the population; each step depends on the spread at that time."""
         return anneal_population(chains, self, rng, origin)
 
 
@@ -69,27 +66,27 @@ def anneal_population(
     rng: np.random.Generator,
     origin: float | None = 0.0,
 ) -> Trace:
-    """Weigh, resample, sweep and check, until the mean criterion value no longer changes."""
+    """Weigh, resample and sweep, until the mean criterion value no longer changes."""
     values = [chains.values]
     n_replicas = len(values[0])
-    draws = Draws(rng, chains.n_batches, n_replicas)
+    batch = rng.integers(chains.n_batches, size=(settings.max_steps, 1, n_replicas))
     family = np.arange(n_replicas)
     families = [_diversity(family)]
     betas, acceptance = [0.0], [np.nan]
-    means = finite_means(values[0][None])
+    means = mean_of_finite(values[0][None])
     origin = means[0] if origin is None else origin
     converged = False
     while len(betas) <= settings.max_steps and not converged:
+        look_up()
         step = step_by_overlap(values[-1], settings.overlap)
         survivors = resample(values[-1], step, rng.random())
         chains.take(survivors)
         family = family[survivors]
         betas.append(betas[-1] + step)
-        which = None if settings.batch_draw == "proposal" else draws.take(1)
-        look_up()
-        reached, accepted = chains.sweep(np.full((1, n_replicas), betas[-1]), which)
+        beta = np.full((1, n_replicas), betas[-1])
+        reached, accepted = chains.sweep(beta, batch[len(betas) - 2])
         values.append(reached[-1])
-        means += finite_means(reached)
+        means += mean_of_finite(reached)
         acceptance.append(float(accepted.mean()))
         families.append(_diversity(family))
         converged = has_converged(means, settings.tol, settings.n_iter_no_change, origin)
@@ -106,11 +103,7 @@ def anneal_population(
 
 
 def step_by_overlap(values: FloatArray, overlap: float) -> float:
-    """The largest step of beta after which this share of the population counts.
-
-    The share is that of the effective sample, (Σw)² / Σw² over the number of replicas. It falls
-    with the step; what no step of one over the spread makes it fall to is not waited for.
-    """
+    """Largest of the steps that leaves this share of effective samples, (Σw)² / (n · Σw²)."""
     finite = values[np.isfinite(values)]
     if not finite.size or spread(finite) <= ROUNDING * np.abs(finite).max():
         return 0.0
@@ -121,9 +114,10 @@ def step_by_overlap(values: FloatArray, overlap: float) -> float:
 
 
 def resample(values: FloatArray, step: float, draw: float) -> IntArray:
-    """Indices of as many replicas, each about as often as its weight exp(step · value) says.
+    """Indices of as many replicas, each in proportion to exp(step · value).
 
-    Never off by more than one: the weights are laid end to end and read off at even distances.
+    Systematic resampling: weights are laid end to end and read off at equal distances, so that no
+    count is off by one or more.
     """
     n, finite = len(values), np.isfinite(values)
     if not finite.any():
@@ -136,6 +130,6 @@ def resample(values: FloatArray, step: float, draw: float) -> IntArray:
 
 
 def _diversity(family: IntArray) -> tuple[int, float]:
-    """Starts that some replica stems from; and how many stem from that of a random one."""
+    """Number of starts that have copies; mean number of replicas of the same start."""
     sizes = np.bincount(family)
     return int(np.count_nonzero(sizes)), float(sizes @ sizes) / len(family)

@@ -1,4 +1,4 @@
-"""Wishes about features, as people give them, become groups and pairs in conflict; or errors."""
+"""Checks of constraints on columns, which become groups and pairs in conflict."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def columns_in(parameter: str, given: Any, n_features: int) -> IntArray:
     wrong = columns[(columns < 0) | (columns >= n_features)]
     if wrong.size:
         raise ParameterError(
-            parameter, f"names column {wrong[0]}; columns go from 0 to {n_features - 1}."
+            parameter,
+            f"names column {wrong[0]}; columns go from 0 to {n_features - 1}.",
         )
     return np.unique(columns).astype(np.int64)
 
@@ -49,8 +50,8 @@ def make_groups(
         twice = np.flatnonzero(times > 1)
         raise ParameterError(
             "groups",
-            f"must not share columns; got {Columns(twice, labels)} in more than one. "
-            "Join these groups, or take the columns out of all but one.",
+            f"must not share columns; got {Columns(twice, labels)} in more than one. Join these "
+            "groups, or take the columns out of all but one.",
         )
     alone = [np.array([j]) for j in np.flatnonzero(times == 0)]
     return tuple(sorted([*groups, *alone], key=lambda group: int(group[0])))
@@ -62,13 +63,13 @@ def forced_groups(
     groups: Sequence[IntArray],
     labels: Sequence[str] | None,
 ) -> tuple[IntArray, IntArray]:
-    """Groups that are in since one of their columns is, and that are out with all of theirs."""
+    """Groups of which a column is forced, and groups that are excluded as a whole."""
     both = np.intersect1d(include, exclude)
     if both.size:
         raise ParameterError(
             "always_include",
-            "and never_include must not share columns; both name "
-            f"{Columns(both, labels)}. Take it out of one of them.",
+            f"and never_include must not share columns; both name {Columns(both, labels)}. Take "
+            "it out of one of them.",
         )
     for group in groups:
         if len(group) == 1:  # most of thousands are
@@ -78,14 +79,14 @@ def forced_groups(
             raise ParameterError(
                 "never_include",
                 "must name all columns of a group or none; of the group "
-                f"{Columns(group, labels)} it names {Columns(out, labels)}. Name the rest "
-                "too, or take them out of the group.",
+                f"{Columns(group, labels)} it names {Columns(out, labels)}. Name the rest too, or "
+                "take them out of the group.",
             )
     return _touched(include, groups), _touched(exclude, groups)
 
 
 def _touched(columns: IntArray, groups: Sequence[IntArray]) -> IntArray:
-    """Feature groups that hold any of the columns."""
+    """Groups that hold any of the columns."""
     wanted = set(columns.tolist())
     return np.flatnonzero([not wanted.isdisjoint(group.tolist()) for group in groups])
 
@@ -96,7 +97,7 @@ def make_conflicts(
     include: IntArray,
     labels: Sequence[str] | None,
 ) -> NDArray[np.bool_] | None:
-    """Pairs of groups that can't be in together; None if there are none."""
+    """Pairs of groups that exclude each other; None if there are none."""
     if not sets:
         return None
     conflicts = np.zeros((len(groups), len(groups)), dtype=bool)
@@ -109,9 +110,9 @@ def make_conflicts(
             columns = np.intersect1d(one_of, np.concatenate([groups[u] for u in forced]))
             raise ParameterError(
                 "at_most_one_of",
-                f"allows one of {Columns(one_of, labels)}, but always_include (with the "
-                f"groups it brings in) has {Columns(columns, labels)}. Take all but one "
-                "of these out of always_include, or out of the set.",
+                f"allows one of {Columns(one_of, labels)}, but always_include (with its groups) "
+                f"has {Columns(columns, labels)}. Take all but one of these out of "
+                "always_include, or out of the set.",
             )
         conflicts[np.ix_(touched, touched)] = True
     np.fill_diagonal(conflicts, False)
@@ -127,6 +128,6 @@ def _refuse_shared_group(
         if len(shared) > 1:
             raise ParameterError(
                 "groups",
-                f"holds {Columns(shared, labels)} in one group, of which at_most_one_of "
-                "allows only one. Take all but one out of the group, or out of the set.",
+                f"holds {Columns(shared, labels)} in one group, of which at_most_one_of allows "
+                "only one. Take all but one out of the group, or out of the set.",
             )

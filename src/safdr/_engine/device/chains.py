@@ -1,9 +1,9 @@
-"""Replicas on a device: a member leaves, and all features are weighed at once for its place.
+"""Replicas on a device: a member leaves, and all features are candidates for its place at once.
 
-For a replica at S without one member, T, let L·L' = A_TT. Of feature j, T leaves the variance
-c_j = A_jj − |L⁻¹·A_Tj|² and of D_j the part r_j = D_j − (L⁻¹·A_Tj)'·L⁻¹·D_T, so that
-J(T + j) = J(T) + |r_j|²/c_j. The place goes to j with probability ∝ exp(β·|r_j|²/c_j): a draw from
-the Boltzmann distribution given T (heat bath), which never stays by rejection.
+Let T be a subset without one member, and L·L' = A_TT. T leaves the variance
+c_j = A_jj − |L⁻¹·A_Tj|² of feature j and the part r_j = D_j − (L⁻¹·A_Tj)'·L⁻¹·D_T of D_j, so that
+J(T + j) = J(T) + |r_j|²/c_j. Feature j enters with probability ∝ exp(β·|r_j|²/c_j): a draw from the
+Boltzmann distribution given T (heat bath).
 """
 
 from __future__ import annotations
@@ -14,16 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safdr._engine.annealing.swap_chains import (
-    check_sweeps,
-    check_taken,
-    every_subset,
-    is_collinear,
-)
+from safdr._engine.annealing.chains import check_sweeps, check_taken, distinct
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.device.rows import BLOCK_BYTES
-from safdr._engine.fits.fits import distinct_rows
 
 # Draws for one place a temperature step, at half a sweep: two reach what K/2 proposals of single
 # swaps reach (docs/gpu.md).
@@ -40,7 +34,7 @@ STEP, FACTORS = -7046029254386353131, (-4658895280553007687, -772359229311070568
 SHIFTS = (30, 27, 31)
 
 # What a draw takes random numbers for.
-PLACE, BATCH, FEATURE = range(3)
+PLACE, FEATURE = range(2)
 
 
 class DeviceChains:
@@ -61,7 +55,7 @@ class DeviceChains:
         self.allowed = allowed or AllowedSubsets.without_limits(criterion.n_features)
         self._all = criterion.A[None], criterion.D[None]
         self._batches = self._all if batches is None else batches
-        self.n_batches, self.sweeps_at_once, self.drift = len(self._batches[0]), 1, 0.0
+        self.n_batches, self.sweeps_at_once = len(self._batches[0]), 1
         features = np.arange(criterion.n_features)
         self._cost = self._there(0.0 * features if cost is None else cost)
         self._barred = self._there(np.isin(features, self.allowed.exclude))
@@ -90,35 +84,35 @@ class DeviceChains:
         """Sorted features of each replica."""
         return np.asarray(np.sort(self._members.cpu().numpy(), axis=1))
 
-    def sweep(
-        self, beta: FloatArray, which: IntArray | None = None
-    ) -> tuple[FloatArray, FloatArray]:
+    def sweep(self, beta: FloatArray, batch: IntArray) -> tuple[FloatArray, FloatArray]:
         """Sweep once for each row of `beta`: values on all rows, and the share of new members."""
-        check_sweeps(beta, which, len(self._members), self.n_batches)
+        check_sweeps(beta, batch, len(self._members), self.n_batches)
         if not self.can_move:
             return np.tile(self.values, (len(beta), 1)), np.zeros(beta.shape)
         values, moved = np.empty(beta.shape), np.empty(beta.shape)
         for step, each_beta in enumerate(beta):
             betas = self._there(np.array(each_beta))
-            batch = None if which is None else self._there(np.array(which[step]))
-            new = torch.stack([self._draw(betas, batch) for _ in range(self.n_draws)])
+            batches = self._there(np.array(batch[step]))
+            new = torch.stack([self._draw(betas, batches) for _ in range(self.n_draws)])
             self.values = values[step] = self._values_of(self._members)
             moved[step] = new.double().mean(dim=0).cpu().numpy()
         return values, moved
 
-    def _draw(self, beta: Tensor, batch: Tensor | None) -> Tensor:
-        """Give one place of each replica anew; tell where another feature took it."""
+    def _draw(self, beta: Tensor, batch: Tensor) -> Tensor:
+        """Draw a feature for one place of each replica; return whether it is another one."""
         self._n_drawn += 1
         at = self._n_fixed + (self._uniform(PLACE)[:, 0] * (self.size - self._n_fixed)).long()
-        if batch is None:
-            batch = (self._uniform(BATCH)[:, 0] * self.n_batches).long()
         last = _last(self._members, at)
         self._members = self._placed(last, self._batches, batch, beta)
         return self._members[:, -1] != last[:, -1]
 
-    def climbed(self) -> tuple[IntArray, FloatArray]:
-        """Where each replica would end by the best swap of all, again and again, on all rows."""
-        subsets, inverse = distinct_rows(self.subsets)
+    def local_search(self) -> tuple[IntArray, FloatArray]:
+        """Subsets that each replica reaches by best swaps on all rows, and their values.
+
+        The replicas stay where they are.
+        """
+        replicas, inverse = distinct(self.subsets)
+        subsets = self.subsets[replicas]
         members, values = self._fixed_first(subsets), self._values_of(subsets)
         moving = np.arange(len(subsets) if self.can_move else 0)
         while len(moving):
@@ -150,9 +144,9 @@ class DeviceChains:
         return placed
 
     def _gains(self, A: Tensor, D: Tensor, batch: Tensor, members: Tensor) -> tuple[Tensor, Tensor]:
-        """What each feature adds to all members but the last, less its cost; and who may not."""
-        others, last = members[:, :-1], members[:, -1:]
-        variance = own = A.diagonal(dim1=1, dim2=2)[batch]
+        """What each feature adds to all members but the last, less its cost; and which may not."""
+        others = members[:, :-1]
+        own = A.diagonal(dim1=1, dim2=2)[batch]
         left = D[batch]
         if others.shape[1]:
             rows = A[batch[:, None], others]  # (n, size - 1, n_features)
@@ -164,15 +158,14 @@ class DeviceChains:
             known = D[batch[:, None], others]
             left = left - rows.mT @ torch.linalg.solve_triangular(factor, known, upper=False)
         gain = left.square().sum(dim=2) / own.clamp(min=JITTER) - self._cost
-        never = is_collinear(own, variance, self.criterion.collinear_tol) | self._barred
-        never.scatter_(1, last, False)  # it may come back, whatever it is
+        never = self._barred.repeat(len(members), 1)
         never.scatter_(1, others, True)
         return gain, never
 
     def _uniform(self, what: int, n: int = 1, some: slice = slice(None)) -> Tensor:
         """Numbers between 0 and 1, n for each replica: of its key, the draw and the place alone."""
         place = self._there(np.arange(1, n + 1))
-        number = torch.full_like(self._keys[some, None], 3 * self._n_drawn + what)
+        number = torch.full_like(self._keys[some, None], 2 * self._n_drawn + what)
         x = _mixed(_mixed(self._keys[some, None] + number * STEP) + place * STEP)
         return ((x >> 11) & (2**53 - 1)).double().mul_(2.0**-53).add_(2.0**-54)
 
@@ -182,34 +175,22 @@ class DeviceChains:
         self._members = self._members[self._there(indices)]
         self._keys, self.values = self._keys[: len(indices)], self.values[indices]
 
-    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Values of random subsets on all rows."""
-        return self._values_of(random_start(self.allowed, self.size, n, rng))
-
-    def every(self, at_most: int) -> tuple[IntArray, FloatArray] | None:
-        """All subsets and their values, or None if there are more than so many."""
-        subsets = every_subset(self.allowed, self.size, at_most)
-        return None if subsets is None else (subsets, self._values_of(subsets))
-
     def _values_of(self, subsets: Tensor | IntArray) -> FloatArray:
-        """Criterion value of each subset on all rows, from scratch."""
-        members = self._there(subsets)
-        block = self.criterion.A[members[:, :, None], members[:, None, :]]
-        factor, failed = torch.linalg.cholesky_ex(block)
-        if bool(failed.any()):
-            block.diagonal(dim1=1, dim2=2).add_(JITTER * (failed > 0)[:, None])
-            factor = torch.linalg.cholesky_ex(block)[0]
-        solved = torch.linalg.solve_triangular(factor, self.criterion.D[members], upper=False)
-        values = solved.square().sum(dim=(1, 2)) - self._cost[members].sum(dim=1)
-        return np.asarray(values.cpu().numpy())
+        """Criterion value of each subset on all rows, less its cost."""
+        cost = self._cost[self._there(subsets)].sum(dim=1)
+        return device_values(self.criterion, subsets) - np.asarray(cost.cpu().numpy())
 
 
-def random_start(allowed: AllowedSubsets, size: int, n: int, rng: np.random.Generator) -> IntArray:
-    """Random subsets, with all that must be in them."""
-    fixed = allowed.include
-    usable = np.setdiff1d(np.arange(allowed.n_features), np.append(allowed.exclude, fixed))
-    drawn = [rng.choice(usable, size=size - len(fixed), replace=False) for _ in range(n)]
-    return np.sort([np.append(fixed, each) for each in drawn], axis=1)
+def device_values(criterion: Any, subsets: Tensor | IntArray) -> FloatArray:
+    """Criterion value of each subset of a size, from scratch."""
+    members = torch.as_tensor(subsets, device=criterion.A.device)
+    block = criterion.A[members[:, :, None], members[:, None, :]]
+    factor, failed = torch.linalg.cholesky_ex(block)
+    if bool(failed.any()):
+        block.diagonal(dim1=1, dim2=2).add_(JITTER * (failed > 0)[:, None])
+        factor = torch.linalg.cholesky_ex(block)[0]
+    solved = torch.linalg.solve_triangular(factor, criterion.D[members], upper=False)
+    return np.asarray(solved.square().sum(dim=(1, 2)).cpu().numpy())
 
 
 def _last(members: Tensor, at: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""As `Search`, with the criterion, the replicas and rough fits of all candidates on a device."""
+"""As `Search`, with the criterion and the replicas on a device."""
 
 from __future__ import annotations
 
@@ -7,29 +7,35 @@ from typing import Any
 import numpy as np
 
 from safdr._engine.annealing.chains import SearchChains
-from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.device.chains import DRAWS_A_SWEEP, DeviceChains, random_start
+from safdr._engine.annealing.functions import Evaluate, less_cost
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.device.chains import DRAWS_A_SWEEP, DeviceChains, device_values
 from safdr._engine.search import Search
 
 
 class DeviceSearch(Search):
-    """Columns come and go one by one: no groups, no conflicts, no proof."""
+    """Features enter one by one: no groups, no mutually exclusive features, no signs, no proof."""
 
     def _draw_batches(self, noise: Any, share: float) -> Any:
-        """A and D of batches of `RowsOnDevice`; None where there is no room for them."""
+        """A and D of batches of `RowsOnDevice`; None if they do not fit into memory."""
         return noise.batches(self.criterion, self.settings.n_batches, share, self.seed)
 
-    def _complement_for(self, constraints: AllowedSubsets, batches: Any, size: int) -> None:
-        """A place is given to the best of all, however many are chosen."""
+    @property
+    def _objective(self) -> Evaluate:
+        return less_cost(lambda subsets, batch: self._criterion_values(subsets), self.cost)
+
+    def _criterion_values(self, subsets: IntArray) -> FloatArray:
+        return device_values(self.criterion, subsets)
 
     def _chains(
         self, size: int, rng: np.random.Generator, seed: np.random.SeedSequence, n_threads: int
     ) -> SearchChains:
         """Replicas at random subsets of this size."""
         allowed = self._constraints_for(size)
+        start = allowed.random(size, self.settings.n_replicas, rng)
         return DeviceChains(
             self.criterion,
-            random_start(allowed, size, self.settings.n_replicas, rng),
+            allowed.subsets_of(start, size),
             seed=seed,
             n_draws=max(1, round(DRAWS_A_SWEEP * self.settings.sweeps)),
             batches=self._batches_for(size),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -32,65 +30,16 @@ NUMBERS_TO_KEEP = 2_000_000
 ROWS_FOR_MEDIAN = 256
 MOST_DEVIATIONS = 3.0
 
-# Blocks of rows that are looked at for what a tenth of a column's values are below, beside its
-# standard deviation. Normal ones have 0.13; single precision has seven digits for all of them.
-BLOCKS_FOR_WILD = 4
-SMALLEST_TYPICAL = 1e-3
-
-# The same for what a tenth of the values differ by from the next one, beside their size. Of 256
-# normal ones no more than one or two in a hundred are so close to each other.
-CLOSEST = 1e-4
-
 # Sparse rows are made dense a few columns at a time.
 SPARSE_COLUMNS_AT_ONCE = 64
-
-# An intercept of standardised columns beyond this is that of rows far out on their way to infinity.
-LARGEST_INTERCEPT = 1e5
-
-# What rounding may take from the logits, where large numbers make up an intercept on the original
-# scale; the loss may be off by half the square of it.
-MOST_LOST = 1e-4
-
-
-@dataclass(frozen=True, eq=False)
-class StandardisedColumns:
-    """Columns less their center, over their scale, and a column of ones."""
-
-    Z: FloatArray  # as the compiled fits take it: (n_blocks, n_columns + 1, rows of a block)
-
-    @cached_property
-    def single(self) -> NDArray[np.float32]:
-        """Z in single precision."""
-        return _core.to_single(self.Z)
-
-    @cached_property
-    def wild(self) -> NDArray[np.uint8]:
-        """Whether many values of a column, or what tells them apart, are next to nothing.
-
-        What these say is lost where others are rounded to single precision; and a gradient that is
-        next to nothing too may be all that calls for them. Looked at in some hundred rows.
-        """
-        some = self.Z[:: -(-len(self.Z) // BLOCKS_FOR_WILD)]
-        values = np.sort(some.transpose(1, 0, 2).reshape(self.Z.shape[1], -1), axis=1)
-        return (_any_small(np.abs(values)) | _many_alike(values)).astype(np.uint8)
 
 
 class Portion(NamedTuple):
     """Subsets that are fitted on the same columns."""
 
     subsets: IntArray
-    columns: StandardisedColumns
-    numbered: NDArray[np.int32]  # the subsets by the places of their members among the columns
-
-    def together(self) -> tuple[IntArray, NDArray[np.int32]] | None:
-        """The columns that occur, and the subsets by their places among these.
-
-        None where one Hessian of all of them is not cheaper than one of its own for each subset.
-        """
-        columns, places = renumbered(self.numbered, self.columns.Z.shape[1])
-        n_subsets, size = self.subsets.shape
-        pays = n_subsets > 1 and len(columns) ** 2 < n_subsets * size**2
-        return (columns, places) if pays else None
+    Z: FloatArray  # standardised columns: (n_blocks, n_columns + 1, rows of a block)
+    numbered: IntArray  # the subsets by the places of their members among the columns
 
 
 def total_variance(moments: ClassMarginals) -> tuple[FloatArray, FloatArray]:
@@ -119,7 +68,6 @@ class Standardiser:
         self._mean, variance = total_variance(moments)
         scale = np.sqrt(variance)
         self.scale = np.where(scale > 0, scale, 1.0)
-        self._class_means = moments.mean
 
     def __getstate__(self) -> dict[str, Any]:
         # What is kept can be made anew, and must lie at an address of the core's choice.
@@ -130,63 +78,37 @@ class Standardiser:
         """What is subtracted from the columns before they are divided by their scale."""
         return middle(self._X, self._mean, self.scale)
 
-    @cached_property
-    def class_means(self) -> FloatArray:
-        """Mean of each class, standardised."""
-        return (self._class_means - self.center) / self.scale
-
-    def centred_at(self, center: FloatArray) -> Standardiser:
-        """The same rows, of which something else is subtracted."""
-        other = copy(self)
-        vars(other).pop("class_means", None)
-        other.center = center
-        return other
-
-    def as_they_came(self, subset: IntArray) -> FloatArray:
-        """Columns of a subset."""
-        columns = self._X[:, subset]
-        return columns.toarray() if issparse(columns) else columns
-
     def portions(self, subsets: IntArray) -> Iterator[Portion]:
         """Subsets with the columns they need, as many at a time as fit into memory."""
         n_rows, n_features = self._X.shape
         filled_up = -(-n_rows // BLOCK) * BLOCK
         if filled_up * n_features <= NUMBERS_TO_KEEP:
-            yield Portion(subsets, self._all, subsets.astype(np.int32))
+            yield Portion(subsets, self._all, subsets)
             return
         for some in portions(subsets, self._X.shape):
             columns, numbered = renumbered(some, n_features)
             yield Portion(some, self._standardised(columns), numbered)
 
-    def undo(self, fits: Fits, subsets: IntArray) -> tuple[Fits, NDArray[np.bool_]]:
-        """The models of columns as they came, and which of them rounding would spoil.
-
-        The logits of these are differences of huge numbers. Of complete separation nothing is lost.
-        """
+    def undo(self, fits: Fits, subsets: IntArray) -> Fits:
+        """The models of columns as they came."""
         per_class = (slice(None), None) if fits.coefficients.ndim == 3 else slice(None)
         slopes = fits.coefficients / self.scale[subsets][per_class]
-        terms = slopes * self.center[subsets][per_class]
-        intercepts = fits.intercepts - np.sum(terms, axis=-1)
-        coarse = _largest(fits.intercepts) > LARGEST_INTERCEPT
-        coarse |= np.finfo(float).eps * _largest(terms) > MOST_LOST
-        coarse &= np.isfinite(_largest(terms)) & (fits.losses > 0)
-        return fits._replace(coefficients=slopes, intercepts=intercepts, left=None), coarse
+        shift = np.sum(slopes * self.center[subsets][per_class], axis=-1)
+        return fits._replace(coefficients=slopes, intercepts=fits.intercepts - shift)
 
     @cached_property
-    def _all(self) -> StandardisedColumns:
+    def _all(self) -> FloatArray:
         return self._standardised(np.arange(self._X.shape[1]))
 
-    def _standardised(self, columns: IntArray) -> StandardisedColumns:
-        return StandardisedColumns(standardised(self._X, self.center, self.scale, columns))
+    def _standardised(self, columns: IntArray) -> FloatArray:
+        return standardised(self._X, self.center, self.scale, columns)
 
 
-def renumbered(
-    subsets: NDArray[np.integer[Any]], n_features: int
-) -> tuple[IntArray, NDArray[np.int32]]:
+def renumbered(subsets: IntArray, n_features: int) -> tuple[IntArray, IntArray]:
     """The features that occur, in order, and the subsets by their places among them."""
     occurs = np.zeros(n_features, dtype=bool)
     occurs[subsets] = True
-    places = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    places = np.cumsum(occurs) - 1
     return np.flatnonzero(occurs), places[subsets]
 
 
@@ -223,28 +145,6 @@ def portions(subsets: IntArray, shape: tuple[int, ...]) -> Iterator[IntArray]:
         count = max(1, int(np.searchsorted(n_columns, most, side="right")))
         yield subsets[:count]
         subsets = subsets[count:]
-
-
-def _any_small(sizes: FloatArray) -> NDArray[np.bool_]:
-    """Whether a tenth of the numbers of a row that are not zero are next to nothing."""
-    n_zero = np.sum(sizes == 0, axis=1)
-    typical = n_zero + (sizes.shape[1] - n_zero) // 10
-    found = np.sort(sizes, axis=1)[np.arange(len(sizes)), np.minimum(typical, sizes.shape[1] - 1)]
-    small: NDArray[np.bool_] = (found > 0) & (found < SMALLEST_TYPICAL)
-    return small
-
-
-def _many_alike(values: FloatArray) -> NDArray[np.bool_]:
-    """Whether a tenth of the sorted numbers of a row are next to the one before, and not it."""
-    gap, size = np.diff(values, axis=1), np.maximum(-values[:, :-1], values[:, 1:])
-    alike = (gap > 0) & (gap < CLOSEST * size)
-    many: NDArray[np.bool_] = 10 * alike.sum(axis=1) > values.shape[1]
-    return many
-
-
-def _largest(numbers: FloatArray) -> FloatArray:
-    """Of each model."""
-    return np.abs(numbers).reshape(len(numbers), -1).max(axis=1)
 
 
 def _is_first(values: IntArray) -> NDArray[np.bool_]:

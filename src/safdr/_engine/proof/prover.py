@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from safdr._engine.annealing.swap_chains import SwapChains, random_subsets, subset_values
+from safdr._engine.annealing.compiled import CompiledChains, subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
@@ -138,12 +138,12 @@ class Prover:
     def _local_optima(self, allowed: AllowedSubsets, size: int) -> IntArray:
         """Return subsets that no swap improves."""
         rng = np.random.default_rng(0)
-        start = random_subsets(self.criterion, size, N_STARTS, rng, allowed)
+        start = allowed.random(size, N_STARTS, rng)
         seed = np.random.SeedSequence(0)
-        chains = SwapChains(
-            self.criterion, start, seed=seed, n_proposals=1, allowed=allowed, cost=self.cost
+        chains = CompiledChains(
+            self.criterion, start, constraints=allowed, seed=seed, n_proposals=1, cost=self.cost
         )
-        return np.unique(chains.climbed()[0], axis=0)
+        return np.unique(chains.local_search()[0], axis=0)
 
     def _one_swap_away(self, subset: IntArray) -> IntArray:
         """Return all allowed subsets that differ in one feature."""

@@ -91,7 +91,6 @@ class Rounds:
             size=self.size,
             threshold=self.threshold,
             slack=root.slack,
-            collinear_tol=0.0,
             improve=self.improve,
             at_most=self.at_most,
             n_steps=n_steps,

@@ -129,14 +129,12 @@ class Screen:
     def _n_for_width(self, width: float) -> int:
         """Return how many groups, the first of the order, fill a width; all useful ones at most."""
         constraints = self._constraints
-        places, counts, conflicts = 0, None, None
+        places, conflicts = 0, None
         if constraints is not None:
             places, conflicts = constraints.smallest, constraints.conflicts
-            counts = constraints.counts
-        most = len(self._useful) if counts is None else int(counts[self._useful].sum())
-        if places + most <= width:
+        if places + len(self._useful) <= width:
             return len(self._useful)
-        if conflicts is None and (counts is None or (counts == 1).all()):
+        if conflicts is None:
             return max(0, int(width) - places)
         holders: list[int] = []
         for n in range(len(self._useful)):
@@ -144,9 +142,9 @@ class Screen:
                 return n
             group = self._first(n + 1)[n]
             # Of features that exclude each other, the first holds the place of all.
-            if conflicts is None or not conflicts[group, holders].any():
+            if not conflicts[group, holders].any():
                 holders.append(group)
-                places += 1 if counts is None else int(counts[group])
+                places += 1
         return len(self._useful)
 
     def _n_for_subset(self, size: int, n_groups: int) -> int:

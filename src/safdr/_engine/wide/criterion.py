@@ -12,7 +12,6 @@ import numpy as np
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.criterion import (
     Ridge,
-    collinear_tol,
     effective_rows,
     fisher_columns,
     r2_columns,
@@ -81,11 +80,6 @@ class WideCriterion:
     def n_features(self) -> int:
         """Number of columns."""
         return len(self.D)
-
-    @property
-    def collinear_tol(self) -> float:
-        """Variance that a candidate must have of its own."""
-        return collinear_tol(self.ridge)
 
     @cached_property
     def diagonal(self) -> FloatArray:

@@ -1,0 +1,136 @@
+#include "chains/sweep.hpp"
+
+#include <algorithm>
+
+#include "aligned.hpp"
+#include "chains/candidates.hpp"
+#include "chains/random.hpp"
+#include "parallel.hpp"
+
+namespace safdr {
+namespace {
+
+// Places after which the factor is built again: rotations are stable, so that rounding errors add up slowly.
+constexpr std::int64_t kPlacesAFactor = 256;
+
+// Four replicas that sweep.
+struct Sweeper {
+  Candidates candidates;
+  RandomPack random;
+  Doubles beta{}, patience[kBatch];
+  Flags n_accepted{};
+
+  Sweeper(const Criterion& criterion, const Groups& groups, const Replicas& replicas, std::int64_t index,
+          Doubles* memory)
+      : candidates(criterion, groups, replicas, index, memory), random(candidates.block.streams) {}
+
+  // One position for all four: they have different members there.
+  SAFDR_INLINE std::int64_t draw_position() {
+    const Replicas& replicas = candidates.replicas;
+    return replicas.n_fixed + RandomPack::below(random.bits(), replicas.size - replicas.n_fixed)[0];
+  }
+
+  // Candidates, and how much worse than what they replace they may be, in units of the temperature: a gain of x is
+  // accepted with probability min(1, exp(x)), which is that of x + e > 0 for an exponential e.
+  SAFDR_INLINE void draw_candidates(int count) {
+    const Replicas& replicas = candidates.replicas;
+    for (int t = 0; t < count; ++t) {
+      const Words bits = random.bits();
+      candidates.place[t] = RandomPack::below(bits, replicas.n_usable - replicas.size) + replicas.size;
+      patience[t] = RandomPack::exponential(bits);
+    }
+  }
+
+  // Accepts or refuses the candidates one after the other; `kept` is what the member that may leave adds.
+  SAFDR_INLINE void decide(int count, Doubles kept) {
+    Doubles gain[kBatch];
+    for (int t = 0; t < count; ++t) gain[t] = beta * candidates.gain[t];
+    kept *= beta;
+    for (int t = 0; t < count; ++t) {
+      const Flags place = candidates.place[t];
+      const Flags accept =
+          candidates.block.alive & (gain[t] + patience[t] > kept);  // not for a gain of -infinity, or times zero
+      // A place counts once: another group may stand there now.
+      for (int u = t + 1; u < count; ++u) gain[u] = choose(candidates.place[u] == place, constant(kNever), gain[u]);
+      kept = choose(accept, gain[t], kept);
+      n_accepted -= accept;
+      candidates.replace(t, accept);
+    }
+  }
+
+  SAFDR_INLINE void sweep(std::int64_t n_proposals) {
+    const Replicas& replicas = candidates.replicas;
+    // Of few candidates each is drawn once for a place, on average: one alone would go in and out.
+    const std::int64_t batch = std::min<std::int64_t>(kBatch, replicas.n_usable - replicas.size);
+    for (std::int64_t t = 0, place = 0; t < n_proposals; t += batch, ++place) {
+      if (stopped_at(place)) return;
+      if (place % kPlacesAFactor == 0) candidates.build();
+      const int count = static_cast<int>(std::min(batch, n_proposals - t));
+      const Doubles kept = candidates.open(draw_position());
+      draw_candidates(count);
+      candidates.evaluate(count);
+      decide(count, kept);
+      candidates.close();
+    }
+  }
+};
+
+SAFDR_CLONES void sweep_block(Sweeper& sweeper, const CriterionStack& criteria, const Criterion& all_rows,
+                              const Sweeps& sweeps) {
+  const ReplicaBlock& block = sweeper.candidates.block;
+  Factor& factor = sweeper.candidates.factor;
+  for (std::int64_t t = 0; t < sweeps.n_sweeps && !stopped(); ++t) {
+    const std::int64_t row = t * sweeper.candidates.replicas.n_replicas;
+    for (int n = 0; n < kPackSize; ++n) {
+      sweeper.beta.set(n, sweeps.beta[row + block.replica(n)]);
+      factor.set_criterion(n, criteria[sweeps.batch[row + block.replica(n)]]);
+    }
+    sweeper.n_accepted = Flags{};
+    sweeper.sweep(sweeps.n_proposals);
+    for (int n = 0; n < kPackSize; ++n) factor.set_criterion(n, all_rows);
+    const Doubles value = sweeper.candidates.build();
+    for (int n = 0; n < block.n_alive(); ++n) {
+      sweeps.accepted[row + block.first + n] = sweeper.n_accepted[n];
+      sweeps.values[row + block.first + n] = value[n];
+    }
+  }
+  sweeper.random.store(block.streams, block.n_alive());
+}
+
+SAFDR_CLONES void value_pack(Factor& factor, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
+                             double* values) {
+  for (int n = 0; n < kPackSize; ++n) {
+    const std::int32_t* subset = subsets + std::min<std::int64_t>(n, n_subsets - 1) * size;
+    for (std::int64_t l = 0; l < size; ++l) factor.put_or_fill(n, l, subset[l]);
+  }
+  factor.clear();
+  const Doubles value = factor.extend(size);
+  for (int n = 0; n < std::min<std::int64_t>(kPackSize, n_subsets); ++n) values[n] = value[n];
+}
+
+}  // namespace
+
+void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Groups& groups, const Replicas& replicas,
+           const Sweeps& sweeps, std::int64_t n_threads) {
+  run_tasks(count_blocks(replicas.n_replicas), n_threads, [&](auto next) {
+    AlignedBuffer<Doubles> memory(Candidates::size(groups, all_rows.n_columns));
+    for (std::int64_t i = next(); i >= 0; i = next()) {
+      Sweeper sweeper(all_rows, groups, replicas, i, memory.data());
+      sweep_block(sweeper, criteria, all_rows, sweeps);
+    }
+  });
+}
+
+void subset_values(const Criterion& criterion, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
+                   std::int64_t n_threads, double* values) {
+  run_tasks(count_blocks(n_subsets), n_threads, [&](auto next) {
+    AlignedBuffer<Doubles> memory(Factor::size(size, size, criterion.n_columns));
+    Factor factor(size, size, criterion, memory.data());
+    for (std::int64_t i = next(); i >= 0; i = next()) {
+      const std::int64_t first = i * kPackSize;
+      value_pack(factor, subsets + first * size, n_subsets - first, size, values + first);
+    }
+  });
+}
+
+}  // namespace safdr

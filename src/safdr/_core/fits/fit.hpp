@@ -1,0 +1,35 @@
+// Models of many small subsets of the same columns.
+#pragma once
+
+#include <cstdint>
+
+#include "fits/columns.hpp"
+#include "fits/family.hpp"
+#include "fits/newton.hpp"
+
+namespace safdr {
+
+struct FitOptions {
+  double penalty, tol;
+  double incumbent;  // a loss to beat
+  bool best_only;    // whether fits that can't be the best may end early
+  bool separable;    // whether the penalty only keeps optima finite: then separation is told, and no loss has it
+  std::int64_t n_threads;
+};
+
+// One entry a subset; coefficients are [output][column], the intercept last.
+struct Fits {
+  double* coefficients;
+  double* loss;
+  bool* separated;
+  bool* converged;
+  double* left;  // bound of what the loss may still fall by
+  std::int64_t* n_iter;
+};
+
+// null_model: the intercepts without features. Of best_only, subsets come in order of preference.
+void fit_subsets(const Columns& columns, FamilyName family, const Target& target, const double* null_model,
+                 const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size, const FitOptions& options,
+                 const Fits& fits);
+
+}  // namespace safdr

@@ -1,0 +1,177 @@
+"""Replicas that swap features or groups on a quadratic criterion, compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safdr import _core
+from safdr._engine.annealing.chains import check_sweeps, check_taken, distinct
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.criterion import Criterion, CriterionStack, stack_criteria
+
+BoolArray = NDArray[np.bool_]
+
+# A thread takes 20 µs to start: too long for calls with fewer multiplications than this (100 µs).
+MIN_THREADED_WORK = 1e6
+
+# Sweeps of one call, so that Python takes a small share of the time; one if a sweep has more
+# multiplications than MAX_WORK (20 ms).
+SWEEPS_AT_ONCE = 5
+MAX_WORK = 2e7
+
+
+class CompiledChains:
+    """Metropolis chains over the selections of groups that constraints allow.
+
+    A move exchanges one group for another. Each replica has a random stream. All state is in
+    arrays, so that a set of chains can be copied and pickled.
+    """
+
+    def __init__(
+        self,
+        criterion: Criterion,
+        selections: BoolArray,
+        *,
+        constraints: AllowedSubsets,
+        seed: np.random.SeedSequence,
+        n_proposals: int,
+        batches: CriterionStack | None = None,
+        cost: FloatArray | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        constraints.check_selections(selections)
+        self.constraints = constraints
+        self.n_proposals = n_proposals
+        self._all_rows = stack_criteria([criterion])
+        self._batches = self._all_rows if batches is None else batches
+        self.n_batches = len(self._batches[0])
+        self._size = int(selections[0].sum())
+        self.width = constraints.max_columns(self._size)
+        self._n_threads = n_threads
+        self._order = _orders(selections, constraints)
+        self._groups = _groups(constraints, self.width)
+        self._limits = _limits(constraints, self._size, cost)
+        words: NDArray[Any] = seed.generate_state(4 * len(selections), np.uint64)
+        self._streams = words.reshape(len(selections), 4)
+        self._work = len(selections) * n_proposals * self.width**2
+        self.sweeps_at_once = SWEEPS_AT_ONCE if self._work < MAX_WORK else 1
+        self.values = subset_values(criterion, self.subsets)
+        if cost is not None:
+            self.values -= np.append(cost, 0.0)[self.subsets].sum(axis=1)
+
+    @property
+    def selections(self) -> BoolArray:
+        """Groups of each replica."""
+        return _selections(self._order[:, : self._size], self.constraints.n_groups)
+
+    @property
+    def subsets(self) -> IntArray:
+        """Sorted columns of each replica, filled up with -1 at the end."""
+        return self._subsets_of(self._order)
+
+    def sweep(self, beta: FloatArray, batch: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Sweep once for each row of `beta`: values on all rows, and share of accepted moves."""
+        check_sweeps(beta, batch, len(self._order), self.n_batches)
+        if not self._can_move:
+            return np.tile(self.values, (len(beta), 1)), np.zeros(beta.shape)
+        values, accepted = _core.sweep(
+            *self._batches,
+            self._all_rows[0][0],
+            self._all_rows[1][0],
+            self._groups,
+            self._limits,
+            self._order,
+            self._streams,
+            np.ascontiguousarray(beta, dtype=np.float64),
+            np.ascontiguousarray(batch, dtype=np.int64),
+            n_proposals=self.n_proposals,
+            n_threads=self._n_threads if self._work > MIN_THREADED_WORK else 1,
+        )
+        self.values = values[-1]
+        return values, accepted / self.n_proposals
+
+    def local_search(self) -> tuple[IntArray, FloatArray]:
+        """Subsets that each replica reaches by swaps that raise the value, and their values.
+
+        The replicas stay where they are.
+        """
+        replicas, inverse = distinct(self.subsets)
+        if not self._can_move:
+            return self.subsets[replicas][inverse], self.values[replicas][inverse]
+        order = np.ascontiguousarray(self._order[replicas])
+        values = _core.local_search(
+            self._all_rows[0][0],
+            self._all_rows[1][0],
+            self._groups,
+            self._limits,
+            order,
+            n_threads=self._n_threads,
+        )
+        return self._subsets_of(order)[inverse], values[inverse]
+
+    def take(self, indices: IntArray) -> None:
+        """Replace the replicas by copies of those at `indices`; random streams stay."""
+        check_taken(indices, len(self._streams))
+        self._order = np.ascontiguousarray(self._order[indices])
+        self.values = self.values[indices]
+
+    @property
+    def _can_move(self) -> bool:
+        """Whether some member may leave, and some group may enter."""
+        size, n_fixed, n_usable, *_ = self._limits
+        return bool(n_fixed < size < n_usable)
+
+    def _subsets_of(self, order: NDArray[np.int32]) -> IntArray:
+        """Sorted columns of the members, filled up with -1 at the end."""
+        members = order[:, : self._size]
+        if self.constraints.swaps_alone:
+            return np.sort(members, axis=1).astype(np.int64)
+        selections = _selections(members, self.constraints.n_groups)
+        return self.constraints.subsets_of(selections, self.width)
+
+
+def subset_values(
+    criterion: Criterion, subsets: NDArray[np.integer[Any]], n_threads: int = 1
+) -> FloatArray:
+    """Criterion value of each subset; rows may be filled up with -1."""
+    members = np.ascontiguousarray(subsets, dtype=np.int32)
+    return _core.subset_values(criterion.A, criterion.D, members, n_threads=n_threads)
+
+
+def _orders(selections: BoolArray, constraints: AllowedSubsets) -> NDArray[np.int32]:
+    """Groups of each replica as the core orders them: forced, members, candidates, excluded."""
+    rank = np.where(selections, np.int8(1), np.int8(2))
+    rank[:, constraints.include] = 0
+    rank[:, constraints.exclude] = 3
+    return np.argsort(rank, axis=1, kind="stable").astype(np.int32)
+
+
+def _groups(constraints: AllowedSubsets, width: int) -> tuple[Any, ...]:
+    """Where the columns of each group start, the columns, the longest group, and the width."""
+    starts = np.concatenate([[0], np.cumsum(constraints.lengths)])
+    columns = np.concatenate(constraints.groups).astype(np.int32)
+    # Groups that are always out need no memory.
+    usable = np.delete(constraints.lengths, constraints.exclude)
+    return starts, columns, int(usable.max(initial=1)), width
+
+
+def _limits(constraints: AllowedSubsets, size: int, cost: FloatArray | None) -> tuple[Any, ...]:
+    """Size, numbers of groups that stay and that may be members, conflicts, costs of groups."""
+    of_groups: Any = None
+    if cost is not None:
+        of_groups = np.bincount(constraints.group_of, cost, minlength=constraints.n_groups)
+    conflicts = constraints.conflicts
+    if conflicts is not None:
+        conflicts = np.ascontiguousarray(conflicts, dtype=np.uint8)
+    n_usable = constraints.n_groups - len(constraints.exclude)
+    return size, len(constraints.include), n_usable, conflicts, of_groups
+
+
+def _selections(members: NDArray[np.int32], n_groups: int) -> BoolArray:
+    selections = np.zeros((len(members), n_groups), dtype=bool)
+    np.put_along_axis(selections, members.astype(np.int64), True, axis=1)
+    return selections

@@ -1,0 +1,82 @@
+"""Families: what a loss makes of linear predictors, and its second-order approximation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from safdr._engine.arrays import FloatArray, RowArray
+from safdr._engine.taken_rows import gathered
+
+# Loss, slope and curvature of each row: at predictors of shape (n_rows,) or (n_rows, n_outputs).
+Derivatives: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+
+# A row that the model is sure of has next to no curvature, and a response far off: at least this
+# share of the largest curvature keeps it in sight.
+LEAST_CURVATURE = 4e-3
+
+# A class without rows is taken to have this share.
+LEAST_SHARE = 1e-12
+
+
+@dataclass(frozen=True)
+class Family:
+    """A loss of linear predictors. The compiled twin is in `_core/fits/family.hpp`."""
+
+    name: str
+    loss_name: str
+    null_model: Callable[[FloatArray, FloatArray], FloatArray]  # intercepts, of y and row shares
+    derivatives: Callable[[FloatArray, FloatArray], Derivatives]  # of predictors and y
+
+
+def _logistic(eta: FloatArray, y: FloatArray) -> Derivatives:
+    p = expit(eta)
+    return np.logaddexp(0.0, eta) - y * eta, p - y, p * expit(-eta)
+
+
+def _softmax(eta: FloatArray, y: FloatArray) -> Derivatives:
+    own = y.astype(np.int64)[:, None]
+    eta = eta - eta.max(axis=1, keepdims=True)
+    p = np.exp(eta)
+    total = p.sum(axis=1, keepdims=True)
+    p /= total
+    losses = np.log(total[:, 0]) - np.take_along_axis(eta, own, axis=1)[:, 0]
+    return losses, p - (own == np.arange(eta.shape[1])), p * (1.0 - p)
+
+
+def _squared(eta: FloatArray, y: FloatArray) -> Derivatives:
+    return 0.5 * (eta - y) ** 2, eta - y, np.ones_like(eta)
+
+
+def _log_odds(y: FloatArray, share: FloatArray) -> FloatArray:
+    return np.log([(share @ y) / (share @ (1.0 - y))])
+
+
+def _log_shares(y: FloatArray, share: FloatArray) -> FloatArray:
+    return np.log(np.maximum(np.bincount(y.astype(np.int64), share), LEAST_SHARE))
+
+
+LOGISTIC = Family("logistic", "cross_entropy", _log_odds, _logistic)
+SOFTMAX = Family("softmax", "cross_entropy", _log_shares, _softmax)
+SQUARED = Family("squared", "squared_error", lambda y, share: np.array([share @ y]), _squared)
+
+
+def working_response(
+    fitter: Any, X: RowArray, positive: NDArray[np.bool_]
+) -> tuple[FloatArray, FloatArray]:
+    """Weight and response of each row, near the model of all columns.
+
+    To second order and but for a constant, the loss of predictors near η is half the mean of
+    curvature · (η - slope / curvature - predictor)². Weights are in units of the largest possible
+    curvature, 1/4.
+    """
+    fits = fitter.fit(np.arange(X.shape[1])[None])
+    eta = np.asarray(gathered(X) @ fits.coefficients[0]).ravel() + fits.intercepts[0]
+    _, slope, curvature = LOGISTIC.derivatives(eta, positive.astype(np.float64))
+    weight = np.maximum(4.0 * curvature, LEAST_CURVATURE)
+    return weight, eta - 4.0 * slope / weight

@@ -1,0 +1,122 @@
+"""Candidate subsets become linear models of a family, and losses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from safdr import _core
+from safdr._engine.arrays import FloatArray, IntArray, RowArray
+from safdr._engine.criterion import FisherCriterion
+from safdr._engine.fits.columns import Standardiser
+from safdr._engine.fits.family import LOGISTIC, SOFTMAX, Family
+from safdr._engine.fits.fits import Fits, distinct_rows, joined
+
+# A fit ends where its loss is certainly within this share of that without features above the
+# optimum. The step that follows leaves next to nothing.
+TOL = 1e-13
+
+# Instead of none, this penalty keeps every optimum finite, in units of the loss without features:
+# a slope of 100 costs 5e-7 of it.
+LEAST_PENALTY = 1e-10
+
+
+class LinearFitter:
+    """Fits models of a family to subsets of the columns.
+
+    Half the penalty times the squared slopes of the standardised columns is part of each loss.
+    Without a penalty, a model that classifies all rows right has loss 0.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        rows: Standardiser,
+        y: FloatArray,
+        sample_weight: FloatArray | None,
+        penalty: float = 0.0,
+    ) -> None:
+        self.family = family
+        self.penalty = penalty
+        self._rows = rows
+        self._y = y
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        self._share = weight / weight.sum()
+        self._null_model = family.null_model(y, self._share)
+        shape = (len(y), len(self._null_model)) if len(self._null_model) > 1 else len(y)
+        losses, _, _ = family.derivatives(np.broadcast_to(self._null_model, shape), y)
+        self._null_loss = float(self._share @ losses)
+
+    @property
+    def loss_name(self) -> str:
+        """What the losses are."""
+        return self.family.loss_name
+
+    def baseline(self) -> float:
+        """Loss of the model without features."""
+        return self._null_loss
+
+    def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:
+        """Fit a model to each subset; equal subsets are fitted once.
+
+        With `best_only`, a fit ends early once a bound shows that the best is beyond it. Its loss
+        is within a tenth of its distance to the best, and it counts as not converged.
+        """
+        distinct, inverse = distinct_rows(subsets)
+        parts: list[Fits] = []
+        for some, columns, numbered in self._rows.portions(distinct):
+            incumbent = min((float(part.losses.min()) for part in parts), default=np.inf)
+            fits = self._fit(columns, numbered, incumbent, best_only, n_threads)
+            parts.append(self._rows.undo(fits, some))
+        return joined(parts).take(inverse)
+
+    def _fit(
+        self, Z: FloatArray, subsets: IntArray, incumbent: float, best_only: bool, n_threads: int
+    ) -> Fits:
+        least = LEAST_PENALTY * self._null_loss
+        theta, losses, separated, converged, left, n_iter = _core.fit_subsets(
+            self.family.name,
+            Z,
+            self._y,
+            self._share,
+            self._null_model,
+            subsets.astype(np.int32),
+            penalty=max(self.penalty, least),
+            tol=TOL,
+            incumbent=incumbent,
+            best_only=best_only,
+            separable=self.penalty < least,
+            n_threads=n_threads,
+        )
+        # Several predictors are known up to what all of them share.
+        theta = theta[:, 0] if theta.shape[1] == 1 else theta - theta.mean(axis=1, keepdims=True)
+        return Fits(losses, separated, converged, n_iter, theta[..., :-1], theta[..., -1], left)
+
+
+class LogisticFitter(LinearFitter):
+    """Logistic models of two classes; the criterion has the moments of the same rows."""
+
+    def __init__(
+        self,
+        X: RowArray,
+        codes: IntArray,
+        sample_weight: FloatArray | None,
+        criterion: FisherCriterion,
+        penalty: float = 0.0,
+        family: Family = LOGISTIC,
+    ) -> None:
+        rows = Standardiser(X, criterion.marginals)
+        super().__init__(family, rows, codes.astype(np.float64), sample_weight, penalty)
+
+
+class MultinomialFitter(LogisticFitter):
+    """Softmax models of more than two classes."""
+
+    def __init__(
+        self,
+        X: RowArray,
+        codes: IntArray,
+        sample_weight: FloatArray | None,
+        criterion: FisherCriterion,
+        penalty: float = 0.0,
+    ) -> None:
+        super().__init__(X, codes, sample_weight, criterion, penalty, SOFTMAX)
