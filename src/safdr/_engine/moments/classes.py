@@ -33,13 +33,6 @@ class ClassMoments:
             total += np.outer(d, d)
         return ClassMoments(weight, mean, scatter)
 
-    def spread_over(self, codes: IntArray, n_classes: int) -> ClassMoments:
-        """The same classes under other codes, among more classes that have no rows."""
-        weight = np.zeros(n_classes)
-        mean, scatter = (np.zeros((n_classes, *a.shape[1:])) for a in (self.mean, self.scatter))
-        weight[codes], mean[codes], scatter[codes] = self.weight, self.mean, self.scatter
-        return ClassMoments(weight, mean, scatter)
-
     def within(self) -> WithinMoments:
         """The same with one covariance for all classes: the sum of theirs."""
         squares = np.einsum("cii->ci", self.scatter)
