@@ -60,7 +60,7 @@ clean:
 	@$(PY) -m pip install -q --upgrade pip
 
 .venv/demo: .venv/bin/pip $(SOURCES)
-	@echo 'Building the core and installing safdr: one to three minutes the first time …'
+	@echo 'Building the core and installing safdr: up to five minutes the first time …'
 	@$(PY) -m pip install -q --group build
 	@$(PY) -m pip install -q --no-build-isolation -e '.[cli,report]' -C build-dir=build/core
 	@touch $@
