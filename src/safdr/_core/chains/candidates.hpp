@@ -11,7 +11,7 @@
 namespace safdr {
 
 // Candidates that are evaluated at a time for the place of one member: two blocks of four rows.
-constexpr int kBatch = 4;
+constexpr int kBatch = 8;
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 

@@ -1,4 +1,4 @@
-// What every swap of one feature gains, many features at a time: rows of A are read as they lie in memory.
+// What every swap of one feature gains, many features at a time.
 #pragma once
 
 #include <algorithm>
@@ -47,18 +47,18 @@ class SwapGains {
     return value;
   }
 
-  // Looks at features j to j + kTile (or fewer, at the end).
-  SAFDR_INLINE void look(std::int64_t j) {
-    const std::int64_t count = std::min(kTile, criterion_.n_features - j);
+  // Looks at some features, at most kTile.
+  SAFDR_INLINE void look(const std::int32_t* features, std::int64_t count) {
+    std::int64_t feature[kTile];
+    for (std::int64_t t = 0; t < kTile; ++t) feature[t] = features[std::min(t, count - 1)];
     for (std::int64_t l = 0; l < k_; ++l) {
-      const double* row = criterion_.A + subset_[l] * criterion_.n_features + j;
-      for (std::int64_t t = 0; t < kTile; ++t) x_[l * kTile + t] = t < count ? row[t] : 0.0;
+      const double* row = criterion_.A + subset_[l] * criterion_.n_features;
+      for (std::int64_t t = 0; t < kTile; ++t) x_[l * kTile + t] = row[feature[t]];
     }
     for (std::int64_t t = 0; t < kTile; ++t) {
-      const std::int64_t feature = j + std::min(t, count - 1);
-      own_[t / kPackSize].set(t % kPackSize, criterion_.A[feature * criterion_.n_features + feature]);
-      price_[t] = cost(feature);
-      for (std::int64_t col = 0; col < criterion_.n_columns; ++col) r_[col * kTile + t] = D(feature, col);
+      own_[t / kPackSize].set(t % kPackSize, criterion_.A[feature[t] * (criterion_.n_features + 1)]);
+      price_[t] = cost(feature[t]);
+      for (std::int64_t col = 0; col < criterion_.n_columns; ++col) r_[col * kTile + t] = D(feature[t], col);
     }
     std::int64_t a = 0;
     for (; a + 4 <= k_; a += 4) project<4>(a);

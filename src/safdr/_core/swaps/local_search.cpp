@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
-#include <vector>
 
 #include "aligned.hpp"
 #include "chains/candidates.hpp"
@@ -17,12 +15,15 @@ namespace {
 // A swap that raises J by less than this share may be rounding error: a search that made it could go round in circles.
 constexpr double kSmallestRise = 1e-9;
 
-// ---- Features: tiles of all features, each against all members ------------------------------------------------------
+// Turns, or one round if that is longer, after which P is computed from scratch: updates add up rounding errors.
+constexpr std::int64_t kTurnsABuild = 16;
 
-// A swap of the member at position a for a feature.
+// ---- Features: tiles of candidates, each against all members --------------------------------------------------------
+
+// A swap of the member at position a for the candidate at a place.
 struct Swap {
   double gain;
-  std::int64_t a = -1, feature = -1;
+  std::int64_t a = -1, place = -1;
 };
 
 // One replica of single features.
@@ -30,51 +31,48 @@ class FeatureSearch {
  public:
   FeatureSearch(const Criterion& criterion, const Replicas& replicas, std::int64_t index, double* memory)
       : replicas_(replicas), n_features_(criterion.n_features), order_(replicas.order + index * n_features_),
-        place_(static_cast<std::size_t>(n_features_)), gains_(criterion, replicas.cost, replicas.size, memory) {
-    for (std::int64_t l = 0; l < n_features_; ++l) place_[static_cast<std::size_t>(order_[l])] = l;
-  }
+        gains_(criterion, replicas.cost, replicas.size, memory) {}
 
-  // Makes the best swap of each tile in turn, until no tile has one; returns the value. Each round begins from scratch,
-  // and the value must have risen: so the search comes to an end.
+  // Makes the best swap of each tile in turn, until no tile has one; returns the value. Now and then it begins from
+  // scratch, and the value must have risen: so the search comes to an end.
   SAFDR_INLINE double run() {
-    const std::int64_t n_tiles = (n_features_ + kTile - 1) / kTile;
-    double value = -std::numeric_limits<double>::infinity();
+    const std::int64_t n_tiles = (replicas_.n_usable - replicas_.size + kTile - 1) / kTile;
+    const std::int64_t n_turns = std::max(n_tiles, kTurnsABuild);
+    double value = kNever;
     for (std::int64_t turn = 0, n_idle = 0; n_idle < n_tiles; ++turn) {
       if (stopped_at(turn)) break;
-      const std::int64_t first = turn % n_tiles * kTile;
-      if (first == 0) {
+      if (turn % n_turns == 0) {
         const double before = value;
         value = gains_.build(order_);
-        if (!(value > before)) return value;  // a rise by rounding alone
+        if (!(value > before)) break;  // a rise by rounding alone
       }
-      gains_.look(first);
-      const Swap swap = best_of(first, kSmallestRise * std::abs(value));
+      const std::int64_t first = replicas_.size + turn % n_tiles * kTile;
+      const std::int64_t count = std::min(kTile, replicas_.n_usable - first);
+      gains_.look(order_ + first, count);
+      const Swap swap = best_of(first, count, kSmallestRise * std::abs(value));
       n_idle = swap.a < 0 ? n_idle + 1 : 0;
       if (swap.a < 0) continue;
-      exchange(swap.a, swap.feature);
-      gains_.swap(swap.a, swap.feature - first);
+      std::swap(order_[swap.a], order_[swap.place]);
+      gains_.swap(swap.a, swap.place - first);
     }
-    return value;
+    return gains_.build(order_);
   }
 
  private:
-  SAFDR_INLINE Swap best_of(std::int64_t first, double least) {
+  SAFDR_INLINE Swap best_of(std::int64_t first, std::int64_t count, double least) {
     Swap best{least};
-    const std::int64_t count = std::min(kTile, n_features_ - first);
     for (std::int64_t a = replicas_.n_fixed; a < replicas_.size; ++a) {
       double gain[kTile];
       if (!gains_.gains(a, best.gain, gain)) continue;
       for (std::int64_t t = 0; t < count; ++t) {
-        if (gain[t] > best.gain && may_replace(a, first + t)) best = {gain[t], a, first + t};
+        if (gain[t] > best.gain && may_replace(a, order_[first + t])) best = {gain[t], a, first + t};
       }
     }
     return best;
   }
 
-  // Whether a feature is a candidate, and not in conflict with other members than that at position a.
+  // Whether a candidate is not in conflict with other members than that at position a.
   SAFDR_INLINE bool may_replace(std::int64_t a, std::int64_t feature) const {
-    const std::int64_t place = place_[static_cast<std::size_t>(feature)];
-    if (place < replicas_.size || place >= replicas_.n_usable) return false;
     if (replicas_.conflicts == nullptr) return true;
     const std::uint8_t* conflicts = replicas_.conflicts + feature * n_features_;
     for (std::int64_t l = 0; l < replicas_.size; ++l) {
@@ -83,18 +81,9 @@ class FeatureSearch {
     return true;
   }
 
-  // The member at position a and a feature change roles.
-  SAFDR_INLINE void exchange(std::int64_t a, std::int64_t feature) {
-    std::int64_t& place = place_[static_cast<std::size_t>(feature)];
-    std::swap(order_[a], order_[place]);
-    place_[static_cast<std::size_t>(order_[place])] = place;
-    place = a;
-  }
-
   const Replicas& replicas_;
   std::int64_t n_features_;
   std::int32_t* order_;
-  std::vector<std::int64_t> place_;  // of each feature in the order
   SwapGains gains_;
 };
 

@@ -153,10 +153,9 @@ def _orders(selections: BoolArray, constraints: AllowedSubsets) -> NDArray[np.in
 def _groups(constraints: AllowedSubsets, width: int) -> tuple[Any, ...]:
     """Where the columns of each group start, the columns, the longest group, and the width."""
     starts = np.concatenate([[0], np.cumsum(constraints.lengths)])
-    columns = np.concatenate(constraints.groups).astype(np.int32)
     # Groups that are always out need no memory.
     usable = np.delete(constraints.lengths, constraints.exclude)
-    return starts, columns, int(usable.max(initial=1)), width
+    return starts, constraints.columns.astype(np.int32), int(usable.max(initial=1)), width
 
 
 def _limits(constraints: AllowedSubsets, size: int, cost: FloatArray | None) -> tuple[Any, ...]:

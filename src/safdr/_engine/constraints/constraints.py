@@ -97,10 +97,15 @@ class AllowedSubsets:
         return np.array([len(group) for group in self.groups])
 
     @cached_property
+    def columns(self) -> IntArray:
+        """Columns of all groups, one group after the other."""
+        return np.concatenate(self.groups)
+
+    @cached_property
     def group_of(self) -> IntArray:
         """Group of each column."""
         numbers = np.empty(self.n_features, dtype=np.int64)
-        numbers[np.concatenate(self.groups)] = np.repeat(np.arange(self.n_groups), self.lengths)
+        numbers[self.columns] = np.repeat(np.arange(self.n_groups), self.lengths)
         return numbers
 
     @property
