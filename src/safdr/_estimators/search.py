@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from safdr._engine.annealing.cached_function import CachedFunction
 from safdr._engine.annealing.function_chains import Evaluate
 from safdr._engine.arrays import IntArray
-from safdr._engine.criterion import Ridge, with_ridge
+from safdr._engine.criterion import Criterion, Ridge
 from safdr._engine.fits.fits import Fitter
 from safdr._engine.fits.forward import ForwardSelection, PlacedForward
 from safdr._engine.screen import Duplicates, Screen
@@ -137,16 +137,14 @@ class Recipe:
     @property
     def _redundant(self) -> IntArray:
         """Duplicates, and columns that the criterion finds redundant."""
-        redundant: Any = self._criterion.redundant
-        if self.problem.is_wide:
-            redundant = redundant(self.problem.rank)
-        return np.union1d(self.duplicate_columns, redundant)
+        return np.union1d(self.duplicate_columns, self._criterion.redundant)
 
     @cached_property
-    def _criterion(self) -> Any:
+    def _criterion(self) -> Criterion:
         """The criterion of all columns; of a regression, before its shrinkage is reduced."""
         wanted = "auto" if self.function is not None else self.wanted_ridge
-        return self.problem.column_criterion(wanted)
+        criterion: Criterion = self.problem.column_criterion(wanted)
+        return criterion
 
     @cached_property
     def ridge(self) -> float:
@@ -187,7 +185,7 @@ class Recipe:
         else:
             criterion = self._criterion if everything else self._criterion.among(columns)
             if criterion.ridge != self.ridge:
-                criterion = with_ridge(criterion, self.ridge, problem.rows_a_weight)
+                criterion = criterion.with_ridge(self.ridge)
         duplicates = np.intersect1d(columns, self.duplicate_columns)
         return self._search(among, criterion, np.searchsorted(columns, duplicates), columns)
 

@@ -1,16 +1,8 @@
-"""Rows become moments: of each class, within the classes, or of features and outputs together."""
+"""Moments of the features within the classes, and with the outputs of a regression."""
 
-from safdr._engine.moments.classes import ClassMoments, class_moments
-from safdr._engine.moments.joint import JointMarginals, JointMoments, joint_moments
-from safdr._engine.moments.within import ClassMarginals, WithinMoments, within_moments
+from safdr._engine.moments.moments import Marginals, Moments, moments_of
 
-__all__ = [
-    "ClassMarginals",
-    "ClassMoments",
-    "JointMarginals",
-    "JointMoments",
-    "WithinMoments",
-    "class_moments",
-    "joint_moments",
-    "within_moments",
-]
+# The old name, until the branches of fits and kernel are merged.
+ClassMarginals = Marginals
+
+__all__ = ["ClassMarginals", "Marginals", "Moments", "moments_of"]
