@@ -16,9 +16,6 @@ from safdr._engine.rows import BLOCK_BYTES, RowSubset
 # Rows of a block at least, so that the matrix product runs at full speed.
 MIN_BLOCK_ROWS = 256
 
-# From this many features on, products are added in place: a second matrix would be large.
-IN_PLACE_FEATURES = 1024
-
 # Side of the squares in which a triangle is mirrored: two of them fit into cache.
 MIRROR_SIDE = 256
 
@@ -72,23 +69,20 @@ class ScatterSum:
     def __init__(self, out: FloatArray) -> None:
         self._out = out
         out[:] = 0.0
-        self._in_place = len(out) >= IN_PLACE_FEATURES
-        if not self._in_place:
-            self._group, self._product = np.empty_like(out), np.empty_like(out)
 
     def add_rows(
         self, X: RowArray, rows: IntArray, sample_weight: FloatArray | None, outputs: FloatArray
     ) -> Group:
         """Add the covariance of a class; return its moments."""
-        weight = _weight_of(rows, X.shape[1], sample_weight)
+        weight = float(len(rows) if sample_weight is None else sample_weight[rows].sum())
         if weight == 0:
             return Group.empty(X.shape[1], outputs.shape[1])
         of_outputs = Outputs.make(outputs, rows, sample_weight)
         cross = np.zeros((X.shape[1], outputs.shape[1]))
-        self._open(weight)
+        squares = np.zeros(X.shape[1])
         weights, means, sums = [], [], []
         for block in _row_blocks(X, rows, sample_weight):
-            self._add(block.rows)
+            squares += self._add(block.rows, weight)
             some = of_outputs.centred[block.places]
             cross += block.rows.T @ some
             weights.append(block.weight)
@@ -96,40 +90,21 @@ class ScatterSum:
             sums.append(block.root @ some)
         mean, between = joined_mean(np.asarray(weights), np.asarray(means))
         if len(weights) > 1:
-            self._add(between)
+            squares += self._add(between, weight)
             # Features are centred on the mean of their block, outputs on that of all.
             cross += (between / np.sqrt(weights)[:, None]).T @ np.asarray(sums)
-        squares, variance = self._close(), of_outputs.variance(weight)
-        return Group(weight, mean, squares, of_outputs.mean, variance, cross / weight)
+        moments = of_outputs.mean, of_outputs.variance(weight)
+        return Group(weight, mean, squares, *moments, cross / weight)
 
     def finish(self) -> FloatArray:
         """Return the sum over all classes."""
-        if self._in_place:
-            _mirror(self._out)
+        _mirror(self._out)
         return self._out
 
-    def _open(self, divisor: float) -> None:
-        self._divisor = divisor
-        self._squares = np.zeros(len(self._out))
-        if not self._in_place:
-            self._group[:] = 0.0
-
-    def _add(self, rows: FloatArray) -> None:
-        if not self._in_place:
-            self._group += np.matmul(rows.T, rows, out=self._product)
-            return
-        self._squares += np.einsum("ij,ij->j", rows, rows)
-        # Into one triangle, in the memory of the result.
-        dsyrk(1.0 / self._divisor, rows.T, beta=1.0, c=self._out.T, trans=0, lower=1, overwrite_c=1)
-
-    def _close(self) -> FloatArray:
-        """Return the sums of squares of the class."""
-        if self._in_place:
-            return self._squares
-        squares = np.diag(self._group).copy()
-        self._group /= self._divisor
-        self._out += self._group
-        return squares
+    def _add(self, rows: FloatArray, divisor: float) -> FloatArray:
+        """Add products of rows to one triangle, in its memory; return the sums of squares."""
+        dsyrk(1.0 / divisor, rows.T, beta=1.0, c=self._out.T, trans=0, lower=1, overwrite_c=1)
+        return np.asarray(np.einsum("ij,ij->j", rows, rows))
 
 
 def mostly_zero(X: RowArray) -> bool:
@@ -179,14 +154,15 @@ def _row_blocks(
     X = X.tocsr() if issparse(X) else X
     source: RowArray = X.source if isinstance(X, RowSubset) else X
     indices = X.rows[rows] if isinstance(X, RowSubset) else rows
-    length = _block_length(X.shape[1])
+    length = max(MIN_BLOCK_ROWS, BLOCK_BYTES // (8 * X.shape[1]))
     # One buffer for all blocks saves a fifth of the time. np.take would copy an array in Fortran
     # order first.
     in_place = isinstance(source, np.ndarray) and source.flags.c_contiguous
     in_place = in_place and source.dtype == np.float64
     buffer = np.empty((min(len(rows), length), X.shape[1]))
-    for places in _places(len(rows), length):
+    for start in range(0, len(rows), length):
         look_up()
+        places = slice(start, start + length)
         there = indices[places]
         if in_place:
             centred = np.take(source, there, axis=0, out=buffer[: len(there)], mode="clip")
@@ -202,22 +178,6 @@ def _row_blocks(
         if sample_weight is not None:
             centred *= root[:, None]
         yield _RowBlock(places, root, float(weight.sum()), mean, centred)
-
-
-def _weight_of(rows: IntArray, n_features: int, sample_weight: FloatArray | None) -> float:
-    if sample_weight is None:
-        return float(len(rows))
-    places = _places(len(rows), _block_length(n_features))
-    return float(np.sum([sample_weight[rows[some]].sum() for some in places]))
-
-
-def _block_length(n_features: int) -> int:
-    return max(MIN_BLOCK_ROWS, BLOCK_BYTES // (8 * n_features))
-
-
-def _places(n_rows: int, length: int) -> Iterator[slice]:
-    for start in range(0, n_rows, length):
-        yield slice(start, start + length)
 
 
 def _mirror(matrix: FloatArray) -> None:
