@@ -170,6 +170,11 @@ def criterion_of_columns(X, y, weight=None, shrinkage=1e-6, **settings):
         return problem_of(X, y, weight).column_criterion(shrinkage)
 
 
+def many_columns(limit):
+    """Have matrices of more columns than this computed on request only, in a context."""
+    return patch.object(_columns, "MAX_DENSE", limit)
+
+
 def source_of(criterion):
     """Return what the matrix of a criterion is read from: block, row, rows, times, diagonal."""
     return criterion.columns

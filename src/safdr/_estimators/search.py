@@ -43,14 +43,23 @@ def make_search(selector: Any, problem: Problem, seed: int, n_jobs: int = 1) -> 
     return ScreenedSearch(recipe, recipe.search_among, problem.allowed, seed)
 
 
-def full_criterion(selector: Any, problem: Problem) -> Any:
-    """Return the criterion of all columns with the shrinkage of a fit."""
+def useful_criterion(selector: Any, problem: Problem) -> tuple[Criterion, IntArray]:
+    """Return the criterion with the shrinkage of a fit, and the columns that it has.
+
+    These are all columns; of very many, those that a subset may need.
+    """
     recipe = Recipe.make(selector, problem, 0)
-    criterion = problem.criterion(ridge_of(selector, problem))
-    if not recipe.screens:
-        return criterion
-    redundant = np.union1d(criterion.redundant, recipe.duplicate_columns)
-    return replace(criterion, redundant=redundant)
+    criterion = problem.column_criterion(ridge_of(selector, problem))
+    redundant, columns = criterion.redundant, np.arange(problem.n_features)
+    if recipe.screens:
+        redundant = np.union1d(redundant, recipe.duplicate_columns)
+    criterion = replace(criterion, redundant=redundant)
+    if criterion.is_dense:
+        return criterion, columns
+    forced = columns[np.isin(problem.allowed.group_of, problem.allowed.include)]
+    columns = np.union1d(np.setdiff1d(recipe.usable, redundant), forced)
+    check_products(len(columns))
+    return criterion.among(columns), columns
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
