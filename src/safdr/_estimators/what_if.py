@@ -165,9 +165,8 @@ def what_if(
     problem = make_problem(selector, X, y, sample_weight)
     allowed, features = problem.allowed, features_of(selector, problem)
     criterion = problem.column_criterion(ridge_of(selector, problem))
-    redundant = criterion.redundant(problem.rank) if problem.is_wide else criterion.redundant
     useful = np.ones(allowed.n_groups, dtype=bool)
-    useful[allowed.without(redundant).exclude] = False
+    useful[allowed.without(criterion.redundant).exclude] = False
     members = np.flatnonzero(allowed.selection_of(selector.subset_))
     requested = allowed.selection_of(features.columns(also, "also"))
     lists = [
