@@ -1,6 +1,7 @@
 """The paths that order features: optimality at every point, scikit-learn's order, a slow solver."""
 
 import pickle
+import time
 import warnings
 
 import numpy as np
@@ -319,3 +320,17 @@ def test_group_path_partials_forced_features_out():
     assert order == expected
     assert len(order) == 12
     assert order != [j for j in group_path(make_problem(criterion)) if j not in forced]
+
+
+def test_group_path_ends_early_where_solutions_converge_slowly():
+    rng = np.random.default_rng(0)
+    codes = np.arange(22) % 4
+    base = rng.normal(size=(22, 12)) + 0.8 * (codes[:, None] == rng.integers(4, size=12))
+    copies = 3.0 - 2.0 * base[:, rng.integers(12, size=30)]
+    sums = base[:, rng.integers(12, size=52)] + base[:, rng.integers(12, size=52)]
+    X = np.hstack([base, copies, sums])
+    criterion = fisher_criterion(within_moments(X, codes, 4), ridge=1e-6)
+    start = time.process_time()
+    order = list(group_path(make_problem(criterion)))
+    assert time.process_time() - start < 10.0
+    assert len(set(order)) == len(order) > 0
