@@ -329,7 +329,7 @@ def test_group_path_ends_early_where_solutions_converge_slowly():
     copies = 3.0 - 2.0 * base[:, rng.integers(12, size=30)]
     sums = base[:, rng.integers(12, size=52)] + base[:, rng.integers(12, size=52)]
     X = np.hstack([base, copies, sums])
-    criterion = fisher_criterion(within_moments(X, codes, 4), ridge=1e-6)
+    criterion = engine.criterion_of(X, codes)
     start = time.process_time()
     order = list(group_path(make_problem(criterion)))
     assert time.process_time() - start < 10.0
