@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from safdr._engine.criterion import fisher_criterion
+from safdr._engine.criterion import make_criterion
 from safdr._engine.fits.fitter import LogisticFitter, MultinomialFitter
-from safdr._engine.moments import within_moments
+from safdr._engine.moments import moments_of
 
 # What a loss may be above its optimum, as a share of the loss without features.
 CLOSE = 1e-8
@@ -22,7 +22,7 @@ def check(rng: np.random.Generator) -> None:
     X, codes, weight = adversarial_rows(rng)
     penalty = 1.0 / float(10.0 ** rng.uniform(-2, 4) * weight.sum())
     n_classes = int(codes.max()) + 1
-    criterion = fisher_criterion(within_moments(X, codes, n_classes, weight), ridge=1e-6)
+    criterion = make_criterion(moments_of(X, codes, n_classes, weight), 1e-6)
     kind = LogisticFitter if n_classes == 2 else MultinomialFitter
     fitter = kind(X, codes, weight, criterion, penalty)
     size, n_subsets = int(rng.integers(1, 6)), int(rng.integers(2, 25))

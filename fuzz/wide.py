@@ -17,9 +17,9 @@ from fuzz.selectors import evaluate, fit, make_search, make_selector
 
 # Buffers so small that tens of columns are many.
 SMALLER = {
-    "safdr._engine.wide.WIDE": 60,
-    "safdr._engine.wide.criterion.KEPT_BYTES": 2**14,
-    "safdr._engine.wide.rows.BLOCK_COLUMNS": 16,
+    "safdr._engine.columns.MAX_DENSE": 60,
+    "safdr._engine.columns.KEPT_BYTES": 2**14,
+    "safdr._engine.centred_rows.BLOCK_COLUMNS": 16,
     "safdr._engine.screen.duplicates.COMPARED_BYTES": 2**12,
     "safdr._engine.screen.window.WINDOW_BYTES": 2**14,
     "safdr._engine.screen.window.N_COPIED": 5,
@@ -161,7 +161,7 @@ def check_all_columns(fitted: Any, case: Case) -> None:
     by_columns = case.n_classes > 2 and case.annealing["screen"] == "auto"
     if by_columns or case.size >= len(case.X):
         return
-    with patch("safdr._engine.wide.WIDE", 10**9):
+    with patch("safdr._engine.columns.MAX_DENSE", 10**9):
         expected = fit(make_selector(case), case)
     assert fitted.result_.n_screened == expected.result_.n_screened
     close = 20 * tolerance(case)

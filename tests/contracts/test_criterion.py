@@ -99,6 +99,77 @@ def test_copies_of_the_label_are_needed_once():
     assert engine.unneeded(engine.criterion_of(X, y)) == [4]
 
 
+# ---- Rows instead of a matrix -------------------------------------------------------------------
+
+FORMS = {
+    "dense": lambda X: X,
+    "sparse": csr_array,
+    "single": lambda X: X.astype(np.float32),
+    "row subset": engine.row_subset,
+}
+SOME = np.array([0, 3, 17, 29])
+
+
+def many_columns(task, far=False):
+    X, y = make(task, n_rows=60)
+    rng = np.random.default_rng(2)
+    X = np.column_stack([X, rng.normal(size=(60, 22)) * (rng.random((60, 22)) < 0.5)])
+    X[:, 4] = 1.0
+    if "classes" in task:
+        X[:, 9] = y  # separates the classes
+    if far:
+        X[:, [3, 20]] += 2.0**20
+    return X.astype(np.float32).astype(np.float64), y
+
+
+def assert_same_source(source, dense, tol=1e-10):
+    A = dense.A
+    slopes = np.random.default_rng(0).normal(size=(len(SOME), 2))
+    rows = np.hstack([part for _, part in source.rows(SOME)])
+    np.testing.assert_allclose(rows, A[SOME], atol=tol)
+    np.testing.assert_allclose(source.block(SOME), A[np.ix_(SOME, SOME)], atol=tol)
+    np.testing.assert_allclose(source.row(20, SOME), A[20, SOME], atol=tol)
+    np.testing.assert_allclose(source.times(SOME, slopes), A[:, SOME] @ slopes, atol=10 * tol)
+    np.testing.assert_allclose(source.diagonal, np.diag(A), atol=tol)
+
+
+@pytest.mark.parametrize("kept", [2**28, 0])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("far", [False, True])
+@pytest.mark.parametrize("task", TASKS)
+def test_a_source_of_rows_is_the_matrix(task, far, form, kept):
+    X, y = many_columns(task, far)
+    weight = np.random.default_rng(1).random(60) + 0.1
+    for shrinkage in (1e-6, "auto"):
+        dense = engine.criterion_of(X, y, weight, shrinkage)
+        rows = FORMS[form](X), y, weight, shrinkage
+        found = engine.criterion_of_columns(*rows, KEPT_BYTES=kept)
+        tol = 1e-7 if far else 1e-10
+        assert_same_source(engine.source_of(found), dense, tol)
+        np.testing.assert_allclose(found.D @ found.D.T, dense.D @ dense.D.T, atol=10 * tol)
+        np.testing.assert_allclose(found.scale, dense.scale, rtol=1e-7)
+        assert engine.shrinkage_of(found) == pytest.approx(engine.shrinkage_of(dense), rel=1e-7)
+        assert engine.unneeded(found) == engine.unneeded(dense)
+        assert found.value(SOME) == pytest.approx(dense.value(SOME), rel=1e-6)
+        some = found.among(SOME).with_ridge(0.5)
+        assert_same = np.testing.assert_allclose
+        assert_same(some.A, dense.among(SOME).with_ridge(0.5).A, atol=tol)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_dense_source_is_its_matrix(task):
+    criterion = engine.criterion_of(*many_columns(task))
+    assert_same_source(engine.source_of(criterion), criterion)
+
+
+def test_shrinkage_of_very_many_rows_is_estimated():
+    rows = *many_columns("two classes"), None, "auto"
+    exact = engine.shrinkage_of(engine.criterion_of_columns(*rows))
+    estimated = engine.shrinkage_of(engine.criterion_of_columns(*rows, MAX_ROWS_EXACT=0))
+    assert estimated != exact
+    assert estimated == pytest.approx(exact, rel=0.3)
+
+
 # ---- Shrinkage ----------------------------------------------------------------------------------
 
 
@@ -117,6 +188,15 @@ def test_shrinkage_of_outputs_is_three_times_that_of_scikit_learn(n_rows, n_feat
     _, intensity = oas(references.standardised(X), assume_centered=True)
     found = engine.shrinkage_of(engine.criterion_of(X, y, None, "auto"))
     assert found == pytest.approx(expected_shrinkage(intensity), rel=1e-9)
+
+
+def test_shrinkage_of_one_live_column_is_the_least():
+    for n_live in (0, 1):
+        X = np.full((20, 9), 0.25)
+        X[:, :n_live] = np.arange(20.0)[:, None]
+        for make_it in (engine.criterion_of, engine.criterion_of_columns):
+            criterion = make_it(X, np.arange(20) % 2, None, "auto")
+            assert engine.shrinkage_of(criterion) == pytest.approx(1e-6)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -226,3 +306,17 @@ def test_a_batch_has_rows_enough_for_the_size():
         ranks = [np.linalg.matrix_rank(A - 1e-6 * np.eye(30), tol=1e-9) for A in stack[0]]
         assert min(ranks) >= min(30, least - 2)
         assert min(ranks) >= min(30, 2 * size)
+
+
+def test_batches_of_several_outputs():
+    X, Y = make("three outputs")
+    A, D = engine.batch_stack(X, Y, 3, 1.0 - 1e-9)  # all rows
+    whole = engine.criterion_of(X, Y)
+    np.testing.assert_allclose(A, np.stack([whole.A] * 3), atol=1e-10)
+    np.testing.assert_allclose(D, np.stack([whole.D] * 3), atol=1e-10)
+
+
+def test_batches_fit_into_memory():
+    assert engine.affordable_batches(5, 2000) == 5
+    assert engine.affordable_batches(5, 4096) == 2
+    assert engine.affordable_batches(1, 9000) == 1

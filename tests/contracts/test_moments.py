@@ -1,7 +1,10 @@
 """Moments are those of the definition, whatever rows are stored in and however they are read."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 from helpers import data, engine, references
 
@@ -110,6 +113,71 @@ def test_more_rows_than_one_block_and_many_features(n_features):
     np.testing.assert_array_equal(found.within, found.within.T)
     expected = np.cov(X[codes == 0].T, bias=True) + np.cov(X[codes == 1].T, bias=True)
     np.testing.assert_allclose(found.within, expected, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("producer", ["rows", "sparse"])
+def test_rows_without_a_class_do_not_count_and_no_row_changes(producer):
+    X, codes = problem(zeros=True)
+    X.flags.writeable = False
+    codes = np.where(np.arange(len(X)) % 5 == 0, -1, codes)
+    kept = codes >= 0
+    assert_defined(class_moments(producer, X, codes), X[kept], codes[kept])
+
+
+@pytest.mark.parametrize("buckets", [[1, 4], [0]])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_sum_of_buckets_has_the_moments_of_their_rows(buckets, weighted):
+    X, codes = problem(n_rows=3000)
+    X[:, 0] += 1e6
+    X[:, 1] = np.where(np.arange(len(X)) % 300 == 0, 1e5, 0.1)
+    weight = np.random.default_rng(1).uniform(0.1, 5, len(X)) if weighted else None
+    _, rows = engine.moments_of_buckets(X, codes, N_CLASSES, weight, buckets)
+    X[rows, 1] = 0.1  # constant in these buckets: rounding must not look like a variance
+    found, rows = engine.moments_of_buckets(X, codes, N_CLASSES, weight, buckets)
+    assert not found.within[1].any()
+    assert (found.mean[:, 1] == 0.1).all()
+    others = np.array([0, 2, 3, 4, 5])
+    some = found.within[np.ix_(others, others)]
+    found = found._replace(mean=found.mean[:, others], within=some)
+    of_rows = None if weight is None else weight[rows]
+    assert_defined(found, X[np.ix_(rows, others)], codes[rows], of_rows, 1e-8)
+
+
+def test_entries_of_sparse_rows_may_repeat_and_be_integers():
+    X, codes = problem(zeros=True)
+    X = np.round(4 * X)
+    once = sparse.coo_array(X.astype(np.int32))
+    twice = sparse.csr_array(
+        (np.tile(once.data, 2), tuple(np.tile(each, 2) for each in once.coords)), shape=X.shape
+    )
+    found = engine.CLASS_MOMENTS["rows"](twice, codes, N_CLASSES, None)
+    assert_defined(found, 2 * X, codes)
+
+
+@pytest.mark.parametrize("kind", ["rows", "sparse"])
+def test_rows_are_never_copied_as_a_whole(kind):
+    X = np.zeros((40_000, 300))
+    X[::50] = np.random.default_rng(0).normal(size=(800, 300))
+    codes, rows = np.arange(30_000) % 2, np.arange(30_000)
+    X = sparse.csr_array(X)[rows] if kind == "sparse" else engine.take_rows(X, rows)
+    tracemalloc.start()
+    try:
+        engine.CLASS_MOMENTS["rows"](X, codes, 2, None)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 30_000 * 300 * 8 / 3
+
+
+def test_no_second_matrix_of_many_features():
+    X, codes = np.random.default_rng(0).normal(size=(40, 1500)), np.arange(40) % 2
+    tracemalloc.start()
+    try:
+        engine.CLASS_MOMENTS["rows"](X, codes, 2, None)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.5 * 8 * 1500**2
 
 
 # ---- Features and outputs -----------------------------------------------------------------------

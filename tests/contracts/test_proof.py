@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import data, engine, references
+from safdr import AnnealingSelector, Constraints, near_optimal, prove
 
 SHRINKAGE = 1e-6
 LIMITS = [
@@ -220,3 +221,21 @@ def test_a_criterion_of_zeros_has_only_ties():
     assert not proof.fixed_in.size
     assert not proof.fixed_out.size
     assert engine.near_optimal(engine.prover(criterion), 3, rtol=0.1).n_total == 20
+
+
+def test_of_many_columns_the_useful_ones_are_proven():
+    X, y = data.class_rows(np.random.default_rng(0), 120, 40)
+    X[:, 5], X[:, 9] = 2.0 * X[:, 3], 1.0
+    limits = Constraints(always_include=[7], never_include=range(12, 36))
+    selector = AnnealingSelector(4, constraints=limits, random_state=0).fit(X, y)
+    questions = prove, near_optimal
+    dense = [ask(selector, X, y) for ask in questions]
+    with engine.many_columns(20):
+        proof, near = (ask(selector, X, y) for ask in questions)
+    assert proof.optimal
+    assert near.complete
+    assert proof.value == pytest.approx(dense[0].value, rel=1e-9)
+    np.testing.assert_array_equal(proof.subset, dense[0].subset)
+    np.testing.assert_array_equal(proof.fixed_in, dense[0].fixed_in)
+    np.testing.assert_array_equal(near.subsets, dense[1].subsets)
+    np.testing.assert_array_equal(near.feature_counts, dense[1].feature_counts)

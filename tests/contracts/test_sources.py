@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
+from helpers import engine
 from helpers.selectors import (
     PLANTED,
     TASKS,
@@ -221,12 +222,10 @@ def test_signs_hold_in_the_final_model(feature, sign):
 
 def test_batches_are_of_different_rows_on_the_scale_of_all(problem):
     task, *_, table = problem
-    selector, rng = of_size(3, task), np.random.default_rng(0)
+    selector = of_size(3, task)
     rows = read_problem(selector, Stream(table, sample_rows=400), "y", "w", 0).usable()
-    criterion, A = rows.criterion(1e-6), np.empty((6, 8, 8))
-    batches = rows.batches(criterion)
-    for batch, out in zip(batches.draw(6, 0.5, rng), A, strict=True):
-        batches.batch_criterion(batch, out)
+    criterion = rows.criterion(1e-6)
+    A, _ = engine.batch_criteria(rows.batches(criterion), 6, 0.5, 8)
     np.testing.assert_allclose(A.mean(axis=0), criterion.A, atol=0.05)
     # Variances differ by about sqrt(2 / 1200) if the scale is that of all rows.
     assert 0.01 < A.std(axis=0).diagonal().mean() < 0.1

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from sklearn.linear_model import lars_path_gram
 
+from helpers import engine
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.criterion import Criterion, fisher_criterion, r2_criterion
-from safdr._engine.moments import joint_moments, within_moments
+from safdr._engine.criterion import Criterion
 from safdr._engine.screen import Screen, screen_width, window
 from safdr._engine.screen.group_path import GRID, group_path
 from safdr._engine.screen.path import lasso_path
 from safdr._engine.screen.problem import Problem, Root
-from safdr._engine.wide.criterion import WideCriterion
 
 STRUCTURES = ("independent", "one factor", "neighbours", "blocks")
 NONE = np.empty(0, dtype=np.int64)
@@ -43,7 +42,7 @@ def make_criterion(seed, structure, *, ridge, n_outputs=1, n_features=None, n_ro
     X = make_columns(structure, n_rows, n_features, rng)
     slopes = rng.normal(size=(n_features, n_outputs)) * (rng.random((n_features, 1)) < 0.3)
     Y = X @ slopes + rng.normal(size=(n_rows, n_outputs))
-    return r2_criterion(joint_moments(X, Y, None), ridge=ridge)
+    return engine.criterion_of(X, Y, None, ridge)
 
 
 def make_problem(criterion, *, forced=NONE, signs=None, usable=None, ridge=None):
@@ -143,13 +142,15 @@ def make_pair(task, *, n_columns=120, weighted=True):
     weight = rng.random(60) + 0.1 if weighted else None
     if task == "output":
         y = X[:, :3].sum(axis=1, keepdims=True) + rng.normal(size=(60, 1))
-        full = r2_criterion(joint_moments(X, y, weight), ridge=0.2)
-        return full, WideCriterion.of_outputs(X, y, weight).with_ridge(0.2, 1.0)
+        return both_sources(X, y, weight)
     codes = np.arange(60) % (2 if task == "two classes" else 4)
     X[:, :6] += codes[:, None] * rng.normal(size=6)
-    n_classes = codes.max() + 1
-    full = fisher_criterion(within_moments(X, codes, n_classes, weight), ridge=0.2)
-    return full, WideCriterion.of_classes(X, codes, n_classes, weight).with_ridge(0.2, 1.0)
+    return both_sources(X, codes, weight)
+
+
+def both_sources(X, y, weight):
+    rows = X, y, weight, 0.2
+    return engine.criterion_of(*rows), engine.criterion_of_columns(*rows)
 
 
 @pytest.mark.parametrize("length", [None, 100, 80, 0])
@@ -223,7 +224,7 @@ def test_dependent_features_come_after_those_that_enter():
     X[:, 5] = X[:, 0] + X[:, 1]
     X[:, 6] = 3.0
     y = X[:, :4] @ [1.0, 1.0, 0.5, 0.2] + 0.1 * rng.normal(size=50)
-    criterion = r2_criterion(joint_moments(X, y[:, None], None), ridge=0.0)
+    criterion = engine.criterion_of(X, y[:, None], None, 0.0)
     screen = Screen(criterion, n_rows=50, redundant=[2], width=5)
     groups = [screen._first(n).tolist() for n in range(1, 6)]
     assert len(screen.order) == 5
@@ -328,7 +329,7 @@ def test_group_path_ends_early_where_solutions_converge_slowly():
     copies = 3.0 - 2.0 * base[:, rng.integers(12, size=30)]
     sums = base[:, rng.integers(12, size=52)] + base[:, rng.integers(12, size=52)]
     X = np.hstack([base, copies, sums])
-    criterion = fisher_criterion(within_moments(X, codes, 4), ridge=1e-6)
+    criterion = engine.criterion_of(X, codes)
     start = time.process_time()
     order = list(group_path(make_problem(criterion)))
     assert time.process_time() - start < 10.0

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import lars_path_gram
 
-from safdr._engine.criterion import r2_criterion
-from safdr._engine.moments import joint_moments
+from safdr._engine.criterion import make_criterion
+from safdr._engine.moments import moments_of
 from safdr._engine.screen.problem import Problem
 from safdr._engine.screen.unexplained import MAX_SLOPES, SLOPES_PER_ROW, unexplained_share
 
@@ -13,7 +13,7 @@ RIDGE = 1e-6
 
 
 def problem_of(X, Y, weight=None):
-    criterion = r2_criterion(joint_moments(X, Y, weight), ridge=RIDGE)
+    criterion = make_criterion(moments_of(X, np.zeros(len(Y), dtype=int), 1, weight, Y), RIDGE)
     usable = np.ones(X.shape[1], dtype=bool)
     return Problem(criterion, usable, forced=np.empty(0, dtype=np.int64))
 

@@ -3,21 +3,28 @@
 This file and `chains` are all that the contracts know of them: replace the engine, change these.
 """
 
+from contextlib import ExitStack
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from scipy import sparse
 
+from safdr._engine import batches as _batches
+from safdr._engine import columns as _columns
 from safdr._engine import criterion as _criterion
 from safdr._engine import interrupt
 from safdr._engine import moments as _moments
+from safdr._engine import rows as _rows
 from safdr._engine import shrinkage as _shrinkage
 from safdr._engine.annealing import loop as _loop
 from safdr._engine.annealing import population as _population
 from safdr._engine.annealing.functions import CachedFunction
+from safdr._engine.centred_rows import CentredRows
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.moments.buckets import BucketMoments
 from safdr._engine.proof.prover import Prover
+from safdr._engine.screen import duplicates as _duplicates
 from safdr._engine.search import Search
 from safdr._engine.stability import nogueira_index, share_intervals
 from safdr._estimators.data import ClassProblem, RegressionProblem
@@ -39,45 +46,64 @@ def _class_moments(moments):
 
 
 def _from_rows(X, codes, n_classes, weight):
-    return _class_moments(_moments.within_moments(X, codes, n_classes, weight))
+    return _class_moments(_moments.moments_of(X, codes, n_classes, weight))
 
 
-def _from_sparse_rows(X, codes, n_classes, weight):
-    return _from_rows(sparse.csr_array(X), codes, n_classes, weight)
+def row_subset(X):
+    """Return the same rows as a subset of the rows of an array, in another order there."""
+    order = np.random.default_rng(1).permutation(2 * len(X))[: len(X)]
+    source = np.full((2 * len(X), X.shape[1]), np.nan)
+    source[order] = X
+    return _rows.take_rows(source, order)
 
 
-def _from_fortran_rows(X, codes, n_classes, weight):
-    return _from_rows(np.asfortranarray(X), codes, n_classes, weight)
+def take_rows(X, rows):
+    """Return rows by their indices, without a copy."""
+    return _rows.take_rows(X, rows)
 
 
-def _from_blocks(X, codes, n_classes, weight):
-    """Add the moments of blocks of rows."""
-    total = None
-    for some in np.array_split(np.arange(len(X)), 5):
+def _in_buckets(columns, codes, n_classes, weight):
+    """Collect rows in chunks, in random buckets, on three machines."""
+    buckets = np.random.default_rng(0).integers(0, 6, len(columns))
+    parts = [BucketMoments(6, n_classes, columns.shape[1]) for _ in range(3)]
+    for i, some in enumerate(np.array_split(np.arange(len(columns)), 7)):
         of_rows = None if weight is None else weight[some]
-        part = _moments.class_moments(X[some], codes[some], n_classes, of_rows)
-        total = part if total is None else total + part
-    return _class_moments(total.within())
+        chunk = [c.copy() for c in columns[some].T]
+        parts[i % 3].add(chunk, buckets[some], codes[some], of_rows)
+    return parts[2] + parts[0] + parts[1], buckets
 
 
 def _from_buckets(X, codes, n_classes, weight):
-    """Collect rows in chunks, in random buckets."""
-    buckets = np.random.default_rng(0).integers(0, 6, len(X))
-    total = BucketMoments(6, n_classes, X.shape[1])
-    for some in np.array_split(np.arange(len(X)), 7):
-        of_rows = None if weight is None else weight[some]
-        total.add([c.copy() for c in X[some].T], buckets[some], codes[some], of_rows)
-    return _class_moments(total.classes(np.arange(6)).within())
+    total, _ = _in_buckets(X, codes, n_classes, weight)
+    return _class_moments(total.moments(np.arange(6), X.shape[1]))
+
+
+def moments_of_buckets(X, codes, n_classes, weight, buckets):
+    """Return the moments of some buckets, and which rows these have."""
+    total, bucket = _in_buckets(X, codes, n_classes, weight)
+    rows = np.isin(bucket, buckets)
+    return _class_moments(total.moments(np.asarray(buckets), X.shape[1])), rows
 
 
 # Ways from rows to the moments of classes: f(X, codes, n_classes, weight).
 CLASS_MOMENTS = {
     "rows": _from_rows,
-    "sparse": _from_sparse_rows,
-    "column order": _from_fortran_rows,
-    "blocks": _from_blocks,
+    "sparse": lambda X, *how: _from_rows(sparse.csr_array(X), *how),
+    "column order": lambda X, *how: _from_rows(np.asfortranarray(X), *how),
+    "row subset": lambda X, *how: _from_rows(row_subset(X), *how),
     "buckets": _from_buckets,
+    "columns": lambda X, *how: _from_columns(X, *how),
+    "sparse columns": lambda X, *how: _from_columns(sparse.csr_array(X), *how),
 }
+
+
+def _from_columns(X, codes, n_classes, weight):
+    """Moments of a column source, which forms products on request."""
+    rows = CentredRows(X, codes, n_classes, weight)
+    every = rows.columns(np.arange(X.shape[1]))
+    within = np.hstack([part for _, part in rows.products(every)])
+    np.fill_diagonal(within, rows.variance)
+    return ClassMoments(rows.moments.weight, rows.moments.mean, within)
 
 
 class JointMoments(NamedTuple):
@@ -91,39 +117,23 @@ class JointMoments(NamedTuple):
 
 
 def _joint(m):
-    return JointMoments(m.weight, m.mean, m.covariance, m.cross, m.output_variance)
+    return JointMoments(m.weight[0], m.mean[0], m.within, m.cross, m.output_variance)
 
 
 def _joint_of_rows(X, Y, weight):
-    return _joint(_moments.joint_moments(X, Y, weight))
-
-
-def _joint_of_sparse_rows(X, Y, weight):
-    return _joint_of_rows(sparse.csr_array(X), Y, weight)
-
-
-def _joint_of_blocks(X, Y, weight):
-    total = None
-    for some in np.array_split(np.arange(len(X)), 5):
-        part = _moments.joint_moments(X[some], Y[some], None if weight is None else weight[some])
-        total = part if total is None else total + part
-    return _joint(total)
+    return _joint(_moments.moments_of(X, np.zeros(len(Y), dtype=np.int64), 1, weight, Y))
 
 
 def _joint_of_buckets(X, Y, weight):
-    columns = np.column_stack([X, Y])
-    total = BucketMoments(4, 1, columns.shape[1])
-    for some in np.array_split(np.arange(len(X)), 7):
-        codes = np.zeros(len(some), dtype=np.int64)
-        of_rows = None if weight is None else weight[some]
-        total.add([c.copy() for c in columns[some].T], some % 4, codes, of_rows)
-    return _joint(total.joint(np.arange(4), X.shape[1]))
+    codes = np.zeros(len(X), dtype=np.int64)
+    total, _ = _in_buckets(np.column_stack([X, Y]), codes, 1, weight)
+    return _joint(total.moments(np.arange(6), X.shape[1]))
 
 
 JOINT_MOMENTS = {
     "rows": _joint_of_rows,
-    "sparse": _joint_of_sparse_rows,
-    "blocks": _joint_of_blocks,
+    "sparse": lambda X, Y, weight: _joint_of_rows(sparse.csr_array(X), Y, weight),
+    "row subset": lambda X, Y, weight: _joint_of_rows(row_subset(X), Y, weight),
     "buckets": _joint_of_buckets,
 }
 
@@ -152,6 +162,29 @@ def criterion_of(X, y, weight=None, shrinkage=1e-6):
     return problem_of(X, y, weight).criterion(shrinkage)
 
 
+def criterion_of_columns(X, y, weight=None, shrinkage=1e-6, **settings):
+    """Return the same criterion on a source that computes A from rows on request."""
+    with ExitStack() as stack:
+        for name, number in {"MAX_DENSE": 0, **settings}.items():
+            stack.enter_context(patch.object(_columns, name, number))
+        return problem_of(X, y, weight).column_criterion(shrinkage)
+
+
+def many_columns(limit):
+    """Have matrices of more columns than this computed on request only, in a context."""
+    return patch.object(_columns, "MAX_DENSE", limit)
+
+
+def source_of(criterion):
+    """Return what the matrix of a criterion is read from: block, row, rows, times, diagonal."""
+    return criterion.columns
+
+
+def find_duplicates(X, weight=None, **how):
+    """Return pairs (kept, dropped), and which columns are redundant."""
+    return _duplicates.find_duplicates(X, weight, **how)
+
+
 def shrinkage_of(criterion):
     """Return what was added to the diagonal, relative to it."""
     return criterion.ridge
@@ -159,7 +192,8 @@ def shrinkage_of(criterion):
 
 def auto_shrinkage(correlation, n_rows):
     """Return the default shrinkage of a correlation matrix of so many rows."""
-    return _shrinkage.auto_ridge(correlation, n_rows)
+    n_live = int(np.count_nonzero(np.diag(correlation)))
+    return _shrinkage.ridge_of_squares(float(np.sum(correlation**2)), n_live, n_rows)
 
 
 def unneeded(criterion):
@@ -173,7 +207,17 @@ def unneeded(criterion):
 def drawn_batches(codes, n_batches, share, seed=0):
     """Return a mask of rows for each batch."""
     rng = np.random.default_rng(seed)
-    return np.array([b >= 0 for b in _criterion.draw_batches(codes, n_batches, share, rng)])
+    return np.array([b >= 0 for b in _batches.draw_batches(codes, n_batches, share, rng)])
+
+
+def affordable_batches(n_batches, n_features):
+    """Return the number of batches whose matrices fit into memory."""
+    return _batches.affordable_batches(n_batches, n_features)
+
+
+def batch_criteria(batches, n_batches, share, n_features, seed=0):
+    """Return A and D of random batches of a problem."""
+    return _batches.batch_criteria(batches, n_batches, share, n_features, seed)
 
 
 def batch_stack(X, y, n_batches, fraction, size=1, seed=0, weight=None, shrinkage=1e-6):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.wide.criterion import WideCriterion
+from safdr._engine.criterion import Criterion
 
 
-def outside_gains(criterion: Any, allowed: AllowedSubsets, subset: IntArray) -> FloatArray:
+def outside_gains(criterion: Criterion, allowed: AllowedSubsets, subset: IntArray) -> FloatArray:
     """Return the gain of each group: added to a subset, then in the place of each member.
 
     A group gains at least as much as its best column. The gain of members is minus infinity.
@@ -20,10 +18,10 @@ def outside_gains(criterion: Any, allowed: AllowedSubsets, subset: IntArray) -> 
     and the residual products r. Without the members I they are v + W_I'·P_II⁻¹·W_I and
     r + W_I'·P_II⁻¹·w_I.
     """
-    inside, across, diagonal = _products(criterion, subset)
-    inverse = np.linalg.pinv(inside, hermitian=True)
+    across = np.hstack([part for _, part in criterion.columns.rows(subset)])
+    inverse = np.linalg.pinv(criterion.block(subset), hermitian=True)
     slopes, weights = inverse @ across, inverse @ criterion.D[subset]
-    variance = diagonal - np.einsum("ij,ij->j", across, slopes)
+    variance = criterion.columns.diagonal - np.einsum("ij,ij->j", across, slopes)
     products = criterion.D - across.T @ weights
     group_of = allowed.group_of[subset]
     parts = [np.empty(0, dtype=np.int64)]
@@ -40,16 +38,8 @@ def outside_gains(criterion: Any, allowed: AllowedSubsets, subset: IntArray) -> 
     return gains
 
 
-def _products(criterion: Any, subset: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return A of a subset, its rows of A, and the diagonal of A."""
-    if not isinstance(criterion, WideCriterion):
-        return criterion.block(subset), criterion.A[subset], np.diag(criterion.A)
-    across = np.hstack([part for _, part in criterion.against_all(subset)])
-    return criterion.block(subset), across, criterion.diagonal + criterion.ridge
-
-
 def best_replacements(
-    criterion: Any,
+    criterion: Criterion,
     allowed: AllowedSubsets,
     cost: FloatArray | None,
     subset: IntArray,

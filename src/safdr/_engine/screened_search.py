@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from safdr._engine import wide
+from safdr._engine import columns as sources
 from safdr._engine.arrays import IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.search import Search
@@ -69,7 +69,7 @@ class ScreenedSearch:
             found = self._search_among(columns).run(size, n_threads=n_threads)
         except NoSubsetError:
             usable = self._screen.usable
-            if len(usable) == len(columns) or len(usable) > wide.WIDE:
+            if len(usable) == len(columns) or len(usable) > sources.MAX_DENSE:
                 raise
             columns = usable
             found = self._search_among(columns).run(size, n_threads=n_threads)

@@ -21,8 +21,9 @@ from safdr._engine.annealing.functions import (
     less_cost,
 )
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.batches import Batches, batch_criteria, batch_share
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.criterion import Criterion, CriterionStack, Noise, batch_criteria, batch_share
+from safdr._engine.criterion import Criterion, CriterionStack
 from safdr._engine.fits.fits import Fits, Fitter, joined
 from safdr._engine.signs import SignedFunction, no_subset, wrong_signs
 from safdr.result import AnnealingResult, Trace
@@ -70,7 +71,7 @@ class Search:
         settings: Dynamics,
         seed: int,
         fitter: Fitter | None = None,
-        noise: Noise | None = None,
+        noise: Batches | None = None,
         constraints: AllowedSubsets | None = None,
         cost: FloatArray | None = None,
         function: Evaluate | None = None,
@@ -228,7 +229,7 @@ class Search:
             known = self._batches = (share, self._draw_batches(self.noise, share))
         return known[1]
 
-    def _draw_batches(self, noise: Noise, share: float) -> CriterionStack:
+    def _draw_batches(self, noise: Batches, share: float) -> CriterionStack:
         """Criteria of random batches."""
         n_batches, n_features = self.settings.n_batches, self.constraints.n_features
         return batch_criteria(noise, n_batches, share, n_features, self.seed)

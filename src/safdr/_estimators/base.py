@@ -23,7 +23,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.taken_rows import take_columns
+from safdr._engine.rows import take_columns
 from safdr._estimators.data import Problem
 from safdr._estimators.device import device_rows, is_on_device
 from safdr._estimators.inputs import is_source

@@ -17,8 +17,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer
 
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.rows import take_columns
 from safdr._engine.screened_search import AnySearch
-from safdr._engine.taken_rows import take_columns
 from safdr._estimators.calibration import calibration_slope
 from safdr._estimators.data import Problem
 from safdr._estimators.parallel import run_tasks, uses_threads

@@ -12,25 +12,19 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-from safdr._engine import wide
+from safdr._engine import columns as sources
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.batches import Batches
+from safdr._engine.centred_rows import CentredRows
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.criterion import (
-    ClassNoise,
-    Noise,
-    OutputNoise,
-    Ridge,
-    fisher_criterion,
-    r2_criterion,
-)
+from safdr._engine.criterion import Criterion, Ridge, criterion_of_rows, make_criterion
 from safdr._engine.fits.family import working_response
 from safdr._engine.fits.fits import ColumnsFitter, Fitter
 from safdr._engine.fits.fitter import LogisticFitter, MultinomialFitter
 from safdr._engine.fits.least_squares import LeastSquaresFitter
-from safdr._engine.moments import joint_moments, within_moments
+from safdr._engine.moments import Moments, moments_of
+from safdr._engine.rows import RowSubset, take_columns, take_rows
 from safdr._engine.screen import Duplicates, find_duplicates
-from safdr._engine.taken_rows import TakenRows, take_columns, take_rows
-from safdr._engine.wide.criterion import WideCriterion
 from safdr._estimators.folds import Fold, row_folds
 from safdr._estimators.models import LinearModel, LogisticModel
 from safdr._memory import check_products
@@ -115,7 +109,7 @@ class Problem:
     def is_wide(self) -> bool:
         """Return True if A is formed for the screened columns only."""
         on_device = hasattr(self.X, "tensor")
-        return not self.is_dense and (self.n_features > wide.WIDE or on_device)
+        return not self.is_dense and (self.n_features > sources.MAX_DENSE or on_device)
 
     @property
     def sample_weight(self) -> FloatArray | None:
@@ -147,27 +141,45 @@ class Problem:
 
     # ---- What a search needs ------------------------------------------------------------------
 
-    def criterion(self, ridge: Ridge) -> Any:
+    def criterion(self, ridge: Ridge) -> Criterion:
         """Return the criterion of all columns, with its matrix A."""
         if self.is_wide:
             check_products(self.n_features)
-        return self._dense_criterion(ridge)
+        how: dict[str, Any] = {"rank": self.rank, "rows_a_weight": self.rows_a_weight}
+        return make_criterion(self.moments(self.unit_codes), ridge, **how)
 
-    def column_criterion(self, ridge: Ridge) -> Any:
+    def column_criterion(self, ridge: Ridge) -> Criterion:
         """Return the criterion for a screen; of very many columns A is never formed."""
         if not self.is_wide:
             return self.criterion(ridge)
-        return self._wide_criterion().with_ridge(ridge, self.rows_a_weight)
+        rows = CentredRows(self.X, self.unit_codes, self.n_classes, self.relative_weight)
+        how: dict[str, Any] = {"rank": self.rank, "rows_a_weight": self.rows_a_weight}
+        return criterion_of_rows(rows, ridge, outputs=self.output_matrix, **how)
 
-    def _dense_criterion(self, ridge: Ridge) -> Any:
-        raise NotImplementedError
+    def moments(self, codes: IntArray, out: FloatArray | None = None) -> Moments:
+        """Return the moments of the units under class codes; -1 leaves a unit out."""
+        weight, outputs = self.relative_weight, self.output_matrix
+        return moments_of(self.X, codes, self.n_classes, weight, outputs, out=out)
 
-    def _wide_criterion(self) -> WideCriterion:
-        raise NotImplementedError
+    def batches(self, criterion: Criterion) -> Batches:
+        """Return where criteria of random batches of the units come from."""
+        codes = self.unit_codes
+        return Batches(codes, np.bincount(codes), criterion, self.moments)
 
-    def batches(self, criterion: Any) -> Noise:
-        """Return where criteria of random batches of the rows come from."""
-        raise NotImplementedError
+    @property
+    def unit_codes(self) -> IntArray:
+        """Class of each unit."""
+        return np.zeros(self.n_units, dtype=np.int64)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; one for a regression."""
+        return 1
+
+    @property
+    def output_matrix(self) -> FloatArray | None:
+        """Outputs of a regression, one a column."""
+        return None
 
     def duplicates(self) -> Duplicates:
         """Find columns that correlate perfectly."""
@@ -183,7 +195,7 @@ class Problem:
         return self._fitter(C, criterion)
 
     def _own_fitter(self, C: float) -> Fitter:
-        return self._fitter(C, self._dense_criterion(1e-6))
+        return self._fitter(C, self.criterion(1e-6))
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
         raise NotImplementedError
@@ -279,21 +291,15 @@ class ClassProblem(Problem):
         """Class codes."""
         return self.codes
 
-    def _moments(self) -> Any:
-        return within_moments(self.X, self.codes, len(self.classes), self.relative_weight)
+    @property
+    def unit_codes(self) -> IntArray:
+        """Class of each row."""
+        return self.codes
 
-    def _dense_criterion(self, ridge: Ridge) -> Any:
-        # In place: for many columns, one matrix must do.
-        how: dict[str, Any] = {"overwrite": True, "rows_a_weight": self.rows_a_weight}
-        return fisher_criterion(self._moments(), ridge=ridge, rank=self.rank, **how)
-
-    def _wide_criterion(self) -> WideCriterion:
-        rows = (self.X, self.codes, len(self.classes), self.relative_weight)
-        return WideCriterion.of_classes(*rows)
-
-    def batches(self, criterion: Any) -> Noise:
-        """Return stratified batches."""
-        return ClassNoise(self.X, self.codes, self.relative_weight, criterion)
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
 
     def linearised(self, fitter: Fitter) -> RegressionProblem:
         """Return the second-order approximation of the log-loss near the model of all columns."""
@@ -350,17 +356,10 @@ class RegressionProblem(Problem):
         if np.any(np.ptp(self.outputs, axis=0) == 0):
             raise ValueError("y is constant: there is nothing to explain.")
 
-    def _dense_criterion(self, ridge: Ridge) -> Any:
-        how: dict[str, Any] = {"overwrite": True, "rows_a_weight": self.rows_a_weight}
-        moments = joint_moments(self.X, self.outputs, self.relative_weight)
-        return r2_criterion(moments, ridge=ridge, **how)
-
-    def _wide_criterion(self) -> WideCriterion:
-        return WideCriterion.of_outputs(self.X, self.outputs, self.relative_weight)
-
-    def batches(self, criterion: Any) -> Noise:
-        """Return batches of random rows."""
-        return OutputNoise(self.X, self.outputs, self.relative_weight, criterion)
+    @property
+    def output_matrix(self) -> FloatArray | None:
+        """Outputs, one a column."""
+        return self.outputs
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
         return LeastSquaresFitter(criterion, self.penalty(C))
@@ -387,7 +386,7 @@ def extremes(X: Any) -> tuple[FloatArray, FloatArray]:
     """Return the smallest and the largest value of each column."""
     if issparse(X):
         return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
-    if isinstance(X, TakenRows):
+    if isinstance(X, RowSubset):
         low, high = zip(*map(extremes, X.blocks()), strict=True)
         return np.min(low, axis=0), np.max(high, axis=0)
     return X.min(axis=0), X.max(axis=0)

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from safdr._engine import wide
+from safdr._engine import columns as sources
 from safdr._engine.arrays import FloatArray
 from safdr._estimators.data import ClassProblem, Problem, RegressionProblem
 from safdr._estimators.device import device_rows, is_on_device
@@ -112,7 +112,7 @@ def validate_rows(selector: Any, X: Any, y: Any, *, regression: bool) -> tuple[A
         selector.n_features_in_ = X.shape[1]
         return device_rows(X), y
     check_columns(X)
-    wide_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] > wide.WIDE
+    wide_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] > sources.MAX_DENSE
     dtype: Any = [np.float64, np.float32] if wide_array else np.float64
     checks |= {"accept_sparse": "csr", "dtype": dtype, "order": "C", "ensure_min_samples": 2}
     X, y = validate_data(selector, X, y, **checks)

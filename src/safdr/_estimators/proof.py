@@ -11,11 +11,11 @@ from sklearn.utils._param_validation import Interval, validate_parameter_constra
 from sklearn.utils.validation import check_is_fitted
 
 from safdr._engine.arrays import IntArray
-from safdr._engine.proof.prover import Prover
+from safdr._engine.proof.prover import Prover, check_provable
 from safdr._estimators.data import Problem
 from safdr._estimators.inputs import make_problem
 from safdr._estimators.parallel import n_workers
-from safdr._estimators.search import full_criterion
+from safdr._estimators.search import useful_criterion
 from safdr.errors import ParameterError
 from safdr.result import NearOptimal, Proof
 
@@ -74,14 +74,15 @@ def prove(
     (True, [20, 21, 23, 27])
     """
     validate_parameter_constraints(LIMITS, {"size": size, "time_limit": time_limit}, "prove")
-    problem, prover, size = _make_prover(selector, X, y, sample_weight, size)
+    problem, prover, columns, size = _make_prover(selector, X, y, sample_weight, size)
     proof = prover.prove(
         size,
-        incumbent=_incumbent(selector, size),
+        incumbent=_incumbent(selector, size, columns),
         seconds=float(time_limit),
         n_threads=n_workers(n_jobs),
     )
-    return replace(proof, feature_names=problem.names)
+    found = {name: columns[getattr(proof, name)] for name in ("subset", "fixed_in", "fixed_out")}
+    return replace(proof, feature_names=problem.names, **found)
 
 
 def near_optimal(
@@ -130,7 +131,7 @@ def near_optimal(
     """
     limits = {"rtol": rtol, "max_subsets": max_subsets, "time_limit": time_limit}
     validate_parameter_constraints(LIMITS, {"size": size} | limits, "near_optimal")
-    problem, prover, size = _make_prover(selector, X, y, sample_weight, size)
+    problem, prover, columns, size = _make_prover(selector, X, y, sample_weight, size)
     near = prover.near_optimal(
         size,
         rtol=float(rtol),
@@ -138,30 +139,37 @@ def near_optimal(
         seconds=float(time_limit),
         n_threads=n_workers(n_jobs),
     )
-    return replace(near, feature_names=problem.names)
+    counts = np.zeros(problem.n_features, dtype=np.int64)
+    counts[columns] = near.feature_counts
+    names, subsets = problem.names, columns[near.subsets]
+    return replace(near, subsets=subsets, feature_counts=counts, feature_names=names)
 
 
 def _make_prover(
     selector: Any, X: Any, y: Any, sample_weight: Any, size: Any
-) -> tuple[Problem, Prover, int]:
+) -> tuple[Problem, Prover, IntArray, int]:
     if callable(selector.criterion):
         raise ParameterError(
             "criterion",
             f"must be built-in, because a callable has no bounds; got {selector.criterion!r}.",
         )
     problem = make_problem(selector, X, y, sample_weight)
-    prover = Prover(full_criterion(selector, problem), problem.allowed, problem.cost)
+    check_provable(problem.allowed)
+    criterion, columns = useful_criterion(selector, problem)
+    cost = None if problem.cost is None else problem.cost[columns]
+    prover = Prover(criterion, problem.allowed.among(columns), cost)
     if size is None:
         check_is_fitted(selector)
         size = selector.n_features_
     problem.allowed.check_size(size, "size")
-    return problem, prover, int(size)
+    return problem, prover, columns, int(size)
 
 
-def _incumbent(selector: Any, size: int) -> IntArray | None:
+def _incumbent(selector: Any, size: int, columns: IntArray) -> IntArray | None:
     """Return the best known subset of a fitted selector, if it has this size."""
     result = getattr(selector, "result_", None)
     if result is None or result.size != size:
         return None
     subset: IntArray = result.subsets[np.argmax(result.criterion_values)]
-    return subset
+    places = np.searchsorted(columns, subset)
+    return places if np.isin(subset, columns).all() else None

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from safdr._engine.annealing.functions import CachedFunction, Evaluate
 from safdr._engine.arrays import IntArray
-from safdr._engine.criterion import Ridge, with_ridge
+from safdr._engine.criterion import Criterion, Ridge
 from safdr._engine.fits.fits import Fitter
 from safdr._engine.fits.forward import ForwardSelection, PlacedForward
 from safdr._engine.screen import Duplicates, Screen
@@ -42,14 +42,23 @@ def make_search(selector: Any, problem: Problem, seed: int, n_jobs: int = 1) -> 
     return ScreenedSearch(recipe, recipe.search_among, problem.allowed, seed)
 
 
-def full_criterion(selector: Any, problem: Problem) -> Any:
-    """Return the criterion of all columns with the shrinkage of a fit."""
+def useful_criterion(selector: Any, problem: Problem) -> tuple[Criterion, IntArray]:
+    """Return the criterion with the shrinkage of a fit, and the columns that it has.
+
+    These are all columns; of very many, those that a subset may need.
+    """
     recipe = Recipe.make(selector, problem, 0)
-    criterion = problem.criterion(ridge_of(selector, problem))
-    if not recipe.screens:
-        return criterion
-    redundant = np.union1d(criterion.redundant, recipe.duplicate_columns)
-    return replace(criterion, redundant=redundant)
+    criterion = problem.column_criterion(ridge_of(selector, problem))
+    redundant, columns = criterion.redundant, np.arange(problem.n_features)
+    if recipe.screens:
+        redundant = np.union1d(redundant, recipe.duplicate_columns)
+    criterion = replace(criterion, redundant=redundant)
+    if criterion.is_dense:
+        return criterion, columns
+    forced = columns[np.isin(problem.allowed.group_of, problem.allowed.include)]
+    columns = np.union1d(np.setdiff1d(recipe.usable, redundant), forced)
+    check_products(len(columns))
+    return criterion.among(columns), columns
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -136,16 +145,14 @@ class Recipe:
     @property
     def _redundant(self) -> IntArray:
         """Duplicates, and columns that the criterion finds redundant."""
-        redundant: Any = self._criterion.redundant
-        if self.problem.is_wide:
-            redundant = redundant(self.problem.rank)
-        return np.union1d(self.duplicate_columns, redundant)
+        return np.union1d(self.duplicate_columns, self._criterion.redundant)
 
     @cached_property
-    def _criterion(self) -> Any:
+    def _criterion(self) -> Criterion:
         """The criterion of all columns; of a regression, before its shrinkage is reduced."""
         wanted = "auto" if self.function is not None else self.wanted_ridge
-        return self.problem.column_criterion(wanted)
+        criterion: Criterion = self.problem.column_criterion(wanted)
+        return criterion
 
     @cached_property
     def ridge(self) -> float:
@@ -186,7 +193,7 @@ class Recipe:
         else:
             criterion = self._criterion if everything else self._criterion.among(columns)
             if criterion.ridge != self.ridge:
-                criterion = with_ridge(criterion, self.ridge, problem.rows_a_weight)
+                criterion = criterion.with_ridge(self.ridge)
         duplicates = np.intersect1d(columns, self.duplicate_columns)
         return self._search(among, criterion, np.searchsorted(columns, duplicates), columns)
 

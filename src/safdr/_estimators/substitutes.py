@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.interrupt import look_up
 from safdr._engine.nearby import best_replacements
+from safdr._engine.rows import take_columns
 from safdr._engine.search import padded
 from safdr._engine.signs import wrong_signs
-from safdr._engine.taken_rows import take_columns
 from safdr._estimators.data import Problem
 from safdr._estimators.evaluate import evaluate_rows, measure_subsets
 from safdr._estimators.features import group_names
@@ -125,7 +125,7 @@ def substitutes(
 def _relevant_columns(selector: Any, problem: Problem, n_best: int) -> IntArray:
     """Return the selected columns and the best replacements, without a matrix of all columns."""
     criterion = problem.column_criterion(ridge_of(selector, problem))
-    allowed = problem.allowed.without(criterion.redundant(problem.rank))
+    allowed = problem.allowed.without(criterion.redundant)
     return best_replacements(criterion, allowed, problem.cost, selector.subset_, n_best)
 
 

@@ -156,8 +156,7 @@ def what_if(
     problem = make_problem(selector, X, y, sample_weight)
     allowed, features = problem.allowed, features_of(selector, problem)
     criterion = problem.column_criterion(ridge_of(selector, problem))
-    redundant = criterion.redundant(problem.rank) if problem.is_wide else criterion.redundant
-    excluded = set(allowed.without(redundant).exclude.tolist())
+    excluded = set(allowed.without(criterion.redundant).exclude.tolist())
     members = np.flatnonzero(allowed.selection_of(selector.subset_))
     requested = allowed.selection_of(features.columns(also, "also"))
     lists = [

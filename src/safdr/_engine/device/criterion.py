@@ -10,18 +10,17 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.batches import MIN_BATCHES, draw_batches
 from safdr._engine.criterion import (
-    MIN_BATCHES,
     Criterion,
     Ridge,
-    draw_batches,
     effective_rows,
     fisher_columns,
     redundant_columns,
 )
 from safdr._engine.device.rows import BLOCK_BYTES, DeviceRows, free_bytes, in_parts
+from safdr._engine.rows import materialize
 from safdr._engine.shrinkage import ridge_of_squares
-from safdr._engine.taken_rows import gathered
 from safdr._memory import check_memory
 
 # Share of the memory that is left which batches may take; replicas need the rest.
@@ -52,7 +51,9 @@ class RowsOnDevice:
             free_bytes(self.device),
             f"on device {str(device)!r}",
         )
-        self.X = (X.tensor if isinstance(X, DeviceRows) else torch.tensor(gathered(X))).to(device)
+        self.X = (X.tensor if isinstance(X, DeviceRows) else torch.tensor(materialize(X))).to(
+            device
+        )
         weight = np.ones(n_rows) if sample_weight is None else sample_weight
         self.weight, self.counts = self._there(weight), np.bincount(codes)
         self.share = self.weight / self.weight.sum()

@@ -13,9 +13,9 @@ from scipy.sparse import issparse
 from safdr import _core
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.fits.fits import Fits
-from safdr._engine.moments import ClassMarginals
+from safdr._engine.moments import Marginals
 from safdr._engine.moments.blocks import joined_mean
-from safdr._engine.taken_rows import TakenRows
+from safdr._engine.rows import RowSubset
 
 # Standardised columns are kept for the fits at hand: at most so many numbers at a time (0.5 GB).
 NUMBERS_AT_ONCE = 64_000_000
@@ -42,7 +42,7 @@ class Portion(NamedTuple):
     numbered: IntArray  # the subsets by the places of their members among the columns
 
 
-def total_variance(moments: ClassMarginals) -> tuple[FloatArray, FloatArray]:
+def total_variance(moments: Marginals) -> tuple[FloatArray, FloatArray]:
     """Mean and variance of each feature over all classes together."""
     within = moments.squares.sum(axis=0) / moments.weight.sum()
     mean, between = joined_mean(moments.weight, moments.mean)
@@ -63,7 +63,7 @@ def middle(X: RowArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
 class Standardiser:
     """Rows of several classes, whose columns are standardised for the subsets to be fitted."""
 
-    def __init__(self, X: RowArray, moments: ClassMarginals) -> None:
+    def __init__(self, X: RowArray, moments: Marginals) -> None:
         self._X = X
         self._mean, variance = total_variance(moments)
         scale = np.sqrt(variance)
@@ -117,7 +117,7 @@ def standardised(
 ) -> FloatArray:
     """Columns less their center, over their scale, and a column of ones."""
     if not issparse(X):
-        source, rows = (X.source, X.rows) if isinstance(X, TakenRows) else (X, None)
+        source, rows = (X.source, X.rows) if isinstance(X, RowSubset) else (X, None)
         return _core.standardise(source, center, scale, columns.astype(np.int32), rows)
     sparse_columns = X[:, columns].tocsc()
     # Memory for all of them, which is then filled by portions.

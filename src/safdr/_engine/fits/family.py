@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from safdr._engine.arrays import FloatArray, RowArray
-from safdr._engine.taken_rows import gathered
+from safdr._engine.rows import materialize
 
 # Loss, slope and curvature of each row: at predictors of shape (n_rows,) or (n_rows, n_outputs).
 Derivatives: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
@@ -76,7 +76,7 @@ def working_response(
     curvature, 1/4.
     """
     fits = fitter.fit(np.arange(X.shape[1])[None])
-    eta = np.asarray(gathered(X) @ fits.coefficients[0]).ravel() + fits.intercepts[0]
+    eta = np.asarray(materialize(X) @ fits.coefficients[0]).ravel() + fits.intercepts[0]
     _, slope, curvature = LOGISTIC.derivatives(eta, positive.astype(np.float64))
     weight = np.maximum(4.0 * curvature, LEAST_CURVATURE)
     return weight, eta - 4.0 * slope / weight

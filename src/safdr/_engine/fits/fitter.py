@@ -6,7 +6,7 @@ import numpy as np
 
 from safdr import _core
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
-from safdr._engine.criterion import FisherCriterion
+from safdr._engine.criterion import Criterion
 from safdr._engine.fits.columns import Standardiser
 from safdr._engine.fits.family import LOGISTIC, SOFTMAX, Family
 from safdr._engine.fits.fits import Fits, distinct_rows, joined
@@ -100,7 +100,7 @@ class LogisticFitter(LinearFitter):
         X: RowArray,
         codes: IntArray,
         sample_weight: FloatArray | None,
-        criterion: FisherCriterion,
+        criterion: Criterion,
         penalty: float = 0.0,
         family: Family = LOGISTIC,
     ) -> None:
@@ -116,7 +116,7 @@ class MultinomialFitter(LogisticFitter):
         X: RowArray,
         codes: IntArray,
         sample_weight: FloatArray | None,
-        criterion: FisherCriterion,
+        criterion: Criterion,
         penalty: float = 0.0,
     ) -> None:
         super().__init__(X, codes, sample_weight, criterion, penalty, SOFTMAX)

@@ -13,7 +13,7 @@ from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.fits.fits import Fitter
 from safdr._engine.interrupt import look_up
-from safdr._engine.taken_rows import take_columns
+from safdr._engine.rows import take_columns
 
 # Features whose models are fitted at each step: those with the largest score statistics, which
 # approximate the fall of the loss.

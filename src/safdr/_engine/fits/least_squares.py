@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.criterion import R2Criterion
+from safdr._engine.criterion import Criterion
 from safdr._engine.fits.fits import Fits, distinct_rows
 from safdr._engine.interrupt import look_up
 
@@ -27,7 +27,7 @@ class LeastSquaresFitter:
 
     loss_name = "squared_error"
 
-    def __init__(self, criterion: R2Criterion, penalty: float = 0.0) -> None:
+    def __init__(self, criterion: Criterion, penalty: float = 0.0) -> None:
         self.penalty = penalty
         self._moments = criterion.marginals
         self._covariances = criterion.covariances
@@ -49,7 +49,7 @@ class LeastSquaresFitter:
             parts.append(self._fit(some))
         slopes, explained = map(np.concatenate, zip(*parts, strict=True))
         intercepts = self._moments.output_mean - np.einsum(
-            "nsm,ns->nm", slopes, self._moments.mean[distinct]
+            "nsm,ns->nm", slopes, self._moments.mean[0, distinct]
         )
         # Rounding must not make an error negative.
         left = np.maximum(self._moments.output_variance - explained, 0.0)

@@ -1,4 +1,4 @@
-"""Rows in centred blocks, and the sum of their products."""
+"""Covariances of dense rows, summed block by block around the mean of each block."""
 
 from __future__ import annotations
 
@@ -11,76 +11,111 @@ from scipy.sparse import issparse
 
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.interrupt import look_up
-from safdr._engine.taken_rows import TakenRows
+from safdr._engine.rows import BLOCK_BYTES, RowSubset
 
-# Rows handled at a time: enough for the matrix product to run at full speed, and few enough to stay
-# in cache. On 100 000 x 400 rows 1 to 4 MB took the same time; the rest was slower.
-BLOCK_BYTES = 2**21
+# Rows of a block at least, so that the matrix product runs at full speed.
 MIN_BLOCK_ROWS = 256
-
-# From so many features on, products are added where they belong: two matrices of this size (16 MB)
-# are no burden, and two of 5000 features (400 MB) are.
-IN_PLACE_FEATURES = 1024
 
 # Side of the squares in which a triangle is mirrored: two of them fit into cache.
 MIRROR_SIDE = 256
 
-# With more than this share of entries, dense blocks of rows are the faster way: level at 0.1 to 0.3
-# on 20 000 rows of 2000 and of 300 features.
-MOST_ENTRIES = 0.2
+# Largest share of nonzero entries for which sparse products are faster (0.1 to 0.3, measured on
+# 20 000 rows of 2000 and of 300 features).
+MAX_SPARSE_SHARE = 0.2
+
+# Relative rounding error of a mean, above which a column is not constant.
+CONSTANT_TOL = 1e-13
+
+
+class Group(NamedTuple):
+    """Moments of the rows of a class."""
+
+    weight: float
+    mean: FloatArray
+    squares: FloatArray  # sums around the mean
+    output_mean: FloatArray
+    output_variance: FloatArray
+    cross: FloatArray
+
+    @classmethod
+    def empty(cls, n_features: int, n_outputs: int) -> Group:
+        """Return the moments of no rows."""
+        features, outputs = np.zeros(n_features), np.zeros(n_outputs)
+        return cls(0.0, features, features, outputs, outputs, np.outer(features, outputs))
+
+
+class Outputs(NamedTuple):
+    """Outputs of some rows, centred and times the root of the weight."""
+
+    mean: FloatArray
+    centred: FloatArray
+
+    @classmethod
+    def make(cls, outputs: FloatArray, rows: IntArray, sample_weight: FloatArray | None) -> Outputs:
+        """Centre the outputs of some rows on their weighted mean."""
+        some = outputs[rows]
+        weight = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
+        mean = block_mean(some, weight)
+        return cls(mean, (some - mean) * np.sqrt(weight)[:, None])
+
+    def variance(self, weight: float) -> FloatArray:
+        """Return the variance of each output."""
+        return np.asarray(np.einsum("ij,ij->j", self.centred, self.centred) / weight)
+
+
+class ScatterSum:
+    """Sum over classes of the covariances of their rows."""
+
+    def __init__(self, out: FloatArray) -> None:
+        self._out = out
+        out[:] = 0.0
+
+    def add_rows(
+        self, X: RowArray, rows: IntArray, sample_weight: FloatArray | None, outputs: FloatArray
+    ) -> Group:
+        """Add the covariance of a class; return its moments."""
+        weight = float(len(rows) if sample_weight is None else sample_weight[rows].sum())
+        if weight == 0:
+            return Group.empty(X.shape[1], outputs.shape[1])
+        of_outputs = Outputs.make(outputs, rows, sample_weight)
+        cross = np.zeros((X.shape[1], outputs.shape[1]))
+        squares = np.zeros(X.shape[1])
+        weights, means, sums = [], [], []
+        for block in _row_blocks(X, rows, sample_weight):
+            squares += self._add(block.rows, weight)
+            some = of_outputs.centred[block.places]
+            cross += block.rows.T @ some
+            weights.append(block.weight)
+            means.append(block.mean)
+            sums.append(block.root @ some)
+        mean, between = joined_mean(np.asarray(weights), np.asarray(means))
+        if len(weights) > 1:
+            squares += self._add(between, weight)
+            # Features are centred on the mean of their block, outputs on that of all.
+            cross += (between / np.sqrt(weights)[:, None]).T @ np.asarray(sums)
+        moments = of_outputs.mean, of_outputs.variance(weight)
+        return Group(weight, mean, squares, *moments, cross / weight)
+
+    def finish(self) -> FloatArray:
+        """Return the sum over all classes."""
+        _mirror(self._out)
+        return self._out
+
+    def _add(self, rows: FloatArray, divisor: float) -> FloatArray:
+        """Add products of rows to one triangle, in its memory; return the sums of squares."""
+        dsyrk(1.0 / divisor, rows.T, beta=1.0, c=self._out.T, trans=0, lower=1, overwrite_c=1)
+        return np.asarray(np.einsum("ij,ij->j", rows, rows))
 
 
 def mostly_zero(X: RowArray) -> bool:
-    """Whether the rows are sparse, not only by their form."""
-    return issparse(X) and X.nnz <= MOST_ENTRIES * X.shape[0] * X.shape[1]
-
-
-class RowBlock(NamedTuple):
-    """Some rows around their mean, times the root of their weight."""
-
-    numbers: IntArray
-    root: FloatArray
-    weight: float
-    mean: FloatArray
-    rows: FloatArray
-
-
-def row_blocks(X: RowArray, rows: IntArray, sample_weight: FloatArray | None) -> Iterator[RowBlock]:
-    """The given rows of X in blocks; each may overwrite the one before."""
-    X = X.tocsr() if issparse(X) else X
-    source: RowArray = X.source if isinstance(X, TakenRows) else X
-    numbers = X.rows[rows] if isinstance(X, TakenRows) else rows
-    # One buffer for all blocks, where that serves: fresh memory costs a fifth of the time. (Of an
-    # array in Fortran order np.take would copy the whole first.)
-    dense = isinstance(source, np.ndarray)
-    in_place = dense and source.flags.c_contiguous and source.dtype == np.float64
-    length = _block_length(X.shape[1])
-    buffer = np.empty((min(len(rows), length), X.shape[1]))
-    for index, there in zip(_cut(rows, length), _cut(numbers, length), strict=True):
-        look_up()
-        if in_place:
-            centred = np.take(source, there, axis=0, out=buffer[: len(there)], mode="clip")
-        else:
-            some = source[there].toarray() if issparse(source) else source[there]
-            centred = some.astype(np.float64, copy=False)
-        weight = np.ones(len(index)) if sample_weight is None else sample_weight[index]
-        if not weight.any():
-            continue
-        mean = block_mean(centred, weight)
-        centred -= mean
-        root = np.sqrt(weight)
-        if sample_weight is not None:
-            centred *= root[:, None]
-        yield RowBlock(index, root, float(weight.sum()), mean, centred)
+    """Return True if products of sparse rows are faster than dense ones."""
+    return issparse(X) and X.nnz <= MAX_SPARSE_SHARE * X.shape[0] * X.shape[1]
 
 
 def block_mean(rows: FloatArray, weight: FloatArray) -> FloatArray:
-    """Weighted mean of the rows, exact for a column that never changes.
-
-    Rounding would leave such a column with a variance above zero.
-    """
+    """Return the weighted mean, exact for a constant column: its variance must be zero."""
     mean: FloatArray = weight @ rows / weight.sum()
-    suspects = np.flatnonzero(np.abs(mean - rows[0]) <= 1e-13 * np.abs(rows[0]))
+    suspects = np.flatnonzero(np.abs(mean - rows[0]) <= CONSTANT_TOL * np.abs(rows[0]))
     if len(suspects) == 0:
         return mean
     constant = suspects[(rows[:, suspects] == rows[0, suspects]).all(axis=0)]
@@ -89,80 +124,60 @@ def block_mean(rows: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def joined_mean(weights: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean of all blocks, and their means around it, times the root of their weight.
+    """Return the mean of all blocks, and the rows that the scatter of the blocks lacks.
 
-    The products of the latter are what the blocks' own products lack (Chan's formula).
+    These are the means of the blocks around it, times the root of the weight (Chan's formula).
     """
     if len(weights) == 1:
         return means[0], np.zeros_like(means)
     share = weights / weights.sum()
-    # Around the first block's mean, so that equal means stay equal to the last bit.
+    # Around the mean of the first block, so that equal means stay exactly equal.
     offsets = means - means[0]
     mean = share @ offsets
     return means[0] + mean, np.sqrt(weights)[:, None] * (offsets - mean)
 
 
-class ScatterSum:
-    """Sum over groups of rows of R'R, each divided by a number of the group's own."""
+class _RowBlock(NamedTuple):
+    """Rows around their mean, times the root of their weight."""
 
-    def __init__(self, out: FloatArray) -> None:
-        self._out = out
-        out[:] = 0.0
-        self._in_place = len(out) >= IN_PLACE_FEATURES
-        if not self._in_place:
-            self._group, self._product = np.empty_like(out), np.empty_like(out)
+    places: slice
+    root: FloatArray
+    weight: float
+    mean: FloatArray
+    rows: FloatArray
 
-    def add_rows(
-        self, X: RowArray, rows: IntArray, sample_weight: FloatArray | None, *, divide: bool = True
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Add the scatter of the given rows, divided by their weight unless told.
 
-        Return their weight, their mean, and their squares around it, summed.
-        """
-        weight = weight_of(rows, X.shape[1], sample_weight)
-        if weight == 0:
-            return 0.0, np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        self.open(weight if divide else 1.0)
-        weights, means = [], []
-        for block in row_blocks(X, rows, sample_weight):
-            self.add(block.rows)
-            weights.append(block.weight)
-            means.append(block.mean)
-        mean, between = joined_mean(np.asarray(weights), np.asarray(means))
-        if len(weights) > 1:
-            self.add(between)
-        return weight, mean, self.close()
-
-    def open(self, divisor: float) -> None:
-        """Begin a group."""
-        self._divisor = divisor
-        self._squares = np.zeros(len(self._out))
-        if not self._in_place:
-            self._group[:] = 0.0
-
-    def add(self, rows: FloatArray) -> None:
-        """Add the product of some rows of the group."""
-        if not self._in_place:
-            self._group += np.matmul(rows.T, rows, out=self._product)
-            return
-        self._squares += np.einsum("ij,ij->j", rows, rows)
-        # Into one triangle, in the memory of `out`.
-        dsyrk(1.0 / self._divisor, rows.T, beta=1.0, c=self._out.T, trans=0, lower=1, overwrite_c=1)
-
-    def close(self) -> FloatArray:
-        """End the group, and return its sum of squares of each feature, undivided."""
-        if self._in_place:
-            return self._squares
-        squares = np.diag(self._group).copy()
-        self._group /= self._divisor
-        self._out += self._group
-        return squares
-
-    def finish(self) -> FloatArray:
-        """The sum over all groups."""
-        if self._in_place:
-            _mirror(self._out)
-        return self._out
+def _row_blocks(
+    X: RowArray, rows: IntArray, sample_weight: FloatArray | None
+) -> Iterator[_RowBlock]:
+    """Yield rows in blocks; each may overwrite the last."""
+    X = X.tocsr() if issparse(X) else X
+    source: RowArray = X.source if isinstance(X, RowSubset) else X
+    indices = X.rows[rows] if isinstance(X, RowSubset) else rows
+    length = max(MIN_BLOCK_ROWS, BLOCK_BYTES // (8 * X.shape[1]))
+    # One buffer for all blocks saves a fifth of the time. np.take would copy an array in Fortran
+    # order first.
+    in_place = isinstance(source, np.ndarray) and source.flags.c_contiguous
+    in_place = in_place and source.dtype == np.float64
+    buffer = np.empty((min(len(rows), length), X.shape[1]))
+    for start in range(0, len(rows), length):
+        look_up()
+        places = slice(start, start + length)
+        there = indices[places]
+        if in_place:
+            centred = np.take(source, there, axis=0, out=buffer[: len(there)], mode="clip")
+        else:
+            some = source[there].toarray() if issparse(source) else source[there]
+            centred = some.astype(np.float64, copy=False)
+        weight = np.ones(len(there)) if sample_weight is None else sample_weight[rows[places]]
+        if not weight.any():
+            continue
+        mean = block_mean(centred, weight)
+        centred -= mean
+        root = np.sqrt(weight)
+        if sample_weight is not None:
+            centred *= root[:, None]
+        yield _RowBlock(places, root, float(weight.sum()), mean, centred)
 
 
 def _mirror(matrix: FloatArray) -> None:
@@ -174,21 +189,3 @@ def _mirror(matrix: FloatArray) -> None:
         for below in range(end, len(matrix), MIRROR_SIDE):
             there = slice(below, below + MIRROR_SIDE)
             matrix[there, start:end] = matrix[start:end, there].T
-
-
-def weight_of(rows: IntArray, n_features: int, sample_weight: FloatArray | None) -> float:
-    """Weight of the given rows, added up block by block."""
-    if sample_weight is None:
-        return float(len(rows))
-    parts = [sample_weight[index].sum() for index in _cut(rows, _block_length(n_features))]
-    return float(np.sum(parts))
-
-
-def _block_length(n_features: int) -> int:
-    return max(MIN_BLOCK_ROWS, BLOCK_BYTES // (8 * n_features))
-
-
-def _cut(rows: IntArray, length: int) -> Iterator[IntArray]:
-    """Cut a list of row numbers into blocks."""
-    for start in range(0, len(rows), length):
-        yield rows[start : start + length]

@@ -1,4 +1,4 @@
-"""Moments of buckets of rows: sums of them are those of folds, of batches and of all rows."""
+"""Moments of buckets of rows, which add up to those of folds, batches and all rows."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.moments.classes import ClassMoments
-from safdr._engine.moments.joint import JointMoments
+from safdr._engine.moments.blocks import Group
+from safdr._engine.moments.moments import Moments
 from safdr._engine.moments.triangle import Triangle
 
-# Sums are about a shift. It moves to the mean once there are so many times the rows that it was
-# taken from: squares about a point far off the mean would lose the digits that tell the variance.
+# Sums are about a shift. It moves to the mean when there are this many times the rows that it was
+# computed from: squares about a distant point would lose the digits of the variance.
 ROWS_FOR_SHIFT = 4
 
 
 class BucketMoments:
-    """Sums over rows by bucket and class, to which more rows or other sums can be added.
+    """Sums over rows by bucket and class, to which rows or other sums are added.
 
-    Columns are features. In a regression, outputs come after them, and there is one class.
+    Columns are features; in a regression, outputs follow.
     """
 
     def __init__(self, n_buckets: int, n_classes: int, n_columns: int) -> None:
@@ -35,7 +35,7 @@ class BucketMoments:
         self._sums = np.zeros((*shape, n_columns))
         self._triangle = Triangle(n_columns)
         self._scatter = np.zeros((*shape, self._triangle.size))
-        self._room = np.empty((n_columns, 0))
+        self._buffer = np.empty((n_columns, 0))
 
     def add(
         self,
@@ -44,13 +44,12 @@ class BucketMoments:
         codes: IntArray,
         weight: FloatArray | None,
     ) -> None:
-        """Add rows: their columns one by one, and the bucket, class and weight of each row."""
+        """Add rows, given as columns, with the bucket, class and weight of each."""
         n_classes = self.counts.shape[1]
-        places = (buckets * n_classes + codes).astype(np.uint16)
+        places = (buckets * n_classes + codes).astype(np.min_scalar_type(self.counts.size))
         order = np.argsort(places, kind="stable")
         ends = np.searchsorted(places[order], np.arange(self.counts.size + 1))
-        # One after the other: they are not copied together before.
-        ordered = self._room_for(len(order))
+        ordered = self._buffer_for(len(order))
         for out, column in zip(ordered, columns, strict=True):
             np.take(column, order, out=out, mode="clip")
         of_rows = None if weight is None else weight[order]
@@ -66,24 +65,24 @@ class BucketMoments:
                 self._move_shift(label)
                 self._rows_of_shift[label] = n_rows
 
-    def _room_for(self, n_rows: int) -> FloatArray:
-        """Memory for rows, the same each time: fresh one costs a fifth of the time."""
-        if self._room.shape[1] < n_rows:
-            self._room = np.empty((self._shift.shape[1], n_rows))
-        return self._room[:, :n_rows]
+    def _buffer_for(self, n_rows: int) -> FloatArray:
+        """Return memory for rows; using it again saves a fifth of the time."""
+        if self._buffer.shape[1] < n_rows:
+            self._buffer = np.empty((self._shift.shape[1], n_rows))
+        return self._buffer[:, :n_rows]
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_room": self._room[:, :0]}
+        return vars(self) | {"_buffer": self._buffer[:, :0]}
 
     def _add_part(
         self, bucket: int, label: int, part: FloatArray, weight: FloatArray | None
     ) -> None:
-        """Add rows of one bucket and class, which are overwritten."""
+        """Add rows of one bucket and class; they are overwritten."""
         low, high = part.min(axis=1), part.max(axis=1)
         np.minimum(self.low[bucket], low, out=self.low[bucket])
         np.maximum(self.high[bucket], high, out=self.high[bucket])
         if self._rows_of_shift[label] == 0:
-            # Exact where a column never changes: rounding would leave it with a variance.
+            # Exact for a constant column: its variance must be zero.
             self._shift[label] = np.where(low == high, low, part.mean(axis=1))
             self._rows_of_shift[label] = part.shape[1]
         part -= self._shift[label][:, None]
@@ -98,10 +97,10 @@ class BucketMoments:
         self._triangle.add_products(self._scatter[bucket, label], part)
 
     def _move_shift(self, label: int) -> None:
-        """Have the sums of a class about its mean."""
+        """Move the shift of a class to its mean."""
         shift = self._shift[label]
         mean = shift + self._sums[:, label].sum(axis=0) / self.weight[:, label].sum()
-        # As far as the shift itself moves: it is rounded.
+        # The shift is rounded: move by its rounded difference.
         offset = mean - shift
         for bucket in range(len(self.counts)):
             self._shift_by(
@@ -115,7 +114,7 @@ class BucketMoments:
     def _shift_by(
         self, offset: FloatArray, weight: float, sums: FloatArray, scatter: FloatArray
     ) -> None:
-        """Turn sums about one point into those about another, `offset` further on."""
+        """Move the point that sums are about by an offset."""
         if not offset.any():
             return
         for first, last, values in self._triangle.block_rows(scatter):
@@ -125,7 +124,7 @@ class BucketMoments:
         sums -= weight * offset
 
     def __add__(self, other: BucketMoments) -> BucketMoments:
-        """Of the rows of both."""
+        """Return the sums over the rows of both."""
         n_buckets, n_classes, n_columns = self._sums.shape
         total = BucketMoments(n_buckets, n_classes, n_columns)
         total.counts = self.counts + other.counts
@@ -146,50 +145,46 @@ class BucketMoments:
                     total._scatter[bucket, label] += scatter
         return total
 
+    def moments(self, buckets: IntArray, n_features: int) -> Moments:
+        """Return the moments of some buckets; columns after the features are outputs."""
+        weight, sums, mean = self._first_moments(buckets)
+        shares = sums / _known(weight)
+        # Rounding would leave a variance, and a difference of means, if all values are equal.
+        low = self.low[buckets].min(axis=0)
+        constant = low == self.high[buckets].max(axis=0)
+        mean[:, constant] = low[constant]
+        within, groups = np.zeros((n_features, n_features)), []
+        for label in range(len(weight)):
+            scatter = self._scatter_of(buckets, label)
+            scatter -= np.outer(sums[label], shares[label])
+            # Squares are never below zero.
+            np.fill_diagonal(scatter, np.maximum(np.diag(scatter), 0.0))
+            scatter[constant], scatter[:, constant] = 0.0, 0.0
+            squares = np.diag(scatter)[:n_features].copy()
+            scatter /= weight[label] if weight[label] > 0 else 1.0
+            within += scatter[:n_features, :n_features]
+            outputs = mean[label, n_features:], np.diag(scatter)[n_features:].copy()
+            cross = scatter[:n_features, n_features:].copy()
+            features = float(weight[label]), mean[label, :n_features], squares
+            groups.append(Group(*features, *outputs, cross))
+        return Moments.of_groups(groups, within)
+
     def _first_moments(self, buckets: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Weight of each class, sums about its shift, and mean."""
+        """Return the weight of each class, sums about its shift, and its mean."""
         weight = self.weight[buckets].sum(axis=0)
         sums = self._sums[buckets].sum(axis=0)
         return weight, sums, self._shift + sums / _known(weight)
 
-    def classes(self, buckets: IntArray) -> ClassMoments:
-        """Moments of each class in some of the buckets."""
-        weight, sums, mean = self._first_moments(buckets)
-        total = np.zeros_like(self._scatter[0])
+    def _scatter_of(self, buckets: IntArray, label: int) -> FloatArray:
+        """Return the scatter of a class about its shift."""
+        total = np.zeros(self._triangle.size)
         for bucket in buckets:
-            total += self._scatter[bucket]
-        n_classes, n_columns = sums.shape
-        scatter = np.empty((n_classes, n_columns, n_columns))
-        shares = sums / _known(weight)
-        for label in range(n_classes):
-            self._triangle.unfold(total[label], scatter[label])
-            scatter[label] -= np.outer(sums[label], shares[label])
-            # What was squared is never below zero.
-            squares = np.einsum("ii->i", scatter[label])
-            np.maximum(squares, 0.0, out=squares)
-        # Rounding would leave a variance, and a difference of means, where all values are equal.
-        low = self.low[buckets].min(axis=0)
-        constant = low == self.high[buckets].max(axis=0)
-        mean[:, constant] = low[constant]
-        scatter[:, constant] = 0.0
-        scatter[:, :, constant] = 0.0
-        return ClassMoments(weight, mean, scatter)
-
-    def joint(self, buckets: IntArray, n_features: int) -> JointMoments:
-        """Moments of features and outputs in some of the buckets."""
-        every = self.classes(buckets)
-        weight, mean = float(every.weight[0]), every.mean[0]
-        covariance = every.scatter[0] / weight
-        return JointMoments(
-            weight,
-            mean[:n_features],
-            mean[n_features:],
-            np.diag(covariance)[n_features:].copy(),
-            covariance[:n_features, n_features:].copy(),
-            covariance[:n_features, :n_features].copy(),
-        )
+            total += self._scatter[bucket, label]
+        scatter = np.empty((self._sums.shape[2],) * 2)
+        self._triangle.unfold(total, scatter)
+        return scatter
 
 
 def _known(weight: FloatArray) -> FloatArray:
-    """Weights of classes to divide by, as a column: 1 where there is none."""
+    """Return weights as a column to divide by; 1 for no weight."""
     return np.where(weight > 0, weight, 1.0)[:, None]

@@ -1,4 +1,4 @@
-"""Scatter of sparse rows, without ever making them dense."""
+"""Covariances of sparse rows, which are never made dense."""
 
 from __future__ import annotations
 
@@ -6,42 +6,43 @@ import numpy as np
 from scipy import sparse
 
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
+from safdr._engine.moments.blocks import Group, Outputs
 
-# Features whose products with all others are made dense at a time: 10 MB of 5000 features. (128
-# took half as long again, 512 the same.)
+# Features whose products with all others are dense at a time: 10 MB of 5000 features.
 FEATURES_AT_ONCE = 256
 
 
 class SparseScatterSum:
-    """Sum over groups of sparse rows of their covariances."""
+    """Sum over classes of the covariances of their sparse rows."""
 
     def __init__(self, out: FloatArray) -> None:
         self._out = out
         out[:] = 0.0
 
     def add_rows(
-        self, X: RowArray, rows: IntArray, sample_weight: FloatArray | None
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Add the covariance of the given rows.
-
-        Return their weight, their mean, and their squares around it, summed.
-        """
+        self, X: RowArray, rows: IntArray, sample_weight: FloatArray | None, outputs: FloatArray
+    ) -> Group:
+        """Add the covariance of a class; return its moments."""
         if not len(rows) or (sample_weight is not None and not sample_weight[rows].any()):
-            return 0.0, np.zeros(X.shape[1]), np.zeros(X.shape[1])
+            return Group.empty(X.shape[1], outputs.shape[1])
         part = ShiftedRows(X, rows, sample_weight)
-        return part.weight, part.mean, part.add_covariance(self._out)
+        of_outputs = Outputs.make(outputs, rows, sample_weight)
+        squares, cross = part.add_covariance(self._out), part.products(of_outputs.centred)
+        variance = of_outputs.variance(part.weight)
+        return Group(
+            part.weight, part.mean, squares, of_outputs.mean, variance, cross / part.weight
+        )
 
     def finish(self) -> FloatArray:
-        """The sum over all groups."""
+        """Return the sum over all classes."""
         return self._out
 
 
 class ShiftedRows:
-    """Some sparse rows, times the root of their weight.
+    """Sparse rows times the root of their weight, whose products are centred afterwards.
 
-    Products of sparse rows are centred afterwards, which costs digits where a mean is large against
-    the spread. With a zero in the column, it costs no more than the number of rows has; a column
-    without any is shifted by its mean before, which leaves it as sparse as it was.
+    That loses digits if a mean is large against the deviation. With a zero in the column, these are
+    no more than the number of rows has. A column without zeros is shifted by its mean before.
     """
 
     def __init__(self, X: RowArray, rows: IntArray, sample_weight: FloatArray | None) -> None:
@@ -63,13 +64,13 @@ class ShiftedRows:
 
     @property
     def squares(self) -> FloatArray:
-        """Around the mean, summed, of each feature."""
+        """Sum of squares around the mean of each feature."""
         squares = np.asarray(self._columns.multiply(self._columns).sum(axis=0)).ravel()
         # Rounding must not make a variance negative.
         return np.maximum(squares - self.weight * self._shifted_mean**2, 0.0)
 
     def add_covariance(self, out: FloatArray) -> FloatArray:
-        """Add the covariance to `out`; return the squares around the mean, summed."""
+        """Add the covariance to `out`; return the sums of squares around the mean."""
         by_row = self._columns.tocsr()
         centre = np.sqrt(self.weight) * self._shifted_mean
         squares = np.empty(len(out))
@@ -86,13 +87,13 @@ class ShiftedRows:
         return squares
 
     def products(self, outputs: FloatArray) -> FloatArray:
-        """Features times outputs, summed; the latter centred and times the root of the weight."""
+        """Return sums of products with outputs that are centred and weighted."""
         product: FloatArray = self._columns.T @ outputs
         return product
 
 
 def _shift(columns: RowArray, weight: FloatArray) -> FloatArray:
-    """Mean of the columns that have no zero, and exactly the value of those that never change."""
+    """Return the mean of columns without zeros, exact for constant ones; 0 for others."""
     shift = np.zeros(columns.shape[1])
     for j in np.flatnonzero(np.diff(columns.indptr) == len(weight)):
         values = columns.data[columns.indptr[j] : columns.indptr[j + 1]]

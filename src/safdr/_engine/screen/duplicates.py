@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
+from safdr._engine.centred_rows import CentredRows
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.interrupt import look_up
-from safdr._engine.wide.rows import CentredRows
 
 BoolArray = NDArray[np.bool_]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +67,7 @@ class Problem:
 
     def __init__(
         self,
-        criterion: Any,
+        criterion: Criterion,
         usable: BoolArray,
         *,
         forced: IntArray,
@@ -82,11 +81,10 @@ class Problem:
         self.signs = signs
         # What the path adds to the diagonal of the criterion.
         self.extra = 0.0 if ridge is None else ridge - criterion.ridge
-        diagonal = np.diag(criterion.A) if self.is_dense else criterion.diagonal + criterion.ridge
-        self.variance: FloatArray = diagonal + self.extra
+        self.variance: FloatArray = criterion.columns.diagonal + self.extra
         self._forced = forced
 
-    def with_criterion(self, criterion: Any) -> Problem:
+    def with_criterion(self, criterion: Criterion) -> Problem:
         """Return the same problem with another criterion."""
         ridge = criterion.ridge + self.extra
         return Problem(criterion, self.usable, forced=self._forced, signs=self.signs, ridge=ridge)
@@ -94,7 +92,7 @@ class Problem:
     @property
     def is_dense(self) -> bool:
         """Return True if A is in memory."""
-        return isinstance(self.criterion, Criterion)
+        return self.criterion.is_dense
 
     @cached_property
     def forced(self) -> IntArray:
@@ -122,26 +120,13 @@ class Problem:
         """Return A of one feature with others."""
         if not len(others):
             return np.empty(0)
-        return np.asarray(self.criterion.products(feature, others))
+        return np.asarray(self.criterion.columns.row(feature, others))
 
     def products(self, features: IntArray, slopes: FloatArray) -> FloatArray:
         """Return A·B of all features, where some have slopes: (n_features, n_outputs)."""
-        criterion = self.criterion
         if not len(features):
             return np.zeros_like(self.D)
-        if self.is_dense and 4 * len(features) > len(self.D):
-            B = np.zeros_like(self.D)
-            B[features] = slopes
-            product = criterion.A @ B
-        elif self.is_dense:
-            product = (slopes.T @ criterion.A[features]).T
-        elif slopes.shape[1] == 1:
-            product = criterion.times(features, slopes[:, 0])[:, None]
-        else:
-            fit = criterion.columns(features) @ slopes
-            blocks = [block.T for _, block in criterion.rows.products(fit)]
-            product = np.concatenate(blocks) / criterion.divisor[:, None]
-            product[features] += criterion.ridge * slopes
+        product = self.criterion.columns.times(features, slopes)
         product[features] += self.extra * slopes
         return np.asarray(product)
 

@@ -59,7 +59,7 @@ class Window:
         self.left = self._all_left[self.features]
 
     def _choose(self, members: IntArray) -> None:
-        problem, n_rows = self._problem, self._problem.criterion.rows.shape[0]
+        problem, n_rows = self._problem, self._problem.criterion.columns.n_rows
         length = WINDOW_BYTES // (8 * n_rows)
         if length < 2 * len(members) + MIN_OTHERS:
             return
@@ -73,7 +73,7 @@ class Window:
         self._columns = np.empty((len(self.features), n_rows))
         for start in range(0, len(self.features), N_COPIED):
             some = slice(start, start + N_COPIED)
-            self._columns[some] = problem.criterion.columns(self.features[some]).T
+            self._columns[some] = problem.criterion.columns.take(self.features[some]).T
 
     @property
     def is_all(self) -> bool:

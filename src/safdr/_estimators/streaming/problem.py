@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.base import clone
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.criterion import BucketNoise, Ridge, fisher_criterion, r2_criterion
-from safdr._engine.moments import ClassMoments
+from safdr._engine.batches import Batches
+from safdr._engine.criterion import Criterion, Ridge, make_criterion
+from safdr._engine.moments import Moments
 from safdr._estimators.custom import fit_model
 from safdr._estimators.data import ClassProblem, Problem, RegressionProblem
 from safdr._estimators.folds import Fold
@@ -90,19 +91,27 @@ class StreamedProblem(Problem):
         self.check()
         return self
 
-    def _dense_criterion(self, ridge: Ridge) -> Any:
-        return self._criterion_of(self.buckets, ridge=ridge)
+    def criterion(self, ridge: Ridge) -> Criterion:
+        """Return the criterion of all columns."""
+        # Weights of buckets are numbers of rows.
+        return make_criterion(self.moments(self.unit_codes), ridge, rank=self.rank)
 
-    def _criterion_of(self, buckets: IntArray, **how: Any) -> Any:
-        raise NotImplementedError
+    def moments(self, codes: IntArray, out: FloatArray | None = None) -> Moments:
+        """Return the moments of the buckets whose code is not -1."""
+        del out
+        n_features = len(self.rows.columns.features)
+        moments: Moments = self.rows.moments.moments(self.buckets[codes >= 0], n_features)
+        return moments if self.which is None else moments.among(self.which)
 
-    def batches(self, criterion: Any) -> BucketNoise:
-        """Return batches of buckets."""
-        how: dict[str, Any] = {"ridge": criterion.ridge, "scale": criterion.scale}
-        if self.is_regression:
-            how["output_scale"] = np.sqrt(criterion.marginals.output_variance)
+    @property
+    def unit_codes(self) -> IntArray:
+        """Class of each bucket: they have rows of all classes."""
+        return np.zeros(self.n_units, dtype=np.int64)
+
+    def batches(self, criterion: Criterion) -> Batches:
+        """Return where criteria of random batches of the buckets come from."""
         counts = self.rows.moments.counts[self.buckets].sum(axis=0)
-        return BucketNoise(counts, self.buckets, lambda batch: self._criterion_of(batch, **how))
+        return replace(super().batches(criterion), counts=counts)
 
     def folds(
         self, cv: Any, seed: int, split_params: dict[str, Any], score_params: dict[str, Any]
@@ -152,22 +161,14 @@ class StreamedFold(Fold):
 class StreamedClasses(StreamedProblem, ClassProblem):
     """Rows with labels."""
 
-    def _criterion_of(self, buckets: IntArray, **how: Any) -> Any:
-        moments = self.rows.moments.classes(buckets)
-        moments.scatter[:] *= self.class_factors[:, None, None]
-        weight = moments.weight * self.class_factors
-        within = ClassMoments(weight, moments.mean, moments.scatter).within()
-        if self.which is not None:
-            within = within.among_columns(self.which)
-        return fisher_criterion(within, rank=self.rank, overwrite=True, **how)
+    def moments(self, codes: IntArray, out: FloatArray | None = None) -> Moments:
+        """Return the moments of the buckets whose code is not -1, times the class weights."""
+        moments, factors = super().moments(codes, out), self.class_factors
+        weighted = {"weight": moments.weight * factors}
+        weighted["squares"] = moments.squares * factors[:, None]
+        return replace(moments, **weighted)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StreamedRegression(StreamedProblem, RegressionProblem):
     """Rows with an output."""
-
-    def _criterion_of(self, buckets: IntArray, **how: Any) -> Any:
-        joint = self.rows.moments.joint(buckets, len(self.rows.columns.features))
-        if self.which is not None:
-            joint = joint.among_columns(self.which)
-        return r2_criterion(joint, overwrite=True, **how)

@@ -1,42 +1,35 @@
-"""Rows of many columns around the means of their classes, and their products with some of them."""
+"""Rows around the means of their classes, and products of some of their columns with all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.interrupt import look_up
-from safdr._engine.moments.blocks import block_mean
+from safdr._engine.moments import Marginals
+from safdr._engine.moments.blocks import Outputs, block_mean
 from safdr._engine.moments.sparse import ShiftedRows
-from safdr._engine.taken_rows import TakenRows
+from safdr._engine.rows import RowSubset
 
-# Columns that are looked at together: at most so many, of so many bytes.
+# Columns that are read together, and their bytes.
 BLOCK_COLUMNS = 4096
 BLOCK_BYTES = 2**23
 
-# A column further from zero than so many of its standard deviations is centred before it is
-# multiplied: else what is left of its digits would not do.
+# A column further from zero than this many standard deviations is centred before it is multiplied:
+# rounding errors of the product would be large.
 FAR_OFF = 1e3
-
-
-class ColumnMoments(NamedTuple):
-    """Moments of each column by itself."""
-
-    weight: FloatArray  # of each class
-    mean: FloatArray  # (n_classes, n_columns)
-    squares: FloatArray  # around the mean of the class, summed: (n_classes, n_columns)
 
 
 class CentredRows:
     """Rows less the mean of their class, times the root of their share of its weight.
 
-    The products of their columns add up to the sum of the covariances of the classes; of one class,
-    to the covariance. Only columns that are asked for are ever made.
+    The products of their columns are the sum of the covariances of the classes. Columns are
+    computed on request.
     """
 
     def __init__(
@@ -52,62 +45,76 @@ class CentredRows:
         self.shape: tuple[int, int] = X.shape
 
     @cached_property
-    def moments(self) -> ColumnMoments:
-        """Of all columns, read once."""
+    def moments(self) -> Marginals:
+        """Moments of all columns, without outputs."""
         mean, squares = np.zeros((2, self._n_classes, self.shape[1]))
-        members = [np.flatnonzero(self._codes == label) for label in range(self._n_classes)]
+        labels = np.flatnonzero(self._total)
+        members = [(label, np.flatnonzero(self._codes == label)) for label in labels]
         if issparse(self._X):
             by_row = self._X.tocsr()
-            for label, rows in enumerate(members):
+            for label, rows in members:
                 some_rows = ShiftedRows(by_row, rows, self._weight)
                 mean[label], squares[label] = some_rows.mean, some_rows.squares
-            return ColumnMoments(self._total, mean, squares)
+            return self._marginals(mean, squares)
         for some in self.blocks():
             look_up()
             block = self._dense(some)
-            for label, rows in enumerate(members):
+            for label, rows in members:
                 part = block[rows]
                 mean[label, some] = block_mean(part, self._weight[rows])
                 part -= mean[label, some]
                 squares[label, some] = np.einsum("i,ij,ij->j", self._weight[rows], part, part)
-        return ColumnMoments(self._total, mean, squares)
+        return self._marginals(mean, squares)
+
+    def _marginals(self, mean: FloatArray, squares: FloatArray) -> Marginals:
+        none = np.empty(0)
+        cross = np.empty((self.shape[1], 0))
+        return Marginals(self._total, mean, squares, none, none, cross)
+
+    def with_outputs(self, outputs: FloatArray) -> Marginals:
+        """Return the moments of all columns of one class, with outputs."""
+        every, weight = np.arange(self.shape[0]), float(self._total[0])
+        found = Outputs.make(outputs, every, self._weight)
+        centred = found.centred / np.sqrt(weight)
+        cross = np.concatenate([part.T for _, part in self.products(centred)])
+        of_outputs = {"output_mean": found.mean, "output_variance": found.variance(weight)}
+        return replace(self.moments, cross=cross, **of_outputs)
 
     @cached_property
     def variance(self) -> FloatArray:
-        """Of each column: the diagonal of the products."""
-        moments = self.moments
-        return np.asarray(np.sum(moments.squares / moments.weight[:, None], axis=0))
+        """Sum of the variances within the classes: the diagonal of the products."""
+        return self.moments.variance
 
     @property
     def is_sparse(self) -> bool:
-        """Whether rows are mostly zero, and kept so."""
+        """Return True if the rows are a sparse matrix."""
         return bool(issparse(self._X))
 
     def columns(self, which: IntArray | slice) -> FloatArray:
-        """Some of the columns."""
+        """Return some columns, centred and weighted."""
         centred = self._dense(which) - self.moments.mean[:, which][self._codes]
         return centred * self.root[:, None]
 
     def combined(self, which: IntArray, slopes: FloatArray) -> FloatArray:
-        """The sum of some columns, each times its slope."""
+        """Return sums of some columns times their slopes: (n_rows, n_outputs)."""
         if not issparse(self._X) or self._shift[which].any():
             return self.columns(which) @ slopes
-        # Rows that are mostly zero are centred as a whole.
+        # Sparse columns are centred after the product.
         centre = (self.moments.mean[:, which] @ slopes)[self._codes]
-        return np.asarray((self._X[:, which] @ slopes - centre) * self.root)
+        return np.asarray((self._X[:, which] @ slopes - centre) * self.root[:, None])
 
     def products_with(self, which: IntArray, some: FloatArray) -> FloatArray:
-        """Products of some of the columns with one that is centred, which is enough."""
+        """Return products of some columns with one that is centred."""
         if not issparse(self._X) or self._shift[which].any():
             return self.columns(which).T @ some
         return np.asarray(self._X[:, which].T @ self._weighted(some[:, None]))[:, 0]
 
     def products(self, some: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-        """Products of some centred columns with all, a block of these at a time."""
-        # One factor that is centred is enough.
+        """Yield products of some centred columns with all, block by block."""
+        # One centred factor is enough.
         weighted = np.ascontiguousarray(self._weighted(some))
         factor = np.ascontiguousarray(weighted.T)
-        # Of one with all, a block would take longer to cut out than to multiply.
+        # Slicing a sparse block takes longer than its product with one column.
         of_one = self._X.T @ weighted if issparse(self._X) and len(factor) == 1 else None
         for part in self.blocks():
             look_up()
@@ -124,10 +131,9 @@ class CentredRows:
                 yield part, factor @ (block - shift if far.size else block)
 
     def _weighted(self, some: FloatArray) -> FloatArray:
-        """Centred columns, times the root once more, for products with what is not centred.
+        """Return centred columns times the root, for products with columns that are not centred.
 
-        A mean of 1e7 deviations is known to 1e-9 of one, and the other factor may be a thousand off
-        zero: so what is left of the sums over each class is taken off.
+        These may be FAR_OFF from zero, so the rounding error of each class sum is subtracted.
         """
         weighted = some * self.root[:, None]
         left = np.array(
@@ -137,12 +143,12 @@ class CentredRows:
 
     @cached_property
     def _shift(self) -> FloatArray:
-        """Mean of the columns that are far off zero."""
+        """Mean of the columns that are far from zero; 0 for others."""
         mean = self.moments.weight @ self.moments.mean / self.moments.weight.sum()
         return np.where(np.abs(mean) > FAR_OFF * np.sqrt(self.variance), mean, 0.0)
 
     def blocks(self) -> Iterator[slice]:
-        """Columns that are looked at together."""
+        """Yield slices of the columns that are read together."""
         length = BLOCK_COLUMNS
         if not issparse(self._X):  # which are never made dense
             length = min(length, max(1, BLOCK_BYTES // (8 * self.shape[0])))
@@ -150,9 +156,9 @@ class CentredRows:
             yield slice(start, min(start + length, self.shape[1]))
 
     def _dense(self, which: slice | IntArray) -> FloatArray:
-        """Columns as they are, in double precision."""
+        """Return raw columns in double precision."""
         X = self._X
-        if isinstance(X, TakenRows):
+        if isinstance(X, RowSubset):
             some = X.source[:, which][X.rows] if isinstance(which, slice) else X[:, which]
         else:
             some = X[:, which].toarray() if issparse(X) else X[:, which]

@@ -1,4 +1,4 @@
-"""Some rows of an array by their numbers: gathered where they are used, and not copied before."""
+"""Rows of an array by their indices, copied only where they are used."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from scipy.sparse import issparse
 
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 
-# Rows that are looked at together take so many bytes.
+# Bytes of rows that are read together: they stay in cache.
 BLOCK_BYTES = 2**21
 
 
-class TakenRows:
-    """Rows of a dense array; what is asked of them comes as of a copy, to the order in memory."""
+class RowSubset:
+    """Rows of a dense array; indexing returns what a copy would, in the same memory order."""
 
     def __init__(self, source: FloatArray, rows: IntArray) -> None:
         self.source = source
@@ -24,7 +24,6 @@ class TakenRows:
         self.shape = (len(rows), source.shape[1])
 
     def __getitem__(self, key: Any) -> FloatArray:
-        """Rows, or columns of rows."""
         if not isinstance(key, tuple):
             return self.source[self.rows[key]]
         rows, columns = self.rows[key[0]], np.arange(self.shape[1])[key[1]]
@@ -32,44 +31,36 @@ class TakenRows:
         return self.source.T[np.ix_(columns, rows)].T
 
     def take(self, columns: IntArray, axis: int) -> FloatArray:
-        """Columns, row after row."""
+        """Return columns in row order."""
         assert axis == 1
         return self.source[np.ix_(self.rows, columns)]
 
+    def materialize(self) -> FloatArray:
+        """Return a copy of the rows."""
+        return self[:]
+
     def blocks(self) -> Iterator[FloatArray]:
-        """All rows, some at a time."""
+        """Yield all rows in blocks."""
         length = max(1, BLOCK_BYTES // (8 * self.shape[1]))
         for start in range(0, len(self.rows), length):
             yield self[start : start + length]
 
 
 def take_rows(X: RowArray, which: IntArray | NDArray[np.bool_] | slice) -> RowArray:
-    """Rows by their numbers, by a mask or by a range; sparse ones are copied."""
-    if issparse(X) or hasattr(X, "tensor"):  # DeviceRows, which stay where they are
+    """Return rows by indices, mask or slice; sparse rows are copied."""
+    if issparse(X) or hasattr(X, "tensor"):  # rows of a device stay there
         return X[which]
-    if isinstance(X, TakenRows):
-        return TakenRows(X.source, X.rows[which])
-    return TakenRows(X, np.arange(len(X))[which])
-
-
-def in_blocks(X: RowArray, columns: IntArray) -> Iterator[Any]:
-    """Some columns of all rows, a few rows at a time; of sparse ones all at once."""
-    if issparse(X):
-        yield X[:, columns]
-        return
-    length = max(1, BLOCK_BYTES // (8 * max(1, len(columns))))
-    for start in range(0, X.shape[0], length):
-        some = slice(start, start + length)
-        rows = take_rows(X, some) if isinstance(X, TakenRows) else X[some]
-        yield rows.take(columns, axis=1)
+    if isinstance(X, RowSubset):
+        return RowSubset(X.source, X.rows[which])
+    return RowSubset(X, np.arange(len(X))[which])
 
 
 def take_columns(X: RowArray, which: IntArray) -> RowArray:
-    """Columns by their numbers, copied, in double precision."""
+    """Return a copy of columns in double precision."""
     some = X[:, which] if issparse(X) else X.take(which, axis=1)
     return some.astype(np.float64, copy=False)
 
 
-def gathered(X: RowArray) -> RowArray:
-    """The rows in one piece, for products with all of them."""
-    return X[:] if isinstance(X, TakenRows) else X
+def materialize(X: RowArray) -> RowArray:
+    """Return rows as one array or sparse matrix."""
+    return X.materialize() if isinstance(X, RowSubset) else X
