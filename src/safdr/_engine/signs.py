@@ -59,7 +59,6 @@ def no_subset(size: int, columns: IntArray, allowed: AllowedSubsets) -> NoSubset
     """The error if no subset was found; these columns had the wrong sign."""
     return NoSubsetError(
         "signs",
-        f"can't be kept with {size} features: every subset of this size that was found has a "
-        f"coefficient with a wrong sign (of {Columns(columns, allowed.labels)}). Use fewer "
-        "features, or fewer signs.",
+        f"cannot be met: the search found no subset of {size} features with these signs. Wrong "
+        f"signs: {Columns(columns, allowed.labels)}. Use fewer features, or require fewer signs.",
     )
