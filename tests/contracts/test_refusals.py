@@ -263,7 +263,7 @@ HALVES = [(ROW[:100], ROW[100:])]
         for labels in (np.where(Y, "a", "b").astype(object), Y.astype(object))
         for gap in (None, np.nan, pd.NA)
         for gaps in [changed(labels, [3, 5], gap)]
-        for target in (gaps, pd.Series(gaps), pd.Series(gaps).convert_dtypes())
+        for target in (gaps, gaps.tolist(), pd.Series(gaps), pd.Series(gaps).convert_dtypes())
     ),
     (fitting(XR, XR[:, 0] * 0 + 2, of_size(3, "regression")), ValueError, ["y", "constant"]),
     (fitting(XR, np.where(Y, "a", "b"), of_size(3, "regression")), ValueError, ["string"]),

@@ -134,13 +134,12 @@ def validate_rows(selector: Any, X: Any, y: Any, *, regression: bool) -> tuple[A
 
 def check_target(y: Any) -> None:
     """Raise an error that counts missing values of the target, of any type."""
-    values = np.asarray(y)
-    missing = np.zeros(len(values) if values.ndim else 0, dtype=bool)
-    if values.dtype.kind == "f":
-        missing = np.isnan(values)
-    elif values.dtype.kind == "O" and values.ndim:
+    kind = object if isinstance(y, list) else None  # NaN in a list of texts would become a text
+    values = np.atleast_1d(np.asarray([] if y is None else y, dtype=kind))
+    missing: Any = np.isnan(values) if values.dtype.kind == "f" else np.zeros(1)
+    if values.dtype.kind == "O":
         each = [v is None or is_pandas_na(v) or is_scalar_nan(v) for v in values.flat]
-        missing = np.array(each, dtype=bool).reshape(values.shape)
+        missing = np.reshape(each, values.shape)
     if missing.any():
         raise ValueError(
             f"y has {missing.sum()} missing value(s) (first: row {np.argwhere(missing)[0, 0]}). "

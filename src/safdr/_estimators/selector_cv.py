@@ -155,7 +155,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         -------
         MetadataRouter
         """
-        # Without groups, another splitter is used, which requests nothing.
+        # None and an int split by group, if there are groups.
         by_group = self.cv is None or isinstance(self.cv, Integral)
         splitter = GroupKFold() if by_group else self.cv
         to_split = MethodMapping().add(caller="fit", callee="split")
