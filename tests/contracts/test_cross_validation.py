@@ -14,7 +14,9 @@ from sklearn.model_selection import (
     LeaveOneOut,
     StratifiedGroupKFold,
     StratifiedShuffleSplit,
+    cross_val_score,
 )
+from sklearn.pipeline import make_pipeline
 
 from helpers.selectors import (
     PUBLISHED_RULE,
@@ -190,6 +192,28 @@ def test_groups_never_leak(task, cv):
     for seen, held_out in zip(train, test, strict=True):
         assert seen | held_out == set(range(12))
         assert not seen & held_out
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_groups_of_a_pipeline_split_the_rows_of_its_selector(cv):
+    """It failed: with metadata routing they had no effect."""
+    X, y = make_rows()
+    groups = np.arange(len(y)) // 20
+    outer = list(GroupKFold(2).split(X, y, groups))
+    wanted = [
+        over_sizes(3, cv=cv).fit(X[train], y[train], groups=groups[train]).score(X[test], y[test])
+        for train, test in outer
+    ]
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = over_sizes(3, cv=cv)
+        found = search.fit(X, y, groups=groups).cv_results_
+        params = {"groups": groups}
+        pipeline = make_pipeline("passthrough", search)
+        scores = cross_val_score(pipeline, X, y, cv=GroupKFold(2), params=params)
+    np.testing.assert_allclose(scores, wanted, rtol=1e-12)
+    by_hand = over_sizes(3, cv=cv).fit(X, y, groups=groups).cv_results_
+    np.testing.assert_array_equal(test_scores(found), test_scores(by_hand))
+    assert (test_scores(found) != test_scores(over_sizes(3, cv=cv).fit(X, y).cv_results_)).any()
 
 
 @pytest.mark.parametrize("cv", [KFold(3), list(KFold(3).split(np.zeros(240)))])

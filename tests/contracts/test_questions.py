@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import time
 
 import numpy as np
 import pandas as pd
@@ -140,6 +141,19 @@ def test_a_proof_is_brute_force(task, size):
         tuple(s) for s, ok in zip(every, inside, strict=True) if ok
     }
     np.testing.assert_allclose(near.values, np.sort(values[inside])[::-1], rtol=1e-9)
+
+
+def test_the_time_limit_counts_the_time_to_read_the_rows():
+    X, y = make_rows()
+    table = pa.table({**{f"x{j}": X[:, j] for j in range(8)}, "y": y})
+
+    def slow():
+        time.sleep(0.1)
+        yield from table.to_batches()
+
+    proof = prove(of_size(3), slow, "y", size=3, time_limit=0.05)
+    assert proof.seconds > 0.1
+    assert proof.n_nodes == prove(of_size(3), X, y, size=3, time_limit=0).n_nodes
 
 
 def test_a_proof_keeps_constraints_and_costs(task):
@@ -566,6 +580,7 @@ FITTED = of_size(2).fit(X2, Y2)
 CUSTOM = of_size(1, criterion=lambda X, y: float(X[0, 0])).fit(X2, Y2)
 GROUPED = of_size(1, constraints=Constraints(groups=[[0, 1]]))
 SIGNED = of_size(1, constraints=Constraints(signs={0: 1}))
+TOO_WIDE = np.random.default_rng(0).normal(size=(60, 2001)), Y2
 PARAMETER = (ParameterError, InvalidParameterError)
 REFUSALS = [
     (lambda: anneal_path(FITTED, X2, Y2, [0]), "sizes"),
@@ -582,6 +597,8 @@ REFUSALS = [
     (lambda: prove(CUSTOM, X2, Y2), "criterion"),
     (lambda: prove(GROUPED, X2, Y2, size=1), "groups"),
     (lambda: prove(SIGNED, X2, Y2, size=1), "signs"),
+    (lambda: prove(of_size(2), *TOO_WIDE, size=2), "X .*2,000 features.*stability"),
+    (lambda: near_optimal(of_size(2), *TOO_WIDE, size=2), "X .*2,000 features.*stability"),
     (lambda: near_optimal(FITTED, X2, Y2, rtol=1.0), "rtol"),
     (lambda: near_optimal(FITTED, X2, Y2, max_subsets=0), "max_subsets"),
     (lambda: substitutes(FITTED, X2, Y2, n_best=0), "n_best"),

@@ -113,7 +113,7 @@ def test_a_parameter_of_the_annealing_is_refused(kind, name, value):
         ValueError,
         ["temperature_step", "-0.7"],
     ),
-    (lambda: of_size(9).fit(X, Y), ValueError, ["n_features_to_select", "at most 8", "got 9"]),
+    (lambda: of_size(9).fit(X, Y), ValueError, ["at most 8, the number of columns; got 9"]),
     (lambda: AnnealingSelector(1, 2), TypeError, ["positional"]),
     (lambda: AnnealingSelector(k=3), TypeError, ["k"]),
     (lambda: of_size(estimator=LinearRegression()).fit(X, Y), ValueError, ["classifier"]),
@@ -183,7 +183,11 @@ def limited(size=2, data=FRAME, **how):
 
 @table(
     (limited(always_include=["x1", "x2", "x3"]), ValueError, ["n_features_to_select", "least 3"]),
-    (limited(never_include=list(range(7))), ValueError, ["n_features_to_select", "most 1"]),
+    (
+        limited(never_include=list(range(7))),
+        ValueError,
+        ["most 1, because of never_include; got 2"],
+    ),
     (limited(at_most_one_of=[list(range(8))]), ValueError, ["at_most_one_of", "most 1"]),
     (limited(always_include="x1", never_include="x1"), ValueError, ["x1", "both"]),
     (
@@ -201,9 +205,10 @@ def limited(size=2, data=FRAME, **how):
     (limited(always_include=[8]), ValueError, ["always_include", "8"]),
     (limited(always_include=[-9]), ValueError, ["always_include", "-9"]),
     (limited(never_include=[1.5]), ValueError, ["never_include", "1.5"]),
-    (limited(always_include="x1", data=X), ValueError, ["always_include", "names"]),
+    (limited(always_include="x1", data=X), ValueError, ["always_include", "set_output"]),
     (limited(always_include=np.ones(5, dtype=bool)), ValueError, ["always_include", "8"]),
     (limited(signs={"x1": 2}), ValueError, ["signs", "2"]),
+    (limited(signs={"x1": "up"}), ValueError, ["signs", "'+'", "'up'"]),
     (limited(signs={"x9": 1}), ValueError, ["signs", "x9"]),
     (limited(groups=[[]]), ValueError, ["groups"]),
     (
@@ -253,14 +258,20 @@ HALVES = [(ROW[:100], ROW[100:])]
     (fitting(target=np.full(240, "spam")), ValueError, ["1 class", "spam"]),
     (fitting(target=X[:, 0]), ValueError, ["label type", "regression target"]),
     (fitting(target=np.arange(240) == 7), ValueError, ["at least 2 rows", "True"]),
-    (
-        fitting(target=changed(Y.astype(object), 3, None)),
-        ValueError,
-        ["label type"],
+    *(
+        (fitting(target=target), ValueError, ["y has 2 missing value(s) (first: row 3). Drop"])
+        for labels in (np.where(Y, "a", "b").astype(object), Y.astype(object))
+        for gap in (None, np.nan, pd.NA)
+        for gaps in [changed(labels, [3, 5], gap)]
+        for target in (gaps, gaps.tolist(), pd.Series(gaps), pd.Series(gaps).convert_dtypes())
     ),
     (fitting(XR, XR[:, 0] * 0 + 2, of_size(3, "regression")), ValueError, ["y", "constant"]),
     (fitting(XR, np.where(Y, "a", "b"), of_size(3, "regression")), ValueError, ["string"]),
-    (fitting(XR, changed(YR, 3, np.nan), of_size(3, "regression")), ValueError, ["y", "NaN"]),
+    (
+        fitting(XR, changed(YR, 3, np.nan), of_size(3, "regression")),
+        ValueError,
+        ["y has 1 missing"],
+    ),
     (fitting(sample_weight=np.ones(9)), ValueError, ["sample_weight", "240"]),
     (fitting(sample_weight=np.full(240, np.nan)), ValueError, ["NaN"]),
     (fitting(sample_weight=np.full(240, -1.0)), ValueError, ["egative"]),

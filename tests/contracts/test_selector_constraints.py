@@ -111,6 +111,8 @@ def test_signs_hold_in_the_model():
     assert dict(zip(free.subset_, np.sign(free.estimator_.coef_[0]), strict=True))[4] == -1
     limits = Constraints(signs={1: 1, 4: 1, 6: 1})
     found = of_size(3, constraints=limits).fit(X, y)
+    for signs in ({1: "+", 4: "+", 6: "+"}, [0, "+", 0, 0, "+", 0, "+", 0]):
+        assert_same_answer(of_size(3, constraints=Constraints(signs=signs)).fit(X, y), found)
     assert 4 not in found.subset_
     known = found.subset_ if set(found.subset_) <= {1, 6} else [1, 6]
     coefficients = dict(zip(found.subset_.tolist(), found.estimator_.coef_[0], strict=True))
@@ -122,9 +124,9 @@ def test_signs_that_no_subset_has_are_refused():
     X, y = make_rows()
     X = X[:, list(PLANTED)]
     wrong = Constraints(signs=[1, 1, -1])
-    with pytest.raises(ValueError, match="no subset of 3 features has these signs"):
+    with pytest.raises(ValueError, match="no subset of 3 features with these signs"):
         of_size(3, constraints=wrong).fit(X, y)
-    with pytest.raises(ValueError, match=r"no subset of \[3\] features has these signs"):
+    with pytest.raises(ValueError, match=r"no subset of \[3\] features with these signs"):
         over_sizes([1, 3], constraints=wrong).fit(X, y)
     search = over_sizes(3, constraints=wrong).fit(X, y)
     assert 3 not in search.cv_results_["n_features"]

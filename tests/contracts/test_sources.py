@@ -333,6 +333,11 @@ def test_predictions_take_the_file(fitted, tmp_path):
     for name in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
         predict = getattr(selector, name)
         np.testing.assert_array_equal(predict(path), predict(frame))
+    np.testing.assert_array_equal(selector.transform(path), selector.transform(frame))
+    assert selector.score(path, y) == selector.score(frame, y)
+    for each in (selector, over_sizes(1).fit(frame, y)):
+        with pytest.raises(ValueError, match=r"y must hold the target of each row.*'y'"):
+            each.score(path, "y")
     rest = pq.read_table(path).select(["y", *reversed(frame.columns)])
     np.testing.assert_array_equal(
         selector.predict(parquet(tmp_path, rest)), selector.predict(frame)

@@ -370,6 +370,7 @@ REFUSALS = {
     "one of the test parts": ({"X_test": 1}, "X_test and y_test go together"),
     "unknown labels": ({"y": np.repeat([0, 7], 210)}, "must hold the classes"),
     "not fitted": ({"estimator": AnnealingSelector(2)}, "must be a fitted selector"),
+    "a source": ({"X": "rows.parquet", "y": "target"}, "source=\\(path, target\\)"),
     "lengths of segments": ({"by": {"a": [1]}}, "must hold 420 values"),
 }
 

@@ -59,6 +59,6 @@ def no_subset(size: int, columns: IntArray, allowed: AllowedSubsets) -> NoSubset
     """The error if no subset was found; these columns had the wrong sign."""
     return NoSubsetError(
         "signs",
-        f"cannot be kept: no subset of {size} features has these signs. The sign of "
-        f"{Columns(columns, allowed.labels)} was wrong in every candidate.",
+        f"cannot be met: the search found no subset of {size} features with these signs. Wrong "
+        f"signs: {Columns(columns, allowed.labels)}. Use fewer features, or require fewer signs.",
     )

@@ -158,6 +158,20 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         rows: Any = validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=False)
         return take_columns(rows, self.subset_)
 
+    def transform(self, X: Any) -> Any:
+        """Return the selected columns.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or source of shape (n_samples, n_features)
+            Rows with all features of the fit.
+
+        Returns
+        -------
+        ndarray, sparse matrix or DataFrame of shape (n_samples, n_selected)
+        """
+        return self._selected_columns(X) if is_source(X, None) else super().transform(X)
+
     def _predict(self, method: str, X: Any) -> NDArray[Any]:
         rows = self._selected_columns(X)
         return np.asarray(getattr(self.estimator_, method)(rows))

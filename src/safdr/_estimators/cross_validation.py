@@ -117,8 +117,8 @@ def _feasible(selector: Any, sizes: list[int], scores: list[list[Any]]) -> list[
         lost = [size for i, size in enumerate(sizes) if i not in kept]
         raise NoSubsetError(
             "signs",
-            f"cannot be met: no subset of {lost} features has these signs in every fold. Leave "
-            "these sizes out, or require fewer signs.",
+            f"cannot be met: the search found no subset of {lost} features with these signs in "
+            "every fold. Leave these sizes out, or require fewer signs.",
         )
     return kept
 

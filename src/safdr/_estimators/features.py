@@ -17,6 +17,8 @@ from safdr.errors import Columns, ParameterError
 
 Names = tuple[str, ...] | None
 
+SIGNS = {"+": 1, "-": -1}
+
 
 def feature_names(selector: Any) -> Names:
     """Return the names of the columns of the fit, if they have names."""
@@ -101,6 +103,10 @@ class Features:
         """Return the required sign of each coefficient; 0 for either."""
         if signs is None:
             return None
+        if hasattr(signs, "items"):
+            signs = {key: _sign(value) for key, value in signs.items()}
+        elif not np.isscalar(signs):
+            signs = [_sign(value) for value in signs]
         signs = self.numbers(signs, "signs")
         wrong = np.flatnonzero(~np.isin(signs, [-1.0, 0.0, 1.0]))
         if wrong.size:
@@ -152,7 +158,9 @@ class Features:
             return self.groups[name]
         if self.names is None:
             raise ParameterError(
-                parameter, f"names {name!r}, but the columns of X have no names. Use indices."
+                parameter,
+                f"names {name!r}, but the columns of X have no names. Use indices, or call "
+                "set_output(transform='pandas') on the steps before the selector.",
             )
         near = get_close_matches(name, self.names, n=1, cutoff=0.8)
         hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -165,6 +173,13 @@ class Features:
                 f"must be a mask of {self.n_features} entries, one a feature; got {len(mask)}.",
             )
         return np.flatnonzero(mask)
+
+
+def _sign(value: Any) -> Any:
+    """Return the number of "+" or "-"; refuse other texts."""
+    if isinstance(value, str) and value not in SIGNS:
+        raise ParameterError("signs", f"must be 1, -1, 0, '+' or '-'; got {value!r}.")
+    return SIGNS[value] if isinstance(value, str) else value
 
 
 def features_of(selector: Any, problem: Any) -> Features:

@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.utils import check_random_state
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -19,6 +20,7 @@ from safdr._engine.arrays import FloatArray
 from safdr._estimators.data import ClassProblem, Problem, RegressionProblem
 from safdr._estimators.device import device_rows, is_on_device
 from safdr._estimators.features import allowed_subsets, feature_cost, feature_names
+from safdr.errors import ParameterError
 
 
 def make_problem(selector: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -41,6 +43,7 @@ def read_problem(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -
 
         return read(selector, X, y, sample_weight, seed)
     regression = selector._is_regression
+    check_target(y)
     X, y = validate_rows(selector, X, y, regression=regression)
     if not regression:
         check_classification_targets(y)
@@ -104,6 +107,16 @@ def is_source(X: Any, y: Any) -> bool:
     return is_path or isinstance(y, str) or hasattr(X, "dask") or hasattr(X, "sample_rows")
 
 
+def check_scored(y: Any) -> None:
+    """Raise an error for the name of a column: a score needs its values."""
+    if isinstance(y, str):
+        raise ParameterError(
+            "y",
+            f"must hold the target of each row for a score; got the name {y!r}. Read that column "
+            "of the source, and pass its values.",
+        )
+
+
 def validate_rows(selector: Any, X: Any, y: Any, *, regression: bool) -> tuple[Any, Any]:
     """Return X and y as arrays; an error names the columns that cannot be used."""
     checks: dict[str, Any] = {"y_numeric": True, "multi_output": True} if regression else {}
@@ -117,6 +130,21 @@ def validate_rows(selector: Any, X: Any, y: Any, *, regression: bool) -> tuple[A
     checks |= {"accept_sparse": "csr", "dtype": dtype, "order": "C", "ensure_min_samples": 2}
     X, y = validate_data(selector, X, y, **checks)
     return X, np.ascontiguousarray(y, dtype=np.float64) if regression else y
+
+
+def check_target(y: Any) -> None:
+    """Raise an error that counts missing values of the target, of any type."""
+    kind = object if isinstance(y, list) else None  # NaN in a list of texts would become a text
+    values = np.atleast_1d(np.asarray([] if y is None else y, dtype=kind))
+    missing: Any = np.isnan(values) if values.dtype.kind == "f" else np.zeros(1)
+    if values.dtype.kind == "O":
+        each = [v is None or is_pandas_na(v) or is_scalar_nan(v) for v in values.flat]
+        missing = np.reshape(each, values.shape)
+    if missing.any():
+        raise ValueError(
+            f"y has {missing.sum()} missing value(s) (first: row {np.argwhere(missing)[0, 0]}). "
+            "Drop these rows."
+        )
 
 
 def check_columns(X: Any) -> None:

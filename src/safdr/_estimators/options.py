@@ -233,9 +233,9 @@ class Constraints(BaseEstimator):
         Sets of mutually exclusive features, such as versions of one measurement.
 
     signs : dict from features to -1 or 1, or array-like of shape (n_features,), default=None
-        Sign that the coefficient of a feature must have: 1 if a larger value must raise the
-        prediction, -1 if it must lower it, 0 for either. It needs two classes or one output, and
-        the built-in criterion and model.
+        Sign that the coefficient of a feature must have: 1 or "+" if a larger value must raise the
+        prediction, -1 or "-" if it must lower it, 0 for either. It needs two classes or one output,
+        and the built-in criterion and model.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from safdr._engine.arrays import IntArray
 from safdr._engine.proof.prover import Prover, check_provable
+from safdr._engine.proof.root import MAX_FEATURES
 from safdr._estimators.data import Problem
 from safdr._estimators.inputs import make_problem
 from safdr._estimators.parallel import n_workers
@@ -39,8 +41,9 @@ def prove(
 ) -> Proof:
     """Prove which subset of a size has the largest criterion value, or bound that value.
 
-    The proof is about all features without a screen, and about the criterion on the training rows
-    with the shrinkage of the selector. It says nothing about losses or scores of models.
+    The proof is about all features (at most 2,000) without a screen, and about the criterion on the
+    training rows with the shrinkage of the selector. It says nothing about losses or scores of
+    models.
 
     Parameters
     ----------
@@ -54,7 +57,8 @@ def prove(
         Number of features; None is the number that a fitted selector selected.
 
     time_limit : float, default=10.0
-        Seconds after which the search stops and returns the bound.
+        Seconds after which the search stops and returns the bound. They include the time for the
+        sufficient statistics, which are always completed.
 
     n_jobs : int, default=None
         Number of threads. The result depends on it only if the time runs out.
@@ -74,15 +78,17 @@ def prove(
     (True, [20, 21, 23, 27])
     """
     validate_parameter_constraints(LIMITS, {"size": size, "time_limit": time_limit}, "prove")
+    start = time.monotonic()
     problem, prover, columns, size = _make_prover(selector, X, y, sample_weight, size)
     proof = prover.prove(
         size,
         incumbent=_incumbent(selector, size, columns),
-        seconds=float(time_limit),
+        seconds=max(0.0, start + time_limit - time.monotonic()),
         n_threads=n_workers(n_jobs),
     )
     found = {name: columns[getattr(proof, name)] for name in ("subset", "fixed_in", "fixed_out")}
-    return replace(proof, feature_names=problem.names, **found)
+    seconds = time.monotonic() - start
+    return replace(proof, feature_names=problem.names, seconds=seconds, **found)
 
 
 def near_optimal(
@@ -131,12 +137,13 @@ def near_optimal(
     """
     limits = {"rtol": rtol, "max_subsets": max_subsets, "time_limit": time_limit}
     validate_parameter_constraints(LIMITS, {"size": size} | limits, "near_optimal")
+    start = time.monotonic()
     problem, prover, columns, size = _make_prover(selector, X, y, sample_weight, size)
     near = prover.near_optimal(
         size,
         rtol=float(rtol),
         max_subsets=int(max_subsets),
-        seconds=float(time_limit),
+        seconds=max(0.0, start + time_limit - time.monotonic()),
         n_threads=n_workers(n_jobs),
     )
     counts = np.zeros(problem.n_features, dtype=np.int64)
@@ -154,15 +161,21 @@ def _make_prover(
             f"must be built-in, because a callable has no bounds; got {selector.criterion!r}.",
         )
     problem = make_problem(selector, X, y, sample_weight)
-    check_provable(problem.allowed)
-    criterion, columns = useful_criterion(selector, problem)
-    cost = None if problem.cost is None else problem.cost[columns]
-    prover = Prover(criterion, problem.allowed.among(columns), cost)
     if size is None:
         check_is_fitted(selector)
         size = selector.n_features_
-    problem.allowed.check_size(size, "size")
-    return problem, prover, columns, int(size)
+    allowed = problem.allowed
+    check_provable(allowed)
+    allowed.check_size(size, "size")
+    if (n := len(allowed.include) + len(allowed.free)) > MAX_FEATURES:
+        raise ParameterError(
+            "X",
+            f"must have at most {MAX_FEATURES:,} features for bounds; got {n:,}. Leave features "
+            "out by never_include, or use stability.",
+        )
+    criterion, columns = useful_criterion(selector, problem)
+    cost = None if problem.cost is None else problem.cost[columns]
+    return problem, Prover(criterion, allowed.among(columns), cost), columns, int(size)
 
 
 def _incumbent(selector: Any, size: int, columns: IntArray) -> IntArray | None:

@@ -17,7 +17,7 @@ from safdr._estimators.base import (
     model_has,
     typed,
 )
-from safdr._estimators.inputs import read_problem, seed_from
+from safdr._estimators.inputs import check_scored, read_problem, seed_from
 from safdr._estimators.options import (
     AT_LEAST_ONE,
     CLASS_PARAMETERS,
@@ -81,6 +81,7 @@ class _FixedSizeSelector(AnnealingSelectorBase):
         -------
         float
         """
+        check_scored(y)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         rows = self._selected_columns(X)
         return float(self.estimator_.score(rows, y, **weights))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.metrics import get_scorer
+from sklearn.model_selection import GroupKFold
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -26,8 +28,7 @@ from safdr._estimators.base import (
     typed,
 )
 from safdr._estimators.cross_validation import RULES, calibrates, cross_validate, sizes_to_try
-from safdr._estimators.data import ClassProblem, RegressionProblem
-from safdr._estimators.inputs import read_problem, seed_from
+from safdr._estimators.inputs import check_scored, read_problem, seed_from
 from safdr._estimators.options import (
     AT_LEAST_ONE,
     CLASS_PARAMETERS,
@@ -78,8 +79,8 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
             Weights, as in `AnnealingSelector.fit`. The scorer gets them by metadata routing only.
 
         **params : dict
-            `groups`: rows of one group are never split between training and test. With metadata
-            routing, parameters of the splitter and the scorer.
+            `groups`: rows of one group are never split between training and test; they need no
+            request. With metadata routing, parameters of the splitter and the scorer.
 
         Returns
         -------
@@ -143,6 +144,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         """
         _raise_for_params(score_params, self, "score")
         check_is_fitted(self)
+        check_scored(y)
         routed = process_routing(self, "score", **score_params).scorer.score if score_params else {}
         return float(self._scorer()(self, X, y, **routed))
 
@@ -153,8 +155,9 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         -------
         MetadataRouter
         """
-        kind = RegressionProblem if self._is_regression else ClassProblem
-        splitter = kind.default_splitter(0) if self.cv is None else self.cv
+        # None and an int split by group, if there are groups.
+        by_group = self.cv is None or isinstance(self.cv, Integral)
+        splitter = GroupKFold() if by_group else self.cv
         to_split = MethodMapping().add(caller="fit", callee="split")
         to_score = MethodMapping().add(caller="fit", callee="score")
         to_score.add(caller="score", callee="score")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from safdr import text
+from safdr._estimators.inputs import is_source
 from safdr._files import write_atomically
 from safdr.report.describe import SCHEMA, describe
 from safdr.report.reading import Rows, is_selector
@@ -126,6 +127,11 @@ class Report:
         """
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test go together; got one without the other.")
+        if is_source(X, y) or is_source(X_test, y_test):
+            raise ValueError(
+                "X, y, X_test and y_test must be rows in memory; got a source. Pass a sample of "
+                "the rows as X and y, and the source as source=(path, target)."
+            )
         selector, steps = _split(estimator)
         details, names = dict(details or {}), None
         if steps is not None:

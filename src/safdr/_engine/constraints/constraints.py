@@ -217,8 +217,7 @@ class AllowedSubsets:
         if size > self.largest:
             raise ParameterError(
                 parameter,
-                f"must be at most {self.largest}: {self._limits()} allow no more at once; got "
-                f"{size}. Use fewer features, or fewer constraints.",
+                f"must be at most {self.largest}, {self._limits()}; got {size}.",
             )
         if not self.include.size:
             raise ParameterError(parameter, f"must be at least 1; got {size}.")
@@ -231,15 +230,14 @@ class AllowedSubsets:
         )
 
     def _limits(self) -> str:
-        """The constraints that keep features out."""
-        names = [f"the {self.n_features} columns to choose from"]
-        if self.exclude.size:
-            names.append("never_include")
-        if self.n_groups < self.n_features:
-            names.append("groups")
-        if self.conflicts is not None:
-            names.append("at_most_one_of")
-        return " with ".join([names[0], ", ".join(names[1:])]) if names[1:] else names[0]
+        """Return what limits the size."""
+        limits = {
+            "never_include": self.exclude.size > 0,
+            "groups": not self.swaps_alone,
+            "at_most_one_of": self.conflicts is not None,
+        }
+        names = ", ".join(name for name, holds in limits.items() if holds)
+        return f"because of {names}" if names else "the number of columns"
 
     # ---- Selections -----------------------------------------------------------------------------
 
