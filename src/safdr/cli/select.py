@@ -37,8 +37,8 @@ def run(options: argparse.Namespace) -> None:
         selector = make_selector(options, rows, names)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            shape = "{:,} rows and {} features".format(*rows.X.shape)
-            _fit(progress.follow(selector, shape), rows)
+            n_rows = len(rows.X) if rows.batches is None else rows.batches.table.n_rows
+            _fit(progress.follow(selector, f"{n_rows:,} rows"), rows)
         if options.prove is not None and getattr(selector.constraints, "groups", None):
             rows.notes.append(
                 "--prove has no bounds for categories and --as-one; --drop leaves columns out."
