@@ -23,6 +23,7 @@ JOINERS = "\u200c\u200d"
 USELESS_GAP = 1.0
 
 SCORES = {"roc_auc": "AUC", "roc_auc_ovr": "mean AUC", "r2": "R²"}
+LOSSES = {"cross_entropy": " and log-loss"}
 CRITERIA = {"fisher": "Fisher ratio", "r2": "R²"}
 EFFECTS = {"logit": "log-odds", "softmax": "score of the class", "identity": "prediction"}
 RULES = {
@@ -151,6 +152,15 @@ def effect_name(result: Result) -> str:
     return effect
 
 
+def references(result: Result) -> str:
+    """Return the values of categories that have no coefficient of their own."""
+    used = {term["column"] for term in result["model"].get("terms", []) if "equals" in term}
+    columns = result["data"].get("columns", [])
+    found = [c for c in columns if c["name"] in used and "reference" in c]
+    shown = joined(f"{c['name']} = {c['reference']}" for c in found)
+    return f"Reference values, with coefficient 0: {shown}." if found else ""
+
+
 def target_name(result: Result) -> str:
     """Return the name of the target."""
     return shortened(result["target"].get("name", "the target"))
@@ -196,6 +206,7 @@ def size(result: Result) -> str:
     """Return how the number of features was selected."""
     if "rule" not in result:
         k, name = len(selected(result)), criterion_name(result)
+        name += LOSSES.get(result["search"]["loss"]["name"], "")
         return f"{count(k, 'feature')} {'was' if k == 1 else 'were'} asked for; criterion: {name}."
     rule, name, sizes = result["rule"], score_name(result), result["sizes"]
     k, scores = rule["k"], {each["k"]: each["score"] for each in sizes}

@@ -207,6 +207,8 @@ def test_the_latest_rows_are_held_out(write, safdr):
     words = ["-k", 3, "--time", "day", "--test-size", 0.25]
     found = safdr("select", path, "-t", "target", *words, *JSON).json
     late = days >= np.datetime64("2024-01-01") + 180
+    whys = {each["name"]: each.get("why") for each in found["data"]["columns"]}
+    assert (whys["day"], whys["target"]) == ("used for --time", "target")
     assert (found["data"]["n_train"], found["data"]["n_test"]) == (180, 60)
     selector = fitted(of_one_size(3), X[~late], y[~late])
     assert_same(found, selector, NAMES)
@@ -422,6 +424,7 @@ def test_hostile_names_are_printed_as_text(write, tmp_path, select):
 def test_quiet_prints_nothing(write, columns, select):
     ran = select(write(columns), "-t", "late", "-q")
     assert (ran.out, ran.err) == ("", "")
+    assert "Searching in 160 rows" in select(write(columns), "-t", "late").err
 
 
 def test_the_score_of_a_quantity_is_r2(write, safdr):
@@ -445,7 +448,7 @@ def test_segments_are_scored(write, columns, select):
 
 def test_questions_are_answered_in_the_terminal(write, columns, select):
     ran = select(write(columns), "-t", "late", "--prove", 5, "--stability", 4)
-    for word in ("Optimal", "Stability", "half-samples"):
+    for word in ("Optimal", "Stability", "half-samples", "log-odds of late = yes"):
         assert word in ran.out
 
 

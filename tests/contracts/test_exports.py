@@ -79,6 +79,7 @@ def make_content(task, gaps):
     else:
         target["classes"] = CLASSES[task]
     columns = [{"name": name, "used": True} for name in make_table(gaps).column_names]
+    columns[len(NUMBERS) + 1]["reference"] = "0"
     columns[4]["example"] = '1,5\n"""; import os -- → 1.5'
     return {"model": model, "target": target, "data": {"columns": columns}}
 
@@ -163,6 +164,11 @@ def test_a_scorecard_adds_up_to_the_points():
     text = make(content, "card.csv", points=(40, 500, 1)).decode()
     base, *lines = csv.DictReader(io.StringIO(text, newline=""))
     assert base["column"] == "(base)"
+    (reference,) = [line for line in lines if line["coefficient"] == "0.0"]
+    assert (reference["column"], reference["value"]) == ("code", "0")
+    others = [float(line["coefficient"] or 0.0) for line in lines]
+    wanted = [term["coefficients"][0] for term in content["model"]["terms"]]
+    assert [each for each in others if each] == wanted
     wanted = 500 - 40 / np.log(2) * evaluate(content, table)[:, 0]
     for row, points in zip(table.to_pylist(), wanted, strict=True):
         total = float(base["points"])
@@ -204,7 +210,7 @@ def test_python_is_short_and_safe():
 
 
 REFUSALS = {
-    "ending": ({}, "score.txt", {}, r"must end in .py, .sql, .onnx or .csv; got 'score.txt'"),
+    "ending": ({}, "score.txt", {}, r"also in .html or .json; got 'score.txt'"),
     "no terms": ({"terms": None}, "score.py", {}, "Only linear models of classes"),
     "no link": ({"link": None}, "score.sql", {}, "Only linear models of classes"),
     "card of a number": ({"link": "identity"}, "card.csv", {}, "Points need a logistic model"),

@@ -156,7 +156,7 @@ def test_numbers_without_matplotlib_and_a_clear_message(monkeypatch, kind):
     frame = display.to_frame()
     assert display.to_frame(backend="pyarrow").column_names == frame.columns.tolist()
     assert len(display.to_frame(backend="polars")) == len(frame)
-    with pytest.raises(ImportError, match=rf"{type(display).__name__}\.plot.*safdr\[plot\]"):
+    with pytest.raises(ImportError, match=rf"{type(display).__name__}\.plot.*pip install mat"):
         display.plot()
 
 

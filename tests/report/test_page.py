@@ -52,6 +52,12 @@ def test_names_are_not_changed(case):
     assert "rate 5\u00a0%" not in page
 
 
+def test_categories_name_their_reference(case):
+    page = case("categories").report.to_html()
+    assert "Reference values, with coefficient 0: job = " in page
+    assert "of <bdi>job</bdi>" not in page
+
+
 def test_pages_have_no_credit_words(each_case):
     page = each_case.report.to_html().lower()
     assert not [word for word in CREDIT if word in page]

@@ -121,7 +121,7 @@ def test_what_the_size_says(case):
         "3 is the smallest size whose AUC is within half a test row of a perfect score."
     )
     assert text.size(case("constraints").report.to_dict()) == (
-        "3 features were asked for; criterion: Fisher ratio."
+        "3 features were asked for; criterion: Fisher ratio and log-loss."
     )
 
 

@@ -35,7 +35,7 @@ def explain(error: Exception) -> tuple[str, int]:
 
         return missing_text(error.report), FAILED
     if isinstance(error, ModuleNotFoundError):
-        return f"This needs {error.name}. Install it: pip install 'safdr[cli]'.", FAILED
+        return f"This needs {error.name}. Install it: pip install {error.name}.", FAILED
     text = "\n".join(map(one_line, str(error).split("\n")))
     if isinstance(error, UsageError | ColumnError):
         return text, WRONG_USAGE

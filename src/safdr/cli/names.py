@@ -49,7 +49,7 @@ class FeatureNames:
             raise UsageError(f"{option}: the column {name!r} is the target.")
         if name in self._columns:
             raise UsageError(f"{option}: the column {name!r} is not used: {self._columns[name]}.")
-        raise UsageError(f"{option}: {unknown_column(name, [*self._columns, *self.names])}")
+        raise UsageError(f"{option}: {unknown_column(name, list(self._columns))}")
 
     def constraints(self, options: Any) -> dict[str, Any]:
         """Return the parameters of `Constraints` that the options ask for."""

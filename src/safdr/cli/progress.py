@@ -1,7 +1,8 @@
-"""Progress of a search: a bar on a terminal, elsewhere nothing."""
+"""Progress of a search: a bar on a terminal, elsewhere a line for each long step."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Self
 
 from rich.console import Console
@@ -16,6 +17,7 @@ class SearchProgress:
 
     def __init__(self, *, shown: bool) -> None:
         console = Console(stderr=True)
+        self._lines = shown and not console.is_terminal
         columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
         self._bar = Progress(
             *columns,
@@ -24,7 +26,7 @@ class SearchProgress:
             disable=not (shown and console.is_terminal),
             transient=True,
         )
-        self._task = self._bar.add_task("", total=None)
+        self._task = self._bar.add_task("Reading", total=None)
         self._n = 0
 
     def __enter__(self) -> Self:
@@ -38,11 +40,13 @@ class SearchProgress:
 
     def say(self, what: str) -> None:
         """Show what is being done."""
+        if self._lines:
+            print(f"{what} ...", file=sys.stderr, flush=True)
         self._bar.update(self._task, description=what, refresh=True)
 
-    def follow(self, estimator: Any) -> Any:
+    def follow(self, estimator: Any, rows: str) -> Any:
         """Show the progress of an estimator's fit (scikit-learn 1.9 and later)."""
-        self.say("Searching")
+        self.say(f"Searching in {rows}")
         if hasattr(estimator, "set_callbacks"):
             estimator.set_callbacks(self)
         return estimator

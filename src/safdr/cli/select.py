@@ -22,6 +22,9 @@ from safdr.cli.rows import Prepared, open_table, prepare
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# Options that name a column which is then no feature.
+ROLES = ("time", "keep_together", "weight")
+
 
 def run(options: argparse.Namespace) -> None:
     """Select the features of a table."""
@@ -29,13 +32,17 @@ def run(options: argparse.Namespace) -> None:
     _check(options)
     started = time.perf_counter()
     with SearchProgress(shown=not options.quiet) as progress:
-        progress.say("Reading")
         rows = prepare(options, open_table(options))
         names = FeatureNames(rows.encoder, options.target)
         selector = make_selector(options, rows, names)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            _fit(progress.follow(selector), rows)
+            n_rows = len(rows.X) if rows.batches is None else rows.batches.table.n_rows
+            _fit(progress.follow(selector, f"{n_rows:,} rows"), rows)
+        if options.prove is not None and getattr(selector.constraints, "groups", None):
+            rows.notes.append(
+                "--prove has no bounds for categories and --as-one; --drop leaves columns out."
+            )
         progress.say("Describing")
         report = _report(options, rows, selector, _warned(caught), started)
     # An export is checked on training rows.
@@ -150,7 +157,7 @@ def _report(
 
     train, test, target = rows.train, rows.test, rows.train.target
     by = {} if test is None else {name: _values(test.table, name) for name in options.by}
-    data: dict[str, Any] = {"file": options.table}
+    data: dict[str, Any] = {"file": options.table, "columns": _columns(options, rows.encoder)}
     if rows.batches is not None:
         data |= dict(zip(("n_train", "n_test"), rows.batches.n_rows, strict=True))
     return Report.from_estimator(
@@ -180,6 +187,17 @@ def _report(
         },
         n_jobs=options.jobs,
     )
+
+
+def _columns(options: argparse.Namespace, encoder: Any) -> list[dict[str, Any]]:
+    """Return how columns are used; those that an option names are not just dropped."""
+    whys = {getattr(options, name): f"used for --{name.replace('_', '-')}" for name in ROLES}
+    whys[options.target] = "target"
+    columns: list[dict[str, Any]] = encoder.columns()
+    return [
+        each if each["used"] or each["name"] not in whys else each | {"why": whys[each["name"]]}
+        for each in columns
+    ]
 
 
 def _values(table: pa.Table, name: str) -> NDArray[Any]:

@@ -64,6 +64,7 @@ def _warnings(result: Mapping[str, Any]) -> Table:
 def _facts(result: Mapping[str, Any]) -> Table:
     grid = _grid("bold")
     for label, sentences in (
+        ("Model", [text.references(result)]),
         ("Size", [text.size(result)]),
         ("Optimal", [text.proof(result), text.near(result)]),
         ("Stability", [text.stability(result).removeprefix("Stability "), text.often(result)]),
@@ -84,10 +85,11 @@ def coefficients(result: Mapping[str, Any]) -> Table:
     model = result["model"]
     terms, intercepts = model.get("terms", []), model.get("intercepts", [])
     table = Table(box=None, pad_edge=False, header_style=DIM)
-    table.add_column("", overflow="fold")
+    one_score = len(intercepts) == 1
+    about = text.effect_name(result) if one_score else ""
+    table.add_column(Text(about), overflow="fold")
     if not terms:
         return table
-    one_score = len(intercepts) == 1
     for heading in ["coefficient", "per sd"] if one_score else result["target"]["classes"]:
         table.add_column(Text(text.shortened(heading, 12)), justify="right", no_wrap=True)
     if one_score:
@@ -134,7 +136,7 @@ def _columns(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"Few whole numbers: {text.joined(codes)}. If these are codes, use --categories."
     if missing := [each for each in columns if each["used"] and "n_missing" in each]:
         shown = [f"{each['name']} {each['n_missing']:,}" for each in missing]
-        yield f"Missing values filled: {text.joined(shown)}."
+        yield f"Missing values filled in training rows: {text.joined(shown)}."
 
 
 # ---- Missing values ------------------------------------------------------------------------------

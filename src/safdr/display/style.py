@@ -26,7 +26,7 @@ def axes_for(caller: str, ax: Any, *, n_rows: int = 0, width: float = 1.0) -> An
     except ImportError as error:
         raise ImportError(
             f"{caller} needs matplotlib, which is not installed. Install it with: "
-            "pip install 'safdr[plot]'. The numbers are in to_frame() without it."
+            "pip install matplotlib. The numbers are in to_frame() without it."
         ) from error
     if ax is not None:
         return ax

@@ -71,6 +71,8 @@ class Model:
     names: frozenset[str]
     # For people: columns that must be converted before, in ASCII on one line; or nothing.
     remark: str
+    # The reference value of each category.
+    references: Mapping[str, str]
     # Offset and factor of a scorecard: points = offset - factor * log-odds.
     points: tuple[float, float] | None
 
@@ -139,6 +141,9 @@ def read_model(content: Mapping[str, Any], points: Sequence[float] | None = None
         limits=tuple(map(float, model["range"])) if "range" in model else None,  # type: ignore[arg-type]
         names=frozenset(used.union(column["name"] for column in columns)),
         remark=f"Pass these columns as numbers: {listed}." if listed else "",
+        references={
+            c["name"]: c["reference"] for c in columns if "reference" in c and c["name"] in used
+        },
         points=None if points is None else _offset_and_factor(*points),
     )
 

@@ -49,7 +49,7 @@ def _import_onnx() -> Any:
         import onnx
     except ImportError as error:
         raise ExportError(
-            "Export to .onnx needs the package onnx. Install it with: pip install 'safdr[onnx]'."
+            "Export to .onnx needs the package onnx. Install it with: pip install onnx."
         ) from error
     return onnx
 

@@ -12,30 +12,37 @@ import numpy as np
 
 from safdr.export.model import Columns, FloatArray, Model
 
-HEAD = ["column", "value", "points", "points_per_unit", "low", "high"]
+HEAD = ["column", "value", "coefficient", "points", "points_per_unit", "low", "high"]
 BASE, MISSING = "(base)", "(missing)"
 
 
 def to_scorecard(model: Model, _: str) -> bytes:
     """Write the points as CSV; a row's points are the sum of its lines.
 
-    A number has `points_per_unit`, counted between `low` and `high`; a category has `points`.
+    A number has `points_per_unit`, counted between `low` and `high`; a category has `points`,
+    which are 0 for its reference value.
     """
     assert model.points is not None
     offset, factor = model.points
     text = io.StringIO(newline="")
     write = csv.writer(text, lineterminator="\n").writerow
     write(HEAD)
-    write([BASE, "", repr(offset - factor * model.intercepts[0]), "", "", ""])
+    base = model.intercepts[0]
+    write([BASE, "", repr(base), repr(offset - factor * base), "", "", ""])
+    references = dict(model.references)
     for term in model.terms:
-        per_unit = -factor * term.coefficients[0]
+        (coefficient,) = term.coefficients
+        per_unit = -factor * coefficient
+        if term.column in references:
+            write([term.column, references.pop(term.column), "0.0", "0.0", "", "", ""])
         if term.equals is None:
             ends = ("" if math.isinf(end) else repr(end) for end in (term.low, term.high))
-            write([term.column, "", "", repr(per_unit), *ends])
+            write([term.column, "", repr(coefficient), "", repr(per_unit), *ends])
         else:
-            write([term.column, term.equals, repr(per_unit * term.clip(1)), "", "", ""])
+            points = repr(per_unit * term.clip(1))
+            write([term.column, term.equals, repr(coefficient), points, "", "", ""])
         if term.fill:
-            write([term.column, MISSING, repr(per_unit * term.fill), "", "", ""])
+            write([term.column, MISSING, "", repr(per_unit * term.fill), "", "", ""])
     return text.getvalue().encode()
 
 

@@ -86,7 +86,8 @@ def make(
     if ending not in FORMATS:
         *others, last = FORMATS
         raise ExportError(
-            f"An export must end in {', '.join(others)} or {last}; got {str(path)!r}."
+            f"An export must end in {', '.join(others)} or {last}, a saved report also in .html or "
+            f".json; got {str(path)!r}."
         )
     if ending == ".csv" and points is None:
         points = (20.0, 600.0, 50.0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from safdr import text
 from safdr.report.figures import figures
@@ -37,6 +37,7 @@ def render(result: Result) -> str:
         figures={name: Markup(svg) for name, svg in figures(result).items()},
         near=_near(result),
         heat=_heat(result),
+        places=_places(result.get("test", {}).get("thresholds", [])),
         largest=max((abs(e) for term in terms for e in term["per_sd"]), default=1.0) or 1.0,
         classes=classes,
         outputs=classes or [f"output {i + 1}" for i in range(n_outputs)],
@@ -64,6 +65,12 @@ def _near(result: Result) -> list[dict[str, Any]]:
     ]
 
 
+def _places(thresholds: Sequence[Mapping[str, Any]]) -> int:
+    """Return the decimal places by which thresholds differ, at least 4."""
+    values = {each["threshold"] for each in thresholds}
+    return next((n for n in range(4, 16) if len({f"{v:.{n}f}" for v in values}) == len(values)), 16)
+
+
 def _heat(result: Result) -> list[tuple[str, list[float]]]:
     """Return the share of splits that selected each feature at each size."""
     sizes = result.get("sizes", [])
@@ -83,10 +90,13 @@ def _hash(script: str) -> str:
 
 
 def _name(value: Any) -> Markup:
-    """Write an untrusted name: its direction ends with it, and hovering shows all of it."""
+    """Write an untrusted name: its direction ends with it, and hovering shows all of it.
+
+    Lines break at spaces and underscores.
+    """
     whole, short = text.one_line(value), text.shortened(value)
     title = Markup(' title="{}"').format(whole) if short != whole else Markup("")
-    return Markup("<bdi{}>{}</bdi>").format(title, short)
+    return Markup("<bdi{}>{}</bdi>").format(title, escape(short).replace("_", Markup("_<wbr>")))
 
 
 @cache

@@ -189,7 +189,7 @@ class Report:
             if error.name not in ("jinja2", "matplotlib"):
                 raise
             raise ImportError(
-                "The page needs jinja2 and matplotlib. Install both: pip install 'safdr[report]'."
+                "The page needs jinja2 and matplotlib. Install both: pip install jinja2 matplotlib."
             ) from error
         return render(self._content)
 

@@ -65,7 +65,8 @@
     made.append(...children);
     return made;
   }
-  const named = (i) => element("bdi", {}, features[i].name);
+  // Lines break at spaces and underscores.
+  const named = (i) => element("bdi", {}, ...features[i].name.split(/(?<=_)/).flatMap((part) => [part, element("wbr", {})]));
 
   const says = element("p", { role: "status", class: "says" });
   const reset = element("button", { type: "button" }, "Back to the selected features");
