@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from benchmarks.problems import blocks
+from benchmarks.blocks import blocks
 from benchmarks.rows import write
 from safdr import Annealing, AnnealingSelector, anneal_path
 

@@ -9,10 +9,10 @@ from benchmarks.rows import write
 
 JOBS = {
     "import": "import safdr; safdr.AnnealingSelectorCV",
-    "rows": "from benchmarks.problems import blocks; blocks(50_000, 200)",
-    "fit": "from benchmarks.problems import blocks; from safdr import AnnealingSelector\n"
+    "rows": "from benchmarks.blocks import blocks; blocks(50_000, 200)",
+    "fit": "from benchmarks.blocks import blocks; from safdr import AnnealingSelector\n"
     "p = blocks(50_000, 200); AnnealingSelector(10, random_state=0).fit(p.X, p.y)",
-    "cross-validation": "from benchmarks.problems import blocks\n"
+    "cross-validation": "from benchmarks.blocks import blocks\n"
     "from safdr import AnnealingSelectorCV\n"
     "p = blocks(50_000, 200); AnnealingSelectorCV(10, random_state=0).fit(p.X, p.y)",
     "parquet": "from benchmarks.streaming import fit_files; fit_files(1_000_000, 50)",

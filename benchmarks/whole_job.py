@@ -12,7 +12,7 @@ from sklearn.feature_selection import RFECV
 from sklearn.linear_model import LinearRegression, LogisticRegression, LogisticRegressionCV
 
 from benchmarks import problems
-from benchmarks.problems import Problem
+from benchmarks.blocks import Problem
 from benchmarks.rows import seconds_of, take_turns, write
 from experiments import methods
 from safdr import AnnealingRegressorSelectorCV, AnnealingSelectorCV

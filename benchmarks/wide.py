@@ -14,7 +14,7 @@ SIZE = 10
 
 CODE = """
 import time
-from benchmarks.problems import blocks
+from benchmarks.blocks import blocks
 from safdr import AnnealingSelector
 problem = blocks({n_rows}, {n_features})
 start = time.perf_counter()
