@@ -1,4 +1,4 @@
-"""Replicas that swap features or groups under any function, and functions in that form."""
+"""Replicas that swap features or groups on any function, and functions in that form."""
 
 from __future__ import annotations
 
@@ -34,10 +34,7 @@ MAX_DRAWS = 20
 
 
 class FunctionChains:
-    """Metropolis chains over the selections of groups that constraints allow, on any function.
-
-    A move exchanges one group for another.
-    """
+    """Metropolis chains on any function over the allowed selections of groups."""
 
     sweeps_at_once = 1
     n_batches = 1
@@ -72,11 +69,9 @@ class FunctionChains:
 
     @property
     def subsets(self) -> IntArray:
-        """Sorted columns of each replica, filled up with -1 at the end."""
         return self.constraints.subsets_of(self._selections, self.width)
 
     def sweep(self, beta: FloatArray, batch: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Sweep once for each row of `beta`: values, and share of accepted moves."""
         check_sweeps(beta, batch, len(self._order), self.n_batches)
         values, accepted = np.empty(beta.shape), np.zeros(beta.shape)
         for t in range(len(beta)):
@@ -87,10 +82,6 @@ class FunctionChains:
         return values, accepted / self.n_proposals
 
     def local_search(self) -> tuple[IntArray, FloatArray]:
-        """Subsets that each replica reaches by best swaps, and their values.
-
-        The replicas stay where they are.
-        """
         replicas, inverse = distinct(self.subsets)
         selections, values = self._selections[replicas], self.values[replicas]
         ends: dict[bytes, tuple[BoolArray, float]] = {}
@@ -99,13 +90,12 @@ class FunctionChains:
         return self.constraints.subsets_of(selections, self.width)[inverse], values[inverse]
 
     def take(self, indices: IntArray) -> None:
-        """Replace the replicas by copies of those at `indices`; random streams stay."""
         check_taken(indices, len(self._streams))
         self._selections, self._order = self._selections[indices], self._order[indices]
         self.values = self.values[indices]
 
     def _draws(self) -> FloatArray:
-        """Uniform numbers of one sweep, of shape (n_proposals, n_replicas, 3)."""
+        """Return uniform numbers of one sweep, of shape (n_proposals, n_replicas, 3)."""
         streams = self._streams[: len(self._order)]
         return np.stack([stream.random((self.n_proposals, 3)) for stream in streams], axis=1)
 
@@ -139,7 +129,7 @@ class FunctionChains:
     def _end_of(
         self, selection: BoolArray, value: float, ends: dict[bytes, tuple[BoolArray, float]]
     ) -> tuple[BoolArray, float]:
-        """Go to the best neighbour while that raises the value; `ends` holds earlier paths."""
+        """Move to the best neighbour while that raises the value; `ends` caches earlier paths."""
         path = [selection.tobytes()]
         while path[-1] not in ends:
             around = self._neighbours(selection)
@@ -155,7 +145,7 @@ class FunctionChains:
         return ends[path[-1]]
 
     def _neighbours(self, selection: BoolArray) -> BoolArray:
-        """All allowed selections that one swap leads to."""
+        """Return all allowed selections that differ by one swap."""
         free = self.constraints.free
         members, others = free[selection[free]], free[~selection[free]]
         around = np.repeat(selection[None], len(members) * len(others), axis=0)
@@ -168,7 +158,7 @@ class FunctionChains:
 def finite_start(
     evaluate: Evaluate, constraints: AllowedSubsets, size: int, n: int, rng: np.random.Generator
 ) -> BoolArray:
-    """Random selections of finite value, as far as a few draws find them."""
+    """Return random selections of finite value, as far as a few draws find them."""
     selections = constraints.random(size, n, rng)
     width = constraints.max_columns(size)
     for _ in range(MAX_DRAWS):
@@ -183,7 +173,7 @@ def finite_start(
 def finite_values(
     evaluate: Evaluate, constraints: AllowedSubsets, selections: BoolArray, width: int
 ) -> FloatArray:
-    """Values of selections on all rows; NaN becomes minus infinity."""
+    """Return values of selections on all rows; NaN becomes minus infinity."""
     if not len(selections):
         return np.empty(0)
     subsets = constraints.subsets_of(selections, width)
@@ -192,7 +182,7 @@ def finite_values(
 
 
 def less_cost(evaluate: Evaluate, cost: FloatArray | None) -> Evaluate:
-    """The function less the cost of the features in a subset."""
+    """Return the function less the cost of the features in a subset."""
     return evaluate if cost is None else LessCost(evaluate, np.append(cost, 0.0))
 
 
@@ -204,19 +194,17 @@ class LessCost:
         self.cost = cost
 
     def __call__(self, subsets: IntArray, batch: IntArray) -> FloatArray:
-        """Values of subsets, each on its batch."""
         return self.evaluate(subsets, batch) - self.cost[subsets].sum(axis=1)
 
 
 class QuadraticFunction:
-    """A quadratic criterion as a function of subsets."""
+    """A quadratic criterion as a function of subsets, on all rows."""
 
     def __init__(self, criterion: Criterion, n_threads: int = 1) -> None:
         self.criterion = criterion
         self.n_threads = n_threads
 
     def __call__(self, subsets: IntArray, batch: IntArray) -> FloatArray:
-        """Values of subsets on all rows."""
         return subset_values(self.criterion, subsets, self.n_threads)
 
 
@@ -226,7 +214,7 @@ def one_by_one(function: Function, tasks: Sequence[Task]) -> list[float]:
 
 
 class CachedFunction:
-    """Values of any function of a subset; each is computed once."""
+    """Values of any function of a subset; each value is computed once."""
 
     def __init__(self, function: Function, run: Run = one_by_one, max_entries: int = 2**20) -> None:
         self.function = function
@@ -235,7 +223,6 @@ class CachedFunction:
         self._known: dict[tuple[bytes, int], float] = {}
 
     def __call__(self, subsets: IntArray, batch: IntArray) -> FloatArray:
-        """Values of subsets, each on its batch."""
         keys = [
             (row.tobytes(), number)
             for row, number in zip(np.ascontiguousarray(subsets), batch.tolist(), strict=True)
