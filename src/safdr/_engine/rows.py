@@ -16,7 +16,7 @@ BLOCK_BYTES = 2**21
 
 
 class RowSubset:
-    """Rows of a dense array; indexing returns what a copy would, in the same memory order."""
+    """Rows of a dense array by index; indexing has the values and memory order of a copy."""
 
     def __init__(self, source: FloatArray, rows: IntArray) -> None:
         self.source = source

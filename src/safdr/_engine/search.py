@@ -1,4 +1,4 @@
-"""A criterion is searched at any size: anneal, then choose by the loss of fitted models."""
+"""The search at any size: anneal, then choose by the loss of fitted models."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ OWN_LOSS = "negative_criterion"
 
 
 class CandidateSource(Protocol):
-    """Another way to find subsets of a size, such as a search by another criterion."""
+    """An additional source of candidates, such as a search by another criterion."""
 
     def prepare(self, size: int) -> Any:
         """Compute what sizes up to this share."""
 
     def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
-        """Subsets, one a row, filled up with -1 to the same length."""
+        """Return subsets as rows, padded with -1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +58,10 @@ class Annealed:
 
 
 class Search:
-    """A criterion, ready to be searched at any size.
+    """A criterion, prepared for searches of any size.
 
-    A result is a function of the data, the settings, the seed and the size alone: sizes can be
-    searched in any order, together or apart, on any number of threads.
+    A result depends on the data, the settings, the seed and the size alone: sizes can be searched
+    in any order and on any number of threads.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Search:
         return self.settings.n_replicas + sum(others)
 
     def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
-        """Subsets at the end of annealing, and the best that local search reaches."""
+        """Return the final subsets of annealing, and the best of local search."""
         return self._candidates_of(self.anneal(size, n_threads))[0]
 
     def anneal(self, size: int, n_threads: int = 1) -> Annealed:
@@ -162,7 +162,7 @@ class Search:
         return Annealed(size, chains, trace)
 
     def prepare(self, size: int) -> Search:
-        """Compute what a search at this size shares with others, and return itself."""
+        """Compute what a search at this size shares with others; return itself."""
         if self.function is None:
             self._batches_for(self._constraints_for(size).max_columns(size))
         for source in self.also:
@@ -174,7 +174,7 @@ class Search:
     def _chains(
         self, size: int, rng: np.random.Generator, seed: np.random.SeedSequence, n_threads: int
     ) -> SearchChains:
-        """Replicas at random subsets of this size."""
+        """Start replicas at random subsets of this size."""
         allowed = self._constraints_for(size)
         n = self.settings.n_replicas
         n_proposals = max(1, round(self.settings.sweeps * allowed.n_groups))
@@ -189,7 +189,7 @@ class Search:
 
     @cached_property
     def _objective(self) -> Evaluate:
-        """The function that the replicas raise."""
+        """Objective of the replicas."""
         signs, function = self.constraints.signs, self.function
         if function is None:
             function = QuadraticFunction(self.criterion)
@@ -200,23 +200,23 @@ class Search:
     def _values_of(
         self, allowed: AllowedSubsets, selections: NDArray[np.bool_], size: int
     ) -> FloatArray:
-        """Values of selections under the objective."""
+        """Return values of selections under the objective."""
         return finite_values(self._objective, allowed, selections, allowed.max_columns(size))
 
     @cached_property
     def _without_redundant(self) -> AllowedSubsets:
-        """The constraints without the features that no subset needs."""
+        """Constraints without redundant features."""
         return self.constraints.without(self.criterion.redundant)
 
     def _constraints_for(self, size: int) -> AllowedSubsets:
-        """Without redundant features, unless too few are left."""
+        """Return constraints without redundant features, unless too few features remain."""
         if self.function is None and self._without_redundant.has_size(size):
             return self._without_redundant
         self.constraints.check_size(size)
         return self.constraints
 
     def _batches_for(self, n_columns: int) -> CriterionStack | None:
-        """Criteria of batches that are large enough for so many columns; None: all rows."""
+        """Return criteria of batches large enough for so many columns; None: all rows."""
         if self.noise is None:
             return None
         share = batch_share(self.settings.batch_fraction, n_columns, self.noise)
@@ -230,17 +230,17 @@ class Search:
         return known[1]
 
     def _draw_batches(self, noise: Batches, share: float) -> CriterionStack:
-        """Criteria of random batches."""
+        """Draw batches and return their criteria."""
         n_batches, n_features = self.settings.n_batches, self.constraints.n_features
         return batch_criteria(noise, n_batches, share, n_features, self.seed)
 
     # ---- Candidates -----------------------------------------------------------------------------
 
     def _candidates_of(self, annealed: Annealed) -> tuple[IntArray, FloatArray]:
-        """Subsets that may win, and their values.
+        """Return candidate subsets and their values.
 
-        The last batches decide where replicas end. So the best subset that local search reaches on
-        all rows joins them; or all subsets, if they are at most as many as replicas.
+        The last batches determine the final replicas. So the best local optimum on all rows joins
+        them; or all subsets, if they are at most as many as replicas.
         """
         size, chains = annealed.size, annealed.chains
         allowed = self._constraints_for(size)
@@ -262,7 +262,7 @@ class Search:
         return subsets, values if self.constraints.signs is None else self._values(subsets)
 
     def _values(self, subsets: IntArray) -> FloatArray:
-        """Criterion values of subsets, less the cost; rows may be filled up with -1."""
+        """Return criterion values less the cost; rows may be padded with -1."""
         values = self._criterion_values(subsets)
         return values if self.cost is None else values - np.append(self.cost, 0.0)[subsets].sum(1)
 
@@ -272,7 +272,7 @@ class Search:
     # ---- Models ---------------------------------------------------------------------------------
 
     def _fits(self, subsets: IntArray, values: FloatArray, n_threads: int) -> Fits:
-        """Models of the candidates; without a fitter the criterion is the loss."""
+        """Fit the candidates; without a fitter the criterion is the loss."""
         if self.fitter is None:
             return Fits.of_losses(-values)
         fit = partial(fit_padded, self.fitter, n_threads=n_threads)
@@ -286,7 +286,7 @@ class Search:
     def _check_signs(
         self, size: int, subsets: IntArray, values: FloatArray, fits: Fits, n_threads: int
     ) -> tuple[IntArray, FloatArray, Fits, NDArray[np.bool_]]:
-        """Candidates and whether each has a wrong sign; all subsets of few, if every one has."""
+        """Return the candidates, or all of few subsets if every candidate has a wrong sign."""
         allowed, signs = self._constraints_for(size), self.constraints.signs
         assert signs is not None
         wrong = wrong_signs(subsets, fits.coefficients, signs)
@@ -303,11 +303,10 @@ class Search:
     def _cost_terms(
         self, subsets: IntArray, values: FloatArray, losses: FloatArray, trace: Trace
     ) -> FloatArray:
-        """The cost of each candidate in units of the loss.
+        """Return the cost of each candidate in units of the loss.
 
-        One unit of the criterion is worth what it gained for the best model: its loss against that
-        without features, over its criterion value against that of no features (0, or the mean at
-        the start for a custom criterion).
+        The factor is the best model's gain of loss over its gain of criterion, each against no
+        features (for a custom criterion: against the mean at the start).
         """
         assert self.cost is not None
         assert self.fitter is not None
@@ -329,7 +328,7 @@ def _check_finite(values: FloatArray) -> None:
 
 
 def stacked(first: IntArray, second: IntArray) -> IntArray:
-    """Rows of both, filled up with -1 to the same length."""
+    """Concatenate subsets, padded with -1 to the same length."""
     if first.shape[1] == second.shape[1]:
         return np.concatenate([first, second])
     longest = max(first.shape[1], second.shape[1])
@@ -342,7 +341,7 @@ def stacked(first: IntArray, second: IntArray) -> IntArray:
 
 
 def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads: int) -> Fits:
-    """Fit a model to each subset, where rows may be filled up with -1."""
+    """Fit a model to each subset; rows may be padded with -1."""
     lengths, longest = np.sum(subsets >= 0, axis=1), subsets.shape[1]
     if lengths.min() == longest:
         return fitter.fit(subsets, best_only=best_only, n_threads=n_threads)
@@ -356,7 +355,7 @@ def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads:
 
 
 def padded(subsets: Sequence[IntArray]) -> IntArray:
-    """Subsets as rows, filled up with -1 to the same length."""
+    """Return subsets as rows, padded with -1."""
     rows = np.full((len(subsets), max(map(len, subsets))), -1, dtype=np.int64)
     for row, subset in zip(rows, subsets, strict=True):
         row[: len(subset)] = subset
@@ -364,7 +363,7 @@ def padded(subsets: Sequence[IntArray]) -> IntArray:
 
 
 def _padded(fits: Fits, longest: int) -> Fits:
-    """Coefficients filled up with zeros."""
+    """Return coefficients padded with zeros."""
     if fits.coefficients is None:
         return fits
     slopes = fits.coefficients

@@ -45,7 +45,7 @@ class Group(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """Outputs of some rows, centred and times the root of the weight."""
+    """Outputs, centred and times the root of the weight."""
 
     mean: FloatArray
     centred: FloatArray
@@ -64,7 +64,7 @@ class Outputs(NamedTuple):
 
 
 class ScatterSum:
-    """Sum over classes of the covariances of their rows."""
+    """Sum of the covariances of classes, for dense rows."""
 
     def __init__(self, out: FloatArray) -> None:
         self._out = out
@@ -102,7 +102,7 @@ class ScatterSum:
         return self._out
 
     def _add(self, rows: FloatArray, divisor: float) -> FloatArray:
-        """Add products of rows to one triangle, in its memory; return the sums of squares."""
+        """Add products of rows to one triangle in place; return the sums of squares."""
         dsyrk(1.0 / divisor, rows.T, beta=1.0, c=self._out.T, trans=0, lower=1, overwrite_c=1)
         return np.asarray(np.einsum("ij,ij->j", rows, rows))
 
@@ -126,7 +126,7 @@ def block_mean(rows: FloatArray, weight: FloatArray) -> FloatArray:
 def joined_mean(weights: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the mean of all blocks, and the rows that the scatter of the blocks lacks.
 
-    These are the means of the blocks around it, times the root of the weight (Chan's formula).
+    The rows are the block means around it, times the root of the weight (Chan's formula).
     """
     if len(weights) == 1:
         return means[0], np.zeros_like(means)
@@ -150,7 +150,7 @@ class _RowBlock(NamedTuple):
 def _row_blocks(
     X: RowArray, rows: IntArray, sample_weight: FloatArray | None
 ) -> Iterator[_RowBlock]:
-    """Yield rows in blocks; each may overwrite the last."""
+    """Yield rows in blocks; each may overwrite the previous one."""
     X = X.tocsr() if issparse(X) else X
     source: RowArray = X.source if isinstance(X, RowSubset) else X
     indices = X.rows[rows] if isinstance(X, RowSubset) else rows

@@ -18,7 +18,7 @@ ROWS_FOR_SHIFT = 4
 
 
 class BucketMoments:
-    """Sums over rows by bucket and class, to which rows or other sums are added.
+    """Sums over rows by bucket and class.
 
     Columns are features; in a regression, outputs follow.
     """
@@ -66,7 +66,7 @@ class BucketMoments:
                 self._rows_of_shift[label] = n_rows
 
     def _buffer_for(self, n_rows: int) -> FloatArray:
-        """Return memory for rows; using it again saves a fifth of the time."""
+        """Return a buffer for rows; its reuse saves a fifth of the time."""
         if self._buffer.shape[1] < n_rows:
             self._buffer = np.empty((self._shift.shape[1], n_rows))
         return self._buffer[:, :n_rows]
@@ -114,7 +114,7 @@ class BucketMoments:
     def _shift_by(
         self, offset: FloatArray, weight: float, sums: FloatArray, scatter: FloatArray
     ) -> None:
-        """Move the point that sums are about by an offset."""
+        """Move the shift of a class by an offset."""
         if not offset.any():
             return
         for first, last, values in self._triangle.block_rows(scatter):
@@ -186,5 +186,5 @@ class BucketMoments:
 
 
 def _known(weight: FloatArray) -> FloatArray:
-    """Return weights as a column to divide by; 1 for no weight."""
+    """Return weights as a column of divisors; 1 for no weight."""
     return np.where(weight > 0, weight, 1.0)[:, None]

@@ -1,4 +1,4 @@
-"""Moments: weights, means and covariances, the sufficient statistics of a criterion."""
+"""Sufficient statistics of a criterion: weights, means and covariances."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Moments(Marginals):
 
     @property
     def marginals(self) -> Marginals:
-        """The moments without the covariances of features."""
+        """Moments without the covariances of features."""
         return Marginals(*(getattr(self, field.name) for field in fields(Marginals)))
 
     def among(self, columns: IntArray) -> Self:
@@ -72,10 +72,7 @@ def moments_of(
     *,
     out: FloatArray | None = None,
 ) -> Moments:
-    """Return the moments of rows, each read once; rows with code -1 are left out.
-
-    Beside the result, no matrix of many features with each other is made.
-    """
+    """Return the moments of rows, each read once; code -1 excludes a row."""
     n_features = X.shape[1]
     within = np.empty((n_features, n_features)) if out is None else out
     total = SparseScatterSum(within) if mostly_zero(X) else ScatterSum(within)

@@ -1,4 +1,4 @@
-"""A criterion, prepared once, whose best subsets of any size are proven."""
+"""Proofs of the best subset, and lists of near-optimal subsets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAME = 1e-12
 
 
 class Prover:
-    """A criterion, and the allowed subsets of single columns; sizes share the preparation."""
+    """A criterion and its allowed subsets of single columns, prepared once for all sizes."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Prover:
         return rounds
 
     def _allowed_for(self, size: int) -> AllowedSubsets:
-        """Return the constraints without redundant features, unless too few others are left."""
+        """Return the constraints without redundant features, unless too few others remain."""
         return self._reduced if self._reduced.has_size(size) else self.allowed
 
     def _root(self, allowed: AllowedSubsets) -> Root:
@@ -136,7 +136,7 @@ class Prover:
         return self._roots[is_reduced]
 
     def _local_optima(self, allowed: AllowedSubsets, size: int) -> IntArray:
-        """Return subsets that no swap improves."""
+        """Return the local optima that swaps reach from random subsets."""
         rng = np.random.default_rng(0)
         start = allowed.random(size, N_STARTS, rng)
         seed = np.random.SeedSequence(0)

@@ -1,4 +1,4 @@
-"""Duplicates: features that correlate perfectly over all rows, found without all pairs."""
+"""Duplicates: perfectly correlated features, found without all pairs."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def find_duplicates(
     constraints: AllowedSubsets | None = None,
     cost: FloatArray | None = None,
 ) -> Duplicates:
-    """Find features whose weighted correlation over all rows is 1 or -1, but for rounding.
+    """Find features whose weighted correlation is 1 or -1, up to rounding.
 
-    Forced features stay, excluded ones go first, then the more expensive, then the later. A feature
-    is dropped only if the one that stays can take its place in every allowed subset.
+    Forced features are kept; excluded, expensive and later ones are dropped first. A feature is
+    dropped only if the kept one can replace it in every allowed subset.
     """
     rows = CentredRows(X, np.zeros(X.shape[0], dtype=np.int64), 1, sample_weight)
     points, live = _project(rows)
@@ -89,7 +89,7 @@ def duplicates_in(
 
 
 def _project(rows: CentredRows) -> tuple[FloatArray, IntArray]:
-    """Standardised columns in a few random directions, and which columns are not constant.
+    """Project standardised columns on random directions; also return which are not constant.
 
     Directions have at most length one together, so that distances do not grow.
     """
@@ -108,7 +108,7 @@ def _project(rows: CentredRows) -> tuple[FloatArray, IntArray]:
 def _ranks(
     n_features: int, constraints: AllowedSubsets | None, cost: FloatArray | None
 ) -> tuple[IntArray, BoolArray]:
-    """Return the rank of each feature, of which the lowest stays, and which are forced."""
+    """Return the rank of each feature (the lowest is kept), and a mask of the forced ones."""
     price = np.zeros(n_features) if cost is None else cost
     forced, excluded = np.zeros((2, n_features), dtype=bool)
     if constraints is not None:
@@ -122,7 +122,7 @@ def _ranks(
 def _candidates(
     points: FloatArray, live: IntArray, rank: IntArray, redundant: BoolArray
 ) -> Iterator[tuple[int, IntArray]]:
-    """Yield features that are not dropped yet, by rank, with those that may be duplicates."""
+    """Yield features that are not dropped yet, by rank, with their possible duplicates."""
     if len(live) < 2:
         return
     # |z - z'|² = 2·(1 - correlation), and a little for rounding.
@@ -139,7 +139,7 @@ def _candidates(
 
 
 def _equal(rows: CentredRows, kept: int, others: IntArray) -> tuple[IntArray, FloatArray]:
-    """The others that are duplicates of a column, and the signs of their correlations."""
+    """Return the duplicates of a column among others, and the signs of their correlations."""
     signs = np.zeros(len(others))
     if not len(others):
         return others, signs

@@ -1,4 +1,4 @@
-"""The group-Lasso path of several outputs, on a fixed grid: the order in which features enter."""
+"""The group-Lasso path of several outputs on a fixed grid."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ MAX_NEWTON = 20
 
 
 def group_path(problem: Problem) -> Iterator[int]:
-    """Yield features by the first penalty at which B_j ≠ 0.
+    """Yield features in the order of the first penalty at which B_j ≠ 0.
 
-    Of those that enter together, the one comes first whose gradient without its own part is the
-    largest. The path ends early if its solutions stop converging.
+    Ties are broken by the largest gradient without the feature's share. The path ends early if
+    its solutions stop converging.
     """
     window = Window(problem)
     solver = _ActiveSet(problem)
@@ -62,7 +62,7 @@ def group_path(problem: Problem) -> Iterator[int]:
 
 
 class _ActiveSet:
-    """The problem on the features that have had a slope, forced ones partialled out."""
+    """The problem on the active features, with forced ones partialled out."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -86,12 +86,12 @@ class _ActiveSet:
         return np.concatenate([self._root.solve(forced), self.inside])
 
     def positions(self, features: IntArray) -> IntArray:
-        """Return the positions of some features among the active ones."""
+        """Return positions among the active features."""
         order = np.argsort(self.features)
         return np.asarray(order[np.searchsorted(self.features, features, sorter=order)])
 
     def add(self, window: Window, features: IntArray) -> None:
-        """Make some features of the window active."""
+        """Add features of the window."""
         problem, n_forced = self._problem, len(self._forced)
         for feature in features.tolist():
             row = window.row(feature, self.members)

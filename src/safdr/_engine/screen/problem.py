@@ -1,4 +1,4 @@
-"""The penalised problem whose path orders the features, and the root of A of active features."""
+"""The penalized problem of a path, and the Cholesky factor of its active features."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Root:
         return True
 
     def remove(self, i: int) -> None:
-        """Remove a feature: a rank-one update of the rows below it."""
+        """Remove a feature by a rank-one update of the rows below it."""
         L = self._L
         column = L[i + 1 :, i].copy()
         L = np.asfortranarray(np.delete(np.delete(L, i, axis=0), i, axis=1))
@@ -110,7 +110,7 @@ class Problem:
         return slopes, self.D - self.products(self.forced, slopes)
 
     def root(self) -> Root:
-        """Return the root of A of the forced features."""
+        """Return the Cholesky factor of A of the forced features."""
         root = Root()
         for i, feature in enumerate(self.forced.tolist()):
             root.append(self.row(feature, self.forced[:i]), self.variance[feature])
@@ -131,7 +131,7 @@ class Problem:
         return np.asarray(product)
 
     def sizes(self, left: FloatArray, features: IntArray | slice = slice(None)) -> FloatArray:
-        """Return the penalty above which each of some features stays out, given D - A·B."""
+        """Return the penalties above which features stay out, given D - A·B."""
         if left.shape[1] > 1:
             return np.asarray(np.sqrt(np.einsum("ij,ij->i", left, left)))
         if self.signs is None:

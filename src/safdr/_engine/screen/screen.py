@@ -1,4 +1,4 @@
-"""Which features a search of one size looks at: the first ones on the path of an L1 penalty."""
+"""Screening: the features that enter the path of an L1 penalty first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS_PER_MOST = 2
 def screen_width(width: Width, size: int, n_rows: float, unexplained: float = 1.0) -> float:
     """Return how many features a search of one size keeps.
 
-    For regression, the smaller the unexplained share of the variance, the more features.
+    For regression, a smaller unexplained share of the variance keeps more features.
     """
     if width is None:
         return inf
@@ -46,9 +46,9 @@ def screen_width(width: Width, size: int, n_rows: float, unexplained: float = 1.
 
 
 class Screen:
-    """Features in the order in which they first enter the path, as far as a size needs them.
+    """Features in the order of their first entry to the path, computed as needed.
 
-    A feature group enters with its first member. Features that exclude each other count as one.
+    A feature group enters with its first member. Mutually exclusive features count as one.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Screen:
     # ---- How many groups ------------------------------------------------------------------------
 
     def _n_for_width(self, width: float) -> int:
-        """Return how many groups, the first of the order, fill a width; all useful ones at most."""
+        """Return how many groups fill a width; at most all useful ones."""
         constraints = self._constraints
         places, conflicts = 0, None
         if constraints is not None:
@@ -148,7 +148,7 @@ class Screen:
         return len(self._useful)
 
     def _n_for_subset(self, size: int, n_groups: int) -> int:
-        """Return how many groups, n_groups or more, allow a subset of the size."""
+        """Return how many groups, at least `n_groups`, allow a subset of the size."""
         n_all = len(self._useful) + len(self._spare)
         if self._has_subset(size, n_groups) or not self._has_subset(size, n_all):
             return n_groups
@@ -174,7 +174,7 @@ class Screen:
     # ---- The order ------------------------------------------------------------------------------
 
     def _first(self, n_groups: int) -> IntArray:
-        """Return the first groups of the order; all useful ones are known without a path."""
+        """Return the first groups of the order."""
         n_spare = n_groups - len(self._useful)
         if n_spare >= 0:
             return np.concatenate([self._useful, self._spare[:n_spare]])
@@ -183,7 +183,7 @@ class Screen:
         return np.array(self._groups[:n_groups], dtype=np.int64)
 
     def _walk_groups(self) -> Iterator[int]:
-        """Yield useful groups: by first entry, then by the correlation of their best feature."""
+        """Yield useful groups by first entry, then by the correlation of their best feature."""
         seen: set[int] = set()
         for feature in self._walk_features():
             group = int(self._groups_of(feature))

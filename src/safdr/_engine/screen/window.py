@@ -1,4 +1,4 @@
-"""The features that can enter a path next, so that few steps need a product with all features."""
+"""The features that can enter a path next: few steps need a product with all features."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MIN_OTHERS = 64
 
 
 class Window:
-    """The features with the largest correlations when all were last computed (the anchor).
+    """The features with the largest correlations at the last full computation (the anchor).
 
     By Cauchy and Schwarz, D - A·B of a feature outside changes by no more than its norm times the
     change of the fitted values. So the window is complete until that bound reaches the penalty.
@@ -81,7 +81,7 @@ class Window:
         return self._largest_outside == -np.inf
 
     def covers(self, members: IntArray, slopes: FloatArray, penalty: float) -> bool:
-        """Return True if no feature outside can reach the penalty on the way to these slopes."""
+        """Return True if no feature outside can reach the penalty before these slopes."""
         if self.is_all:
             return True
         far = max(self._farthest, float(np.linalg.norm(self._fit_of(members, slopes) - self._fit)))
@@ -110,7 +110,7 @@ class Window:
         return self._columns[self.positions(members)] @ self._columns[place]
 
     def positions(self, members: IntArray) -> IntArray:
-        """Return the positions of some features in the window."""
+        """Return positions in the window."""
         return np.searchsorted(self.features, members)
 
     def _fit_of(self, members: IntArray, slopes: FloatArray) -> FloatArray:
