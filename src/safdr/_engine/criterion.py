@@ -39,13 +39,13 @@ class Criterion:
     # Source of A, which is positive definite; a matrix becomes a dense source. Its diagonal is one
     # plus the ridge, unless a feature separates the classes, and in batches.
     columns: Any
-    # What is to be explained: a column for each class but the first, or for each output.
+    # Targets: a column for each class but the first, or for each output.
     D: FloatArray
     # Divisor of each feature, for conditioning: J does not depend on it. Zero marks a constant.
     scale: FloatArray
-    # What was added to the diagonal of A.
+    # Ridge on the diagonal of A.
     ridge: float
-    # Features that no subset needs: constants, and all copies of the label but one.
+    # Redundant features: constants, and all copies of the label but one.
     redundant: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     # Moments that the criterion was made from.
     marginals: Any = field(default=None, kw_only=True)
@@ -159,7 +159,7 @@ def stack_criteria(criteria: Sequence[Criterion]) -> CriterionStack:
     return np.stack([c.A for c in criteria]), np.stack([c.D for c in criteria])
 
 
-# ---- What is to be explained --------------------------------------------------------------------
+# ---- Targets ------------------------------------------------------------------------------------
 
 
 def fisher_columns(

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-# Of each thread: what raises once nobody waits for it.
+# Holds, for each thread, the function that raises when the caller no longer waits.
 _here = threading.local()
 
 

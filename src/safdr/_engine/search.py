@@ -90,7 +90,7 @@ class Search:
         self.constraints = constraints
         self.cost = cost
         self.function = function
-        # Their candidates join those of the replicas.
+        # Sources whose candidates join those of the replicas.
         self.also = also
         # Batches by their share of the rows. Most sizes use one share.
         self._batches: tuple[float, CriterionStack] | None = None
@@ -253,11 +253,11 @@ class Search:
         elif self.function is not None:
             more = subsets[:0], values[:0]  # too many calls of a custom function
         else:
-            reached, theirs = chains.local_search()
-            # The criterion may have the signs where the model has not.
-            n_kept = 1 if self.constraints.signs is None else len(theirs)
-            best = np.argsort(-theirs, kind="stable")[:n_kept]
-            more = reached[best], theirs[best]
+            reached, reached_values = chains.local_search()
+            # The model may violate signs that the criterion satisfies.
+            n_kept = 1 if self.constraints.signs is None else len(reached_values)
+            best = np.argsort(-reached_values, kind="stable")[:n_kept]
+            more = reached[best], reached_values[best]
         subsets, values = stacked(subsets, more[0]), np.concatenate([values, more[1]])
         return subsets, values if self.constraints.signs is None else self._values(subsets)
 
@@ -279,7 +279,7 @@ class Search:
         if self.cost is not None or self.constraints.signs is not None:
             # The winner need not have the smallest loss.
             return fit(subsets, best_only=False)
-        # Of equal losses the largest value wins: that is the order of preference.
+        # The order of preference breaks ties of the loss by the largest value.
         order = np.argsort(-values, kind="stable")
         return fit(subsets[order], best_only=True).take(np.argsort(order))
 

@@ -56,7 +56,7 @@ def wrong_signs(
 
 
 def no_subset(size: int, columns: IntArray, allowed: AllowedSubsets) -> NoSubsetError:
-    """The error if no subset was found; these columns had the wrong sign."""
+    """Return the error for columns with wrong signs."""
     return NoSubsetError(
         "signs",
         f"cannot be met: the search found no subset of {size} features with these signs. Wrong "

@@ -28,8 +28,8 @@ constexpr double kMargin = 10.0;
 constexpr double kNear = 1e3;
 // Blocks of rows that are predicted, judged and gathered while they are in the cache.
 constexpr std::int64_t kBlocksAtOnce = 8;
-// A row has left for infinity with this share of its curvature without features; a direction is lost with this share
-// of its own.
+// A row is separated below this share of its curvature without features; a direction is null if no more than
+// this share of a column's curvature remains given the others.
 constexpr double kLeaving = 1e-4, kLost = 1e-9;
 
 }  // namespace

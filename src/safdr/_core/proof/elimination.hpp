@@ -24,7 +24,7 @@ double take_out(const Layout& layout, const Symmetric& from, std::int64_t j, dou
 // Leaves row j out of `from`, which may be `to` itself.
 void leave_out(const Layout& layout, const Symmetric& from, std::int64_t j, Symmetric& to) noexcept;
 
-// Of each row b before row a: what taking both out would return. Writes infinity where that can't be told.
+// Writes, for each row b before row a, the result of eliminating both; infinity if rounding hides it.
 void pair_gains(const Layout& layout, const Symmetric& matrix, const double* square, std::int64_t a, double* product,
                 double* gains) noexcept;
 

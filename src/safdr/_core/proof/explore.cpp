@@ -113,12 +113,12 @@ class Explorer {
     if (&to != &from) to.free = from.free;
     to.free.erase(to.free.begin() + j);
     chosen_.push_back(feature);
-    if (root_.conflicts != nullptr) exclude_rivals(to, root_.conflicts + feature * root_.n_free);
+    if (root_.conflicts != nullptr) exclude_conflicting(to, root_.conflicts + feature * root_.n_free);
   }
 
-  void exclude_rivals(Node& node, const std::uint8_t* rivals) {
+  void exclude_conflicting(Node& node, const std::uint8_t* conflicts) {
     for (std::int64_t j = node.n_free() - 1; j >= 0; --j) {
-      if (rivals[node.free[static_cast<std::size_t>(j)]]) exclude(node, j);
+      if (conflicts[node.free[static_cast<std::size_t>(j)]]) exclude(node, j);
     }
   }
 

@@ -33,8 +33,8 @@ class FeatureSearch {
       : replicas_(replicas), n_features_(criterion.n_features), order_(replicas.order + index * n_features_),
         gains_(criterion, replicas.cost, replicas.size, memory) {}
 
-  // Makes the best swap of each tile in turn, until no tile has one; returns the value. Now and then it begins from
-  // scratch, and the value must have risen: so the search comes to an end.
+  // Makes the best swap of each tile, one tile after the other, until no tile has one; returns the value. The state is
+  // sometimes recomputed, and the value must have risen: so the search ends.
   SAFDR_INLINE double run() {
     const std::int64_t n_tiles = (replicas_.n_usable - replicas_.size + kTile - 1) / kTile;
     const std::int64_t n_turns = std::max(n_tiles, kTurnsABuild);
@@ -89,7 +89,7 @@ class FeatureSearch {
 
 SAFDR_CLONES void search_features(FeatureSearch& search, double* value) { *value = search.run(); }
 
-// ---- Groups: for each member in turn all candidates, four replicas side by side ----------------------------------------
+// ---- Groups: for each member all candidates, four replicas side by side ------------------------------------------------
 
 // The best candidate for the place of the last member takes it, if it adds more than `most`.
 SAFDR_INLINE bool fill_place(Candidates& candidates, Doubles most, const Flags& active) {

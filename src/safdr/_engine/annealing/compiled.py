@@ -55,8 +55,8 @@ class CompiledChains:
         self._order = _orders(selections, constraints)
         self._groups = _groups(constraints, self.width)
         self._limits = _limits(constraints, self._size, cost)
-        words: NDArray[Any] = seed.generate_state(4 * len(selections), np.uint64)
-        self._streams = words.reshape(len(selections), 4)
+        states: NDArray[Any] = seed.generate_state(4 * len(selections), np.uint64)
+        self._streams = states.reshape(len(selections), 4)
         self._work = len(selections) * n_proposals * self.width**2
         self.sweeps_at_once = SWEEPS_AT_ONCE if self._work < MAX_WORK else 1
         self.values = subset_values(criterion, self.subsets)

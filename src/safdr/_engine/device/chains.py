@@ -23,17 +23,17 @@ from safdr._engine.device.rows import BLOCK_BYTES
 # swaps reach (docs/gpu.md).
 DRAWS_A_SWEEP = 4
 
-# Climbing ends where no swap gains more than rounding.
+# Local search ends when no swap gains more than rounding error.
 LEAST_GAIN = 1e-11
 
-# What keeps the factor of collinear members a number, where the ridge is next to nothing.
+# Added to the diagonal for a finite factor of collinear members when the ridge is tiny.
 JITTER = 1e-11
 
 # SplitMix64 (Steele, Lea and Flood, 2014), in signed numbers: step, and the two factors.
 STEP, FACTORS = -7046029254386353131, (-4658895280553007687, -7723592293110705685)
 SHIFTS = (30, 27, 31)
 
-# What a draw takes random numbers for.
+# Purposes of the random numbers of a draw.
 PLACE, FEATURE = range(2)
 
 

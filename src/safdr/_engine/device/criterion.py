@@ -23,7 +23,7 @@ from safdr._engine.rows import materialize
 from safdr._engine.shrinkage import ridge_of_squares
 from safdr._memory import check_memory
 
-# Share of the memory that is left which batches may take; replicas need the rest.
+# Largest share of the free memory for batches; replicas need the rest.
 BATCH_SHARE = 0.6
 
 
@@ -102,7 +102,7 @@ class RowsOnDevice:
         weight = share.sum(0)
         share /= weight
         blocks = in_parts(torch.arange(len(rows)), BLOCK_BYTES // (8 * self.n_features))
-        # About the first row of each class: what is constant there is so to the last digit.
+        # Shifted by the first row of each class: the variance of a constant is exactly zero.
         first = self.X[rows[np.unique(codes[codes >= 0], return_index=True)[1]]].double()
 
         def centred(some: Tensor, about: Any) -> Tensor:

@@ -11,7 +11,7 @@ from torch import Tensor
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._memory import available_memory
 
-# Tensors that are worked on together take so many bytes at most.
+# Largest size in bytes of the tensors of one step.
 BLOCK_BYTES = 2**30
 
 

@@ -17,16 +17,16 @@ from safdr._engine.moments import Marginals
 from safdr._engine.moments.blocks import joined_mean
 from safdr._engine.rows import RowSubset
 
-# Standardised columns are kept for the fits at hand: at most so many numbers at a time (0.5 GB).
+# Largest number of standardised values in memory during a fit (0.5 GB).
 NUMBERS_AT_ONCE = 64_000_000
 
-# Rows that the core handles at a time; the last ones are filled up.
+# Rows of a block in the core; the last block is padded.
 BLOCK = 64
 
-# All columns are kept for later fits too, where they have no more numbers than this (24 MB).
+# Up to this number of values (24 MB), all columns are kept for later fits.
 NUMBERS_TO_KEEP = 2_000_000
 
-# Rows that are looked at for where the middle of a column is, and how far it may be off the mean.
+# Rows for the median, and its largest distance from the mean, in standard deviations.
 ROWS_FOR_MEDIAN = 256
 MOST_DEVIATIONS = 3.0
 
@@ -39,7 +39,7 @@ class Portion(NamedTuple):
 
     subsets: IntArray
     Z: FloatArray  # standardised columns: (n_blocks, n_columns + 1, rows of a block)
-    numbered: IntArray  # the subsets by the places of their members among the columns
+    numbered: IntArray  # positions of the members among the columns
 
 
 def total_variance(moments: Marginals) -> tuple[FloatArray, FloatArray]:
@@ -69,7 +69,7 @@ class Standardiser:
         self.scale = np.where(scale > 0, scale, 1.0)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is kept can be made anew, and must lie at an address of the core's choice.
+        # The cache can be recomputed, and its memory must be aligned by the core.
         return {name: value for name, value in vars(self).items() if name != "_all"}
 
     @cached_property
@@ -139,7 +139,7 @@ def portions(subsets: IntArray, shape: tuple[int, ...]) -> Iterator[IntArray]:
         yield subsets
         return
     while len(subsets):
-        # Columns that the first 1, 2, … subsets have in all.
+        # Number of distinct columns of the first 1, 2, … subsets.
         n_columns = np.cumsum(_is_first(subsets), axis=None).reshape(subsets.shape)[:, -1]
         count = max(1, int(np.searchsorted(n_columns, most, side="right")))
         yield subsets[:count]

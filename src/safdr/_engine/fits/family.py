@@ -20,7 +20,7 @@ Derivatives: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 # share of the largest curvature keeps it in sight.
 LEAST_CURVATURE = 4e-3
 
-# A class without rows is taken to have this share.
+# Share assumed for a class without rows.
 LEAST_SHARE = 1e-12
 
 

@@ -21,7 +21,7 @@ class Fits(NamedTuple):
     n_iter: IntArray
     coefficients: FloatArray | Any = None  # slopes: subsets first, features last
     intercepts: FloatArray | Any = None
-    left: FloatArray | Any = None  # bound of what a loss may still fall by
+    left: FloatArray | Any = None  # optimality gap: bound on a further decrease of the loss
 
     @classmethod
     def of_losses(cls, losses: FloatArray) -> Fits:

@@ -85,7 +85,7 @@ class LinearFitter:
             separable=self.penalty < least,
             n_threads=n_threads,
         )
-        # Several predictors are known up to what all of them share.
+        # Several predictors are determined up to a common offset.
         theta = theta[:, 0] if theta.shape[1] == 1 else theta - theta.mean(axis=1, keepdims=True)
         return Fits(losses, separated, converged, n_iter, theta[..., :-1], theta[..., -1], left)
 

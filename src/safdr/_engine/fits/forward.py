@@ -19,7 +19,7 @@ from safdr._engine.rows import take_columns
 # approximate the fall of the loss.
 MAX_TRIED = 32
 
-# A feature to which others leave no more of its variance than this has nothing to add.
+# A feature with a residual variance below this share is collinear.
 COLLINEAR = 1e-5
 
 
@@ -101,7 +101,7 @@ class ForwardSelection:
         if self._allowed.conflicts is not None:
             free = free[~self._allowed.conflicts[path][:, free].any(axis=0)]
         own = self._own_variance(path, free)
-        # A penalty alone would like two copies better than one.
+        # Under a penalty alone, two copies of a feature would cost less than one.
         if (own > COLLINEAR).any():
             free, own = free[own > COLLINEAR], own[own > COLLINEAR]
         if len(free) <= MAX_TRIED:

@@ -15,7 +15,7 @@ from safdr._engine.interrupt import look_up
 # alone: rounding leaves some 1e-15 where there is none, so slopes along 1e-12 have three digits.
 SMALLEST_VARIANCE = 1e-12
 
-# Operations between two looks up: some tenth of a second.
+# Operations between two checks for an interrupt: about 0.1 s.
 OPERATIONS_AT_ONCE = 1e8
 
 
@@ -75,7 +75,7 @@ class LeastSquaresFitter:
 
 def _portions(subsets: IntArray) -> Iterator[IntArray]:
     """Yield subsets whose fits take a tenth of a second together."""
-    # Eigenvectors take some ten passes over a matrix for each of its rows.
+    # Eigenvectors take about ten passes over a matrix for each of its rows.
     at_once = 1 + int(OPERATIONS_AT_ONCE / (10 * subsets.shape[1] ** 3))
     for start in range(0, len(subsets), at_once):
         yield subsets[start : start + at_once]

@@ -9,7 +9,7 @@ from safdr._engine.proof.root import Root, most_saved
 
 
 def fixed_features(root: Root, size: int, value: float) -> tuple[IntArray, IntArray]:
-    """Return the features fixed in and fixed out for subsets with at least this value."""
+    """Return the features fixed in and fixed out for all subsets above this value."""
     here = np.arange(len(root.free))
     always: list[int] = []
     never: list[int] = []

@@ -161,15 +161,15 @@ def _replaceable(
     kept: int, others: IntArray, signs: FloatArray, constraints: AllowedSubsets
 ) -> BoolArray:
     """Return True for each of the others that a feature may replace."""
-    group, theirs = constraints.group_of[kept], constraints.group_of[others]
-    lengths = np.array([len(constraints.groups[other]) for other in theirs])
+    group, other_groups = constraints.group_of[kept], constraints.group_of[others]
+    lengths = np.array([len(constraints.groups[other]) for other in other_groups])
     is_alone = len(constraints.groups[group]) == 1
-    allowed = lengths == 1 if is_alone else theirs == group
+    allowed = lengths == 1 if is_alone else other_groups == group
     if constraints.conflicts is not None:
-        # What the one excludes, the other must exclude too.
-        excludes = constraints.conflicts[group] & ~constraints.conflicts[theirs]
-        excludes[np.arange(len(others)), theirs] = False
-        allowed &= (theirs == group) | ~excludes.any(axis=1)
+        # The kept feature may exclude only what the dropped one excludes.
+        excludes = constraints.conflicts[group] & ~constraints.conflicts[other_groups]
+        excludes[np.arange(len(others)), other_groups] = False
+        allowed &= (other_groups == group) | ~excludes.any(axis=1)
     if constraints.signs is not None:
         asked = constraints.signs[kept]
         allowed &= (asked == 0) | (asked == signs * constraints.signs[others])

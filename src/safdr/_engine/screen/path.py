@@ -54,7 +54,7 @@ def lasso_path(problem: Problem) -> Iterator[Event]:
         ways_out = _ways_out(u - penalty * v, v, sides)
         ways_in = _ways_in(problem, window.features, penalty, left, falls)
         ways_in[~outside[window.features]] = np.inf
-        # What moved last does not move back at once, but for rounding.
+        # Rounding must not reverse the last event.
         ways_out[(active == moved) & (ways_out <= tie)] = np.inf
         ways_in[(window.features == moved) & (ways_in <= tie)] = np.inf
         length = min(ways_out.min(initial=np.inf), ways_in.min(initial=np.inf), penalty)

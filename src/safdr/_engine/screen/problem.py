@@ -79,7 +79,7 @@ class Problem:
         self.usable = usable
         # The side on which the coefficient of each feature may be; 0 allows both.
         self.signs = signs
-        # What the path adds to the diagonal of the criterion.
+        # Ridge that the path adds to the criterion.
         self.extra = 0.0 if ridge is None else ridge - criterion.ridge
         self.variance: FloatArray = criterion.columns.diagonal + self.extra
         self._forced = forced

@@ -20,11 +20,11 @@ from safdr._engine.screen.unexplained import unexplained_share
 # "auto", a number of features, or None for all.
 Width: TypeAlias = int | str | None
 
-# What "auto" keeps besides the size: a few, and one for each of so many rows.
+# Features that "auto" keeps besides the size: a constant, and one per this number of rows.
 N_EXTRA = 3
 ROWS_PER_EXTRA = 20
 
-# At most one for each of so many rows if the outputs are precise.
+# If the model explains nearly all variance, at most one per this number of rows.
 ROWS_PER_MOST = 2
 
 
@@ -63,7 +63,7 @@ class Screen:
         is_regression: bool = False,
     ) -> None:
         n_features = len(criterion.D)
-        # Without constraints, each feature is a group of its own.
+        # Without constraints, each feature is a group.
         self._constraints = constraints
         self._n_rows = n_rows
         self._width = width
@@ -141,7 +141,7 @@ class Screen:
             if places >= width:
                 return n
             group = self._first(n + 1)[n]
-            # Of features that exclude each other, the first holds the place of all.
+            # The first of several mutually exclusive features counts for all of them.
             if not conflicts[group, holders].any():
                 holders.append(group)
                 places += 1
@@ -184,11 +184,11 @@ class Screen:
 
     def _walk_groups(self) -> Iterator[int]:
         """Yield useful groups by first entry, then by the correlation of their best feature."""
-        seen: set[int] = set()
+        yielded: set[int] = set()
         for feature in self._walk_features():
             group = int(self._groups_of(feature))
-            if group not in seen:
-                seen.add(group)
+            if group not in yielded:
+                yielded.add(group)
                 yield group
 
     def _walk_features(self) -> Iterator[int]:
