@@ -81,16 +81,13 @@ class CentredRows:
 
     @cached_property
     def variance(self) -> FloatArray:
-        """Sum of the variances within the classes: the diagonal of the products."""
         return self.moments.variance
 
     @property
     def is_sparse(self) -> bool:
-        """Return True if the rows are a sparse matrix."""
         return bool(issparse(self._X))
 
     def columns(self, which: IntArray | slice) -> FloatArray:
-        """Return centred and weighted columns."""
         centred = self._dense(which) - self.moments.mean[:, which][self._codes]
         return centred * self.root[:, None]
 
@@ -147,7 +144,6 @@ class CentredRows:
         return np.where(np.abs(mean) > FAR_OFF * np.sqrt(self.variance), mean, 0.0)
 
     def blocks(self) -> Iterator[slice]:
-        """Yield slices of the columns that are read together."""
         length = BLOCK_COLUMNS
         if not issparse(self._X):  # which are never made dense
             length = min(length, max(1, BLOCK_BYTES // (8 * self.shape[0])))

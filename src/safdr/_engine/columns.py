@@ -63,7 +63,6 @@ class DenseColumns:
 
     @property
     def diagonal(self) -> FloatArray:
-        """The diagonal of A."""
         return np.diag(self.A)
 
     def block(self, members: IntArray) -> FloatArray:
@@ -105,7 +104,6 @@ class RowColumns:
 
     @property
     def diagonal(self) -> FloatArray:
-        """The diagonal of A."""
         return self._squares + self.ridge
 
     def block(self, members: IntArray) -> FloatArray:
@@ -136,7 +134,6 @@ class RowColumns:
         return product
 
     def take(self, which: IntArray) -> FloatArray:
-        """Return columns whose products are A without the ridge."""
         if self._kept is not None:
             return self._kept.take(which, axis=1)
         return self._rows.columns(which) / self._divisor[which]
@@ -163,7 +160,6 @@ class RowColumns:
         return np.asarray(self._rows.variance / self._divisor**2)
 
     def _products(self, columns: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield products of some columns with all, block by block."""
         if self._kept is None:
             for some, products in self._rows.products(columns):
                 yield some, products / self._divisor[some]

@@ -56,40 +56,33 @@ class Criterion:
 
     @property
     def A(self) -> FloatArray:
-        """The matrix A of a dense criterion."""
         A: FloatArray = self.columns.A
         return A
 
     @property
     def is_dense(self) -> bool:
-        """Return True if A is in memory."""
         return isinstance(self.columns, DenseColumns)
 
     @property
     def n_features(self) -> int:
-        """Number of features."""
         return len(self.D)
 
     def value(self, subset: Sequence[int] | IntArray) -> float:
-        """Return J of one subset."""
         index = np.asarray(subset, dtype=np.intp)
         D = self.D[index]
         return float(np.sum(D * np.linalg.solve(self.block(index), D)))
 
     def block(self, members: IntArray) -> FloatArray:
-        """Return A of some features."""
         block: FloatArray = self.columns.block(members)
         return block
 
     def covariances(self, subsets: IntArray) -> FloatArray:
-        """Return the sums of covariances within the classes: (size, size) for each subset."""
         scale = np.where(self.scale == 0, 1.0, self.scale)[subsets]
         blocks = self.A[subsets[:, :, None], subsets[:, None, :]]
         blocks -= self.ridge * np.eye(subsets.shape[1])
         return blocks * scale[:, :, None] * scale[:, None, :]
 
     def among(self, features: IntArray) -> Self:
-        """Return the dense criterion of some features."""
         place = np.full(self.n_features, -1)
         place[features] = np.arange(len(features))
         redundant = place[self.redundant]
@@ -103,7 +96,6 @@ class Criterion:
         )
 
     def with_ridge(self, ridge: float) -> Self:
-        """Return a copy with another ridge."""
         return replace(self, columns=self.columns.with_ridge(ridge), ridge=ridge)
 
 
@@ -153,7 +145,6 @@ def criterion_of_rows(
 
 
 def stack_criteria(criteria: Sequence[Criterion]) -> CriterionStack:
-    """Return A and D of criteria over the same features in two arrays."""
     if len(criteria) == 1:
         return criteria[0].A[None], criteria[0].D[None]
     return np.stack([c.A for c in criteria]), np.stack([c.D for c in criteria])
@@ -229,7 +220,6 @@ def _divisor(scale: FloatArray) -> FloatArray:
 
 
 def _scaled(A: FloatArray, divisor: FloatArray) -> FloatArray:
-    """Scale a matrix in place."""
     for start in range(0, len(A), ROWS_AT_ONCE):
         some = slice(start, start + ROWS_AT_ONCE)
         A[some] /= np.outer(divisor[some], divisor)

@@ -45,7 +45,6 @@ def best_replacements(
     subset: IntArray,
     n_best: int,
 ) -> IntArray:
-    """Return the sorted columns of a subset and of the best replacements of each member."""
     kept = allowed.selection_of(subset)
     members = np.flatnonzero(kept)
     gains = outside_gains(criterion, allowed, subset)[1:]

@@ -62,7 +62,6 @@ class ScreenedSearch:
         return self
 
     def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
-        """Search among the screened columns; if no subset has the required signs, among all."""
         self.constraints.check_size(size)
         columns = self._screen.columns(size)
         try:

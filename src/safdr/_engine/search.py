@@ -96,7 +96,6 @@ class Search:
         self._batches: tuple[float, CriterionStack] | None = None
 
     def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
-        """Search for the best subset of a size."""
         annealed = self.anneal(size, n_threads)
         subsets, values = self._candidates_of(annealed)
         for source in self.also:
@@ -145,7 +144,6 @@ class Search:
         return self._candidates_of(self.anneal(size, n_threads))[0]
 
     def anneal(self, size: int, n_threads: int = 1) -> Annealed:
-        """Anneal replicas from random subsets."""
         # As SeedSequence([seed, size]).spawn(3) makes them, in half the time.
         for_start, for_batches, for_chains = (
             np.random.SeedSequence([self.seed, size], spawn_key=(i,)) for i in range(3)
@@ -174,7 +172,6 @@ class Search:
     def _chains(
         self, size: int, rng: np.random.Generator, seed: np.random.SeedSequence, n_threads: int
     ) -> SearchChains:
-        """Start replicas at random subsets of this size."""
         allowed = self._constraints_for(size)
         n = self.settings.n_replicas
         n_proposals = max(1, round(self.settings.sweeps * allowed.n_groups))
@@ -189,7 +186,6 @@ class Search:
 
     @cached_property
     def _objective(self) -> Evaluate:
-        """Objective of the replicas."""
         signs, function = self.constraints.signs, self.function
         if function is None:
             function = QuadraticFunction(self.criterion)
@@ -200,12 +196,10 @@ class Search:
     def _values_of(
         self, allowed: AllowedSubsets, selections: NDArray[np.bool_], size: int
     ) -> FloatArray:
-        """Return values of selections under the objective."""
         return finite_values(self._objective, allowed, selections, allowed.max_columns(size))
 
     @cached_property
     def _without_redundant(self) -> AllowedSubsets:
-        """Constraints without redundant features."""
         return self.constraints.without(self.criterion.redundant)
 
     def _constraints_for(self, size: int) -> AllowedSubsets:
@@ -230,7 +224,6 @@ class Search:
         return known[1]
 
     def _draw_batches(self, noise: Batches, share: float) -> CriterionStack:
-        """Draw batches and return their criteria."""
         n_batches, n_features = self.settings.n_batches, self.constraints.n_features
         return batch_criteria(noise, n_batches, share, n_features, self.seed)
 
@@ -262,7 +255,6 @@ class Search:
         return subsets, values if self.constraints.signs is None else self._values(subsets)
 
     def _values(self, subsets: IntArray) -> FloatArray:
-        """Return criterion values less the cost; rows may be padded with -1."""
         values = self._criterion_values(subsets)
         return values if self.cost is None else values - np.append(self.cost, 0.0)[subsets].sum(1)
 
@@ -328,7 +320,6 @@ def _check_finite(values: FloatArray) -> None:
 
 
 def stacked(first: IntArray, second: IntArray) -> IntArray:
-    """Concatenate subsets, padded with -1 to the same length."""
     if first.shape[1] == second.shape[1]:
         return np.concatenate([first, second])
     longest = max(first.shape[1], second.shape[1])
@@ -341,7 +332,6 @@ def stacked(first: IntArray, second: IntArray) -> IntArray:
 
 
 def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads: int) -> Fits:
-    """Fit a model to each subset; rows may be padded with -1."""
     lengths, longest = np.sum(subsets >= 0, axis=1), subsets.shape[1]
     if lengths.min() == longest:
         return fitter.fit(subsets, best_only=best_only, n_threads=n_threads)
@@ -363,7 +353,6 @@ def padded(subsets: Sequence[IntArray]) -> IntArray:
 
 
 def _padded(fits: Fits, longest: int) -> Fits:
-    """Return coefficients padded with zeros."""
     if fits.coefficients is None:
         return fits
     slopes = fits.coefficients

@@ -95,7 +95,6 @@ def check_sweeps(beta: FloatArray, batch: IntArray, n_replicas: int, n_batches: 
 
 
 def check_taken(indices: IntArray, n_streams: int) -> None:
-    """Raise an error if there are more copies than random streams."""
     if len(indices) > n_streams:
         raise ValueError(f"There are random streams for {n_streams} replicas; got {len(indices)}.")
 

@@ -65,7 +65,6 @@ class CompiledChains:
 
     @property
     def selections(self) -> BoolArray:
-        """Groups of each replica."""
         return _selections(self._order[:, : self._size], self.constraints.n_groups)
 
     @property
@@ -135,7 +134,6 @@ def subset_values(
 
 
 def _orders(selections: BoolArray, constraints: AllowedSubsets) -> NDArray[np.int32]:
-    """Return the groups of each replica: forced ones, members, candidates, excluded ones."""
     rank = np.where(selections, np.int8(1), np.int8(2))
     rank[:, constraints.include] = 0
     rank[:, constraints.exclude] = 3

@@ -64,7 +64,6 @@ class FunctionChains:
 
     @property
     def selections(self) -> BoolArray:
-        """Groups of each replica."""
         return self._selections.copy()
 
     @property
@@ -145,7 +144,6 @@ class FunctionChains:
         return ends[path[-1]]
 
     def _neighbours(self, selection: BoolArray) -> BoolArray:
-        """Return all allowed selections that differ by one swap."""
         free = self.constraints.free
         members, others = free[selection[free]], free[~selection[free]]
         around = np.repeat(selection[None], len(members) * len(others), axis=0)
@@ -182,7 +180,6 @@ def finite_values(
 
 
 def less_cost(evaluate: Evaluate, cost: FloatArray | None) -> Evaluate:
-    """Return the function less the cost of the features in a subset."""
     return evaluate if cost is None else LessCost(evaluate, np.append(cost, 0.0))
 
 
@@ -209,7 +206,6 @@ class QuadraticFunction:
 
 
 def one_by_one(function: Function, tasks: Sequence[Task]) -> list[float]:
-    """Call the function for each task."""
     return [function(subset, batch) for subset, batch in tasks]
 
 

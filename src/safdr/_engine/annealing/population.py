@@ -63,7 +63,6 @@ def anneal_population(
     rng: np.random.Generator,
     origin: float | None = 0.0,
 ) -> Trace:
-    """Reweight, resample and sweep, until the mean criterion value converges."""
     values = [chains.values]
     n_replicas = len(values[0])
     batch = rng.integers(chains.n_batches, size=(settings.max_steps, 1, n_replicas))

@@ -13,7 +13,6 @@ from safdr.errors import Columns, ParameterError
 
 
 def columns_in(parameter: str, given: Any, n_features: int) -> IntArray:
-    """Return sorted unique columns."""
     columns = np.asarray(given)
     if columns.size == 0:
         return np.empty(0, dtype=np.int64)
@@ -29,7 +28,6 @@ def columns_in(parameter: str, given: Any, n_features: int) -> IntArray:
 
 
 def sets_in(parameter: str, given: Any, n_features: int) -> list[IntArray]:
-    """Return sets of columns, one array each."""
     sets = list(given)
     if any(isinstance(each, str) or not isinstance(each, Iterable) for each in sets):
         raise ParameterError(
@@ -86,7 +84,6 @@ def forced_groups(
 
 
 def _touched(columns: IntArray, groups: Sequence[IntArray]) -> IntArray:
-    """Return the groups with any of the columns."""
     wanted = set(columns.tolist())
     return np.flatnonzero([not wanted.isdisjoint(group.tolist()) for group in groups])
 

@@ -49,7 +49,6 @@ class AllowedSubsets:
         labels: Sequence[str] | None = None,
         signs: FloatArray | None = None,
     ) -> AllowedSubsets:
-        """Make allowed subsets from constraints on columns."""
         groups = checks.make_groups(
             checks.sets_in("groups", groups, n_features), n_features, labels
         )
@@ -83,7 +82,6 @@ class AllowedSubsets:
 
     @property
     def n_groups(self) -> int:
-        """Number of groups."""
         return len(self.groups)
 
     @cached_property
@@ -93,17 +91,14 @@ class AllowedSubsets:
 
     @cached_property
     def lengths(self) -> IntArray:
-        """Number of columns of each group."""
         return np.array([len(group) for group in self.groups])
 
     @cached_property
     def columns(self) -> IntArray:
-        """Columns of all groups, one group after the other."""
         return np.concatenate(self.groups)
 
     @cached_property
     def group_of(self) -> IntArray:
-        """Group of each column."""
         numbers = np.empty(self.n_features, dtype=np.int64)
         numbers[self.columns] = np.repeat(np.arange(self.n_groups), self.lengths)
         return numbers
@@ -114,7 +109,6 @@ class AllowedSubsets:
         return self.n_groups == self.n_features
 
     def columns_of(self, selection: BoolArray) -> IntArray:
-        """Return the sorted columns of one selection of groups."""
         return np.flatnonzero(selection[self.group_of])
 
     def subsets_of(self, selections: BoolArray, width: int) -> IntArray:
@@ -192,7 +186,6 @@ class AllowedSubsets:
 
     @cached_property
     def _free_conflicts(self) -> BoolArray | None:
-        """Conflicts between the free groups."""
         return None if self.conflicts is None else self.conflicts[np.ix_(self.free, self.free)]
 
     @cached_property
@@ -207,11 +200,9 @@ class AllowedSubsets:
         return list(range(max(self.smallest, 1), last + 1))
 
     def has_size(self, size: int) -> bool:
-        """Return True if some subset has this size."""
         return max(self.smallest, 1) <= size <= self.largest
 
     def check_size(self, size: int, parameter: str = "n_features_to_select") -> None:
-        """Raise an error if no subset has this size."""
         if self.has_size(size):
             return
         if size > self.largest:
@@ -230,7 +221,6 @@ class AllowedSubsets:
         )
 
     def _limits(self) -> str:
-        """Return what limits the size."""
         limits = {
             "never_include": self.exclude.size > 0,
             "groups": not self.swaps_alone,

@@ -67,7 +67,6 @@ class DeviceChains:
         self.values = self._values_of(self._members)
 
     def _fixed_first(self, subsets: IntArray) -> Tensor:
-        """Order members, the fixed ones first."""
         order = np.argsort(~np.isin(subsets, self.allowed.include), axis=1, kind="stable")
         return self._there(np.take_along_axis(subsets, order, axis=1))
 
@@ -76,7 +75,6 @@ class DeviceChains:
 
     @property
     def can_move(self) -> bool:
-        """True if there is another subset to move to."""
         return self._n_fixed < self.size < self.criterion.n_features - len(self.allowed.exclude)
 
     @property
@@ -169,13 +167,11 @@ class DeviceChains:
         self._keys, self.values = self._keys[: len(indices)], self.values[indices]
 
     def _values_of(self, subsets: Tensor | IntArray) -> FloatArray:
-        """Return the criterion value of each subset on all rows, less its cost."""
         cost = self._cost[self._there(subsets)].sum(dim=1)
         return device_values(self.criterion, subsets) - np.asarray(cost.cpu().numpy())
 
 
 def device_values(criterion: Any, subsets: Tensor | IntArray) -> FloatArray:
-    """Compute the criterion value of each subset of a size."""
     members = torch.as_tensor(subsets, device=criterion.A.device)
     block = criterion.A[members[:, :, None], members[:, None, :]]
     factor, failed = torch.linalg.cholesky_ex(block)

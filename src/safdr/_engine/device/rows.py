@@ -25,7 +25,6 @@ def free_bytes(device: torch.device) -> float:
 
 
 def in_parts(values: Tensor, length: int) -> Any:
-    """Split a tensor into parts of at most this length."""
     return torch.split(values, max(1, length))
 
 
@@ -41,7 +40,6 @@ class DeviceRows:
         return _here(self.tensor[key]) if isinstance(key, tuple) else DeviceRows(self.tensor[key])
 
     def take(self, columns: IntArray, axis: int) -> FloatArray:
-        """Return columns in row order."""
         assert axis == 1
         return np.ascontiguousarray(self[:, columns])
 

@@ -30,7 +30,6 @@ class DeviceSearch(Search):
     def _chains(
         self, size: int, rng: np.random.Generator, seed: np.random.SeedSequence, n_threads: int
     ) -> SearchChains:
-        """Start replicas at random subsets of this size."""
         allowed = self._constraints_for(size)
         start = allowed.random(size, self.settings.n_replicas, rng)
         return DeviceChains(

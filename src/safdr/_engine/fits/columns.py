@@ -147,7 +147,6 @@ def portions(subsets: IntArray, shape: tuple[int, ...]) -> Iterator[IntArray]:
 
 
 def _is_first(values: IntArray) -> NDArray[np.bool_]:
-    """Return True for the first entry of each value, in reading order."""
     first = np.zeros(values.size, dtype=bool)
     first[np.unique(values, return_index=True)[1]] = True
     return first.reshape(values.shape)

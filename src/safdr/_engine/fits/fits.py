@@ -30,7 +30,6 @@ class Fits(NamedTuple):
         return cls(losses, nothing > 0, nothing == 0, nothing)
 
     def take(self, which: IntArray) -> Fits:
-        """Return the models at some indices."""
         some: list[Any] = [None if each is None else each[which] for each in self]
         return Fits(*some)
 
@@ -90,7 +89,6 @@ def distinct_rows(subsets: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def joined(parts: list[Fits]) -> Fits:
-    """Concatenate fits of consecutive subsets."""
     if len(parts) == 1:
         return parts[0]
     together = zip(*parts, strict=True)

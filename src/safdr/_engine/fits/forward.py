@@ -61,7 +61,6 @@ class ForwardSelection:
         return np.sort(path[:size]) if len(self._allowed.include) <= size <= len(path) else None
 
     def _path_to(self, size: int) -> IntArray:
-        """Return features in the order of their entry, up to this many."""
         # Threads may come here at the same time: all compute the same.
         known = self._path
         while len(known.path) < size:
@@ -134,11 +133,9 @@ class PlacedForward:
         self._columns = columns
 
     def prepare(self, size: int) -> None:
-        """Compute the path up to this size."""
         self._forward.subset(size)
 
     def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
-        """Return the subset of this size as a row, if there is one."""
         del n_threads
         subset = self._forward.subset(size)
         if subset is None:

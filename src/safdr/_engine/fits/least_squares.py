@@ -33,7 +33,6 @@ class LeastSquaresFitter:
         self._covariances = criterion.covariances
 
     def baseline(self) -> float:
-        """Return the squared error of the model without features."""
         return float(self._moments.output_variance.mean())
 
     def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:

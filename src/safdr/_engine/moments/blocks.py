@@ -39,7 +39,6 @@ class Group(NamedTuple):
 
     @classmethod
     def empty(cls, n_features: int, n_outputs: int) -> Group:
-        """Return the moments of no rows."""
         features, outputs = np.zeros(n_features), np.zeros(n_outputs)
         return cls(0.0, features, features, outputs, outputs, np.outer(features, outputs))
 
@@ -59,7 +58,6 @@ class Outputs(NamedTuple):
         return cls(mean, (some - mean) * np.sqrt(weight)[:, None])
 
     def variance(self, weight: float) -> FloatArray:
-        """Return the variance of each output."""
         return np.asarray(np.einsum("ij,ij->j", self.centred, self.centred) / weight)
 
 
@@ -97,7 +95,6 @@ class ScatterSum:
         return Group(weight, mean, squares, *moments, cross / weight)
 
     def finish(self) -> FloatArray:
-        """Return the sum over all classes."""
         _mirror(self._out)
         return self._out
 
@@ -181,7 +178,6 @@ def _row_blocks(
 
 
 def _mirror(matrix: FloatArray) -> None:
-    """Copy the upper triangle to the lower one."""
     for start in range(0, len(matrix), MIRROR_SIDE):
         end = start + MIRROR_SIDE
         square = matrix[start:end, start:end]

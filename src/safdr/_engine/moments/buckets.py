@@ -97,7 +97,6 @@ class BucketMoments:
         self._triangle.add_products(self._scatter[bucket, label], part)
 
     def _move_shift(self, label: int) -> None:
-        """Move the shift of a class to its mean."""
         shift = self._shift[label]
         mean = shift + self._sums[:, label].sum(axis=0) / self.weight[:, label].sum()
         # The shift is rounded: move by its rounded difference.
@@ -114,7 +113,6 @@ class BucketMoments:
     def _shift_by(
         self, offset: FloatArray, weight: float, sums: FloatArray, scatter: FloatArray
     ) -> None:
-        """Move the shift of a class by an offset."""
         if not offset.any():
             return
         for first, last, values in self._triangle.block_rows(scatter):
@@ -124,7 +122,6 @@ class BucketMoments:
         sums -= weight * offset
 
     def __add__(self, other: BucketMoments) -> BucketMoments:
-        """Return the sums over the rows of both."""
         n_buckets, n_classes, n_columns = self._sums.shape
         total = BucketMoments(n_buckets, n_classes, n_columns)
         total.counts = self.counts + other.counts
@@ -176,7 +173,6 @@ class BucketMoments:
         return weight, sums, self._shift + sums / _known(weight)
 
     def _scatter_of(self, buckets: IntArray, label: int) -> FloatArray:
-        """Return the scatter of a class about its shift."""
         total = np.zeros(self._triangle.size)
         for bucket in buckets:
             total += self._scatter[bucket, label]

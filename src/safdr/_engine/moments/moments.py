@@ -26,7 +26,6 @@ class Marginals:
 
     @classmethod
     def of_groups(cls, groups: Sequence[Group], *more: FloatArray) -> Self:
-        """Join the moments of the classes."""
         weight, mean, squares = (np.array(each) for each in list(zip(*groups, strict=True))[:3])
         return cls(weight, mean, squares, *groups[0][3:], *more)
 
@@ -37,7 +36,6 @@ class Marginals:
         return np.asarray(np.sum(self.squares / weight[:, None], axis=0))
 
     def among(self, columns: IntArray) -> Self:
-        """Return the moments of some features."""
         some = (self.mean[:, columns], self.squares[:, columns])
         return replace(self, mean=some[0], squares=some[1], cross=self.cross[columns])
 
@@ -50,16 +48,13 @@ class Moments(Marginals):
 
     @property
     def variance(self) -> FloatArray:
-        """Sum of the variances within the classes, of each feature."""
         return np.diag(self.within).copy()
 
     @property
     def marginals(self) -> Marginals:
-        """Moments without the covariances of features."""
         return Marginals(*(getattr(self, field.name) for field in fields(Marginals)))
 
     def among(self, columns: IntArray) -> Self:
-        """Return the moments of some features."""
         return replace(super().among(columns), within=self.within[np.ix_(columns, columns)])
 
 

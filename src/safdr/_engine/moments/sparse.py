@@ -57,12 +57,10 @@ class ShiftedRows:
 
     @property
     def mean(self) -> FloatArray:
-        """Weighted mean of each feature."""
         return self._shift + self._shifted_mean
 
     @property
     def squares(self) -> FloatArray:
-        """Sum of squares around the mean of each feature."""
         squares = np.asarray(self._columns.multiply(self._columns).sum(axis=0)).ravel()
         # Rounding must not make a variance negative.
         return np.maximum(squares - self.weight * self._shifted_mean**2, 0.0)

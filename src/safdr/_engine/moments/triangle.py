@@ -34,7 +34,6 @@ class Triangle:
 
     @cached_property
     def diagonal(self) -> IntArray:
-        """Positions of the diagonal."""
         of_rows = [
             np.arange(last - first) * (self.n_columns - first + 1) for first, last in self._rows
         ]
@@ -57,7 +56,6 @@ class Triangle:
             values += columns[first:last] @ columns[first:].T
 
     def unfold(self, flat: FloatArray, out: FloatArray) -> None:
-        """Write the whole matrix."""
         for first, last, values in self.block_rows(flat):
             out[first:last, first:] = values
             out[last:, first:last] = values[:, last - first :].T

@@ -146,7 +146,6 @@ class Prover:
         return np.unique(chains.local_search()[0], axis=0)
 
     def _one_swap_away(self, subset: IntArray) -> IntArray:
-        """Return all allowed subsets that differ in one feature."""
         allowed = self._allowed_for(len(subset))
         leaving = np.setdiff1d(subset, allowed.include)
         entering = np.setdiff1d(allowed.free, subset)
@@ -160,7 +159,6 @@ class Prover:
         return np.sort(subsets, axis=1)
 
     def _values(self, subsets: IntArray) -> FloatArray:
-        """Return the criterion value of each subset, less its cost."""
         values = subset_values(self.criterion, subsets)
         return values if self.cost is None else values - self.cost[subsets].sum(axis=1)
 
@@ -180,7 +178,6 @@ def check_provable(allowed: AllowedSubsets) -> None:
 
 
 def _gap(value: float, upper_bound: float) -> float:
-    """Return the relative distance of the bound from the value."""
     if upper_bound <= value:
         return 0.0
     return (upper_bound - value) / value if value > 0 else np.inf

@@ -59,7 +59,6 @@ class Root:
         return bool(np.isfinite(self.slack))
 
     def bound(self, size: int) -> float:
-        """Return a bound for all subsets of a size."""
         n_out = len(self.included) + len(self.free) - size
         return self.all + most_saved(self.cost[self.free], n_out)
 
@@ -75,7 +74,6 @@ def make_root(
     cost: FloatArray,
     conflicts: NDArray[np.uint8] | None,
 ) -> Root:
-    """Make the root."""
     both = np.concatenate([included, free])
     n, n_in = len(both), len(included)
     A, D = criterion.A[np.ix_(both, both)], criterion.D[both]
@@ -116,7 +114,6 @@ def make_root(
 
 
 def most_saved(cost: FloatArray, n_out: int) -> float:
-    """Return the largest cost of `n_out` features."""
     return float(np.sort(cost)[::-1][:n_out].sum())
 
 

@@ -49,7 +49,6 @@ class Rounds:
 
     @property
     def is_done(self) -> bool:
-        """Return True if no node is open."""
         return not len(self._nodes)
 
     @property

@@ -76,7 +76,6 @@ class _ActiveSet:
 
     @property
     def members(self) -> IntArray:
-        """Forced and active features."""
         return np.concatenate([self._forced, self.features])
 
     @property
@@ -86,12 +85,10 @@ class _ActiveSet:
         return np.concatenate([self._root.solve(forced), self.inside])
 
     def positions(self, features: IntArray) -> IntArray:
-        """Return positions among the active features."""
         order = np.argsort(self.features)
         return np.asarray(order[np.searchsorted(self.features, features, sorter=order)])
 
     def add(self, window: Window, features: IntArray) -> None:
-        """Add features of the window."""
         problem, n_forced = self._problem, len(self._forced)
         for feature in features.tolist():
             row = window.row(feature, self.members)
@@ -134,7 +131,6 @@ class _ActiveSet:
         return left
 
     def _violation(self, left: FloatArray, penalty: float) -> float:
-        """Return the largest violation of the optimality conditions."""
         lengths = np.linalg.norm(self.inside, axis=1)
         on = lengths > 0
         gap = left[on] - penalty * self.inside[on] / lengths[on, None]

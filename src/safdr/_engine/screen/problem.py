@@ -48,7 +48,6 @@ class Root:
         self._L = L
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """Return A⁻¹ times some columns."""
         if not len(self._L):
             return right
         solved = np.empty(right.shape)
@@ -85,13 +84,11 @@ class Problem:
         self._forced = forced
 
     def with_criterion(self, criterion: Criterion) -> Problem:
-        """Return the same problem with another criterion."""
         ridge = criterion.ridge + self.extra
         return Problem(criterion, self.usable, forced=self._forced, signs=self.signs, ridge=ridge)
 
     @property
     def is_dense(self) -> bool:
-        """Return True if A is in memory."""
         return self.criterion.is_dense
 
     @cached_property
@@ -117,7 +114,6 @@ class Problem:
         return root
 
     def row(self, feature: int, others: IntArray) -> FloatArray:
-        """Return A of one feature with others."""
         if not len(others):
             return np.empty(0)
         return np.asarray(self.criterion.columns.row(feature, others))

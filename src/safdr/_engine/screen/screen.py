@@ -148,7 +148,6 @@ class Screen:
         return len(self._useful)
 
     def _n_for_subset(self, size: int, n_groups: int) -> int:
-        """Return how many groups, at least `n_groups`, allow a subset of the size."""
         n_all = len(self._useful) + len(self._spare)
         if self._has_subset(size, n_groups) or not self._has_subset(size, n_all):
             return n_groups
@@ -162,7 +161,6 @@ class Screen:
         return high
 
     def _has_subset(self, size: int, n_groups: int) -> bool:
-        """Return True if the forced groups and the first free ones allow a subset of a size."""
         constraints = self._constraints
         if constraints is None:
             return n_groups >= size
@@ -174,7 +172,6 @@ class Screen:
     # ---- The order ------------------------------------------------------------------------------
 
     def _first(self, n_groups: int) -> IntArray:
-        """Return the first groups of the order."""
         n_spare = n_groups - len(self._useful)
         if n_spare >= 0:
             return np.concatenate([self._useful, self._spare[:n_spare]])

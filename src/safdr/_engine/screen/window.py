@@ -77,7 +77,6 @@ class Window:
 
     @property
     def is_all(self) -> bool:
-        """Return True if no usable feature is outside."""
         return self._largest_outside == -np.inf
 
     def covers(self, members: IntArray, slopes: FloatArray, penalty: float) -> bool:
@@ -94,7 +93,6 @@ class Window:
         return True
 
     def products(self, members: IntArray, slopes: FloatArray) -> FloatArray:
-        """Return A·B of the features in the window."""
         problem = self._problem
         if self._columns is None:
             return problem.products(members, slopes)[self.features]
@@ -103,14 +101,12 @@ class Window:
         return np.asarray(product)
 
     def row(self, feature: int, members: IntArray) -> FloatArray:
-        """Return A of one feature of the window with others."""
         if self._columns is None:
             return self._problem.row(feature, members)
         place = int(self.positions(np.array([feature]))[0])
         return self._columns[self.positions(members)] @ self._columns[place]
 
     def positions(self, members: IntArray) -> IntArray:
-        """Return positions in the window."""
         return np.searchsorted(self.features, members)
 
     def _fit_of(self, members: IntArray, slopes: FloatArray) -> FloatArray:
