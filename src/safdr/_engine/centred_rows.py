@@ -127,10 +127,8 @@ class CentredRows:
                 yield part, factor @ (block - shift if far.size else block)
 
     def _weighted(self, some: FloatArray) -> FloatArray:
-        """Return centred columns times the root, for products with raw columns.
-
-        Raw columns may be FAR_OFF from zero, so the rounding error of each sum is subtracted.
-        """
+        """Return centred columns times the root, for products with raw columns."""
+        # Raw columns may be FAR_OFF from zero, so the rounding error of each sum is subtracted.
         weighted = some * self.root[:, None]
         left = np.array(
             [weighted[self._codes == code].sum(axis=0) for code in range(self._n_classes)]

@@ -34,7 +34,7 @@ DEPENDENT_TOL = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Criterion:
-    """A quadratic criterion over subsets, to be maximized."""
+    """A quadratic criterion over subsets, to be maximised."""
 
     # Source of A, which is positive definite; a matrix becomes a dense source. Its diagonal is one
     # plus the ridge, unless a feature separates the classes, and in batches.
@@ -227,12 +227,10 @@ def _scaled(A: FloatArray, divisor: FloatArray) -> FloatArray:
 
 
 def _between_classes(weight: FloatArray, mean: FloatArray) -> FloatArray:
-    """Return D of shape (n_features, n_classes - 1): the share of each class in the scatter.
-
-    With W the weight and m the mean of the previous classes, class c adds W·w/(W + w)·dd' to the
-    scatter between the classes, where d = μ_c - m (Chan's formula). The sum is divided by
-    the number of pairs of rows of different classes, over that of rows.
-    """
+    """Return D of shape (n_features, n_classes - 1): the share of each class in the scatter."""
+    # With W the weight and m the mean of the previous classes, class c adds W·w/(W + w)·dd' to the
+    # scatter between the classes, where d = μ_c - m (Chan's formula). The sum is divided by
+    # the number of pairs of rows of different classes, over that of rows.
     # In units of the largest, so that products do not overflow.
     weight = weight / max(weight.max(), np.finfo(float).tiny)
     total = np.cumsum(weight)

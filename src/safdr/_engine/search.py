@@ -230,11 +230,9 @@ class Search:
     # ---- Candidates -----------------------------------------------------------------------------
 
     def _candidates_of(self, annealed: Annealed) -> tuple[IntArray, FloatArray]:
-        """Return candidate subsets and their values.
-
-        The last batches determine the final replicas. So the best local optimum on all rows joins
-        them; or all subsets, if they are at most as many as replicas.
-        """
+        """Return candidate subsets and their values."""
+        # The last batches determine the final replicas. So the best local optimum on all rows joins
+        # them; or all subsets, if they are at most as many as replicas.
         size, chains = annealed.size, annealed.chains
         allowed = self._constraints_for(size)
         every = allowed.every(size, self.settings.n_replicas)
@@ -295,11 +293,9 @@ class Search:
     def _cost_terms(
         self, subsets: IntArray, values: FloatArray, losses: FloatArray, trace: Trace
     ) -> FloatArray:
-        """Return the cost of each candidate in units of the loss.
-
-        The factor is the best model's gain of loss over its gain of criterion, each against no
-        features (for a custom criterion: against the mean at the start).
-        """
+        """Return the cost of each candidate in units of the loss."""
+        # The factor is the best model's gain of loss over its gain of criterion, each against no
+        # features (for a custom criterion: against the mean at the start).
         assert self.cost is not None
         assert self.fitter is not None
         cost = np.append(self.cost, 0.0)[subsets].sum(axis=1)

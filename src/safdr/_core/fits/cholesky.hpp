@@ -94,7 +94,7 @@ class Cholesky {
   typedef Doubles::Part Part;
   static constexpr std::int64_t kWidth = Doubles::kPerPart;
 
-  // Takes from up to `Parts` vectors of column j, from row i on, what the columns before it explain.
+  // Subtracts from up to `Parts` vectors of column j, from row i on, the part that the columns before it explain.
   template <int Parts>
   static SAFDR_INLINE void reduce(double* L, std::int64_t j, std::int64_t stride, std::int64_t i,
                                   std::int64_t n_parts) {

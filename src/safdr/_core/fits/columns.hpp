@@ -1,4 +1,4 @@
-// Standardised columns, block by block of rows: what all fits read.
+// Standardised columns, in blocks of rows: the input of all fits.
 #pragma once
 
 #include <algorithm>

@@ -11,8 +11,8 @@ namespace safdr {
 
 struct FitOptions {
   double penalty, tol;
-  double incumbent;  // a loss to beat
-  bool best_only;    // whether fits that can't be the best may end early
+  double incumbent;  // best loss so far
+  bool best_only;    // whether fits that cannot be the best may end early
   bool separable;    // whether the penalty only keeps optima finite: separation is reported, losses are without it
   std::int64_t n_threads;
 };

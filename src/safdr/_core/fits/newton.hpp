@@ -23,7 +23,7 @@ struct NewtonOptions {
   double penalty;          // positive
   double tol;              // optimality gap, as a share of the loss without features
   std::int64_t max_steps;  // of Newton
-  bool separable;          // whether a fit ends where it classifies every row right
+  bool separable;          // whether a fit ends once it classifies every row correctly
 };
 
 struct NewtonResult {
@@ -50,7 +50,7 @@ class Newton {
   void start_near(const std::int32_t* subset, const double* null_model, const LocalModel& model,
                   const std::int32_t* places);
   NewtonResult run(double null_loss, double incumbent);
-  // Some direction in which rows of next to no curvature are all that has any: they are on their way to infinity.
+  // Returns true if some direction has curvature only in rows of negligible curvature: these rows are separated.
   bool loses_direction();
   void take(const std::int32_t* subset) { columns_.take(subset); }
   LocalModel local_model(const double* theta);

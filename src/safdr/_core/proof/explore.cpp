@@ -170,7 +170,7 @@ class Explorer {
     return (report_.n_steps & 63) == 1 && (stopped() || Clock::now() >= end_);
   }
 
-  // Decides what the bounds decide. Returns a feature to branch on, or -1 where nothing below the node is left to do.
+  // Fixes features by the bounds. Returns a feature to branch on, or -1 if the node is complete.
   std::int64_t settle(Node& node) {
     while (true) {
       const std::int64_t n_free = node.n_free(), n_missing = this->n_missing();
@@ -199,7 +199,7 @@ class Explorer {
     return best;
   }
 
-  // Features that no better subset has, and those that each has. Returns whether there were any.
+  // Excludes features of no better subset, and includes those of every one. Returns true if there were any.
   bool fix(Node& node) {
     out_.clear();
     in_.clear();

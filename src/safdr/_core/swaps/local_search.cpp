@@ -71,7 +71,7 @@ class FeatureSearch {
     return best;
   }
 
-  // Whether a candidate is not in conflict with other members than that at position a.
+  // Returns true if a candidate has no conflict, except with the member at position a.
   SAFDR_INLINE bool may_replace(std::int64_t a, std::int64_t feature) const {
     if (replicas_.conflicts == nullptr) return true;
     const std::uint8_t* conflicts = replicas_.conflicts + feature * n_features_;
@@ -111,7 +111,7 @@ SAFDR_INLINE bool fill_place(Candidates& candidates, Doubles most, const Flags& 
   return any(accept);
 }
 
-// One round over all members, each of which goes to the end. False if nothing moved.
+// One round over all members, each moved to the end. Returns false if no swap was made.
 SAFDR_INLINE bool search_round(Candidates& candidates, const Doubles& value, const Flags& active) {
   const Replicas& replicas = candidates.replicas;
   const Doubles least = kSmallestRise * absolute(value);
@@ -126,7 +126,7 @@ SAFDR_INLINE bool search_round(Candidates& candidates, const Doubles& value, con
 }
 
 SAFDR_CLONES void search_block(Candidates& candidates, double* values) {
-  // A replica goes on as long as a round has raised its value, from scratch: so all come to an end.
+  // A replica continues while a round raises its recomputed value: so all replicas end.
   const ReplicaBlock& block = candidates.block;
   Flags active = block.alive;
   Doubles value = candidates.build();

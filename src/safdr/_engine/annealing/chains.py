@@ -36,7 +36,7 @@ class SearchChains(Chains, Protocol):
 
     @property
     def subsets(self) -> IntArray:
-        """Sorted columns of each replica, filled up with -1 at the end."""
+        """Sorted columns of each replica, padded with -1."""
 
     def local_search(self) -> tuple[IntArray, FloatArray]:
         """Return the local optimum that swaps reach from each replica, and its value.

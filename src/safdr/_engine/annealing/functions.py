@@ -16,7 +16,7 @@ from safdr._engine.criterion import Criterion
 
 BoolArray = NDArray[np.bool_]
 
-# Values of subsets, each on one batch: subsets are sorted columns, one a row, filled up with -1;
+# Values of subsets, each on one batch: subsets are sorted columns, one a row, padded with -1;
 # batch -1 means all rows. Minus infinity or NaN excludes a subset.
 Evaluate: TypeAlias = Callable[[IntArray, IntArray], FloatArray]
 

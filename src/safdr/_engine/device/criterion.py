@@ -92,10 +92,8 @@ class RowsOnDevice:
         return A, D
 
     def _moments(self, codes: IntArray) -> tuple[Any, Any, FloatArray, FloatArray]:
-        """Return A and D in the units of the columns, the scale of the columns, and class weights.
-
-        Code -1 excludes a row. Two passes over the rows avoid cancellation.
-        """
+        """Return A and D in units of the columns, the scale of the columns, and class weights."""
+        # Code -1 excludes a row. Two passes over the rows avoid cancellation.
         rows = self._there(np.flatnonzero(codes >= 0))
         label = self._there(codes)[rows]
         share = one_hot(label) * self.weight[rows, None]

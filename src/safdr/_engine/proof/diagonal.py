@@ -55,7 +55,7 @@ def _scaled_variances(A: FloatArray, inverse: FloatArray) -> FloatArray:
 
 
 def _largest_product(A: FloatArray, delta: FloatArray) -> FloatArray:
-    """Maximize Σ log δ_j + μ·log det(A - Δ) by Newton's method for decreasing μ."""
+    """Maximise Σ log δ_j + μ·log det(A - Δ) by Newton's method for decreasing μ."""
     for barrier in BARRIERS:
         for _ in range(MAX_STEPS):
             try:

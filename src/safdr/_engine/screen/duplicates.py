@@ -89,10 +89,8 @@ def duplicates_in(
 
 
 def _project(rows: CentredRows) -> tuple[FloatArray, IntArray]:
-    """Project standardised columns on random directions; also return which are not constant.
-
-    Directions have at most length one together, so that distances do not grow.
-    """
+    """Project standardised columns on random directions; also return which are not constant."""
+    # Directions have at most length one together, so that distances do not grow.
     n_rows, n_features = rows.shape
     directions = np.random.default_rng(0).normal(size=(n_rows, N_DIRECTIONS))
     directions -= rows.root[:, None] * (rows.root @ directions)

@@ -138,10 +138,8 @@ class _ActiveSet:
         return float(max(np.linalg.norm(gap, axis=1).max(initial=0.0), excess.max(initial=0.0)))
 
     def _improve(self, penalty: float) -> None:
-        """Find norms w for which B = (A + t·diag(1/w))⁻¹·D has these norms.
-
-        The result is kept if it is no worse. Only a sweep removes features.
-        """
+        """Find norms w for which B = (A + t·diag(1/w))⁻¹·D has these norms."""
+        # The result is kept if it is no worse. Only a sweep removes features.
         on = self.inside.any(axis=1)
         A, D = self._A[np.ix_(on, on)], self._D[on]
         w = np.linalg.norm(self.inside[on], axis=1)

@@ -1,4 +1,4 @@
-"""The penalized problem of a path, and the Cholesky factor of its active features."""
+"""The penalised problem of a path, and the Cholesky factor of its active features."""
 
 from __future__ import annotations
 
