@@ -24,7 +24,7 @@ class AlignedBuffer {
   T* data() { return data_; }
   const T* data() const { return data_; }
 
-  // Hands the memory over to someone who will free() it.
+  // Releases the memory to a caller that will free() it.
   T* release() { return std::exchange(data_, nullptr); }
   static void free(T* data) noexcept { ::operator delete(data, kLine); }
 

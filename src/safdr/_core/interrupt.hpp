@@ -1,5 +1,5 @@
-// Long work looks up now and then whether it is still wanted, and returns where it is not: what it has written by then
-// means nothing. Nothing is thrown through it, since compilers take clones for several instruction sets not to throw.
+// Cooperative interruption. Long work checks whether its caller still waits, and returns early if not; its output is
+// then undefined. It does not throw, because compilers assume that function clones do not throw.
 #pragma once
 
 #include <atomic>
@@ -9,10 +9,10 @@
 
 namespace safdr {
 
-// Throws where the work is not wanted any more. The boundary to Python sets it; none means that it always is.
+// Throws if the caller no longer waits. The boundary to Python sets it; null means that work is never interrupted.
 inline std::atomic<void (*)()> ask_whether_to_go_on{nullptr};
 
-// Shared by the threads of one call of the core. Only the one that called may ask; the others see what it was told.
+// Shared by the threads of one call of the core. Only the calling thread may ask; the others read its flag.
 class Watch {
  public:
   void stop() { stopped_.store(true, std::memory_order_relaxed); }
@@ -22,10 +22,10 @@ class Watch {
     return stopped_.load(std::memory_order_relaxed);
   }
 
-  // Why the caller does not wait any more; null if it does.
+  // The exception that interrupted the work; null if there is none.
   const std::exception_ptr& reason() const { return reason_; }
 
-  // Short against the second that a user waits, long against what it takes to get hold of Python.
+  // Short compared with the second that a user waits, long compared with acquiring the interpreter lock.
   static constexpr std::chrono::milliseconds kPatience{100};
 
  private:
@@ -45,17 +45,17 @@ class Watch {
   std::chrono::steady_clock::time_point due_ = std::chrono::steady_clock::now() + kPatience;
 };
 
-// What the thread at hand is to look at, if anything.
+// The flag that the current thread checks, if any.
 struct Watched {
   Watch* watch = nullptr;
   bool may_ask = false;
 };
 inline thread_local Watched watched;
 
-// Whether the work is to stop. It takes some 30 ns: to be asked some thousand times a second.
+// Returns true if the work must stop. A call takes about 30 ns: several thousand a second are cheap.
 inline bool stopped() noexcept { return watched.watch != nullptr && watched.watch->stopped(watched.may_ask); }
 
-// The same in a loop, at every 64th turn from the 62nd on: short loops never ask.
+// The same in a loop, at every 64th iteration from the 62nd on: short loops never ask.
 inline bool stopped_at(std::int64_t turn) noexcept { return (turn & 63) == 62 && stopped(); }
 
 }  // namespace safdr

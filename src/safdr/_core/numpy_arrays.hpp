@@ -1,4 +1,4 @@
-// NumPy arrays as the boundary to Python takes and gives them.
+// NumPy arrays at the boundary to Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -37,7 +37,7 @@ struct NewArray {
 
   explicit NewArray(const std::array<std::size_t, N>& shape) : shape(shape), data(length()) {
 #if defined(SAFDR_SANITIZED)
-    // What nobody writes shall be seen: not a number, the smallest integer, true.
+    // Makes unwritten values visible: not a number, the smallest integer, true.
     using Limits = std::numeric_limits<T>;
     const T odd = Limits::has_quiet_NaN ? Limits::quiet_NaN() : Limits::is_signed ? Limits::lowest() : Limits::max();
     std::fill_n(data.data(), length(), odd);

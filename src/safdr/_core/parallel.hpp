@@ -1,4 +1,4 @@
-// Independent tasks over threads. Each task owns its data, so the answer does not depend on who runs it.
+// Independent tasks over threads. Each task owns its data, so the result does not depend on the thread.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace safdr {
 
 // Calls worker(next) on each thread; worker takes task numbers from next() until it returns -1, and where it takes long
-// asks stopped(). What a worker throws (memory may run out), or why the caller does not wait any more, is thrown here
+// asks stopped(). Exceptions of a worker (out of memory) or of an interruption are thrown here
 // when all have ended.
 template <class Worker>
 void run_tasks(std::int64_t n_tasks, std::int64_t n_threads, Worker worker) {
@@ -48,7 +48,7 @@ void run_tasks(std::int64_t n_tasks, std::int64_t n_threads, Worker worker) {
   try {
     for (std::size_t i = 1; i < n_workers; ++i) helpers.emplace_back(work, i);
   } catch (const std::exception&) {
-    // No more threads, or memory for them, to be had: those there are do all the work.
+    // No more threads, or no memory for them: the existing ones do all the work.
   }
   work(0);
   // While the others are still at work the caller may give up.

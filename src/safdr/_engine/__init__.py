@@ -1,1 +1,1 @@
-"""Arrays to answers: moments, criterion, annealing, fits. Knows NumPy, SciPy and the core."""
+"""The engine on arrays: moments, criterion, annealing, fits. Imports NumPy, SciPy and the core."""

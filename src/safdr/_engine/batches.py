@@ -1,4 +1,4 @@
-"""Criteria of random batches of the rows: they keep the replicas apart."""
+"""Criteria of random batches of the rows, which keep the replicas diverse."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MIN_BATCHES = 2
 
 @dataclass(frozen=True, eq=False)
 class Batches:
-    """Random batches of units, which are rows or buckets of rows."""
+    """Random batches of units: rows, or buckets of rows."""
 
     codes: IntArray  # class of each unit
     counts: IntArray  # rows of each class
@@ -57,7 +57,7 @@ def batch_criteria(
 def affordable_batches(n_batches: int, n_features: int) -> int:
     """Return the number of batches whose matrices fit into memory.
 
-    It depends on the number of features alone, so that dense and sparse rows give the same result.
+    The number depends on the features alone: dense and sparse rows give the same result.
     """
     return min(n_batches, max(MIN_BATCHES, BATCH_BYTES // (8 * n_features**2)))
 
@@ -74,7 +74,7 @@ def batch_share(batch_fraction: float, size: int, batches: Any) -> float:
 def draw_batches(
     codes: IntArray, n_batches: int, share: float, rng: np.random.Generator
 ) -> Iterator[IntArray]:
-    """Yield the class codes of each batch, with the same share of each class; -1 is left out."""
+    """Yield the class codes of each batch, stratified by class; -1 excludes a unit."""
     units_by_class = [np.flatnonzero(codes == label) for label in np.unique(codes)]
     for _ in range(n_batches):
         batch = np.full_like(codes, -1)

@@ -1,4 +1,4 @@
-"""Rows around the means of their classes, and products of some of their columns with all."""
+"""Centred rows of classes, and products of some columns with all."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ FAR_OFF = 1e3
 class CentredRows:
     """Rows less the mean of their class, times the root of their share of its weight.
 
-    The products of their columns are the sum of the covariances of the classes. Columns are
-    computed on request.
+    Their products are the sum of the covariances of the classes. Columns are computed on request.
     """
 
     def __init__(
@@ -82,21 +81,18 @@ class CentredRows:
 
     @cached_property
     def variance(self) -> FloatArray:
-        """Sum of the variances within the classes: the diagonal of the products."""
         return self.moments.variance
 
     @property
     def is_sparse(self) -> bool:
-        """Return True if the rows are a sparse matrix."""
         return bool(issparse(self._X))
 
     def columns(self, which: IntArray | slice) -> FloatArray:
-        """Return some columns, centred and weighted."""
         centred = self._dense(which) - self.moments.mean[:, which][self._codes]
         return centred * self.root[:, None]
 
     def combined(self, which: IntArray, slopes: FloatArray) -> FloatArray:
-        """Return sums of some columns times their slopes: (n_rows, n_outputs)."""
+        """Return the centred columns times their slopes: (n_rows, n_outputs)."""
         if not issparse(self._X) or self._shift[which].any():
             return self.columns(which) @ slopes
         # Sparse columns are centred after the product.
@@ -104,7 +100,7 @@ class CentredRows:
         return np.asarray((self._X[:, which] @ slopes - centre) * self.root[:, None])
 
     def products_with(self, which: IntArray, some: FloatArray) -> FloatArray:
-        """Return products of some columns with one that is centred."""
+        """Return products of columns with one centred vector."""
         if not issparse(self._X) or self._shift[which].any():
             return self.columns(which).T @ some
         return np.asarray(self._X[:, which].T @ self._weighted(some[:, None]))[:, 0]
@@ -131,10 +127,8 @@ class CentredRows:
                 yield part, factor @ (block - shift if far.size else block)
 
     def _weighted(self, some: FloatArray) -> FloatArray:
-        """Return centred columns times the root, for products with columns that are not centred.
-
-        These may be FAR_OFF from zero, so the rounding error of each class sum is subtracted.
-        """
+        """Return centred columns times the root, for products with raw columns."""
+        # Raw columns may be FAR_OFF from zero, so the rounding error of each sum is subtracted.
         weighted = some * self.root[:, None]
         left = np.array(
             [weighted[self._codes == code].sum(axis=0) for code in range(self._n_classes)]
@@ -143,12 +137,11 @@ class CentredRows:
 
     @cached_property
     def _shift(self) -> FloatArray:
-        """Mean of the columns that are far from zero; 0 for others."""
+        """Return the mean of columns far from zero; 0 for others."""
         mean = self.moments.weight @ self.moments.mean / self.moments.weight.sum()
         return np.where(np.abs(mean) > FAR_OFF * np.sqrt(self.variance), mean, 0.0)
 
     def blocks(self) -> Iterator[slice]:
-        """Yield slices of the columns that are read together."""
         length = BLOCK_COLUMNS
         if not issparse(self._X):  # which are never made dense
             length = min(length, max(1, BLOCK_BYTES // (8 * self.shape[0])))
@@ -156,7 +149,6 @@ class CentredRows:
             yield slice(start, min(start + length, self.shape[1]))
 
     def _dense(self, which: slice | IntArray) -> FloatArray:
-        """Return raw columns in double precision."""
         X = self._X
         if isinstance(X, RowSubset):
             some = X.source[:, which][X.rows] if isinstance(which, slice) else X[:, which]

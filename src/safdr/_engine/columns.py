@@ -48,7 +48,7 @@ class ColumnSource(Protocol):
         """Yield A of some columns with all, block by block."""
 
     def times(self, members: IntArray, slopes: FloatArray) -> FloatArray:
-        """Return A·B of all columns, if some have slopes: (n_columns, n_outputs)."""
+        """Return A·B, where only some columns have slopes: (n_columns, n_outputs)."""
 
     def with_ridge(self, ridge: float) -> Self:
         """Return a copy with another ridge."""
@@ -63,23 +63,18 @@ class DenseColumns:
 
     @property
     def diagonal(self) -> FloatArray:
-        """The diagonal of A."""
         return np.diag(self.A)
 
     def block(self, members: IntArray) -> FloatArray:
-        """Return A of some columns with each other."""
         return self.A[np.ix_(members, members)]
 
     def row(self, column: int, members: IntArray) -> FloatArray:
-        """Return A of one column with others."""
         return self.A[column, members]
 
     def rows(self, members: IntArray) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield A of some columns with all."""
         yield slice(0, len(self.A)), self.A[members]
 
     def times(self, members: IntArray, slopes: FloatArray) -> FloatArray:
-        """Return A·B of all columns, if some have slopes."""
         # Copying rows takes longer than the product with many of them.
         if 4 * len(members) > len(self.A):
             every = np.zeros((len(self.A), slopes.shape[1]))
@@ -88,14 +83,13 @@ class DenseColumns:
         return np.asarray((slopes.T @ self.A[members]).T)
 
     def with_ridge(self, ridge: float) -> DenseColumns:
-        """Return a copy with another ridge."""
         A = self.A.copy()
         np.einsum("ii->i", A)[:] += ridge - self.ridge
         return DenseColumns(A, ridge)
 
 
 class RowColumns:
-    """A computed from rows: the products of their columns, which are never all formed."""
+    """A computed from rows, as products of their columns."""
 
     def __init__(self, centred: CentredRows, divisor: FloatArray, ridge: float = 0.0) -> None:
         self._rows = centred
@@ -104,39 +98,33 @@ class RowColumns:
         self.n_rows, self._n_columns = centred.shape
 
     def with_ridge(self, ridge: float) -> RowColumns:
-        """Return the same columns with another ridge."""
         other = copy(self)
         other.ridge = ridge
         return other
 
     @property
     def diagonal(self) -> FloatArray:
-        """The diagonal of A."""
         return self._squares + self.ridge
 
     def block(self, members: IntArray) -> FloatArray:
-        """Return A of some columns with each other."""
         columns = self.take(members)
         A: FloatArray = columns.T @ columns
         np.fill_diagonal(A, self.diagonal[members])
         return A
 
     def row(self, column: int, members: IntArray) -> FloatArray:
-        """Return A of one column with others."""
         own = self.take(np.array([column]))[:, 0]
         if self._kept is None:
             return self._rows.products_with(members, own) / self._divisor[members]
         return np.asarray(self.take(members).T @ own)
 
     def rows(self, members: IntArray) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield A of some columns with all, block by block."""
         for some, block in self._products(self.take(members)):
             inside = np.flatnonzero((members >= some.start) & (members < some.stop))
             block[inside, members[inside] - some.start] = self.diagonal[members[inside]]
             yield some, block
 
     def times(self, members: IntArray, slopes: FloatArray) -> FloatArray:
-        """Return A·B of all columns, if some have slopes."""
         if self._kept is None:
             fit = self._rows.combined(members, slopes / self._divisor[members, None])
         else:
@@ -146,13 +134,12 @@ class RowColumns:
         return product
 
     def take(self, which: IntArray) -> FloatArray:
-        """Return columns whose products with each other are A without the ridge."""
         if self._kept is not None:
             return self._kept.take(which, axis=1)
         return self._rows.columns(which) / self._divisor[which]
 
     def sum_of_squares(self) -> float:
-        """Return the sum of the squares of A without the ridge, the same as of the row products."""
+        """Return the sum of squares of A without the ridge, computed from the row products."""
         every = np.arange(self._n_columns)
         exact = self.n_rows <= MAX_ROWS_EXACT
         rng = np.random.default_rng(0)
@@ -173,7 +160,6 @@ class RowColumns:
         return np.asarray(self._rows.variance / self._divisor**2)
 
     def _products(self, columns: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield products of some columns with all, block by block."""
         if self._kept is None:
             for some, products in self._rows.products(columns):
                 yield some, products / self._divisor[some]
@@ -185,7 +171,7 @@ class RowColumns:
 
     @cached_property
     def _kept(self) -> FloatArray | None:
-        """All columns, unless they take too much memory."""
+        """All columns; None if they take too much memory."""
         if self._rows.is_sparse or 8 * self.n_rows * self._n_columns > KEPT_BYTES:
             return None
         columns = np.empty(self._rows.shape)

@@ -39,13 +39,13 @@ class Criterion:
     # Source of A, which is positive definite; a matrix becomes a dense source. Its diagonal is one
     # plus the ridge, unless a feature separates the classes, and in batches.
     columns: Any
-    # What is to be explained: a column for each class but the first, or for each output.
+    # Targets: a column for each class but the first, or for each output.
     D: FloatArray
     # Divisor of each feature, for conditioning: J does not depend on it. Zero marks a constant.
     scale: FloatArray
-    # What was added to the diagonal of A.
+    # Ridge on the diagonal of A.
     ridge: float
-    # Features that no subset needs: constants, and all copies of the label but one.
+    # Redundant features: constants, and all copies of the label but one.
     redundant: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     # Moments that the criterion was made from.
     marginals: Any = field(default=None, kw_only=True)
@@ -56,40 +56,33 @@ class Criterion:
 
     @property
     def A(self) -> FloatArray:
-        """The matrix of a dense criterion."""
         A: FloatArray = self.columns.A
         return A
 
     @property
     def is_dense(self) -> bool:
-        """Return True if A is in memory."""
         return isinstance(self.columns, DenseColumns)
 
     @property
     def n_features(self) -> int:
-        """Number of features."""
         return len(self.D)
 
     def value(self, subset: Sequence[int] | IntArray) -> float:
-        """Return J of one subset."""
         index = np.asarray(subset, dtype=np.intp)
         D = self.D[index]
         return float(np.sum(D * np.linalg.solve(self.block(index), D)))
 
     def block(self, members: IntArray) -> FloatArray:
-        """Return A of some features."""
         block: FloatArray = self.columns.block(members)
         return block
 
     def covariances(self, subsets: IntArray) -> FloatArray:
-        """Return sums of covariances within the classes: (size, size) for each subset."""
         scale = np.where(self.scale == 0, 1.0, self.scale)[subsets]
         blocks = self.A[subsets[:, :, None], subsets[:, None, :]]
         blocks -= self.ridge * np.eye(subsets.shape[1])
         return blocks * scale[:, :, None] * scale[:, None, :]
 
     def among(self, features: IntArray) -> Self:
-        """Return the dense criterion of some features."""
         place = np.full(self.n_features, -1)
         place[features] = np.arange(len(features))
         redundant = place[self.redundant]
@@ -103,7 +96,6 @@ class Criterion:
         )
 
     def with_ridge(self, ridge: float) -> Self:
-        """Return a copy with another ridge."""
         return replace(self, columns=self.columns.with_ridge(ridge), ridge=ridge)
 
 
@@ -119,10 +111,10 @@ def make_criterion(
 
     Fisher's ratio: A is the sum of the covariances within the classes, and DD' the scatter between
     them. J is the mean of d'·A_SS⁻¹·d over all pairs of rows of different classes, with d the
-    difference of the means of their classes. R² is the mean over the outputs.
+    difference of their class means. R² is the mean over the outputs.
 
-    `rank` is the order in which features stay of those that copy the label. A weight of one counts
-    as `rows_a_weight` rows. `like` has the units to use.
+    `rank` is the order in which copies of the label are kept. A weight of one counts as
+    `rows_a_weight` rows. `like` has the units.
     """
     D, scale, redundant = _targets(moments, rank, like)
     A = _scaled(moments.within, _divisor(scale))
@@ -141,7 +133,7 @@ def criterion_of_rows(
     rank: FloatArray | None = None,
     rows_a_weight: float = 1.0,
 ) -> Criterion:
-    """Return the same criterion of rows, without a matrix of all columns."""
+    """Return the same criterion without the matrix of all columns."""
     moments = rows.moments if outputs is None else rows.with_outputs(outputs)
     D, scale, redundant = _targets(moments, rank, None)
     source = RowColumns(rows, _divisor(scale))
@@ -153,13 +145,12 @@ def criterion_of_rows(
 
 
 def stack_criteria(criteria: Sequence[Criterion]) -> CriterionStack:
-    """Return A and D of criteria over the same features in two arrays."""
     if len(criteria) == 1:
         return criteria[0].A[None], criteria[0].D[None]
     return np.stack([c.A for c in criteria]), np.stack([c.D for c in criteria])
 
 
-# ---- What is to be explained --------------------------------------------------------------------
+# ---- Targets ------------------------------------------------------------------------------------
 
 
 def fisher_columns(
@@ -178,7 +169,7 @@ def r2_columns(cross: FloatArray, divisor: FloatArray, output_scale: FloatArray)
 
 
 def effective_rows(weight: FloatArray, rows_a_weight: float) -> float:
-    """Return the number of rows with the same uncertainty as a mean of covariances of classes."""
+    """Return the number of rows with the same uncertainty as a mean of class covariances."""
     if len(weight) == 1:
         return float(rows_a_weight * weight[0])
     return float(rows_a_weight * len(weight) ** 2 / np.sum(1.0 / weight))
@@ -187,7 +178,7 @@ def effective_rows(weight: FloatArray, rows_a_weight: float) -> float:
 def redundant_columns(
     variance: FloatArray, D: FloatArray, scale: FloatArray, rank: FloatArray | None
 ) -> IntArray:
-    """Return constants, and copies of the label that follow from others."""
+    """Return constants and redundant copies of the label."""
     if variance.all() and scale.all():
         return np.empty(0, dtype=np.int64)
     constant = scale == 0
@@ -202,7 +193,7 @@ def redundant_columns(
 def _targets(
     moments: Marginals, rank: FloatArray | None, like: Criterion | None
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Return D, the scale of the features, and redundant ones."""
+    """Return D, the scale of the features, and redundant features."""
     variance, output_variance = moments.variance, moments.output_variance
     if len(output_variance):
         scale = np.sqrt(variance)
@@ -229,7 +220,6 @@ def _divisor(scale: FloatArray) -> FloatArray:
 
 
 def _scaled(A: FloatArray, divisor: FloatArray) -> FloatArray:
-    """Divide a matrix in place."""
     for start in range(0, len(A), ROWS_AT_ONCE):
         some = slice(start, start + ROWS_AT_ONCE)
         A[some] /= np.outer(divisor[some], divisor)
@@ -237,12 +227,10 @@ def _scaled(A: FloatArray, divisor: FloatArray) -> FloatArray:
 
 
 def _between_classes(weight: FloatArray, mean: FloatArray) -> FloatArray:
-    """Return D of shape (n_features, n_classes - 1): what each class adds to those before it.
-
-    With W the weight and m the mean of the classes before, class c adds W·w/(W + w)·dd' to the
-    scatter between the classes, where d = μ_c - m (Chan's formula). The sum is divided by
-    the number of pairs of rows of different classes, over that of rows.
-    """
+    """Return D of shape (n_features, n_classes - 1): the share of each class in the scatter."""
+    # With W the weight and m the mean of the previous classes, class c adds W·w/(W + w)·dd' to the
+    # scatter between the classes, where d = μ_c - m (Chan's formula). The sum is divided by
+    # the number of pairs of rows of different classes, over that of rows.
     # In units of the largest, so that products do not overflow.
     weight = weight / max(weight.max(), np.finfo(float).tiny)
     total = np.cumsum(weight)
@@ -261,7 +249,7 @@ def _between_classes(weight: FloatArray, mean: FloatArray) -> FloatArray:
 
 
 def _dependent(rows: FloatArray, counts: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which rows are linear combinations of earlier ones that count."""
+    """Return True for rows that are linear combinations of earlier ones that count."""
     dependent = np.zeros(len(rows), dtype=bool)
     basis = np.empty((0, rows.shape[1]))
     for i, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""Long work looks up now and then whether anyone still waits for it; so does the compiled core."""
+"""Cooperative interruption of long work, in Python as in the compiled core."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-# Of each thread: what raises once nobody waits for it.
+# Holds, for each thread, the function that raises when the caller no longer waits.
 _here = threading.local()
 
 
 def look_up() -> None:
-    """Raise if whoever waits for the work of this thread has given up."""
+    """Raise if the caller of the work in this thread no longer waits."""
     ask: Callable[[], None] | None = getattr(_here, "ask", None)
     if ask is not None:
         ask()
@@ -19,7 +19,7 @@ def look_up() -> None:
 
 @contextmanager
 def asking(ask: Callable[[], None]) -> Iterator[None]:
-    """Have `look_up` in this thread call `ask`, which may raise; work within work asks for both."""
+    """Make `look_up` in this thread call `ask`, which may raise; nested calls call both."""
     before = getattr(_here, "ask", None)
 
     def both() -> None:

@@ -1,4 +1,4 @@
-"""Gains of features outside a subset: added to it, or in the place of a member."""
+"""Gains of features outside a subset, when added or exchanged for a member."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from safdr._engine.criterion import Criterion
 
 
 def outside_gains(criterion: Criterion, allowed: AllowedSubsets, subset: IntArray) -> FloatArray:
-    """Return the gain of each group: added to a subset, then in the place of each member.
+    """Return the gain of each group: added to a subset, then in place of each member.
 
     A group gains at least as much as its best column. The gain of members is minus infinity.
 
@@ -45,7 +45,6 @@ def best_replacements(
     subset: IntArray,
     n_best: int,
 ) -> IntArray:
-    """Return the sorted columns of a subset and of the best replacements of each member."""
     kept = allowed.selection_of(subset)
     members = np.flatnonzero(kept)
     gains = outside_gains(criterion, allowed, subset)[1:]

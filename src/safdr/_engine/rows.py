@@ -16,7 +16,7 @@ BLOCK_BYTES = 2**21
 
 
 class RowSubset:
-    """Rows of a dense array; indexing returns what a copy would, in the same memory order."""
+    """Rows of a dense array by index; indexing has the values and memory order of a copy."""
 
     def __init__(self, source: FloatArray, rows: IntArray) -> None:
         self.source = source
@@ -31,16 +31,13 @@ class RowSubset:
         return self.source.T[np.ix_(columns, rows)].T
 
     def take(self, columns: IntArray, axis: int) -> FloatArray:
-        """Return columns in row order."""
         assert axis == 1
         return self.source[np.ix_(self.rows, columns)]
 
     def materialize(self) -> FloatArray:
-        """Return a copy of the rows."""
         return self[:]
 
     def blocks(self) -> Iterator[FloatArray]:
-        """Yield all rows in blocks."""
         length = max(1, BLOCK_BYTES // (8 * self.shape[1]))
         for start in range(0, len(self.rows), length):
             yield self[start : start + length]
@@ -62,5 +59,4 @@ def take_columns(X: RowArray, which: IntArray) -> RowArray:
 
 
 def materialize(X: RowArray) -> RowArray:
-    """Return rows as one array or sparse matrix."""
     return X.materialize() if isinstance(X, RowSubset) else X

@@ -1,4 +1,4 @@
-"""A search in which each size chooses among the features that a screen keeps for it."""
+"""A search among the features that a screen keeps for each size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from safdr.result import AnnealingResult
 
 
 class ColumnScreen(Protocol):
-    """Which columns are worth searching at a size."""
+    """The columns to search at each size."""
 
     def columns(self, size: int) -> IntArray:
         """Return the sorted columns that the screen keeps for a size."""
@@ -28,13 +28,13 @@ class ColumnScreen(Protocol):
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Pairs of duplicates: the column that stays, and the one that is left out."""
+        """Pairs of duplicates: the kept and the dropped column."""
 
 
 class ScreenedSearch:
-    """As `Search`, among the columns that the screen keeps for each size.
+    """`Search` among the columns that the screen keeps for each size.
 
-    A size is searched on its own columns alone, so its result does not depend on other sizes.
+    The columns of a size do not depend on other sizes, and neither does its result.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class ScreenedSearch:
 
     @property
     def duplicates(self) -> list[tuple[int, int]]:
-        """Pairs of duplicates: the column that stays, and the one that is left out."""
+        """Pairs of duplicates: the kept and the dropped column."""
         return self._screen.pairs
 
     def prepare(self, size: int) -> ScreenedSearch:
@@ -62,7 +62,6 @@ class ScreenedSearch:
         return self
 
     def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
-        """Search among the screened columns; if no subset has the required signs, among all."""
         self.constraints.check_size(size)
         columns = self._screen.columns(size)
         try:
@@ -83,7 +82,7 @@ class ScreenedSearch:
 
 
 def among_all_columns(result: AnnealingResult, columns: IntArray) -> AnnealingResult:
-    """Return the result with the indices that its columns have among all."""
+    """Return the result with indices among all columns."""
     of_all = np.append(columns, -1)
     return replace(result, subsets=of_all[result.subsets], n_screened=len(columns))
 

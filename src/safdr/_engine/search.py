@@ -1,4 +1,4 @@
-"""A criterion is searched at any size: anneal, then choose by the loss of fitted models."""
+"""The search at any size: anneal, then choose by the loss of fitted models."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ OWN_LOSS = "negative_criterion"
 
 
 class CandidateSource(Protocol):
-    """Another way to find subsets of a size, such as a search by another criterion."""
+    """An additional source of candidates, such as a search by another criterion."""
 
     def prepare(self, size: int) -> Any:
         """Compute what sizes up to this share."""
 
     def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
-        """Subsets, one a row, filled up with -1 to the same length."""
+        """Return subsets as rows, padded with -1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +58,10 @@ class Annealed:
 
 
 class Search:
-    """A criterion, ready to be searched at any size.
+    """A criterion, prepared for searches of any size.
 
-    A result is a function of the data, the settings, the seed and the size alone: sizes can be
-    searched in any order, together or apart, on any number of threads.
+    A result depends on the data, the settings, the seed and the size alone: sizes can be searched
+    in any order and on any number of threads.
     """
 
     def __init__(
@@ -90,13 +90,12 @@ class Search:
         self.constraints = constraints
         self.cost = cost
         self.function = function
-        # Their candidates join those of the replicas.
+        # Sources whose candidates join those of the replicas.
         self.also = also
         # Batches by their share of the rows. Most sizes use one share.
         self._batches: tuple[float, CriterionStack] | None = None
 
     def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
-        """Search for the best subset of a size."""
         annealed = self.anneal(size, n_threads)
         subsets, values = self._candidates_of(annealed)
         for source in self.also:
@@ -141,11 +140,10 @@ class Search:
         return self.settings.n_replicas + sum(others)
 
     def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
-        """Subsets at the end of annealing, and the best that local search reaches."""
+        """Return the final subsets of annealing, and the best of local search."""
         return self._candidates_of(self.anneal(size, n_threads))[0]
 
     def anneal(self, size: int, n_threads: int = 1) -> Annealed:
-        """Anneal replicas from random subsets."""
         # As SeedSequence([seed, size]).spawn(3) makes them, in half the time.
         for_start, for_batches, for_chains = (
             np.random.SeedSequence([self.seed, size], spawn_key=(i,)) for i in range(3)
@@ -162,7 +160,7 @@ class Search:
         return Annealed(size, chains, trace)
 
     def prepare(self, size: int) -> Search:
-        """Compute what a search at this size shares with others, and return itself."""
+        """Compute what a search at this size shares with others; return itself."""
         if self.function is None:
             self._batches_for(self._constraints_for(size).max_columns(size))
         for source in self.also:
@@ -174,7 +172,6 @@ class Search:
     def _chains(
         self, size: int, rng: np.random.Generator, seed: np.random.SeedSequence, n_threads: int
     ) -> SearchChains:
-        """Replicas at random subsets of this size."""
         allowed = self._constraints_for(size)
         n = self.settings.n_replicas
         n_proposals = max(1, round(self.settings.sweeps * allowed.n_groups))
@@ -189,7 +186,6 @@ class Search:
 
     @cached_property
     def _objective(self) -> Evaluate:
-        """The function that the replicas raise."""
         signs, function = self.constraints.signs, self.function
         if function is None:
             function = QuadraticFunction(self.criterion)
@@ -200,23 +196,21 @@ class Search:
     def _values_of(
         self, allowed: AllowedSubsets, selections: NDArray[np.bool_], size: int
     ) -> FloatArray:
-        """Values of selections under the objective."""
         return finite_values(self._objective, allowed, selections, allowed.max_columns(size))
 
     @cached_property
     def _without_redundant(self) -> AllowedSubsets:
-        """The constraints without the features that no subset needs."""
         return self.constraints.without(self.criterion.redundant)
 
     def _constraints_for(self, size: int) -> AllowedSubsets:
-        """Without redundant features, unless too few are left."""
+        """Return constraints without redundant features, unless too few features remain."""
         if self.function is None and self._without_redundant.has_size(size):
             return self._without_redundant
         self.constraints.check_size(size)
         return self.constraints
 
     def _batches_for(self, n_columns: int) -> CriterionStack | None:
-        """Criteria of batches that are large enough for so many columns; None: all rows."""
+        """Return criteria of batches large enough for so many columns; None: all rows."""
         if self.noise is None:
             return None
         share = batch_share(self.settings.batch_fraction, n_columns, self.noise)
@@ -230,18 +224,15 @@ class Search:
         return known[1]
 
     def _draw_batches(self, noise: Batches, share: float) -> CriterionStack:
-        """Criteria of random batches."""
         n_batches, n_features = self.settings.n_batches, self.constraints.n_features
         return batch_criteria(noise, n_batches, share, n_features, self.seed)
 
     # ---- Candidates -----------------------------------------------------------------------------
 
     def _candidates_of(self, annealed: Annealed) -> tuple[IntArray, FloatArray]:
-        """Subsets that may win, and their values.
-
-        The last batches decide where replicas end. So the best subset that local search reaches on
-        all rows joins them; or all subsets, if they are at most as many as replicas.
-        """
+        """Return candidate subsets and their values."""
+        # The last batches determine the final replicas. So the best local optimum on all rows joins
+        # them; or all subsets, if they are at most as many as replicas.
         size, chains = annealed.size, annealed.chains
         allowed = self._constraints_for(size)
         every = allowed.every(size, self.settings.n_replicas)
@@ -253,16 +244,15 @@ class Search:
         elif self.function is not None:
             more = subsets[:0], values[:0]  # too many calls of a custom function
         else:
-            reached, theirs = chains.local_search()
-            # The criterion may have the signs where the model has not.
-            n_kept = 1 if self.constraints.signs is None else len(theirs)
-            best = np.argsort(-theirs, kind="stable")[:n_kept]
-            more = reached[best], theirs[best]
+            reached, reached_values = chains.local_search()
+            # The model may violate signs that the criterion satisfies.
+            n_kept = 1 if self.constraints.signs is None else len(reached_values)
+            best = np.argsort(-reached_values, kind="stable")[:n_kept]
+            more = reached[best], reached_values[best]
         subsets, values = stacked(subsets, more[0]), np.concatenate([values, more[1]])
         return subsets, values if self.constraints.signs is None else self._values(subsets)
 
     def _values(self, subsets: IntArray) -> FloatArray:
-        """Criterion values of subsets, less the cost; rows may be filled up with -1."""
         values = self._criterion_values(subsets)
         return values if self.cost is None else values - np.append(self.cost, 0.0)[subsets].sum(1)
 
@@ -272,21 +262,21 @@ class Search:
     # ---- Models ---------------------------------------------------------------------------------
 
     def _fits(self, subsets: IntArray, values: FloatArray, n_threads: int) -> Fits:
-        """Models of the candidates; without a fitter the criterion is the loss."""
+        """Fit the candidates; without a fitter the criterion is the loss."""
         if self.fitter is None:
             return Fits.of_losses(-values)
         fit = partial(fit_padded, self.fitter, n_threads=n_threads)
         if self.cost is not None or self.constraints.signs is not None:
             # The winner need not have the smallest loss.
             return fit(subsets, best_only=False)
-        # Of equal losses the largest value wins: that is the order of preference.
+        # The order of preference breaks ties of the loss by the largest value.
         order = np.argsort(-values, kind="stable")
         return fit(subsets[order], best_only=True).take(np.argsort(order))
 
     def _check_signs(
         self, size: int, subsets: IntArray, values: FloatArray, fits: Fits, n_threads: int
     ) -> tuple[IntArray, FloatArray, Fits, NDArray[np.bool_]]:
-        """Candidates and whether each has a wrong sign; all subsets of few, if every one has."""
+        """Return the candidates, or all of few subsets if every candidate has a wrong sign."""
         allowed, signs = self._constraints_for(size), self.constraints.signs
         assert signs is not None
         wrong = wrong_signs(subsets, fits.coefficients, signs)
@@ -303,12 +293,9 @@ class Search:
     def _cost_terms(
         self, subsets: IntArray, values: FloatArray, losses: FloatArray, trace: Trace
     ) -> FloatArray:
-        """The cost of each candidate in units of the loss.
-
-        One unit of the criterion is worth what it gained for the best model: its loss against that
-        without features, over its criterion value against that of no features (0, or the mean at
-        the start for a custom criterion).
-        """
+        """Return the cost of each candidate in units of the loss."""
+        # The factor is the best model's gain of loss over its gain of criterion, each against no
+        # features (for a custom criterion: against the mean at the start).
         assert self.cost is not None
         assert self.fitter is not None
         cost = np.append(self.cost, 0.0)[subsets].sum(axis=1)
@@ -329,7 +316,6 @@ def _check_finite(values: FloatArray) -> None:
 
 
 def stacked(first: IntArray, second: IntArray) -> IntArray:
-    """Rows of both, filled up with -1 to the same length."""
     if first.shape[1] == second.shape[1]:
         return np.concatenate([first, second])
     longest = max(first.shape[1], second.shape[1])
@@ -342,7 +328,6 @@ def stacked(first: IntArray, second: IntArray) -> IntArray:
 
 
 def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads: int) -> Fits:
-    """Fit a model to each subset, where rows may be filled up with -1."""
     lengths, longest = np.sum(subsets >= 0, axis=1), subsets.shape[1]
     if lengths.min() == longest:
         return fitter.fit(subsets, best_only=best_only, n_threads=n_threads)
@@ -356,7 +341,7 @@ def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads:
 
 
 def padded(subsets: Sequence[IntArray]) -> IntArray:
-    """Subsets as rows, filled up with -1 to the same length."""
+    """Return subsets as rows, padded with -1."""
     rows = np.full((len(subsets), max(map(len, subsets))), -1, dtype=np.int64)
     for row, subset in zip(rows, subsets, strict=True):
         row[: len(subset)] = subset
@@ -364,7 +349,6 @@ def padded(subsets: Sequence[IntArray]) -> IntArray:
 
 
 def _padded(fits: Fits, longest: int) -> Fits:
-    """Coefficients filled up with zeros."""
     if fits.coefficients is None:
         return fits
     slopes = fits.coefficients

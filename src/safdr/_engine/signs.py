@@ -1,8 +1,8 @@
-"""Subsets whose coefficients have given signs.
+"""Subsets whose coefficients have required signs.
 
-J⁺(S) is the criterion under the signs: the largest 2·d'w - w'·A_SS·w over the w that have them. It
-is J(S) if w = A_SS⁻¹·d_S has them; otherwise some members are held at zero, and J⁺(S) is that of a
-smaller subset.
+J⁺(S) is the criterion under the signs: the largest 2·d'w - w'·A_SS·w over the allowed w. It is
+J(S) if w = A_SS⁻¹·d_S has the signs. Otherwise some members are held at zero, and J⁺(S) is that of
+a smaller subset.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ class SignedFunction:
         self.n_threads = n_threads
 
     def __call__(self, subsets: IntArray, batch: IntArray) -> FloatArray:
-        """Values of subsets on all rows."""
         values, n_wrong = signed_values(self.criterion, subsets, self.signs, self.n_threads)
         return values - WRONG_SIGN_COST * n_wrong * np.abs(values)
 
@@ -38,7 +37,7 @@ class SignedFunction:
 def signed_values(
     criterion: Criterion, subsets: IntArray, signs: FloatArray, n_threads: int = 1
 ) -> tuple[FloatArray, IntArray]:
-    """J⁺ of each subset, and the number of coefficients with the wrong sign in J."""
+    """Return J⁺ of each subset, and the number of coefficients with the wrong sign in J."""
     members = np.ascontiguousarray(subsets, dtype=np.int32)
     values, n_wrong = _core.signed_values(
         criterion.A, criterion.D, signs, members, n_threads=n_threads
@@ -49,14 +48,14 @@ def signed_values(
 def wrong_signs(
     subsets: IntArray, coefficients: FloatArray, signs: FloatArray
 ) -> NDArray[np.bool_]:
-    """Return True for each coefficient with a wrong sign; rows may be filled up with -1."""
+    """Return True for each coefficient with a wrong sign; rows may be padded with -1."""
     required = np.append(signs, 0.0)[subsets]
     coefficients = coefficients.reshape(required.shape)  # one output may have an axis
     return np.asarray(required * np.where(np.isnan(coefficients), -required, coefficients) < 0)
 
 
 def no_subset(size: int, columns: IntArray, allowed: AllowedSubsets) -> NoSubsetError:
-    """The error if no subset was found; these columns had the wrong sign."""
+    """Return the error for columns with wrong signs."""
     return NoSubsetError(
         "signs",
         f"cannot be met: the search found no subset of {size} features with these signs. Wrong "

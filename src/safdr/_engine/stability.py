@@ -1,4 +1,4 @@
-"""Stability of subsets selected on several resamples: shares and an index."""
+"""Stability of subsets selected on resamples: shares and an index."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def share_intervals(counts: IntArray, n: int) -> FloatArray:
 def nogueira_index(selected: BoolArray, block: int = 1) -> tuple[float, tuple[float, float]]:
     """Return the stability of Nogueira, Sechidis and Brown (2018), and its interval.
 
-    A row of `selected` is one resample. Each block of `block` rows is independent of the others,
-    so the error is that of the means of blocks.
+    A row of `selected` is one resample. Blocks of `block` rows are independent, so the error is
+    that of the block means.
     """
     n, n_features = selected.shape
     share = selected.mean(axis=0)

@@ -1,4 +1,4 @@
-// What groups add to the members of four replicas, one of which may leave: the common part of sweeps and local search.
+// Gains of groups given the members of four replicas, one of which may leave: shared by sweeps and local search.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Candidates {
   ReplicaBlock block;
   Factor factor;
   Flags place[kBatch];   // of the candidates, in the order of each replica
-  Doubles gain[kBatch];  // what each adds to the other members, less its cost
+  Doubles gain[kBatch];  // gain of each given the other members, less its cost
 
   // In vectors.
   static std::int64_t size(const Groups& groups, std::int64_t n_columns) {
@@ -40,8 +40,8 @@ struct Candidates {
     return value;
   }
 
-  // The member at position a may leave: it goes to the end. The factor of all is there; it becomes that of the others.
-  // Returns what the member adds to them, less its cost.
+  // Moves the member at position a to the end: it may leave. The factor of all members becomes that of the others.
+  // Returns the gain of the member given them, less its cost.
   SAFDR_INLINE Doubles open(std::int64_t a) {
     const std::int64_t last = replicas.size - 1;
     block.move_to_end(a, replicas.size);
@@ -63,7 +63,7 @@ struct Candidates {
     if (groups.longest == 1) factor.close();  // for groups open() builds the factor
   }
 
-  // What each of the candidates at some places would add.
+  // Gains of the candidates at some positions.
   SAFDR_INLINE void evaluate(int count) {
     if (groups.longest == 1) {
       evaluate_features(count);
@@ -135,7 +135,7 @@ struct Candidates {
     return gather([&](int n) { return replicas.cost[block.order[n][l]]; });
   }
 
-  // Whether the candidates are in conflict with some member but the last one.
+  // Returns true for candidates in conflict with a member other than the last one.
   SAFDR_INLINE Flags excluded(const Flags& at) const {
     Flags found{};
     for (int n = 0; n < kPackSize; ++n) {

@@ -52,7 +52,7 @@ class Factor {
     present_[static_cast<std::size_t>(i)].set(slot, feature < 0 ? 0 : -1);
   }
 
-  // Appends the rows before `last`, which were put; returns what they add to J.
+  // Appends the rows before `last`, which were put; returns their gain of J.
   SAFDR_INLINE Doubles extend(std::int64_t last) {
     Doubles added = constant(0.0);
     while (length_ < last) {
@@ -70,14 +70,14 @@ class Factor {
     for (; first < last; ++first) solve_rows<1>(first);
   }
 
-  // What the feature of row i adds alone, once solve() has seen it.
+  // Gain of the feature of row i alone, after solve().
   SAFDR_INLINE Doubles added(std::int64_t i) const {
     Doubles sum = constant(0.0);
     for (std::int64_t col = 0; col < n_columns_; ++col) sum += z_[i * n_columns_ + col] * z_[i * n_columns_ + col];
     return sum / left(i);
   }
 
-  // What the features of rows `first` to `last` add together, and what goes on from there needs of them.
+  // Gain of the features of rows `first` to `last` together; prepares later rows.
   SAFDR_INLINE Doubles finish(std::int64_t first, std::int64_t last) {
     Doubles added = constant(0.0);
     for (std::int64_t i = first; i < last; ++i) {
@@ -122,7 +122,7 @@ class Factor {
     return lost;
   }
 
-  // The row after the last becomes row i, which solve() has seen, in the slots that accept it.
+  // The row after the last becomes row i, after solve(), in the slots that accept it.
   SAFDR_INLINE void replace(std::int64_t i, const Flags& accept) {
     Doubles* row = row_[length_];
     const Doubles root = square_root(left(i)), inverse = 1.0 / root;
@@ -138,7 +138,7 @@ class Factor {
     }
   }
 
-  // Takes the row after the last into the factor.
+  // Appends the row after the last to the factor.
   SAFDR_INLINE void close() { ++length_; }
 
  private:
@@ -148,7 +148,7 @@ class Factor {
     y = c * y - s * before;
   }
 
-  // Variance that the features before it leave to that of row i.
+  // Residual variance of the feature of row i given the features before it.
   SAFDR_INLINE Doubles left(std::int64_t i) const {
     return choose(pivot_[i] > kSmallestPivot, pivot_[i], constant(kSmallestPivot));
   }

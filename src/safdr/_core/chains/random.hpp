@@ -47,7 +47,7 @@ class RandomPack {
     return result;
   }
 
-  // Uniform on {0, ..., n-1} from the upper 32 bits: the bias, n / 2^32, is below what a run can see.
+  // Uniform on {0, ..., n-1} from the upper 32 bits: the bias, n / 2^32, is too small to affect a run.
   static SAFDR_INLINE Flags below(const Words& bits, std::int64_t n) {
     const Words result = ((bits >> 32) * static_cast<std::uint64_t>(n)) >> 32;
     return std::bit_cast<Flags>(result);

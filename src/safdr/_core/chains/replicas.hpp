@@ -15,7 +15,7 @@ struct Groups {
   const std::int32_t* features;
   std::int64_t n_groups;
   std::int64_t longest;  // features of the longest group
-  std::int64_t width;    // the most features that a subset has
+  std::int64_t width;    // features of the largest subset
 };
 
 // Row i of order is a permutation of the groups: first the members of the subset, of which the first n_fixed must stay;
@@ -24,7 +24,7 @@ struct Replicas {
   std::int32_t* order;
   std::uint64_t* streams;  // four words of random state each
   std::int64_t n_replicas, size, n_fixed, n_usable;
-  // Null, or: n_groups x n_groups, which groups exclude each other; what each costs, to be taken off J.
+  // Null, or: conflicts between groups, n_groups x n_groups; cost of each group, subtracted from J.
   const std::uint8_t* conflicts;
   const double* cost;
 };
@@ -50,7 +50,7 @@ struct ReplicaBlock {
   int n_alive() const { return static_cast<int>(last - first); }
   std::int64_t replica(int slot) const { return std::min(first + slot, last - 1); }
 
-  // The member at position a goes to the end of the members; the others keep their order.
+  // Moves the member at position a to the end of the members; the others keep their order.
   SAFDR_INLINE void move_to_end(std::int64_t a, std::int64_t size) {
     for (int n = 0; n < n_alive(); ++n) {
       const std::int32_t member = order[n][a];
@@ -59,7 +59,7 @@ struct ReplicaBlock {
     }
   }
 
-  // The groups at two places change roles, in the replicas that accept it. (A branch would be taken at random.)
+  // Exchanges the groups at two positions in the replicas that accept it. (A branch would be unpredictable.)
   SAFDR_INLINE void exchange(std::int64_t a, const Flags& b, const Flags& accept) {
     for (int n = 0; n < kPackSize; ++n) {
       const std::int32_t first = order[n][a], second = order[n][b[n]];

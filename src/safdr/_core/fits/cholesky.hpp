@@ -17,9 +17,9 @@ class Cholesky {
  public:
   static constexpr std::int64_t kStep = 4;  // rows are a multiple of this
 
-  // The matrix (32 bytes aligned) becomes its factor; of the diagonal the inverse is kept. A column without
-  // curvature of its own (collinear, or all rows fitted) becomes zero. Returns the smallest share of the
-  // diagonal that the columns before have left.
+  // Overwrites the matrix (32 bytes aligned) with its factor and the inverse of its diagonal. A column without
+  // residual curvature (collinear, or all rows fitted) becomes zero. Returns the smallest share of the
+  // diagonal that remains given the previous columns.
   static SAFDR_INLINE double factorise(double* L, std::int64_t q, std::int64_t stride) {
     double smallest = 1.0;
     for (std::int64_t j = 0; j < q; ++j) {
@@ -94,7 +94,7 @@ class Cholesky {
   typedef Doubles::Part Part;
   static constexpr std::int64_t kWidth = Doubles::kPerPart;
 
-  // Takes from up to `Parts` vectors of column j, from row i on, what the columns before it explain.
+  // Subtracts from up to `Parts` vectors of column j, from row i on, the part that the columns before it explain.
   template <int Parts>
   static SAFDR_INLINE void reduce(double* L, std::int64_t j, std::int64_t stride, std::int64_t i,
                                   std::int64_t n_parts) {

@@ -1,4 +1,4 @@
-// Standardised columns, block by block of rows: what all fits read.
+// Standardised columns, in blocks of rows: the input of all fits.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class SubsetColumns {
   std::vector<const double*> block_;
 };
 
-// Rows of X by element strides, so that either memory order serves, and by number; without numbers, all in turn.
+// Reads rows of X by element strides, so that either memory order works, at the given indices; without indices, all.
 // Writes (x - center) / scale of the given columns, and a column of ones.
 void standardise(const double* X, std::int64_t row_stride, std::int64_t column_stride, const std::int64_t* rows,
                  std::int64_t n_rows, const double* center, const double* scale, const std::int32_t* columns,

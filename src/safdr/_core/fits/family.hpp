@@ -1,9 +1,9 @@
-// A family says what a loss makes of the linear predictors eta: its mean, its slopes and its curvature.
+// Families of losses of the linear predictors eta: the mean loss, its slopes and its curvature.
 //
 // It has n_outputs predictors a row; arrays are [output][row], padded to whole blocks with rows of weight zero.
 // Let a Newton step lower eta by u. If reach(u) <= 1, then slope - W u, with W the second derivative, is a point of the
 // dual problem: a slope that the loss takes somewhere. The duality gap there is at most u'Wu. So every family here has
-// one bound of what the loss can still fall by (newton.hpp).
+// one bound on the optimality gap (newton.hpp).
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Target {
 
 class Family {
  public:
-  // diagonal: whether W is. by_rows: whether rows count by themselves, so that some may be judged before others.
+  // diagonal: whether W is. by_rows: whether rows count by themselves, so that some may be evaluated before others.
   Family(const Target& target, bool diagonal, bool by_rows)
       : t(target), diagonal(diagonal), by_rows(by_rows), slope(t.n_outputs * t.n_padded),
         curvature(t.n_outputs * t.n_padded) {}
@@ -33,13 +33,13 @@ class Family {
   Family(const Family&) = delete;
   Family& operator=(const Family&) = delete;
 
-  // What some rows add to the mean loss; fills their slopes, and the diagonal of W.
+  // Contribution of some rows to the mean loss; fills their slopes, and the diagonal of W.
   virtual double derivatives(const double* eta, std::int64_t first, std::int64_t last) = 0;
   // out = W u of some rows, at the last derivatives.
   virtual void bend(const double* u, double* out, std::int64_t first, std::int64_t last) = 0;
-  // How far a step goes, in units of what the bound allows.
+  // Length of a step, in units of the longest that the bound allows.
   virtual double reach(const double* u) const = 0;
-  // Whether predictors classify every row right.
+  // Returns true if the predictors classify every row correctly.
   virtual bool separates(const double*) const { return false; }
 
   const Target t;
@@ -47,7 +47,7 @@ class Family {
   AlignedBuffer<double> slope, curvature;
 };
 
-// What rows add to the loss, with Row::at for loss, slope and curvature of one.
+// Contribution of rows to the loss, with Row::at for loss, slope and curvature of one.
 template <class Row>
 SAFDR_INLINE double sum_rows(const Target& t, const double* eta, std::int64_t first, std::int64_t last, double* slope,
                              double* curvature) {
@@ -89,7 +89,7 @@ class Logistic : public RowFamily {
   bool separates(const double* eta) const override;
 };
 
-// Half the squared error. Its bound holds wherever a step goes.
+// Half the squared error. Its bound holds for every step.
 class Squared : public RowFamily {
  public:
   explicit Squared(const Target& target);

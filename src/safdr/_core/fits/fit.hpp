@@ -11,9 +11,9 @@ namespace safdr {
 
 struct FitOptions {
   double penalty, tol;
-  double incumbent;  // a loss to beat
-  bool best_only;    // whether fits that can't be the best may end early
-  bool separable;    // whether the penalty only keeps optima finite: then separation is told, and no loss has it
+  double incumbent;  // best loss so far
+  bool best_only;    // whether fits that cannot be the best may end early
+  bool separable;    // whether the penalty only keeps optima finite: separation is reported, losses are without it
   std::int64_t n_threads;
 };
 
@@ -23,11 +23,11 @@ struct Fits {
   double* loss;
   bool* separated;
   bool* converged;
-  double* left;  // bound of what the loss may still fall by
+  double* left;  // optimality gap
   std::int64_t* n_iter;
 };
 
-// null_model: the intercepts without features. Of best_only, subsets come in order of preference.
+// null_model: the intercepts without features. With best_only, subsets come in order of preference.
 void fit_subsets(const Columns& columns, FamilyName family, const Target& target, const double* null_model,
                  const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size, const FitOptions& options,
                  const Fits& fits);

@@ -18,13 +18,13 @@ class Gram {
 
   SAFDR_INLINE void clear() { std::fill_n(sums_.data(), n_sums_ * kWidth, 0.0); }
 
-  // Column j of the block at hand becomes factor times z.
+  // Sets column j of the current block to factor times z.
   SAFDR_INLINE void take(std::int64_t j, const double* factor, const double* z) {
     double* v = V_.data() + j * kBlock;
     for (std::int64_t n = 0; n < kBlock; n += kWidth) at(v + n) = at(factor + n) * at(z + n);
   }
 
-  // Adds the block at hand.
+  // Adds the current block.
   SAFDR_INLINE void add() {
     double* sums = sums_.data();
     for (std::int64_t i = 0; i < n_tiles_; ++i) {

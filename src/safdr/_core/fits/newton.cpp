@@ -14,22 +14,22 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Newton's equations are solved to this share (in the norm of the preconditioner): the usual forcing term.
 constexpr double kForcing = 0.1;
-// So many products cost as much as factors of here do.
+// Number of products that cost as much as new factors.
 constexpr std::int64_t kFewProducts = 4;
-// Factors of elsewhere serve as long as their steps leave no more than this share.
+// Factors of another model are reused while their steps leave at most this share.
 constexpr double kSlow = 0.03;
 constexpr std::int64_t kMostProducts = 200;
-// Share of the promised gain that a step must have (Armijo's), and halvings until it does.
+// Share of the predicted gain that a step must have (Armijo's), and halvings until it does.
 constexpr double kLeastGain = 1e-4;
 constexpr int kMostHalvings = 30;
-// A fit ends where its loss is above the incumbent's by more than so many times what is left.
+// A fit ends if its loss exceeds the incumbent's by more than this multiple of its gap.
 constexpr double kMargin = 10.0;
-// Where rounding stops a fit, it has converged if its step promises no more than so many times the tolerance.
+// A fit that rounding stops has converged if its predicted gain is at most this multiple of the tolerance.
 constexpr double kNear = 1e3;
-// Blocks of rows that are predicted, judged and gathered while they are in the cache.
+// Blocks of rows that are predicted, evaluated and gathered while they are in the cache.
 constexpr std::int64_t kBlocksAtOnce = 8;
-// A row has left for infinity with this share of its curvature without features; a direction is lost with this share
-// of its own.
+// A row is separated below this share of its curvature without features; a direction is null if no more than
+// this share of a column's curvature remains given the others.
 constexpr double kLeaving = 1e-4, kLost = 1e-9;
 
 }  // namespace
@@ -241,7 +241,7 @@ double Newton::solve(NewtonResult& result) {
 
 double Newton::decrement() { return dot(gradient_.data(), step_.data(), length_); }
 
-// Whether the fit ends if no more is left.
+// Returns true if the fit ends at this gap.
 bool Newton::settles(const NewtonResult& result, double left) const {
   return left <= enough_ || result.loss - (kMargin + 1.0) * left > incumbent_;
 }
@@ -297,7 +297,7 @@ bool Newton::move(NewtonResult& result, AlignedBuffer<double>& theta, double pro
   return true;
 }
 
-// Follows the step, halved until it gains; returns whether it was the whole of it.
+// Follows the step, halved until it gains; returns true if the full step was made.
 bool Newton::follow(NewtonResult& result) {
   const double promised = decrement();
   double part = 1.0;
@@ -321,7 +321,7 @@ bool Newton::follow_roughly(NewtonResult& result, double promised) {
   return false;
 }
 
-// The last step: what it gains is half of what it promises, to second order.
+// The last step: to second order it gains half of the predicted gain.
 void Newton::settle(NewtonResult& result) {
   add_to(theta_.data(), -1.0, step_.data(), length_);
   result.loss -= 0.5 * decrement();

@@ -1,10 +1,10 @@
-// Penalised models of subsets by Newton's method, with a bound of what is left.
+// Penalised models of subsets by Newton's method, with a bound on the optimality gap.
 //
 // The loss is a family's mean loss of eta = Z theta plus half the penalty times the squared slopes; intercepts are not
 // penalised. Newton's equations H step = gradient are solved by conjugate gradients. The preconditioner is one Cholesky
 // factor an output, of Z' diag(curvature) Z + penalty: the Hessian itself where W is diagonal.
 //
-// A step that lowers eta by u with reach(u) <= 1 bounds what is left by duality: with residual = gradient - H step, of
+// A step that lowers eta by u with reach(u) <= 1 bounds the gap by duality: with residual = gradient - H step, of
 // which the intercepts have none, the loss can fall by no more than gradient'step + |residual|^2 / (2 penalty).
 #pragma once
 
@@ -21,14 +21,14 @@ namespace safdr {
 
 struct NewtonOptions {
   double penalty;          // positive
-  double tol;              // what may be left, as a share of the loss without features
+  double tol;              // optimality gap, as a share of the loss without features
   std::int64_t max_steps;  // of Newton
-  bool separable;          // whether a fit ends where it classifies every row right
+  bool separable;          // whether a fit ends once it classifies every row correctly
 };
 
 struct NewtonResult {
   double loss;        // with the penalty
-  double left;        // bound of what the loss may still fall by; infinity where none is known
+  double left;        // bound on the optimality gap; infinity if none is known
   double of_penalty;  // part of the loss
   std::int64_t n_steps, n_products;
   bool converged, separated;
@@ -50,7 +50,7 @@ class Newton {
   void start_near(const std::int32_t* subset, const double* null_model, const LocalModel& model,
                   const std::int32_t* places);
   NewtonResult run(double null_loss, double incumbent);
-  // Some direction in which rows of next to no curvature are all that has any: they are on their way to infinity.
+  // Returns true if some direction has curvature only in rows of negligible curvature: these rows are separated.
   bool loses_direction();
   void take(const std::int32_t* subset) { columns_.take(subset); }
   LocalModel local_model(const double* theta);

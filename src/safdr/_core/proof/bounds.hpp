@@ -1,10 +1,10 @@
-// What leaving features out costs at least, and what follows for each of them.
+// Lower bounds on the loss of leaving features out, for sets and for each feature.
 //
 // Of the features of a node, c are free, and all but m of them are to be left out. With all of them in, the
 // coefficients are β and the inverse of the matrix is P. Then
 // - leaving out j costs β_j² / P_jj, and leaving out more costs no less;
 // - leaving out a set costs at least the sum of its δ_j β_j², for any diagonal Δ with A - Δ positive semidefinite.
-// What features take off the criterion by themselves is saved by leaving them out.
+// Leaving out a feature saves its cost.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class Losses {
   explicit Losses(std::int64_t n_features)
       : together_(static_cast<std::size_t>(n_features)), alone_(static_cast<std::size_t>(n_features)) {}
 
-  // n_out of the features of a node, and not all, are to be left out. `cost` is null where all are free of charge.
+  // n_out features of a node, and not all, must be left out. `cost` is null if all costs are zero.
   void find(const Layout& layout, const Symmetric& inverse, const std::int32_t* features, const double* delta,
             const double* cost, std::int64_t n_out) {
     size_ = inverse.size;
@@ -55,12 +55,12 @@ class Losses {
 
   std::int64_t size() const { return size_; }
 
-  // To branch on: either loss by itself takes up to twice the nodes.
+  // The feature to branch on: either loss alone needs up to twice the nodes.
   double both(std::int64_t j) const {
     return together_[static_cast<std::size_t>(j)] + alone_[static_cast<std::size_t>(j)];
   }
 
-  // Of any set, of one with j in it, and of one without.
+  // Loss of any set, of a set with j, and of one without j.
   double least() const { return std::max(sums_.sum, largest_.last - most_saved_); }
   double least_with(std::int64_t j) const {
     const double together = together_[static_cast<std::size_t>(j)], alone = alone_[static_cast<std::size_t>(j)];

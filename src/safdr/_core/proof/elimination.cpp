@@ -8,7 +8,7 @@
 namespace safdr {
 namespace {
 
-// The row of j in full: what is right of the diagonal stands below it.
+// The full row of j: values right of the diagonal are stored below it.
 SAFDR_INLINE void copy_row(const Symmetric& from, std::int64_t stride, std::int64_t j, double* row) {
   std::copy_n(from.entries + j * stride, j + 1, row);
   for (std::int64_t i = j + 1; i < from.size; ++i) row[i] = from.entries[i * stride + j];

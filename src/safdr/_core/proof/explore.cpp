@@ -113,12 +113,12 @@ class Explorer {
     if (&to != &from) to.free = from.free;
     to.free.erase(to.free.begin() + j);
     chosen_.push_back(feature);
-    if (root_.conflicts != nullptr) exclude_rivals(to, root_.conflicts + feature * root_.n_free);
+    if (root_.conflicts != nullptr) exclude_conflicting(to, root_.conflicts + feature * root_.n_free);
   }
 
-  void exclude_rivals(Node& node, const std::uint8_t* rivals) {
+  void exclude_conflicting(Node& node, const std::uint8_t* conflicts) {
     for (std::int64_t j = node.n_free() - 1; j >= 0; --j) {
-      if (rivals[node.free[static_cast<std::size_t>(j)]]) exclude(node, j);
+      if (conflicts[node.free[static_cast<std::size_t>(j)]]) exclude(node, j);
     }
   }
 
@@ -170,7 +170,7 @@ class Explorer {
     return (report_.n_steps & 63) == 1 && (stopped() || Clock::now() >= end_);
   }
 
-  // Decides what the bounds decide. Returns a feature to branch on, or -1 where nothing below the node is left to do.
+  // Fixes features by the bounds. Returns a feature to branch on, or -1 if the node is complete.
   std::int64_t settle(Node& node) {
     while (true) {
       const std::int64_t n_free = node.n_free(), n_missing = this->n_missing();
@@ -199,7 +199,7 @@ class Explorer {
     return best;
   }
 
-  // Features that no better subset has, and those that each has. Returns whether there were any.
+  // Excludes features of no better subset, and includes those of every one. Returns true if there were any.
   bool fix(Node& node) {
     out_.clear();
     in_.clear();

@@ -1,4 +1,4 @@
-// The value of a subset from scratch, less its cost.
+// Evaluates a subset from scratch: its value less its cost.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class Judge {
     return criterion_.A[subset[i] * criterion_.n_features + subset[j]];
   }
 
-  // One row of Cholesky's factor; returns what the members before it leave of its variance.
+  // One row of Cholesky's factor; returns its residual variance given the members before it.
   double factor_row(const std::int32_t* subset, std::int64_t i) {
     double* row = factor_.data() + i * size_;
     for (std::int64_t j = 0; j <= i; ++j) {

@@ -9,7 +9,7 @@
 #define SAFDR_CLONES
 #endif
 
-// With sanitizers there are no clones, and what is inlined everywhere takes minutes to compile.
+// With sanitizers there are no clones: forced inlining would take minutes to compile.
 #if defined(SAFDR_SANITIZED)
 #define SAFDR_INLINE inline
 #define SAFDR_INLINE_LAMBDA

@@ -34,7 +34,7 @@ struct alignas(kPackSize * sizeof(T)) Pack {
 };
 
 typedef Pack<double> Doubles;
-typedef Pack<std::int64_t> Flags;  // -1 or 0 where it tells yes or no
+typedef Pack<std::int64_t> Flags;  // -1 for true, 0 for false
 typedef Pack<std::uint64_t> Words;
 
 template <class T>

@@ -1,4 +1,4 @@
-// What every swap of one feature gains, many features at a time.
+// Gains of all swaps of one feature, computed for many features at a time.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace safdr {
 
-// Features that are looked at together.
+// Features that are evaluated together.
 constexpr std::int64_t kTile = 2 * kPackSize;
 
 // The state of one subset S: P = A_SS^-1 and w = P D_S. Swapping the member at position a for feature j, with g = P A_Sj,
-//     c = A_jj - A_jS g + g_a^2 / P_aa    (the variance of j that the other members leave)
-//     r = D_j - A_jS w + w_a g_a / P_aa   (what they leave of D_j)
-// adds |r|^2 / c to J, which loses |w_a|^2 / P_aa. Costs are taken off J.
+//     c = A_jj - A_jS g + g_a^2 / P_aa    (the residual variance of j given the other members)
+//     r = D_j - A_jS w + w_a g_a / P_aa   (the residual of D_j)
+// adds |r|^2 / c to J, which loses |w_a|^2 / P_aa. Costs are subtracted from J.
 class SwapGains {
  public:
   // In numbers.
@@ -47,7 +47,7 @@ class SwapGains {
     return value;
   }
 
-  // Looks at some features, at most kTile.
+  // Evaluates up to kTile features.
   SAFDR_INLINE void look(const std::int32_t* features, std::int64_t count) {
     std::int64_t feature[kTile];
     for (std::int64_t t = 0; t < kTile; ++t) feature[t] = features[std::min(t, count - 1)];
@@ -65,7 +65,7 @@ class SwapGains {
     for (; a < k_; ++a) project<1>(a);
   }
 
-  // What the features looked at gain in the place of the member at position a; false if none gains more than `least`.
+  // Gains of the evaluated features in place of the member at position a; false if none gains more than `least`.
   SAFDR_INLINE bool gains(std::int64_t a, double least, double* gain) const {
     const Doubles p = constant(inverse_p_[a]);
     Doubles own[2], added[2];
@@ -89,7 +89,7 @@ class SwapGains {
     return true;
   }
 
-  // The member at position a was replaced by feature t of those looked at: P loses p_a p_a' / P_aa and gains v v' / c.
+  // The member at position a was replaced by evaluated feature t: P loses p_a p_a' / P_aa and gains v v' / c.
   SAFDR_INLINE void swap(std::int64_t a, std::int64_t t) {
     const double ratio = g_[a * kTile + t] * inverse_p_[a];
     const double c = std::max(own_[t / kPackSize][t % kPackSize] + g_[a * kTile + t] * ratio, kSmallestPivot);
@@ -122,13 +122,13 @@ class SwapGains {
 
   static const Doubles* packs(const double* numbers) { return reinterpret_cast<const Doubles*>(numbers); }
 
-  // Takes a multiple of one row from another.
+  // Subtracts a multiple of one row from another.
   SAFDR_INLINE void subtract(double* row, double factor, const double* other) const {
     Doubles* to = reinterpret_cast<Doubles*>(row);
     for (std::int64_t l = 0; l < pitch_ / kPackSize; ++l) to[l] -= packs(other)[l] * factor;
   }
 
-  // What J loses with each member.
+  // Loss of J without each member.
   SAFDR_INLINE void find_losses() {
     for (std::int64_t a = 0; a < k_; ++a) {
       inverse_p_[a] = 1.0 / P_[a * pitch_ + a];
@@ -139,7 +139,7 @@ class SwapGains {
     }
   }
 
-  // Rows a to a + Rows of P times the tile, and what that takes from variances and from D.
+  // Multiplies rows a to a + Rows of P by the tile, and subtracts the result from variances and from D.
   template <int Rows>
   SAFDR_INLINE void project(std::int64_t a) {
     Doubles sum[Rows][2] = {};

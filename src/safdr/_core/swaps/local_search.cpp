@@ -33,8 +33,8 @@ class FeatureSearch {
       : replicas_(replicas), n_features_(criterion.n_features), order_(replicas.order + index * n_features_),
         gains_(criterion, replicas.cost, replicas.size, memory) {}
 
-  // Makes the best swap of each tile in turn, until no tile has one; returns the value. Now and then it begins from
-  // scratch, and the value must have risen: so the search comes to an end.
+  // Makes the best swap of each tile, one tile after the other, until no tile has one; returns the value. The state is
+  // sometimes recomputed, and the value must have risen: so the search ends.
   SAFDR_INLINE double run() {
     const std::int64_t n_tiles = (replicas_.n_usable - replicas_.size + kTile - 1) / kTile;
     const std::int64_t n_turns = std::max(n_tiles, kTurnsABuild);
@@ -71,7 +71,7 @@ class FeatureSearch {
     return best;
   }
 
-  // Whether a candidate is not in conflict with other members than that at position a.
+  // Returns true if a candidate has no conflict, except with the member at position a.
   SAFDR_INLINE bool may_replace(std::int64_t a, std::int64_t feature) const {
     if (replicas_.conflicts == nullptr) return true;
     const std::uint8_t* conflicts = replicas_.conflicts + feature * n_features_;
@@ -89,7 +89,7 @@ class FeatureSearch {
 
 SAFDR_CLONES void search_features(FeatureSearch& search, double* value) { *value = search.run(); }
 
-// ---- Groups: for each member in turn all candidates, four replicas side by side ----------------------------------------
+// ---- Groups: for each member all candidates, four replicas side by side ------------------------------------------------
 
 // The best candidate for the place of the last member takes it, if it adds more than `most`.
 SAFDR_INLINE bool fill_place(Candidates& candidates, Doubles most, const Flags& active) {
@@ -111,7 +111,7 @@ SAFDR_INLINE bool fill_place(Candidates& candidates, Doubles most, const Flags& 
   return any(accept);
 }
 
-// One round over all members, each of which goes to the end. False if nothing moved.
+// One round over all members, each moved to the end. Returns false if no swap was made.
 SAFDR_INLINE bool search_round(Candidates& candidates, const Doubles& value, const Flags& active) {
   const Replicas& replicas = candidates.replicas;
   const Doubles least = kSmallestRise * absolute(value);
@@ -126,7 +126,7 @@ SAFDR_INLINE bool search_round(Candidates& candidates, const Doubles& value, con
 }
 
 SAFDR_CLONES void search_block(Candidates& candidates, double* values) {
-  // A replica goes on as long as a round has raised its value, from scratch: so all come to an end.
+  // A replica continues while a round raises its recomputed value: so all replicas end.
   const ReplicaBlock& block = candidates.block;
   Flags active = block.alive;
   Doubles value = candidates.build();

@@ -1,4 +1,4 @@
-"""Contracts of chains, which are replicas that sweep over subsets, and of their dynamics."""
+"""Protocols of chains (replicas that sweep over subsets) and of their dynamics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from safdr.result import Trace
 
 
 class Chains(Protocol):
-    """What an annealing loop needs of a set of replicas."""
+    """A set of replicas in an annealing loop."""
 
     n_batches: int
     sweeps_at_once: int
@@ -23,8 +23,8 @@ class Chains(Protocol):
     def sweep(self, beta: FloatArray, batch: IntArray) -> tuple[FloatArray, FloatArray]:
         """Sweep once for each row of `beta`, which has an inverse temperature for each replica.
 
-        `batch` has the batch of rows that each replica sees. Return the values on all rows after
-        each sweep, and the share of accepted moves.
+        `batch` has the batch of rows of each replica. Return the values on all rows after each
+        sweep, and the share of accepted moves.
         """
 
     def take(self, indices: IntArray) -> None:
@@ -32,21 +32,21 @@ class Chains(Protocol):
 
 
 class SearchChains(Chains, Protocol):
-    """What a search needs in addition."""
+    """Chains in a search."""
 
     @property
     def subsets(self) -> IntArray:
-        """Sorted columns of each replica, filled up with -1 at the end."""
+        """Sorted columns of each replica, padded with -1."""
 
     def local_search(self) -> tuple[IntArray, FloatArray]:
-        """Subsets that each replica reaches by swaps that raise the value, and their values.
+        """Return the local optimum that swaps reach from each replica, and its value.
 
         The replicas stay where they are.
         """
 
 
 class Dynamics(Protocol):
-    """Settings that cool replicas."""
+    """Settings of an annealing schedule."""
 
     @property
     def n_replicas(self) -> int:
@@ -65,7 +65,7 @@ class Dynamics(Protocol):
         """Share of the rows in a batch."""
 
     def halves(self) -> tuple[Self, Self]:
-        """Return the same work in two parts, for two criteria."""
+        """Split the work in two parts, for two criteria."""
 
     def run(
         self,
@@ -74,7 +74,7 @@ class Dynamics(Protocol):
         spread_sample: FloatArray | None = None,
         origin: float | None = 0.0,
     ) -> Trace:
-        """Cool the replicas from where they are.
+        """Cool the replicas from their current subsets.
 
         `spread_sample` has the values of random subsets; one replica has no spread. Changes of the
         mean are relative to its difference from `origin`; None is the mean at the start.
@@ -95,13 +95,12 @@ def check_sweeps(beta: FloatArray, batch: IntArray, n_replicas: int, n_batches: 
 
 
 def check_taken(indices: IntArray, n_streams: int) -> None:
-    """Raise an error if there are more copies than random streams."""
     if len(indices) > n_streams:
         raise ValueError(f"There are random streams for {n_streams} replicas; got {len(indices)}.")
 
 
 def distinct(subsets: IntArray) -> tuple[IntArray, IntArray]:
-    """First rows of different subsets, and the place of each row among them."""
+    """Return the first rows of different subsets, and the position of each row among them."""
     place: dict[bytes, int] = {}
     inverse = [place.setdefault(row.tobytes(), len(place)) for row in subsets]
     return np.unique(inverse, return_index=True)[1], np.array(inverse)

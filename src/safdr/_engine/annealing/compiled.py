@@ -1,4 +1,4 @@
-"""Replicas that swap features or groups on a quadratic criterion, compiled."""
+"""Compiled replicas that swap features or groups on a quadratic criterion."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MAX_WORK = 2e7
 
 
 class CompiledChains:
-    """Metropolis chains over the selections of groups that constraints allow.
+    """Metropolis chains over the allowed selections of groups; a move exchanges one group.
 
-    A move exchanges one group for another. Each replica has a random stream. All state is in
-    arrays, so that a set of chains can be copied and pickled.
+    Each replica has a random stream. All state is in arrays, so that a set of chains can be
+    copied and pickled.
     """
 
     def __init__(
@@ -55,8 +55,8 @@ class CompiledChains:
         self._order = _orders(selections, constraints)
         self._groups = _groups(constraints, self.width)
         self._limits = _limits(constraints, self._size, cost)
-        words: NDArray[Any] = seed.generate_state(4 * len(selections), np.uint64)
-        self._streams = words.reshape(len(selections), 4)
+        states: NDArray[Any] = seed.generate_state(4 * len(selections), np.uint64)
+        self._streams = states.reshape(len(selections), 4)
         self._work = len(selections) * n_proposals * self.width**2
         self.sweeps_at_once = SWEEPS_AT_ONCE if self._work < MAX_WORK else 1
         self.values = subset_values(criterion, self.subsets)
@@ -65,16 +65,13 @@ class CompiledChains:
 
     @property
     def selections(self) -> BoolArray:
-        """Groups of each replica."""
         return _selections(self._order[:, : self._size], self.constraints.n_groups)
 
     @property
     def subsets(self) -> IntArray:
-        """Sorted columns of each replica, filled up with -1 at the end."""
         return self._subsets_of(self._order)
 
     def sweep(self, beta: FloatArray, batch: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Sweep once for each row of `beta`: values on all rows, and share of accepted moves."""
         check_sweeps(beta, batch, len(self._order), self.n_batches)
         if not self._can_move:
             return np.tile(self.values, (len(beta), 1)), np.zeros(beta.shape)
@@ -95,10 +92,6 @@ class CompiledChains:
         return values, accepted / self.n_proposals
 
     def local_search(self) -> tuple[IntArray, FloatArray]:
-        """Subsets that each replica reaches by swaps that raise the value, and their values.
-
-        The replicas stay where they are.
-        """
         replicas, inverse = distinct(self.subsets)
         if not self._can_move:
             return self.subsets[replicas][inverse], self.values[replicas][inverse]
@@ -114,19 +107,17 @@ class CompiledChains:
         return self._subsets_of(order)[inverse], values[inverse]
 
     def take(self, indices: IntArray) -> None:
-        """Replace the replicas by copies of those at `indices`; random streams stay."""
         check_taken(indices, len(self._streams))
         self._order = np.ascontiguousarray(self._order[indices])
         self.values = self.values[indices]
 
     @property
     def _can_move(self) -> bool:
-        """Whether some member may leave, and some group may enter."""
+        """Return True if some member may leave, and some group may enter."""
         size, n_fixed, n_usable, *_ = self._limits
         return bool(n_fixed < size < n_usable)
 
     def _subsets_of(self, order: NDArray[np.int32]) -> IntArray:
-        """Sorted columns of the members, filled up with -1 at the end."""
         members = order[:, : self._size]
         if self.constraints.swaps_alone:
             return np.sort(members, axis=1).astype(np.int64)
@@ -137,13 +128,12 @@ class CompiledChains:
 def subset_values(
     criterion: Criterion, subsets: NDArray[np.integer[Any]], n_threads: int = 1
 ) -> FloatArray:
-    """Criterion value of each subset; rows may be filled up with -1."""
+    """Return the criterion value of each subset; rows may be padded with -1."""
     members = np.ascontiguousarray(subsets, dtype=np.int32)
     return _core.subset_values(criterion.A, criterion.D, members, n_threads=n_threads)
 
 
 def _orders(selections: BoolArray, constraints: AllowedSubsets) -> NDArray[np.int32]:
-    """Groups of each replica as the core orders them: forced, members, candidates, excluded."""
     rank = np.where(selections, np.int8(1), np.int8(2))
     rank[:, constraints.include] = 0
     rank[:, constraints.exclude] = 3
@@ -151,7 +141,7 @@ def _orders(selections: BoolArray, constraints: AllowedSubsets) -> NDArray[np.in
 
 
 def _groups(constraints: AllowedSubsets, width: int) -> tuple[Any, ...]:
-    """Where the columns of each group start, the columns, the longest group, and the width."""
+    """Return the first column of each group, all columns, and the largest lengths."""
     starts = np.concatenate([[0], np.cumsum(constraints.lengths)])
     # Groups that are always out need no memory.
     usable = np.delete(constraints.lengths, constraints.exclude)
@@ -159,7 +149,7 @@ def _groups(constraints: AllowedSubsets, width: int) -> tuple[Any, ...]:
 
 
 def _limits(constraints: AllowedSubsets, size: int, cost: FloatArray | None) -> tuple[Any, ...]:
-    """Size, numbers of groups that stay and that may be members, conflicts, costs of groups."""
+    """Return the limits of the core: sizes, numbers of groups, conflicts and costs."""
     of_groups: Any = None
     if cost is not None:
         of_groups = np.bincount(constraints.group_of, cost, minlength=constraints.n_groups)

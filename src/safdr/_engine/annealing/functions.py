@@ -1,4 +1,4 @@
-"""Replicas that swap features or groups under any function, and functions in that form."""
+"""Replicas that swap features or groups on any function, and functions in that form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from safdr._engine.criterion import Criterion
 
 BoolArray = NDArray[np.bool_]
 
-# Values of subsets, each on one batch: subsets are sorted columns, one a row, filled up with -1;
+# Values of subsets, each on one batch: subsets are sorted columns, one a row, padded with -1;
 # batch -1 means all rows. Minus infinity or NaN excludes a subset.
 Evaluate: TypeAlias = Callable[[IntArray, IntArray], FloatArray]
 
@@ -34,10 +34,7 @@ MAX_DRAWS = 20
 
 
 class FunctionChains:
-    """Metropolis chains over the selections of groups that constraints allow, on any function.
-
-    A move exchanges one group for another.
-    """
+    """Metropolis chains on any function over the allowed selections of groups."""
 
     sweeps_at_once = 1
     n_batches = 1
@@ -67,16 +64,13 @@ class FunctionChains:
 
     @property
     def selections(self) -> BoolArray:
-        """Groups of each replica."""
         return self._selections.copy()
 
     @property
     def subsets(self) -> IntArray:
-        """Sorted columns of each replica, filled up with -1 at the end."""
         return self.constraints.subsets_of(self._selections, self.width)
 
     def sweep(self, beta: FloatArray, batch: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Sweep once for each row of `beta`: values, and share of accepted moves."""
         check_sweeps(beta, batch, len(self._order), self.n_batches)
         values, accepted = np.empty(beta.shape), np.zeros(beta.shape)
         for t in range(len(beta)):
@@ -87,10 +81,6 @@ class FunctionChains:
         return values, accepted / self.n_proposals
 
     def local_search(self) -> tuple[IntArray, FloatArray]:
-        """Subsets that each replica reaches by best swaps, and their values.
-
-        The replicas stay where they are.
-        """
         replicas, inverse = distinct(self.subsets)
         selections, values = self._selections[replicas], self.values[replicas]
         ends: dict[bytes, tuple[BoolArray, float]] = {}
@@ -99,13 +89,12 @@ class FunctionChains:
         return self.constraints.subsets_of(selections, self.width)[inverse], values[inverse]
 
     def take(self, indices: IntArray) -> None:
-        """Replace the replicas by copies of those at `indices`; random streams stay."""
         check_taken(indices, len(self._streams))
         self._selections, self._order = self._selections[indices], self._order[indices]
         self.values = self.values[indices]
 
     def _draws(self) -> FloatArray:
-        """Uniform numbers of one sweep, of shape (n_proposals, n_replicas, 3)."""
+        """Return uniform numbers of one sweep, of shape (n_proposals, n_replicas, 3)."""
         streams = self._streams[: len(self._order)]
         return np.stack([stream.random((self.n_proposals, 3)) for stream in streams], axis=1)
 
@@ -139,7 +128,7 @@ class FunctionChains:
     def _end_of(
         self, selection: BoolArray, value: float, ends: dict[bytes, tuple[BoolArray, float]]
     ) -> tuple[BoolArray, float]:
-        """Go to the best neighbour while that raises the value; `ends` holds earlier paths."""
+        """Move to the best neighbour while that raises the value; `ends` caches earlier paths."""
         path = [selection.tobytes()]
         while path[-1] not in ends:
             around = self._neighbours(selection)
@@ -155,7 +144,6 @@ class FunctionChains:
         return ends[path[-1]]
 
     def _neighbours(self, selection: BoolArray) -> BoolArray:
-        """All allowed selections that one swap leads to."""
         free = self.constraints.free
         members, others = free[selection[free]], free[~selection[free]]
         around = np.repeat(selection[None], len(members) * len(others), axis=0)
@@ -168,7 +156,7 @@ class FunctionChains:
 def finite_start(
     evaluate: Evaluate, constraints: AllowedSubsets, size: int, n: int, rng: np.random.Generator
 ) -> BoolArray:
-    """Random selections of finite value, as far as a few draws find them."""
+    """Return random selections of finite value, as far as a few draws find them."""
     selections = constraints.random(size, n, rng)
     width = constraints.max_columns(size)
     for _ in range(MAX_DRAWS):
@@ -183,7 +171,7 @@ def finite_start(
 def finite_values(
     evaluate: Evaluate, constraints: AllowedSubsets, selections: BoolArray, width: int
 ) -> FloatArray:
-    """Values of selections on all rows; NaN becomes minus infinity."""
+    """Return values of selections on all rows; NaN becomes minus infinity."""
     if not len(selections):
         return np.empty(0)
     subsets = constraints.subsets_of(selections, width)
@@ -192,7 +180,6 @@ def finite_values(
 
 
 def less_cost(evaluate: Evaluate, cost: FloatArray | None) -> Evaluate:
-    """The function less the cost of the features in a subset."""
     return evaluate if cost is None else LessCost(evaluate, np.append(cost, 0.0))
 
 
@@ -204,29 +191,26 @@ class LessCost:
         self.cost = cost
 
     def __call__(self, subsets: IntArray, batch: IntArray) -> FloatArray:
-        """Values of subsets, each on its batch."""
         return self.evaluate(subsets, batch) - self.cost[subsets].sum(axis=1)
 
 
 class QuadraticFunction:
-    """A quadratic criterion as a function of subsets."""
+    """A quadratic criterion as a function of subsets, on all rows."""
 
     def __init__(self, criterion: Criterion, n_threads: int = 1) -> None:
         self.criterion = criterion
         self.n_threads = n_threads
 
     def __call__(self, subsets: IntArray, batch: IntArray) -> FloatArray:
-        """Values of subsets on all rows."""
         return subset_values(self.criterion, subsets, self.n_threads)
 
 
 def one_by_one(function: Function, tasks: Sequence[Task]) -> list[float]:
-    """Call the function for each task."""
     return [function(subset, batch) for subset, batch in tasks]
 
 
 class CachedFunction:
-    """Values of any function of a subset; each is computed once."""
+    """Values of any function of a subset; each value is computed once."""
 
     def __init__(self, function: Function, run: Run = one_by_one, max_entries: int = 2**20) -> None:
         self.function = function
@@ -235,7 +219,6 @@ class CachedFunction:
         self._known: dict[tuple[bytes, int], float] = {}
 
     def __call__(self, subsets: IntArray, batch: IntArray) -> FloatArray:
-        """Values of subsets, each on its batch."""
         keys = [
             (row.tobytes(), number)
             for row, number in zip(np.ascontiguousarray(subsets), batch.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""The paper's Algorithm 1: start hot, sweep, cool, until the mean criterion value has settled."""
+"""The paper's Algorithm 1: start hot, sweep, cool, until the mean criterion value converges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class StopAndBatches:
-    """When dynamics stop, and the batches of rows; `Annealing` documents each."""
+    """Stopping rule and batches of rows, documented in `Annealing`."""
 
     tol: float = 5e-3
     n_iter_no_change: int = 5
@@ -29,7 +29,7 @@ class StopAndBatches:
 
 @dataclass(frozen=True, kw_only=True)
 class AnnealingSettings(StopAndBatches):
-    """How to anneal; `Annealing` documents each."""
+    """Settings of `Annealing`."""
 
     n_replicas: int = 50
     sweeps: float = 0.5
@@ -37,7 +37,6 @@ class AnnealingSettings(StopAndBatches):
     max_steps: int = 100
 
     def halves(self) -> tuple[Self, Self]:
-        """Return the same work in two parts, for two criteria."""
         half = self.n_replicas // 2
         first = replace(self, n_replicas=self.n_replicas - half)
         return first, replace(self, n_replicas=max(1, half))
@@ -49,7 +48,6 @@ class AnnealingSettings(StopAndBatches):
         spread_sample: FloatArray | None = None,
         origin: float | None = 0.0,
     ) -> Trace:
-        """Cool the replicas from where they are."""
         return anneal(chains, self, rng, spread_sample, origin)
 
 
@@ -60,7 +58,7 @@ def anneal(
     spread_sample: FloatArray | None = None,
     origin: float | None = 0.0,
 ) -> Trace:
-    """Cool the replicas until their mean criterion value no longer changes (Algorithm 1)."""
+    """Cool the replicas until their mean criterion value converges (Algorithm 1)."""
     start = chains.values
     shape = settings.max_steps, len(start)
     step = beta_step(start if spread_sample is None else spread_sample, settings.temperature_step)
@@ -92,7 +90,7 @@ def anneal(
 
 
 def beta_step(start_values: FloatArray, temperature_step: float) -> float:
-    """Step of the inverse temperature: `temperature_step` over the spread at the start."""
+    """Return the step of the inverse temperature: `temperature_step` over the initial spread."""
     finite = start_values[np.isfinite(start_values)]
     if not finite.size:
         return temperature_step
@@ -103,9 +101,9 @@ def beta_step(start_values: FloatArray, temperature_step: float) -> float:
 
 
 def has_converged(means: Sequence[float], tol: float, window: int, origin: float = 0.0) -> bool:
-    """Return True if the mean of the last `window` means differs little from that before it.
+    """Return True if the means of the last two windows differ little.
 
-    With batches single means go up and down, so windows are compared.
+    Windows are compared because single means fluctuate between batches.
     """
     if len(means) < 2 * window:
         return False
@@ -114,7 +112,7 @@ def has_converged(means: Sequence[float], tol: float, window: int, origin: float
 
 
 def spread(values: FloatArray) -> FloatArray:
-    """Standard deviation along the last axis; np.std takes three times as long for 50 values."""
+    """Return the standard deviation of each row; np.std takes three times as long for 50 values."""
     n = values.shape[-1]
     with np.errstate(invalid="ignore"):
         difference = values - np.add.reduce(values, axis=-1, keepdims=True) / n
@@ -122,7 +120,7 @@ def spread(values: FloatArray) -> FloatArray:
 
 
 def mean_of_finite(values: FloatArray) -> list[float]:
-    """Mean of the finite values of each row; 0 if there are none."""
+    """Return the mean of the finite values of each row; 0 if there are none."""
     finite = np.isfinite(values)
     if finite.all():
         return list((np.add.reduce(values, axis=1) / values.shape[1]).tolist())

@@ -1,8 +1,8 @@
-"""Population annealing: at each temperature good replicas are copied, bad ones dropped.
+"""Population annealing: resample the replicas by Boltzmann weights at each temperature.
 
-A replica at inverse temperature β stands for exp(Δβ · value) replicas at β + Δβ. Copies in that
-proportion take the places of all, and sweep until they differ. So a good pair of features that one
-replica has found spreads before it is lost again.
+A replica at inverse temperature β represents exp(Δβ · value) replicas at β + Δβ. After resampling
+in that proportion, sweeps separate the copies. A good pair of features that one replica has found
+thus spreads before it is lost.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STEPS = np.geomspace(0.01, 1.0, 60)
 
 @dataclass(frozen=True, kw_only=True)
 class PopulationSettings(StopAndBatches):
-    """How to anneal a population; `PopulationAnnealing` documents each."""
+    """Settings of `PopulationAnnealing`."""
 
     population: int = 200
     sweeps: float = 1.0
@@ -40,11 +40,9 @@ class PopulationSettings(StopAndBatches):
 
     @property
     def n_replicas(self) -> int:
-        """Number of replicas."""
         return self.population
 
     def halves(self) -> tuple[Self, Self]:
-        """Return the same work in two parts, for two criteria."""
         half = self.population // 2
         first = replace(self, population=self.population - half)
         return first, replace(self, population=max(2, half))
@@ -56,7 +54,6 @@ class PopulationSettings(StopAndBatches):
         spread_sample: FloatArray | None = None,
         origin: float | None = 0.0,
     ) -> Trace:
-        """Cool the population; each step depends on the spread at that time."""
         return anneal_population(chains, self, rng, origin)
 
 
@@ -66,7 +63,6 @@ def anneal_population(
     rng: np.random.Generator,
     origin: float | None = 0.0,
 ) -> Trace:
-    """Weigh, resample and sweep, until the mean criterion value no longer changes."""
     values = [chains.values]
     n_replicas = len(values[0])
     batch = rng.integers(chains.n_batches, size=(settings.max_steps, 1, n_replicas))
@@ -103,7 +99,7 @@ def anneal_population(
 
 
 def step_by_overlap(values: FloatArray, overlap: float) -> float:
-    """Largest of the steps that leaves this share of effective samples, (Σw)² / (n · Σw²)."""
+    """Return the largest step with this share of effective samples, (Σw)² / (n · Σw²)."""
     finite = values[np.isfinite(values)]
     if not finite.size or spread(finite) <= ROUNDING * np.abs(finite).max():
         return 0.0
@@ -114,10 +110,9 @@ def step_by_overlap(values: FloatArray, overlap: float) -> float:
 
 
 def resample(values: FloatArray, step: float, draw: float) -> IntArray:
-    """Indices of as many replicas, each in proportion to exp(step · value).
+    """Return indices of as many replicas, in proportion to exp(step · value).
 
-    Systematic resampling: weights are laid end to end and read off at equal distances, so that no
-    count is off by one or more.
+    Systematic resampling: no count differs from its expectation by one or more.
     """
     n, finite = len(values), np.isfinite(values)
     if not finite.any():
@@ -130,6 +125,6 @@ def resample(values: FloatArray, step: float, draw: float) -> IntArray:
 
 
 def _diversity(family: IntArray) -> tuple[int, float]:
-    """Number of starts that have copies; mean number of replicas of the same start."""
+    """Return the number of surviving initial replicas, and the mean number of copies of one."""
     sizes = np.bincount(family)
     return int(np.count_nonzero(sizes)), float(sizes @ sizes) / len(family)

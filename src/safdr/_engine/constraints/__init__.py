@@ -1,4 +1,4 @@
-"""What a subset may hold: features that are in, or out, or in together, or never together."""
+"""Constraints on subsets: forced, excluded, grouped and mutually exclusive features."""
 
 from safdr._engine.constraints.constraints import AllowedSubsets
 

@@ -1,4 +1,4 @@
-"""Checks of constraints on columns, which become groups and pairs in conflict."""
+"""Validation of constraints on columns, and their groups and conflicts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from safdr.errors import Columns, ParameterError
 
 
 def columns_in(parameter: str, given: Any, n_features: int) -> IntArray:
-    """Sorted columns, each once."""
     columns = np.asarray(given)
     if columns.size == 0:
         return np.empty(0, dtype=np.int64)
@@ -29,7 +28,6 @@ def columns_in(parameter: str, given: Any, n_features: int) -> IntArray:
 
 
 def sets_in(parameter: str, given: Any, n_features: int) -> list[IntArray]:
-    """Sets of columns, one array each."""
     sets = list(given)
     if any(isinstance(each, str) or not isinstance(each, Iterable) for each in sets):
         raise ParameterError(
@@ -42,7 +40,7 @@ def sets_in(parameter: str, given: Any, n_features: int) -> list[IntArray]:
 def make_groups(
     groups: Sequence[IntArray], n_features: int, labels: Sequence[str] | None
 ) -> tuple[IntArray, ...]:
-    """Groups, and every other column by itself, in order of the first column."""
+    """Return the groups, with every other column alone, in order of the first column."""
     if any(len(group) == 0 for group in groups):
         raise ParameterError("groups", "holds an empty group; each must hold at least one column.")
     times = np.bincount(np.concatenate([[], *groups]).astype(np.int64), minlength=n_features)
@@ -63,7 +61,7 @@ def forced_groups(
     groups: Sequence[IntArray],
     labels: Sequence[str] | None,
 ) -> tuple[IntArray, IntArray]:
-    """Groups of which a column is forced, and groups that are excluded as a whole."""
+    """Return the groups with a forced column, and the groups that are excluded as a whole."""
     both = np.intersect1d(include, exclude)
     if both.size:
         raise ParameterError(
@@ -86,7 +84,6 @@ def forced_groups(
 
 
 def _touched(columns: IntArray, groups: Sequence[IntArray]) -> IntArray:
-    """Groups that hold any of the columns."""
     wanted = set(columns.tolist())
     return np.flatnonzero([not wanted.isdisjoint(group.tolist()) for group in groups])
 
@@ -97,7 +94,7 @@ def make_conflicts(
     include: IntArray,
     labels: Sequence[str] | None,
 ) -> NDArray[np.bool_] | None:
-    """Pairs of groups that exclude each other; None if there are none."""
+    """Return the matrix of conflicts between groups; None if there are none."""
     if not sets:
         return None
     conflicts = np.zeros((len(groups), len(groups)), dtype=bool)
@@ -122,7 +119,7 @@ def make_conflicts(
 def _refuse_shared_group(
     one_of: IntArray, groups: Sequence[IntArray], labels: Sequence[str] | None
 ) -> None:
-    """Name the group that holds several columns of which only one may be in."""
+    """Raise an error if a group has several mutually exclusive columns."""
     for group in groups:
         shared = np.intersect1d(group, one_of)
         if len(shared) > 1:

@@ -21,7 +21,7 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class AllowedSubsets:
-    """Which subsets are allowed. They are made of groups; each counts one towards the size."""
+    """Allowed subsets as selections of groups; each group counts one towards the size."""
 
     n_features: int
     # Columns of each group: those given, and every other column alone; by their first column.
@@ -49,7 +49,6 @@ class AllowedSubsets:
         labels: Sequence[str] | None = None,
         signs: FloatArray | None = None,
     ) -> AllowedSubsets:
-        """Make allowed subsets from columns."""
         groups = checks.make_groups(
             checks.sets_in("groups", groups, n_features), n_features, labels
         )
@@ -83,7 +82,6 @@ class AllowedSubsets:
 
     @property
     def n_groups(self) -> int:
-        """Number of groups."""
         return len(self.groups)
 
     @cached_property
@@ -93,32 +91,28 @@ class AllowedSubsets:
 
     @cached_property
     def lengths(self) -> IntArray:
-        """Number of columns of each group."""
         return np.array([len(group) for group in self.groups])
 
     @cached_property
     def columns(self) -> IntArray:
-        """Columns of all groups, one group after the other."""
         return np.concatenate(self.groups)
 
     @cached_property
     def group_of(self) -> IntArray:
-        """Group of each column."""
         numbers = np.empty(self.n_features, dtype=np.int64)
         numbers[self.columns] = np.repeat(np.arange(self.n_groups), self.lengths)
         return numbers
 
     @property
     def swaps_alone(self) -> bool:
-        """Whether every group is one column."""
+        """True if every group is one column."""
         return self.n_groups == self.n_features
 
     def columns_of(self, selection: BoolArray) -> IntArray:
-        """Sorted columns of one selection of groups."""
         return np.flatnonzero(selection[self.group_of])
 
     def subsets_of(self, selections: BoolArray, width: int) -> IntArray:
-        """Sorted columns of each selection, one a row, filled up with -1 to a given width."""
+        """Return the sorted columns of each selection, padded with -1 to a width."""
         columns = selections if self.swaps_alone else selections[:, self.group_of]
         subsets = np.full((len(selections), width), -1, dtype=np.int64)
         rows, members = np.nonzero(columns)
@@ -127,13 +121,13 @@ class AllowedSubsets:
         return subsets
 
     def selection_of(self, columns: Sequence[int] | IntArray) -> BoolArray:
-        """The groups that hold any of the columns, as a mask."""
+        """Return a mask of the groups with any of the columns."""
         selection = np.zeros(self.n_groups, dtype=bool)
         selection[self.group_of[np.asarray(columns, dtype=np.int64)]] = True
         return selection
 
     def rank(self, cost: FloatArray | None = None) -> FloatArray:
-        """Order in which columns may stand for duplicates: forced ones, then the cheaper."""
+        """Return the rank in which duplicate columns are kept: forced ones, then the cheaper."""
         bound = self.lengths > 1
         bound[self.exclude] = True
         if self.conflicts is not None:
@@ -144,7 +138,7 @@ class AllowedSubsets:
         return rank if cost is None else rank + cost
 
     def max_columns(self, size: int) -> int:
-        """Largest number of columns of a subset of a given size, conflicts aside."""
+        """Return the largest number of columns of a subset of this size; conflicts are ignored."""
         if self.swaps_alone:
             return size
         longest = np.sort(self.lengths[self.free])[::-1][: max(size - self.smallest, 0)]
@@ -155,7 +149,7 @@ class AllowedSubsets:
         return bool(self.allows_each(selection[None])[0])
 
     def allows_each(self, selections: BoolArray) -> BoolArray:
-        """Return True for each selection of groups, of any size, that is allowed."""
+        """Return True for each allowed selection of groups, of any size."""
         forbidden = ~selections[:, self.include].all(axis=1)
         forbidden |= selections[:, self.exclude].any(axis=1)
         if self.conflicts is not None:
@@ -192,26 +186,23 @@ class AllowedSubsets:
 
     @cached_property
     def _free_conflicts(self) -> BoolArray | None:
-        """Conflicts between the free groups."""
         return None if self.conflicts is None else self.conflicts[np.ix_(self.free, self.free)]
 
     @cached_property
     def _largest(self) -> IntArray:
-        """Places of a large set of free groups without conflicts."""
+        """Large set of free groups without conflicts."""
         assert self._free_conflicts is not None
         return largest_set(self._free_conflicts)
 
     def sizes(self, up_to: int | None = None) -> list[int]:
-        """Sizes of subsets, from 1 to a bound (None: the largest)."""
+        """Return the sizes of subsets, from 1 to a bound (None: the largest)."""
         last = self.largest if up_to is None else min(up_to, self.largest)
         return list(range(max(self.smallest, 1), last + 1))
 
     def has_size(self, size: int) -> bool:
-        """Return True if some subset has this size."""
         return max(self.smallest, 1) <= size <= self.largest
 
     def check_size(self, size: int, parameter: str = "n_features_to_select") -> None:
-        """Raise an error if no subset has this size."""
         if self.has_size(size):
             return
         if size > self.largest:
@@ -230,7 +221,6 @@ class AllowedSubsets:
         )
 
     def _limits(self) -> str:
-        """Return what limits the size."""
         limits = {
             "never_include": self.exclude.size > 0,
             "groups": not self.swaps_alone,
@@ -242,7 +232,7 @@ class AllowedSubsets:
     # ---- Selections -----------------------------------------------------------------------------
 
     def without(self, columns: Sequence[int] | IntArray) -> AllowedSubsets:
-        """A copy that also excludes the free groups whose columns are all among these."""
+        """Return a copy that also excludes the free groups within these columns."""
         unwanted = np.zeros(self.n_features, dtype=bool)
         unwanted[columns] = True
         whole = np.bincount(self.group_of[unwanted], minlength=self.n_groups) == self.lengths
@@ -250,7 +240,7 @@ class AllowedSubsets:
         return replace(self, exclude=np.union1d(self.exclude, redundant).astype(np.int64))
 
     def among(self, columns: IntArray) -> AllowedSubsets:
-        """The same for some of the columns, sorted, which hold whole groups."""
+        """Return the same constraints on some sorted columns, which include whole groups."""
         taken = np.zeros(self.n_groups, dtype=bool)
         taken[self.group_of[columns]] = True
         groups = np.flatnonzero(taken)
@@ -265,7 +255,7 @@ class AllowedSubsets:
         )
 
     def random(self, size: int, n: int, rng: np.random.Generator) -> BoolArray:
-        """Random selections of a given size; uniform without `at_most_one_of`."""
+        """Draw random selections of a size; uniform without `at_most_one_of`."""
         count = size - self.smallest
         selections = np.zeros((n, self.n_groups), dtype=bool)
         selections[:, self.include] = True
@@ -280,7 +270,7 @@ class AllowedSubsets:
         return selections
 
     def every(self, size: int, at_most: int) -> BoolArray | None:
-        """All selections of a given size, or None if they are more than a number."""
+        """Return all selections of a size; None if they are too many."""
         count = size - self.smallest
         if self.conflicts is None and comb(len(self.free), count) > at_most:
             return None

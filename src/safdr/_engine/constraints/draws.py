@@ -1,4 +1,4 @@
-"""Sets of nodes without conflicts: large ones, random ones, and all of a size."""
+"""Independent sets of a conflict graph: large ones, random ones, and all of a size."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ NODES_PER_SET = 100
 
 
 def largest_set(conflicts: BoolArray) -> IntArray:
-    """A set of nodes without conflicts, as large as greedy searches find.
+    """Return a large independent set, found by greedy searches.
 
-    Each takes a node with the fewest remaining conflicts; ties are broken at random. This is exact
-    for disjoint cliques, but not in general.
+    Each adds the node with the fewest remaining conflicts; ties are broken at random. The result is
+    the largest one for disjoint cliques, but not in general.
     """
     rng = np.random.default_rng(0)
     best = np.empty(0, dtype=np.int64)
@@ -48,7 +48,7 @@ def largest_set(conflicts: BoolArray) -> IntArray:
 def random_set(
     conflicts: BoolArray, size: int, largest: IntArray, rng: np.random.Generator
 ) -> IntArray:
-    """A random set of nodes without conflicts; all are possible, but not all as likely."""
+    """Return a random independent set; all are possible, with unequal probabilities."""
     for _ in range(MAX_DRAWS):
         chosen: list[int] = []
         barred = np.zeros(len(conflicts), dtype=bool)
@@ -66,7 +66,7 @@ def random_set(
 def every_set(
     n_nodes: int, conflicts: BoolArray | None, size: int, max_sets: int
 ) -> list[tuple[int, ...]] | None:
-    """All sets of a size without conflicts, or None if they are (or may be) more than a number."""
+    """Return all independent sets of a size; None if they are (or may be) too many."""
     if conflicts is None:
         found = list(islice(combinations(range(n_nodes), size), max_sets + 1))
         return None if len(found) > max_sets else found
@@ -81,7 +81,7 @@ def every_set(
 
 
 def _tree(conflicts: BoolArray, size: int) -> Iterator[tuple[int, ...]]:
-    """Nodes of a depth-first search; those of full size are the sets."""
+    """Yield the nodes of a depth-first search; those of full size are the sets."""
     stack: list[tuple[tuple[int, ...], BoolArray]] = [((), np.ones(len(conflicts), dtype=bool))]
     while stack:
         chosen, left = stack.pop()

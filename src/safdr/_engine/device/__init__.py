@@ -1,1 +1,1 @@
-"""The search on a device of torch's, such as a GPU, where all replicas move at once."""
+"""The search on a torch device, such as a GPU, which moves all replicas at once."""

@@ -1,7 +1,7 @@
-"""Replicas on a device: a member leaves, and all features are candidates for its place at once.
+"""Replicas on a device: a member leaves, and all features are candidates for its position.
 
-Let T be a subset without one member, and L·L' = A_TT. T leaves the variance
-c_j = A_jj − |L⁻¹·A_Tj|² of feature j and the part r_j = D_j − (L⁻¹·A_Tj)'·L⁻¹·D_T of D_j, so that
+Let T be a subset without one member, and L·L' = A_TT. Given T, feature j has the residual variance
+c_j = A_jj − |L⁻¹·A_Tj|² and the residual products r_j = D_j − (L⁻¹·A_Tj)'·L⁻¹·D_T, so that
 J(T + j) = J(T) + |r_j|²/c_j. Feature j enters with probability ∝ exp(β·|r_j|²/c_j): a draw from the
 Boltzmann distribution given T (heat bath).
 """
@@ -23,22 +23,22 @@ from safdr._engine.device.rows import BLOCK_BYTES
 # swaps reach (docs/gpu.md).
 DRAWS_A_SWEEP = 4
 
-# Climbing ends where no swap gains more than rounding.
+# Local search ends when no swap gains more than rounding error.
 LEAST_GAIN = 1e-11
 
-# What keeps the factor of collinear members a number, where the ridge is next to nothing.
+# Added to the diagonal for a finite factor of collinear members when the ridge is tiny.
 JITTER = 1e-11
 
 # SplitMix64 (Steele, Lea and Flood, 2014), in signed numbers: step, and the two factors.
 STEP, FACTORS = -7046029254386353131, (-4658895280553007687, -7723592293110705685)
 SHIFTS = (30, 27, 31)
 
-# What a draw takes random numbers for.
+# Purposes of the random numbers of a draw.
 PLACE, FEATURE = range(2)
 
 
 class DeviceChains:
-    """Replicas of one size on a quadratic criterion; `allowed` has no groups and no conflicts."""
+    """Replicas of one size on a quadratic criterion; no groups and no conflicts."""
 
     def __init__(
         self,
@@ -67,7 +67,6 @@ class DeviceChains:
         self.values = self._values_of(self._members)
 
     def _fixed_first(self, subsets: IntArray) -> Tensor:
-        """Members, those that always stay before the others."""
         order = np.argsort(~np.isin(subsets, self.allowed.include), axis=1, kind="stable")
         return self._there(np.take_along_axis(subsets, order, axis=1))
 
@@ -76,16 +75,13 @@ class DeviceChains:
 
     @property
     def can_move(self) -> bool:
-        """Whether there is any other subset to go to."""
         return self._n_fixed < self.size < self.criterion.n_features - len(self.allowed.exclude)
 
     @property
     def subsets(self) -> IntArray:
-        """Sorted features of each replica."""
         return np.asarray(np.sort(self._members.cpu().numpy(), axis=1))
 
     def sweep(self, beta: FloatArray, batch: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Sweep once for each row of `beta`: values on all rows, and the share of new members."""
         check_sweeps(beta, batch, len(self._members), self.n_batches)
         if not self.can_move:
             return np.tile(self.values, (len(beta), 1)), np.zeros(beta.shape)
@@ -99,7 +95,7 @@ class DeviceChains:
         return values, moved
 
     def _draw(self, beta: Tensor, batch: Tensor) -> Tensor:
-        """Draw a feature for one place of each replica; return whether it is another one."""
+        """Draw a feature for one position of each replica; return whether it is another one."""
         self._n_drawn += 1
         at = self._n_fixed + (self._uniform(PLACE)[:, 0] * (self.size - self._n_fixed)).long()
         last = _last(self._members, at)
@@ -107,10 +103,6 @@ class DeviceChains:
         return self._members[:, -1] != last[:, -1]
 
     def local_search(self) -> tuple[IntArray, FloatArray]:
-        """Subsets that each replica reaches by best swaps on all rows, and their values.
-
-        The replicas stay where they are.
-        """
         replicas, inverse = distinct(self.subsets)
         subsets = self.subsets[replicas]
         members, values = self._fixed_first(subsets), self._values_of(subsets)
@@ -131,7 +123,7 @@ class DeviceChains:
     def _placed(
         self, members: Tensor, of: tuple[Tensor, Tensor], batch: Tensor, beta: Tensor | None = None
     ) -> Tensor:
-        """The best feature of all in the last place, or one drawn at a temperature."""
+        """Replace the last member by the best feature, or by one drawn at a temperature."""
         placed = members.clone()
         step = max(1, BLOCK_BYTES // (24 * (self.size + 4) * self.criterion.n_features))
         for some in (slice(start, start + step) for start in range(0, len(members), step)):
@@ -144,7 +136,7 @@ class DeviceChains:
         return placed
 
     def _gains(self, A: Tensor, D: Tensor, batch: Tensor, members: Tensor) -> tuple[Tensor, Tensor]:
-        """What each feature adds to all members but the last, less its cost; and which may not."""
+        """Return the gain of each feature given all members but the last; mask forbidden ones."""
         others = members[:, :-1]
         own = A.diagonal(dim1=1, dim2=2)[batch]
         left = D[batch]
@@ -163,26 +155,23 @@ class DeviceChains:
         return gain, never
 
     def _uniform(self, what: int, n: int = 1, some: slice = slice(None)) -> Tensor:
-        """Numbers between 0 and 1, n for each replica: of its key, the draw and the place alone."""
+        """Return n uniform numbers for each replica, from its key, the draw and `place`."""
         place = self._there(np.arange(1, n + 1))
         number = torch.full_like(self._keys[some, None], 2 * self._n_drawn + what)
         x = _mixed(_mixed(self._keys[some, None] + number * STEP) + place * STEP)
         return ((x >> 11) & (2**53 - 1)).double().mul_(2.0**-53).add_(2.0**-54)
 
     def take(self, indices: IntArray) -> None:
-        """Replace the replicas by copies of those at `indices`; random numbers stay."""
         check_taken(indices, len(self._keys))
         self._members = self._members[self._there(indices)]
         self._keys, self.values = self._keys[: len(indices)], self.values[indices]
 
     def _values_of(self, subsets: Tensor | IntArray) -> FloatArray:
-        """Criterion value of each subset on all rows, less its cost."""
         cost = self._cost[self._there(subsets)].sum(dim=1)
         return device_values(self.criterion, subsets) - np.asarray(cost.cpu().numpy())
 
 
 def device_values(criterion: Any, subsets: Tensor | IntArray) -> FloatArray:
-    """Criterion value of each subset of a size, from scratch."""
     members = torch.as_tensor(subsets, device=criterion.A.device)
     block = criterion.A[members[:, :, None], members[:, None, :]]
     factor, failed = torch.linalg.cholesky_ex(block)
@@ -194,14 +183,14 @@ def device_values(criterion: Any, subsets: Tensor | IntArray) -> FloatArray:
 
 
 def _last(members: Tensor, at: Tensor) -> Tensor:
-    """The same subsets, with the member at a place as the last one."""
+    """Move the member at a position to the end of each subset."""
     moved, each = members.clone(), torch.arange(len(members))
     moved[each, at], moved[:, -1] = members[:, -1], members[each, at]
     return moved
 
 
 def _mixed(x: Tensor) -> Tensor:
-    """SplitMix64's bits, all of which depend on all of x; shifts bring in zeros."""
+    """Mix bits as SplitMix64; shifts bring in zeros."""
     for shift, factor in zip(SHIFTS, (*FACTORS, 1), strict=True):
         x = (x ^ ((x >> shift) & (2 ** (64 - shift) - 1))) * factor
     return x

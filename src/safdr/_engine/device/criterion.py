@@ -1,4 +1,4 @@
-"""Rows on a device become criteria there: of all rows, and of random batches."""
+"""Criteria of rows on a device: on all rows, and on random batches."""
 
 from __future__ import annotations
 
@@ -23,15 +23,12 @@ from safdr._engine.rows import materialize
 from safdr._engine.shrinkage import ridge_of_squares
 from safdr._memory import check_memory
 
-# Share of the memory that is left which batches may take; replicas need the rest.
+# Largest share of the free memory for batches; replicas need the rest.
 BATCH_SHARE = 0.6
 
 
 class RowsOnDevice:
-    """Rows with class codes, or outputs in the units of R², moved to a device.
-
-    They keep their precision.
-    """
+    """Rows on a device, with class codes or scaled outputs; they keep their precision."""
 
     def __init__(
         self,
@@ -66,7 +63,7 @@ class RowsOnDevice:
         codes: IntArray | None = None,
         scale: FloatArray | None = None,
     ) -> Criterion:
-        """What is maximised, A and D being tensors: on all rows, or on those with a code."""
+        """Return the criterion, with tensors A and D, on all rows or on those with a code."""
         A, D, own_scale, weight = self._moments(self.codes if codes is None else codes)
         variance = A.diagonal().cpu().numpy()
         scale = own_scale if scale is None else scale
@@ -82,7 +79,7 @@ class RowsOnDevice:
     def batches(
         self, of_all: Any, n_batches: int, share: float, seed: int
     ) -> tuple[Tensor, Tensor] | None:
-        """A and D of random batches; None where there is no room."""
+        """Return A and D of random batches; None if they do not fit into memory."""
         fitting = BATCH_SHARE * free_bytes(self.device) / (8.0 * self.n_features**2)
         n_batches = int(min(n_batches, fitting))
         if n_batches < MIN_BATCHES:
@@ -95,17 +92,15 @@ class RowsOnDevice:
         return A, D
 
     def _moments(self, codes: IntArray) -> tuple[Any, Any, FloatArray, FloatArray]:
-        """A and D in the units of the columns, what to divide these by, and weights of classes.
-
-        -1 is no class. Two passes over the rows, so that no digits are lost.
-        """
+        """Return A and D in units of the columns, the scale of the columns, and class weights."""
+        # Code -1 excludes a row. Two passes over the rows avoid cancellation.
         rows = self._there(np.flatnonzero(codes >= 0))
         label = self._there(codes)[rows]
         share = one_hot(label) * self.weight[rows, None]
         weight = share.sum(0)
         share /= weight
         blocks = in_parts(torch.arange(len(rows)), BLOCK_BYTES // (8 * self.n_features))
-        # About the first row of each class: what is constant there is so to the last digit.
+        # Shifted by the first row of each class: the variance of a constant is exactly zero.
         first = self.X[rows[np.unique(codes[codes >= 0], return_index=True)[1]]].double()
 
         def centred(some: Tensor, about: Any) -> Tensor:

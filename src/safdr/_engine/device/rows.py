@@ -1,4 +1,4 @@
-"""Devices of torch's, what memory they have, and rows that are there."""
+"""Devices of torch, their free memory, and rows on them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from torch import Tensor
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._memory import available_memory
 
-# Tensors that are worked on together take so many bytes at most.
+# Largest size in bytes of the tensors of one step.
 BLOCK_BYTES = 2**30
 
 
 def free_bytes(device: torch.device) -> float:
-    """Memory that is left on a device; endless where it is not told."""
+    """Return the free memory of a device; infinity if it is unknown."""
     if device.type != "cuda":
         available = available_memory()
         return np.inf if available is None else available
@@ -25,32 +25,28 @@ def free_bytes(device: torch.device) -> float:
 
 
 def in_parts(values: Tensor, length: int) -> Any:
-    """Some of them at a time."""
     return torch.split(values, max(1, length))
 
 
 class DeviceRows:
-    """Rows of a tensor that stays where it is; what is asked of them comes as NumPy's arrays."""
+    """Rows of a tensor on a device; columns and statistics are NumPy arrays."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
         self.shape: tuple[int, int] = (tensor.shape[0], tensor.shape[1])
 
     def __getitem__(self, key: Any) -> Any:
-        """Some rows, still there; or columns of all rows, here."""
+        """Return a subset of rows on the device, or columns as an array."""
         return _here(self.tensor[key]) if isinstance(key, tuple) else DeviceRows(self.tensor[key])
 
     def take(self, columns: IntArray, axis: int) -> FloatArray:
-        """Columns, row after row."""
         assert axis == 1
         return np.ascontiguousarray(self[:, columns])
 
     def min(self, axis: int) -> FloatArray:
-        """Smallest value of each column."""
         return _here(self.tensor.amin(axis))
 
     def max(self, axis: int) -> FloatArray:
-        """Largest value of each column."""
         return _here(self.tensor.amax(axis))
 
 

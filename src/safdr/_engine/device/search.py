@@ -1,4 +1,4 @@
-"""As `Search`, with the criterion and the replicas on a device."""
+"""`Search` with the criterion and the replicas on a device."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from safdr._engine.search import Search
 
 
 class DeviceSearch(Search):
-    """Features enter one by one: no groups, no mutually exclusive features, no signs, no proof."""
+    """A search without groups, mutually exclusive features, signs and proofs."""
 
     def _draw_batches(self, noise: Any, share: float) -> Any:
-        """A and D of batches of `RowsOnDevice`; None if they do not fit into memory."""
+        """Return A and D of batches of `RowsOnDevice`; None if they do not fit into memory."""
         return noise.batches(self.criterion, self.settings.n_batches, share, self.seed)
 
     @property
@@ -30,7 +30,6 @@ class DeviceSearch(Search):
     def _chains(
         self, size: int, rng: np.random.Generator, seed: np.random.SeedSequence, n_threads: int
     ) -> SearchChains:
-        """Replicas at random subsets of this size."""
         allowed = self._constraints_for(size)
         start = allowed.random(size, self.settings.n_replicas, rng)
         return DeviceChains(

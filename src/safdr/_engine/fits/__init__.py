@@ -1,1 +1,1 @@
-"""Models fitted on candidate subsets: columns, shortlist, and one module a model."""
+"""Models fitted on candidate subsets: columns, fitters and families."""

@@ -1,4 +1,4 @@
-"""The columns of subsets to fit, laid out as the compiled fits take them, and the way back."""
+"""Standardised columns of subsets, in the layout of the compiled fits."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from safdr._engine.moments import Marginals
 from safdr._engine.moments.blocks import joined_mean
 from safdr._engine.rows import RowSubset
 
-# Standardised columns are kept for the fits at hand: at most so many numbers at a time (0.5 GB).
+# Largest number of standardised values in memory during a fit (0.5 GB).
 NUMBERS_AT_ONCE = 64_000_000
 
-# Rows that the core handles at a time; the last ones are filled up.
+# Rows of a block in the core; the last block is padded.
 BLOCK = 64
 
-# All columns are kept for later fits too, where they have no more numbers than this (24 MB).
+# Up to this number of values (24 MB), all columns are kept for later fits.
 NUMBERS_TO_KEEP = 2_000_000
 
-# Rows that are looked at for where the middle of a column is, and how far it may be off the mean.
+# Rows for the median, and its largest distance from the mean, in standard deviations.
 ROWS_FOR_MEDIAN = 256
 MOST_DEVIATIONS = 3.0
 
@@ -39,21 +39,20 @@ class Portion(NamedTuple):
 
     subsets: IntArray
     Z: FloatArray  # standardised columns: (n_blocks, n_columns + 1, rows of a block)
-    numbered: IntArray  # the subsets by the places of their members among the columns
+    numbered: IntArray  # positions of the members among the columns
 
 
 def total_variance(moments: Marginals) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance of each feature over all classes together."""
+    """Return the mean and variance of each feature over all classes together."""
     within = moments.squares.sum(axis=0) / moments.weight.sum()
     mean, between = joined_mean(moments.weight, moments.mean)
     return mean, within + np.sum(between**2, axis=0) / moments.weight.sum()
 
 
 def middle(X: RowArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
-    """About the median of each column, which is where most of its values are.
+    """Return roughly the median of each column.
 
-    A mean may be far off, by one value of a billion beside ones. Less that mean, all the others
-    would be nearly the same number, and what tells them apart lost to rounding.
+    An outlier may move the mean far from all other values; subtracting it would round them off.
     """
     some = X[:: -(-X.shape[0] // ROWS_FOR_MEDIAN)]
     median = np.median(some.toarray() if issparse(some) else some, axis=0)
@@ -61,7 +60,7 @@ def middle(X: RowArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
 
 
 class Standardiser:
-    """Rows of several classes, whose columns are standardised for the subsets to be fitted."""
+    """Rows whose columns are standardised for the subsets to be fitted."""
 
     def __init__(self, X: RowArray, moments: Marginals) -> None:
         self._X = X
@@ -70,16 +69,16 @@ class Standardiser:
         self.scale = np.where(scale > 0, scale, 1.0)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is kept can be made anew, and must lie at an address of the core's choice.
+        # The cache can be recomputed, and its memory must be aligned by the core.
         return {name: value for name, value in vars(self).items() if name != "_all"}
 
     @cached_property
     def center(self) -> FloatArray:
-        """What is subtracted from the columns before they are divided by their scale."""
+        """Center of each column, subtracted before the division by its scale."""
         return middle(self._X, self._mean, self.scale)
 
     def portions(self, subsets: IntArray) -> Iterator[Portion]:
-        """Subsets with the columns they need, as many at a time as fit into memory."""
+        """Yield subsets with their columns, as many at a time as fit into memory."""
         n_rows, n_features = self._X.shape
         filled_up = -(-n_rows // BLOCK) * BLOCK
         if filled_up * n_features <= NUMBERS_TO_KEEP:
@@ -90,7 +89,7 @@ class Standardiser:
             yield Portion(some, self._standardised(columns), numbered)
 
     def undo(self, fits: Fits, subsets: IntArray) -> Fits:
-        """The models of columns as they came."""
+        """Return the models in the units of the raw columns."""
         per_class = (slice(None), None) if fits.coefficients.ndim == 3 else slice(None)
         slopes = fits.coefficients / self.scale[subsets][per_class]
         shift = np.sum(slopes * self.center[subsets][per_class], axis=-1)
@@ -105,7 +104,7 @@ class Standardiser:
 
 
 def renumbered(subsets: IntArray, n_features: int) -> tuple[IntArray, IntArray]:
-    """The features that occur, in order, and the subsets by their places among them."""
+    """Return the sorted features of the subsets, and the subsets as positions among them."""
     occurs = np.zeros(n_features, dtype=bool)
     occurs[subsets] = True
     places = np.cumsum(occurs) - 1
@@ -115,7 +114,7 @@ def renumbered(subsets: IntArray, n_features: int) -> tuple[IntArray, IntArray]:
 def standardised(
     X: RowArray, center: FloatArray, scale: FloatArray, columns: IntArray
 ) -> FloatArray:
-    """Columns less their center, over their scale, and a column of ones."""
+    """Return columns less their center, over their scale, and a column of ones."""
     if not issparse(X):
         source, rows = (X.source, X.rows) if isinstance(X, RowSubset) else (X, None)
         return _core.standardise(source, center, scale, columns.astype(np.int32), rows)
@@ -133,14 +132,14 @@ def standardised(
 
 
 def portions(subsets: IntArray, shape: tuple[int, ...]) -> Iterator[IntArray]:
-    """Subsets whose columns fit into memory together, one portion after the other."""
+    """Yield groups of subsets whose columns fit into memory together."""
     n_rows, n_features = shape
     most = max(NUMBERS_AT_ONCE // n_rows, subsets.shape[1])
     if n_features <= most:
         yield subsets
         return
     while len(subsets):
-        # Columns that the first 1, 2, … subsets have in all.
+        # Number of distinct columns of the first 1, 2, … subsets.
         n_columns = np.cumsum(_is_first(subsets), axis=None).reshape(subsets.shape)[:, -1]
         count = max(1, int(np.searchsorted(n_columns, most, side="right")))
         yield subsets[:count]
@@ -148,7 +147,6 @@ def portions(subsets: IntArray, shape: tuple[int, ...]) -> Iterator[IntArray]:
 
 
 def _is_first(values: IntArray) -> NDArray[np.bool_]:
-    """Whether an entry is the first of its value, in reading order."""
     first = np.zeros(values.size, dtype=bool)
     first[np.unique(values, return_index=True)[1]] = True
     return first.reshape(values.shape)

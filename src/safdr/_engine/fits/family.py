@@ -1,4 +1,4 @@
-"""Families: what a loss makes of linear predictors, and its second-order approximation."""
+"""Families of losses, and their second-order approximations."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Derivatives: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 # share of the largest curvature keeps it in sight.
 LEAST_CURVATURE = 4e-3
 
-# A class without rows is taken to have this share.
+# Share assumed for a class without rows.
 LEAST_SHARE = 1e-12
 
 
 @dataclass(frozen=True)
 class Family:
-    """A loss of linear predictors. The compiled twin is in `_core/fits/family.hpp`."""
+    """A loss of linear predictors. Its compiled twin is in `_core/fits/family.hpp`."""
 
     name: str
     loss_name: str
@@ -69,11 +69,11 @@ SQUARED = Family("squared", "squared_error", lambda y, share: np.array([share @ 
 def working_response(
     fitter: Any, X: RowArray, positive: NDArray[np.bool_]
 ) -> tuple[FloatArray, FloatArray]:
-    """Weight and response of each row, near the model of all columns.
+    """Return the weight and the response of each row, near the model of all columns.
 
-    To second order and but for a constant, the loss of predictors near η is half the mean of
-    curvature · (η - slope / curvature - predictor)². Weights are in units of the largest possible
-    curvature, 1/4.
+    To second order, the loss of predictors near η is half the mean of
+    curvature · (η - slope / curvature - predictor)², up to a constant. Weights are in units of the
+    largest possible curvature, 1/4.
     """
     fits = fitter.fit(np.arange(X.shape[1])[None])
     eta = np.asarray(materialize(X) @ fits.coefficients[0]).ravel() + fits.intercepts[0]

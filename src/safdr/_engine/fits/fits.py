@@ -1,4 +1,4 @@
-"""Models on candidates: their record, and what fits them."""
+"""Results of fits, and the protocol of fitters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from safdr._engine.arrays import FloatArray, IntArray
 
 
 class Fits(NamedTuple):
-    """One model a subset: entry i of each array belongs to subset i."""
+    """One model per subset: entry i of each array belongs to subset i."""
 
     losses: FloatArray  # the smaller the better
     separated: NDArray[np.bool_]  # whether the optimum lies at infinity
@@ -21,16 +21,15 @@ class Fits(NamedTuple):
     n_iter: IntArray
     coefficients: FloatArray | Any = None  # slopes: subsets first, features last
     intercepts: FloatArray | Any = None
-    left: FloatArray | Any = None  # bound of what a loss may still fall by
+    left: FloatArray | Any = None  # optimality gap: bound on a further decrease of the loss
 
     @classmethod
     def of_losses(cls, losses: FloatArray) -> Fits:
-        """Models of which nothing but the loss is known."""
+        """Make fits with nothing but losses."""
         nothing = np.zeros(len(losses), dtype=np.int64)
         return cls(losses, nothing > 0, nothing == 0, nothing)
 
     def take(self, which: IntArray) -> Fits:
-        """The models of some subsets, in the order asked for."""
         some: list[Any] = [None if each is None else each[which] for each in self]
         return Fits(*some)
 
@@ -40,38 +39,35 @@ class Fitter(Protocol):
 
     @property
     def loss_name(self) -> str:
-        """What the losses are."""
+        """Name of the loss."""
 
     def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:
-        """Fit a model to each subset; to the end only the best, where that is all that counts.
+        """Fit a model to each subset; with `best_only`, only the best one to convergence.
 
-        The subsets then come in order of preference: of those with equal losses the first one is
-        the best. The losses of the others are good to about a tenth of their distance to it.
+        The subsets then come in order of preference: the first one wins among equal losses. Other
+        losses are accurate to about a tenth of their distance to the best.
         """
 
     def baseline(self) -> float:
-        """Loss of the model without features."""
+        """Return the loss of the model without features."""
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnsFitter:
-    """Fits to subsets of very many columns, on those that occur."""
+    """A fitter for subsets of very many columns, which reads only those that occur."""
 
     fitter_of: Callable[[IntArray], Fitter]
 
     @property
     def loss_name(self) -> str:
-        """What the losses are."""
         return self._of_one.loss_name
 
     def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:
-        """Fit a model to each subset."""
         columns, places = np.unique(subsets, return_inverse=True)
         fitter = self.fitter_of(columns)
         return fitter.fit(places.reshape(subsets.shape), best_only=best_only, n_threads=n_threads)
 
     def baseline(self) -> float:
-        """Loss of the model without features."""
         return self._of_one.baseline()
 
     @property
@@ -80,7 +76,7 @@ class ColumnsFitter:
 
 
 def distinct_rows(subsets: IntArray) -> tuple[IntArray, IntArray]:
-    """Like np.unique of rows, which takes several times as long for some dozens of them."""
+    """Return distinct rows; np.unique takes several times as long for dozens of rows."""
     n_subsets, size = subsets.shape
     whole = np.dtype((np.void, size * subsets.itemsize))
     rows = np.ascontiguousarray(subsets).view(whole).ravel().tolist()
@@ -93,7 +89,6 @@ def distinct_rows(subsets: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def joined(parts: list[Fits]) -> Fits:
-    """Fits of one part of the subsets after the other."""
     if len(parts) == 1:
         return parts[0]
     together = zip(*parts, strict=True)

@@ -1,4 +1,4 @@
-"""Candidate subsets become linear models of a family, and losses."""
+"""Fitters of linear models with a family of losses."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ LEAST_PENALTY = 1e-10
 
 
 class LinearFitter:
-    """Fits models of a family to subsets of the columns.
+    """A fitter of linear models with a loss.
 
-    Half the penalty times the squared slopes of the standardised columns is part of each loss.
+    The loss includes half the penalty times the squared slopes of the standardised columns.
     Without a penalty, a model that classifies all rows right has loss 0.
     """
 
@@ -48,18 +48,16 @@ class LinearFitter:
 
     @property
     def loss_name(self) -> str:
-        """What the losses are."""
         return self.family.loss_name
 
     def baseline(self) -> float:
-        """Loss of the model without features."""
         return self._null_loss
 
     def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:
         """Fit a model to each subset; equal subsets are fitted once.
 
-        With `best_only`, a fit ends early once a bound shows that the best is beyond it. Its loss
-        is within a tenth of its distance to the best, and it counts as not converged.
+        With `best_only`, a fit ends early if a bound shows that another one is better. It then
+        counts as not converged.
         """
         distinct, inverse = distinct_rows(subsets)
         parts: list[Fits] = []
@@ -87,7 +85,7 @@ class LinearFitter:
             separable=self.penalty < least,
             n_threads=n_threads,
         )
-        # Several predictors are known up to what all of them share.
+        # Several predictors are determined up to a common offset.
         theta = theta[:, 0] if theta.shape[1] == 1 else theta - theta.mean(axis=1, keepdims=True)
         return Fits(losses, separated, converged, n_iter, theta[..., :-1], theta[..., -1], left)
 

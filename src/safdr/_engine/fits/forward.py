@@ -1,4 +1,4 @@
-"""Forward selection on the log-loss: one feature after the other."""
+"""Forward selection on the log-loss."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from safdr._engine.rows import take_columns
 # approximate the fall of the loss.
 MAX_TRIED = 32
 
-# A feature to which others leave no more of its variance than this has nothing to add.
+# A feature with a residual variance below this share is collinear.
 COLLINEAR = 1e-5
 
 
 class _Path(NamedTuple):
-    """Features in the order in which they enter, and the residuals of the model on them."""
+    """Features in the order of their entry, and the residuals of the model on them."""
 
     path: IntArray
     residuals: FloatArray
 
 
 class ForwardSelection:
-    """The subset of each size on one path of forward selection, on rows of two classes.
+    """Forward selection on rows of two classes, with one path for all sizes.
 
-    Each step adds a feature that the screen keeps for the size that it leads to.
+    Each step adds a feature that the screen keeps for the resulting size.
     """
 
     def __init__(
@@ -61,7 +61,6 @@ class ForwardSelection:
         return np.sort(path[:size]) if len(self._allowed.include) <= size <= len(path) else None
 
     def _path_to(self, size: int) -> IntArray:
-        """Return features in the order in which they enter, up to this many."""
         # Threads may come here at the same time: all compute the same.
         known = self._path
         while len(known.path) < size:
@@ -88,20 +87,20 @@ class ForwardSelection:
         return _Path(path, self._residuals(subset, self._fitter.fit(subset[None]), 0))
 
     def _residuals(self, subset: IntArray, fits: Any, i: int) -> FloatArray:
-        """Return what a model leaves unexplained in each row, by its weight; the mean is zero."""
+        """Return the weighted residuals of a model, with mean zero."""
         logits = np.asarray(self._X[:, subset] @ fits.coefficients[i]) + fits.intercepts[i]
         residuals = self._weight * (self._y - expit(logits))
         return residuals - self._weight * (residuals.sum() / self._weight.sum())
 
     def _promising(self, known: _Path) -> IntArray:
-        """Return the features that may enter next."""
+        """Return the candidates for the next step."""
         path = known.path
         free = np.intersect1d(self._allowed.free, self._columns(len(path) + 1))
         free = np.setdiff1d(free, path)
         if self._allowed.conflicts is not None:
             free = free[~self._allowed.conflicts[path][:, free].any(axis=0)]
         own = self._own_variance(path, free)
-        # A penalty alone would like two copies better than one.
+        # Under a penalty alone, two copies of a feature would cost less than one.
         if (own > COLLINEAR).any():
             free, own = free[own > COLLINEAR], own[own > COLLINEAR]
         if len(free) <= MAX_TRIED:
@@ -112,7 +111,7 @@ class ForwardSelection:
         return np.sort(free[np.argsort(-score, kind="stable")[:MAX_TRIED]])
 
     def _own_variance(self, path: IntArray, free: IntArray) -> FloatArray:
-        """Return the share of the variance of features that those on the path leave."""
+        """Return the residual variance of features given the path, as a share."""
         members = np.concatenate([path, free])
         A, n = self._criterion.block(members), len(path)
         # Without the ridge, which even a duplicate would have for its own. The diagonal is below
@@ -134,11 +133,9 @@ class PlacedForward:
         self._columns = columns
 
     def prepare(self, size: int) -> None:
-        """Compute the path up to this size."""
         self._forward.subset(size)
 
     def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
-        """Return the subset of this size as a row, if there is one."""
         del n_threads
         subset = self._forward.subset(size)
         if subset is None:

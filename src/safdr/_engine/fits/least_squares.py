@@ -1,4 +1,4 @@
-"""Candidate subsets become least-squares fits and squared errors, from moments alone."""
+"""Least-squares fits and squared errors of subsets, from moments alone."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from safdr._engine.interrupt import look_up
 # alone: rounding leaves some 1e-15 where there is none, so slopes along 1e-12 have three digits.
 SMALLEST_VARIANCE = 1e-12
 
-# Operations between two looks up: some tenth of a second.
+# Operations between two checks for an interrupt: about 0.1 s.
 OPERATIONS_AT_ONCE = 1e8
 
 
 class LeastSquaresFitter:
-    """Fits linear models to subsets of the features, from moments alone.
+    """A fitter of least-squares models to subsets, from moments alone.
 
-    The penalty times the squared slopes of the standardised columns is part of each loss.
+    The loss includes the penalty times the squared slopes of the standardised columns.
     """
 
     loss_name = "squared_error"
@@ -33,14 +33,13 @@ class LeastSquaresFitter:
         self._covariances = criterion.covariances
 
     def baseline(self) -> float:
-        """Squared error of the model without features."""
         return float(self._moments.output_variance.mean())
 
     def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:
-        """Fit a linear model to each subset, in one step whatever is asked for.
+        """Fit a linear model to each subset, in closed form for any arguments.
 
-        Of collinear features, the smallest (standardised) slopes that fit best. Losses are right to
-        some 1e-15 of the variance of the outputs.
+        Collinear features have the smallest (standardised) slopes among the best fits. Losses are
+        accurate to about 1e-15 of the variance of the outputs.
         """
         distinct, inverse = distinct_rows(subsets)
         parts = []
@@ -59,7 +58,7 @@ class LeastSquaresFitter:
         return fits.take(inverse)
 
     def _fit(self, subsets: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Slopes, and the variance of each output that they explain."""
+        """Return the slopes, and the explained variance of each output."""
         covariance = self._covariances(subsets)
         deviation = np.sqrt(np.maximum(np.einsum("nii->ni", covariance), 0.0))
         scale = np.where(deviation > 0, deviation, 1.0)
@@ -74,8 +73,8 @@ class LeastSquaresFitter:
 
 
 def _portions(subsets: IntArray) -> Iterator[IntArray]:
-    """Subsets whose fits take a tenth of a second together."""
-    # Eigenvectors take some ten passes over a matrix for each of its rows.
+    """Yield subsets whose fits take a tenth of a second together."""
+    # Eigenvectors take about ten passes over a matrix for each of its rows.
     at_once = 1 + int(OPERATIONS_AT_ONCE / (10 * subsets.shape[1] ** 3))
     for start in range(0, len(subsets), at_once):
         yield subsets[start : start + at_once]

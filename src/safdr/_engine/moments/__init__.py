@@ -1,4 +1,4 @@
-"""Moments of the features within the classes, and with the outputs of a regression."""
+"""Moments of the features within the classes, and with regression targets."""
 
 from safdr._engine.moments.moments import Marginals, Moments, moments_of
 

@@ -39,13 +39,12 @@ class Group(NamedTuple):
 
     @classmethod
     def empty(cls, n_features: int, n_outputs: int) -> Group:
-        """Return the moments of no rows."""
         features, outputs = np.zeros(n_features), np.zeros(n_outputs)
         return cls(0.0, features, features, outputs, outputs, np.outer(features, outputs))
 
 
 class Outputs(NamedTuple):
-    """Outputs of some rows, centred and times the root of the weight."""
+    """Outputs, centred and times the root of the weight."""
 
     mean: FloatArray
     centred: FloatArray
@@ -59,12 +58,11 @@ class Outputs(NamedTuple):
         return cls(mean, (some - mean) * np.sqrt(weight)[:, None])
 
     def variance(self, weight: float) -> FloatArray:
-        """Return the variance of each output."""
         return np.asarray(np.einsum("ij,ij->j", self.centred, self.centred) / weight)
 
 
 class ScatterSum:
-    """Sum over classes of the covariances of their rows."""
+    """Sum of the covariances of classes, for dense rows."""
 
     def __init__(self, out: FloatArray) -> None:
         self._out = out
@@ -97,12 +95,11 @@ class ScatterSum:
         return Group(weight, mean, squares, *moments, cross / weight)
 
     def finish(self) -> FloatArray:
-        """Return the sum over all classes."""
         _mirror(self._out)
         return self._out
 
     def _add(self, rows: FloatArray, divisor: float) -> FloatArray:
-        """Add products of rows to one triangle, in its memory; return the sums of squares."""
+        """Add products of rows to one triangle in place; return the sums of squares."""
         dsyrk(1.0 / divisor, rows.T, beta=1.0, c=self._out.T, trans=0, lower=1, overwrite_c=1)
         return np.asarray(np.einsum("ij,ij->j", rows, rows))
 
@@ -126,7 +123,7 @@ def block_mean(rows: FloatArray, weight: FloatArray) -> FloatArray:
 def joined_mean(weights: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the mean of all blocks, and the rows that the scatter of the blocks lacks.
 
-    These are the means of the blocks around it, times the root of the weight (Chan's formula).
+    The rows are the block means around it, times the root of the weight (Chan's formula).
     """
     if len(weights) == 1:
         return means[0], np.zeros_like(means)
@@ -150,7 +147,7 @@ class _RowBlock(NamedTuple):
 def _row_blocks(
     X: RowArray, rows: IntArray, sample_weight: FloatArray | None
 ) -> Iterator[_RowBlock]:
-    """Yield rows in blocks; each may overwrite the last."""
+    """Yield rows in blocks; each may overwrite the previous one."""
     X = X.tocsr() if issparse(X) else X
     source: RowArray = X.source if isinstance(X, RowSubset) else X
     indices = X.rows[rows] if isinstance(X, RowSubset) else rows
@@ -181,7 +178,6 @@ def _row_blocks(
 
 
 def _mirror(matrix: FloatArray) -> None:
-    """Copy the upper triangle to the lower one."""
     for start in range(0, len(matrix), MIRROR_SIDE):
         end = start + MIRROR_SIDE
         square = matrix[start:end, start:end]

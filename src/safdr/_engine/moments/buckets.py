@@ -18,7 +18,7 @@ ROWS_FOR_SHIFT = 4
 
 
 class BucketMoments:
-    """Sums over rows by bucket and class, to which rows or other sums are added.
+    """Sums over rows by bucket and class.
 
     Columns are features; in a regression, outputs follow.
     """
@@ -66,7 +66,7 @@ class BucketMoments:
                 self._rows_of_shift[label] = n_rows
 
     def _buffer_for(self, n_rows: int) -> FloatArray:
-        """Return memory for rows; using it again saves a fifth of the time."""
+        """Return a buffer for rows; its reuse saves a fifth of the time."""
         if self._buffer.shape[1] < n_rows:
             self._buffer = np.empty((self._shift.shape[1], n_rows))
         return self._buffer[:, :n_rows]
@@ -97,7 +97,6 @@ class BucketMoments:
         self._triangle.add_products(self._scatter[bucket, label], part)
 
     def _move_shift(self, label: int) -> None:
-        """Move the shift of a class to its mean."""
         shift = self._shift[label]
         mean = shift + self._sums[:, label].sum(axis=0) / self.weight[:, label].sum()
         # The shift is rounded: move by its rounded difference.
@@ -114,7 +113,6 @@ class BucketMoments:
     def _shift_by(
         self, offset: FloatArray, weight: float, sums: FloatArray, scatter: FloatArray
     ) -> None:
-        """Move the point that sums are about by an offset."""
         if not offset.any():
             return
         for first, last, values in self._triangle.block_rows(scatter):
@@ -124,7 +122,6 @@ class BucketMoments:
         sums -= weight * offset
 
     def __add__(self, other: BucketMoments) -> BucketMoments:
-        """Return the sums over the rows of both."""
         n_buckets, n_classes, n_columns = self._sums.shape
         total = BucketMoments(n_buckets, n_classes, n_columns)
         total.counts = self.counts + other.counts
@@ -176,7 +173,6 @@ class BucketMoments:
         return weight, sums, self._shift + sums / _known(weight)
 
     def _scatter_of(self, buckets: IntArray, label: int) -> FloatArray:
-        """Return the scatter of a class about its shift."""
         total = np.zeros(self._triangle.size)
         for bucket in buckets:
             total += self._scatter[bucket, label]
@@ -186,5 +182,5 @@ class BucketMoments:
 
 
 def _known(weight: FloatArray) -> FloatArray:
-    """Return weights as a column to divide by; 1 for no weight."""
+    """Return weights as a column of divisors; 1 for no weight."""
     return np.where(weight > 0, weight, 1.0)[:, None]

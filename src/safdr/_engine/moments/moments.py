@@ -1,4 +1,4 @@
-"""Moments: weights, means and covariances, the sufficient statistics of a criterion."""
+"""Sufficient statistics of a criterion: weights, means and covariances."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ class Marginals:
 
     @classmethod
     def of_groups(cls, groups: Sequence[Group], *more: FloatArray) -> Self:
-        """Join the moments of the classes."""
         weight, mean, squares = (np.array(each) for each in list(zip(*groups, strict=True))[:3])
         return cls(weight, mean, squares, *groups[0][3:], *more)
 
@@ -37,7 +36,6 @@ class Marginals:
         return np.asarray(np.sum(self.squares / weight[:, None], axis=0))
 
     def among(self, columns: IntArray) -> Self:
-        """Return the moments of some features."""
         some = (self.mean[:, columns], self.squares[:, columns])
         return replace(self, mean=some[0], squares=some[1], cross=self.cross[columns])
 
@@ -50,16 +48,13 @@ class Moments(Marginals):
 
     @property
     def variance(self) -> FloatArray:
-        """Sum of the variances within the classes, of each feature."""
         return np.diag(self.within).copy()
 
     @property
     def marginals(self) -> Marginals:
-        """The moments without the covariances of features."""
         return Marginals(*(getattr(self, field.name) for field in fields(Marginals)))
 
     def among(self, columns: IntArray) -> Self:
-        """Return the moments of some features."""
         return replace(super().among(columns), within=self.within[np.ix_(columns, columns)])
 
 
@@ -72,10 +67,7 @@ def moments_of(
     *,
     out: FloatArray | None = None,
 ) -> Moments:
-    """Return the moments of rows, each read once; rows with code -1 are left out.
-
-    Beside the result, no matrix of many features with each other is made.
-    """
+    """Return the moments of rows, each read once; code -1 excludes a row."""
     n_features = X.shape[1]
     within = np.empty((n_features, n_features)) if out is None else out
     total = SparseScatterSum(within) if mostly_zero(X) else ScatterSum(within)

@@ -13,7 +13,7 @@ FEATURES_AT_ONCE = 256
 
 
 class SparseScatterSum:
-    """Sum over classes of the covariances of their sparse rows."""
+    """Sum of the covariances of classes, for sparse rows."""
 
     def __init__(self, out: FloatArray) -> None:
         self._out = out
@@ -22,7 +22,6 @@ class SparseScatterSum:
     def add_rows(
         self, X: RowArray, rows: IntArray, sample_weight: FloatArray | None, outputs: FloatArray
     ) -> Group:
-        """Add the covariance of a class; return its moments."""
         if not len(rows) or (sample_weight is not None and not sample_weight[rows].any()):
             return Group.empty(X.shape[1], outputs.shape[1])
         part = ShiftedRows(X, rows, sample_weight)
@@ -34,15 +33,14 @@ class SparseScatterSum:
         )
 
     def finish(self) -> FloatArray:
-        """Return the sum over all classes."""
         return self._out
 
 
 class ShiftedRows:
     """Sparse rows times the root of their weight, whose products are centred afterwards.
 
-    That loses digits if a mean is large against the deviation. With a zero in the column, these are
-    no more than the number of rows has. A column without zeros is shifted by its mean before.
+    If a mean is large against the deviation, digits cancel. A column with a zero loses no more
+    digits than the number of rows has. A column without zeros is shifted by its mean first.
     """
 
     def __init__(self, X: RowArray, rows: IntArray, sample_weight: FloatArray | None) -> None:
@@ -59,12 +57,10 @@ class ShiftedRows:
 
     @property
     def mean(self) -> FloatArray:
-        """Weighted mean of each feature."""
         return self._shift + self._shifted_mean
 
     @property
     def squares(self) -> FloatArray:
-        """Sum of squares around the mean of each feature."""
         squares = np.asarray(self._columns.multiply(self._columns).sum(axis=0)).ravel()
         # Rounding must not make a variance negative.
         return np.maximum(squares - self.weight * self._shifted_mean**2, 0.0)
@@ -87,7 +83,7 @@ class ShiftedRows:
         return squares
 
     def products(self, outputs: FloatArray) -> FloatArray:
-        """Return sums of products with outputs that are centred and weighted."""
+        """Return the products with centred and weighted outputs."""
         product: FloatArray = self._columns.T @ outputs
         return product
 

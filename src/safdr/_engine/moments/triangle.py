@@ -1,4 +1,4 @@
-"""Symmetric matrices of which half is kept: rows of blocks, from the diagonal to the right."""
+"""Symmetric matrices stored as one triangle: rows of blocks, from the diagonal to the right."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCK_ROWS = 128
 
 
 class BlockRow(NamedTuple):
-    """Some rows of the matrix, without what is left of the block on the diagonal."""
+    """Rows of the matrix, from the block on the diagonal to the right."""
 
     first: int
     last: int
@@ -24,7 +24,7 @@ class BlockRow(NamedTuple):
 
 
 class Triangle:
-    """Where the values of a symmetric matrix are in a flat array."""
+    """Positions of the values of a symmetric matrix in a flat array."""
 
     def __init__(self, n_columns: int) -> None:
         self.n_columns = n_columns
@@ -34,7 +34,6 @@ class Triangle:
 
     @cached_property
     def diagonal(self) -> IntArray:
-        """Places of the values on it."""
         of_rows = [
             np.arange(last - first) * (self.n_columns - first + 1) for first, last in self._rows
         ]
@@ -43,7 +42,7 @@ class Triangle:
         return np.concatenate([start + each for start, each in zip(starts, of_rows, strict=True)])
 
     def block_rows(self, flat: FloatArray) -> Iterator[BlockRow]:
-        """Views into the values of a matrix."""
+        """Yield views into the values of a matrix."""
         place = 0
         for first, last in self._rows:
             shape = (last - first, self.n_columns - first)
@@ -52,12 +51,11 @@ class Triangle:
             place = end
 
     def add_products(self, flat: FloatArray, columns: FloatArray) -> None:
-        """Add those of all columns, which are rows here, with each other."""
+        """Add the products of all columns, given as rows."""
         for first, last, values in self.block_rows(flat):
             values += columns[first:last] @ columns[first:].T
 
     def unfold(self, flat: FloatArray, out: FloatArray) -> None:
-        """Write the whole matrix."""
         for first, last, values in self.block_rows(flat):
             out[first:last, first:] = values
             out[last:, first:last] = values[:, last - first :].T

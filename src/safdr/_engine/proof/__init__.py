@@ -1,1 +1,1 @@
-"""Branch and bound on a criterion: the best subset of a size, and all that come near it."""
+"""Branch and bound on a criterion: the best and the near-optimal subsets of a size."""

@@ -1,6 +1,6 @@
 """A large diagonal matrix Δ such that A - Δ stays positive semidefinite.
 
-Leaving out features then costs at least the sum of their δ_j·β_j², in every node of the tree.
+It bounds the loss of leaving out features by the sum of their δ_j·β_j², in every node.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def diagonal(A: FloatArray, inverse: FloatArray) -> FloatArray:
 def is_below(delta: FloatArray, A: FloatArray) -> bool:
     """Return True if A - Δ is certainly positive semidefinite.
 
-    If Cholesky's method completes, it is so for a matrix with an error of at most (n + 2)·u·trace
-    in norm, with the unit of rounding u. Twice that is subtracted first.
+    If Cholesky's method completes, this holds for a matrix with an error of at most
+    (n + 2)·u·trace in norm, with the unit of rounding u. Twice that is subtracted first.
     """
     slack = 2 * (len(A) + 2) * UNIT * np.trace(A)
     return _is_positive_definite(A - np.diag(delta + slack))
@@ -55,7 +55,7 @@ def _scaled_variances(A: FloatArray, inverse: FloatArray) -> FloatArray:
 
 
 def _largest_product(A: FloatArray, delta: FloatArray) -> FloatArray:
-    """Maximise Σ log δ_j + μ·log det(A - Δ) by Newton's method for ever smaller μ."""
+    """Maximise Σ log δ_j + μ·log det(A - Δ) by Newton's method for decreasing μ."""
     for barrier in BARRIERS:
         for _ in range(MAX_STEPS):
             try:

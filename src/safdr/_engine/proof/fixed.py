@@ -9,7 +9,7 @@ from safdr._engine.proof.root import Root, most_saved
 
 
 def fixed_features(root: Root, size: int, value: float) -> tuple[IntArray, IntArray]:
-    """Return the features that every subset with this value has, and those that none has."""
+    """Return the features fixed in and fixed out for all subsets above this value."""
     here = np.arange(len(root.free))
     always: list[int] = []
     never: list[int] = []
@@ -43,7 +43,7 @@ def fixed_features(root: Root, size: int, value: float) -> tuple[IntArray, IntAr
 def _least_losses(
     together: FloatArray, alone: FloatArray, n_out: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the least loss of leaving out `n_out` features: with each of them, and without it."""
+    """Return the least loss of leaving out `n_out` features: with and without each feature."""
     sums, largest = np.sort(together), np.sort(alone)
     total = sums[:n_out].sum()
     among = together <= sums[n_out - 1]

@@ -1,4 +1,4 @@
-"""A criterion, prepared once, whose best subsets of any size are proven."""
+"""Proofs of the best subset, and lists of near-optimal subsets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAME = 1e-12
 
 
 class Prover:
-    """A criterion, and the allowed subsets of single columns; sizes share the preparation."""
+    """A criterion and its allowed subsets of single columns, prepared once for all sizes."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Prover:
         return rounds
 
     def _allowed_for(self, size: int) -> AllowedSubsets:
-        """Return the constraints without redundant features, unless too few others are left."""
+        """Return the constraints without redundant features, unless too few others remain."""
         return self._reduced if self._reduced.has_size(size) else self.allowed
 
     def _root(self, allowed: AllowedSubsets) -> Root:
@@ -136,7 +136,7 @@ class Prover:
         return self._roots[is_reduced]
 
     def _local_optima(self, allowed: AllowedSubsets, size: int) -> IntArray:
-        """Return subsets that no swap improves."""
+        """Return the local optima that swaps reach from random subsets."""
         rng = np.random.default_rng(0)
         start = allowed.random(size, N_STARTS, rng)
         seed = np.random.SeedSequence(0)
@@ -146,7 +146,6 @@ class Prover:
         return np.unique(chains.local_search()[0], axis=0)
 
     def _one_swap_away(self, subset: IntArray) -> IntArray:
-        """Return all allowed subsets that differ in one feature."""
         allowed = self._allowed_for(len(subset))
         leaving = np.setdiff1d(subset, allowed.include)
         entering = np.setdiff1d(allowed.free, subset)
@@ -160,7 +159,6 @@ class Prover:
         return np.sort(subsets, axis=1)
 
     def _values(self, subsets: IntArray) -> FloatArray:
-        """Return the criterion value of each subset, less its cost."""
         values = subset_values(self.criterion, subsets)
         return values if self.cost is None else values - self.cost[subsets].sum(axis=1)
 
@@ -180,7 +178,6 @@ def check_provable(allowed: AllowedSubsets) -> None:
 
 
 def _gap(value: float, upper_bound: float) -> float:
-    """Return the relative distance of the bound from the value."""
     if upper_bound <= value:
         return 0.0
     return (upper_bound - value) / value if value > 0 else np.inf

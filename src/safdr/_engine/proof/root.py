@@ -1,4 +1,4 @@
-"""The root of the tree: what holds for all subsets of any size, computed once."""
+"""The root of the tree, shared by all sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_FEATURES = 2000
 
 @dataclass(frozen=True, eq=False)
 class Root:
-    """Features that are included, those that are free, and their matrices."""
+    """Included and free features, and their matrices."""
 
     criterion: Criterion  # of all features
     included: IntArray
@@ -59,7 +59,6 @@ class Root:
         return bool(np.isfinite(self.slack))
 
     def bound(self, size: int) -> float:
-        """Return a bound for all subsets of a size."""
         n_out = len(self.included) + len(self.free) - size
         return self.all + most_saved(self.cost[self.free], n_out)
 
@@ -75,7 +74,6 @@ def make_root(
     cost: FloatArray,
     conflicts: NDArray[np.uint8] | None,
 ) -> Root:
-    """Return what all sizes share."""
     both = np.concatenate([included, free])
     n, n_in = len(both), len(included)
     A, D = criterion.A[np.ix_(both, both)], criterion.D[both]
@@ -116,12 +114,11 @@ def make_root(
 
 
 def most_saved(cost: FloatArray, n_out: int) -> float:
-    """Return the largest cost of `n_out` features."""
     return float(np.sort(cost)[::-1][:n_out].sum())
 
 
 def _factor(A: FloatArray) -> FloatArray | None:
-    """Return Cholesky's factor; None if rounding leaves none."""
+    """Return the Cholesky factor; None if rounding may make it invalid."""
     try:
         return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
     except np.linalg.LinAlgError:

@@ -1,7 +1,7 @@
 """Branch and bound in rounds: each continues from the open nodes of the previous one.
 
-The length of a round is counted in steps, not in seconds. So the tree is the same for any number of
-threads, unless time runs out.
+The length of a round is a number of steps. So the tree is the same for any number of threads,
+unless time runs out.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ class Rounds:
 
     @property
     def is_done(self) -> bool:
-        """Return True if no node is open."""
         return not len(self._nodes)
 
     @property

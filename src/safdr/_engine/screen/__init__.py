@@ -1,4 +1,4 @@
-"""Screening: which features a search of one size looks at, and which are duplicates of others."""
+"""Screening: candidate features for a search of one size, and duplicate features."""
 
 from safdr._engine.screen.duplicates import Duplicates, duplicates_in, find_duplicates
 from safdr._engine.screen.screen import Screen, Width, screen_width

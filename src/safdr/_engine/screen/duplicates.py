@@ -1,4 +1,4 @@
-"""Duplicates: features that correlate perfectly over all rows, found without all pairs."""
+"""Duplicates: perfectly correlated features, found without all pairs."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def find_duplicates(
     constraints: AllowedSubsets | None = None,
     cost: FloatArray | None = None,
 ) -> Duplicates:
-    """Find features whose weighted correlation over all rows is 1 or -1, but for rounding.
+    """Find features whose weighted correlation is 1 or -1, up to rounding.
 
-    Forced features stay, excluded ones go first, then the more expensive, then the later. A feature
-    is dropped only if the one that stays can take its place in every allowed subset.
+    Forced features are kept; excluded, expensive and later ones are dropped first. A feature is
+    dropped only if the kept one can replace it in every allowed subset.
     """
     rows = CentredRows(X, np.zeros(X.shape[0], dtype=np.int64), 1, sample_weight)
     points, live = _project(rows)
@@ -89,10 +89,8 @@ def duplicates_in(
 
 
 def _project(rows: CentredRows) -> tuple[FloatArray, IntArray]:
-    """Standardised columns in a few random directions, and which columns are not constant.
-
-    Directions have at most length one together, so that distances do not grow.
-    """
+    """Project standardised columns on random directions; also return which are not constant."""
+    # Directions have at most length one together, so that distances do not grow.
     n_rows, n_features = rows.shape
     directions = np.random.default_rng(0).normal(size=(n_rows, N_DIRECTIONS))
     directions -= rows.root[:, None] * (rows.root @ directions)
@@ -108,7 +106,7 @@ def _project(rows: CentredRows) -> tuple[FloatArray, IntArray]:
 def _ranks(
     n_features: int, constraints: AllowedSubsets | None, cost: FloatArray | None
 ) -> tuple[IntArray, BoolArray]:
-    """Return the rank of each feature, of which the lowest stays, and which are forced."""
+    """Return the rank of each feature (the lowest is kept), and a mask of the forced ones."""
     price = np.zeros(n_features) if cost is None else cost
     forced, excluded = np.zeros((2, n_features), dtype=bool)
     if constraints is not None:
@@ -122,7 +120,7 @@ def _ranks(
 def _candidates(
     points: FloatArray, live: IntArray, rank: IntArray, redundant: BoolArray
 ) -> Iterator[tuple[int, IntArray]]:
-    """Yield features that are not dropped yet, by rank, with those that may be duplicates."""
+    """Yield features that are not dropped yet, by rank, with their possible duplicates."""
     if len(live) < 2:
         return
     # |z - z'|² = 2·(1 - correlation), and a little for rounding.
@@ -139,7 +137,7 @@ def _candidates(
 
 
 def _equal(rows: CentredRows, kept: int, others: IntArray) -> tuple[IntArray, FloatArray]:
-    """The others that are duplicates of a column, and the signs of their correlations."""
+    """Return the duplicates of a column among others, and the signs of their correlations."""
     signs = np.zeros(len(others))
     if not len(others):
         return others, signs
@@ -161,15 +159,15 @@ def _replaceable(
     kept: int, others: IntArray, signs: FloatArray, constraints: AllowedSubsets
 ) -> BoolArray:
     """Return True for each of the others that a feature may replace."""
-    group, theirs = constraints.group_of[kept], constraints.group_of[others]
-    lengths = np.array([len(constraints.groups[other]) for other in theirs])
+    group, other_groups = constraints.group_of[kept], constraints.group_of[others]
+    lengths = np.array([len(constraints.groups[other]) for other in other_groups])
     is_alone = len(constraints.groups[group]) == 1
-    allowed = lengths == 1 if is_alone else theirs == group
+    allowed = lengths == 1 if is_alone else other_groups == group
     if constraints.conflicts is not None:
-        # What the one excludes, the other must exclude too.
-        excludes = constraints.conflicts[group] & ~constraints.conflicts[theirs]
-        excludes[np.arange(len(others)), theirs] = False
-        allowed &= (theirs == group) | ~excludes.any(axis=1)
+        # The kept feature may exclude only what the dropped one excludes.
+        excludes = constraints.conflicts[group] & ~constraints.conflicts[other_groups]
+        excludes[np.arange(len(others)), other_groups] = False
+        allowed &= (other_groups == group) | ~excludes.any(axis=1)
     if constraints.signs is not None:
         asked = constraints.signs[kept]
         allowed &= (asked == 0) | (asked == signs * constraints.signs[others])

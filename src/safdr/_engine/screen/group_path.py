@@ -1,4 +1,4 @@
-"""The group-Lasso path of several outputs, on a fixed grid: the order in which features enter."""
+"""The group-Lasso path of several outputs on a fixed grid."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ MAX_NEWTON = 20
 
 
 def group_path(problem: Problem) -> Iterator[int]:
-    """Yield features by the first penalty at which B_j ≠ 0.
+    """Yield features in the order of the first penalty at which B_j ≠ 0.
 
-    Of those that enter together, the one comes first whose gradient without its own part is the
-    largest. The path ends early if its solutions stop converging.
+    Ties are broken by the largest gradient without the feature's share. The path ends early if
+    its solutions stop converging.
     """
     window = Window(problem)
     solver = _ActiveSet(problem)
@@ -62,7 +62,7 @@ def group_path(problem: Problem) -> Iterator[int]:
 
 
 class _ActiveSet:
-    """The problem on the features that have had a slope, forced ones partialled out."""
+    """The problem on the active features, with forced ones partialled out."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -76,7 +76,6 @@ class _ActiveSet:
 
     @property
     def members(self) -> IntArray:
-        """Forced and active features."""
         return np.concatenate([self._forced, self.features])
 
     @property
@@ -86,12 +85,10 @@ class _ActiveSet:
         return np.concatenate([self._root.solve(forced), self.inside])
 
     def positions(self, features: IntArray) -> IntArray:
-        """Return the positions of some features among the active ones."""
         order = np.argsort(self.features)
         return np.asarray(order[np.searchsorted(self.features, features, sorter=order)])
 
     def add(self, window: Window, features: IntArray) -> None:
-        """Make some features of the window active."""
         problem, n_forced = self._problem, len(self._forced)
         for feature in features.tolist():
             row = window.row(feature, self.members)
@@ -134,7 +131,6 @@ class _ActiveSet:
         return left
 
     def _violation(self, left: FloatArray, penalty: float) -> float:
-        """Return the largest violation of the optimality conditions."""
         lengths = np.linalg.norm(self.inside, axis=1)
         on = lengths > 0
         gap = left[on] - penalty * self.inside[on] / lengths[on, None]
@@ -142,10 +138,8 @@ class _ActiveSet:
         return float(max(np.linalg.norm(gap, axis=1).max(initial=0.0), excess.max(initial=0.0)))
 
     def _improve(self, penalty: float) -> None:
-        """Find norms w for which B = (A + t·diag(1/w))⁻¹·D has these norms.
-
-        The result is kept if it is no worse. Only a sweep removes features.
-        """
+        """Find norms w for which B = (A + t·diag(1/w))⁻¹·D has these norms."""
+        # The result is kept if it is no worse. Only a sweep removes features.
         on = self.inside.any(axis=1)
         A, D = self._A[np.ix_(on, on)], self._D[on]
         w = np.linalg.norm(self.inside[on], axis=1)

@@ -1,4 +1,4 @@
-"""The LARS-Lasso path of one output: the order in which features enter."""
+"""The LARS-Lasso path of one output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_STUCK = 1000
 
 
 class Event(NamedTuple):
-    """The point of a path at which a feature enters or leaves."""
+    """A point of a path at which a feature enters or leaves."""
 
     entered: int  # -1 if a feature leaves
     penalty: float
@@ -54,7 +54,7 @@ def lasso_path(problem: Problem) -> Iterator[Event]:
         ways_out = _ways_out(u - penalty * v, v, sides)
         ways_in = _ways_in(problem, window.features, penalty, left, falls)
         ways_in[~outside[window.features]] = np.inf
-        # What moved last does not move back at once, but for rounding.
+        # Rounding must not reverse the last event.
         ways_out[(active == moved) & (ways_out <= tie)] = np.inf
         ways_in[(window.features == moved) & (ways_in <= tie)] = np.inf
         length = min(ways_out.min(initial=np.inf), ways_in.min(initial=np.inf), penalty)
@@ -99,7 +99,7 @@ def lasso_path(problem: Problem) -> Iterator[Event]:
 
 
 def _ways_out(slopes: FloatArray, v: FloatArray, sides: FloatArray) -> FloatArray:
-    """Return how far the penalty falls until each member's slope is zero."""
+    """Return the fall of the penalty at which each member's slope is zero."""
     ways = np.full(len(v), np.inf)
     back = sides * v < 0
     ways[back] = np.maximum(-slopes[back] / v[back], 0.0)
@@ -109,7 +109,7 @@ def _ways_out(slopes: FloatArray, v: FloatArray, sides: FloatArray) -> FloatArra
 def _ways_in(
     problem: Problem, features: IntArray, penalty: float, left: FloatArray, falls: FloatArray
 ) -> FloatArray:
-    """Return how far the penalty falls until each feature can enter on a side that it may have."""
+    """Return the fall of the penalty at which each feature can enter with an allowed sign."""
     ways = np.full(len(features), np.inf)
     for side in (1.0, -1.0):
         slower = 1.0 - side * falls

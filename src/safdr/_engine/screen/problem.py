@@ -1,4 +1,4 @@
-"""The penalised problem whose path orders the features, and the root of A of active features."""
+"""The penalised problem of a path, and the Cholesky factor of its active features."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Root:
         return True
 
     def remove(self, i: int) -> None:
-        """Remove a feature: a rank-one update of the rows below it."""
+        """Remove a feature by a rank-one update of the rows below it."""
         L = self._L
         column = L[i + 1 :, i].copy()
         L = np.asfortranarray(np.delete(np.delete(L, i, axis=0), i, axis=1))
@@ -48,7 +48,6 @@ class Root:
         self._L = L
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """Return A⁻¹ times some columns."""
         if not len(self._L):
             return right
         solved = np.empty(right.shape)
@@ -79,19 +78,17 @@ class Problem:
         self.usable = usable
         # The side on which the coefficient of each feature may be; 0 allows both.
         self.signs = signs
-        # What the path adds to the diagonal of the criterion.
+        # Ridge that the path adds to the criterion.
         self.extra = 0.0 if ridge is None else ridge - criterion.ridge
         self.variance: FloatArray = criterion.columns.diagonal + self.extra
         self._forced = forced
 
     def with_criterion(self, criterion: Criterion) -> Problem:
-        """Return the same problem with another criterion."""
         ridge = criterion.ridge + self.extra
         return Problem(criterion, self.usable, forced=self._forced, signs=self.signs, ridge=ridge)
 
     @property
     def is_dense(self) -> bool:
-        """Return True if A is in memory."""
         return self.criterion.is_dense
 
     @cached_property
@@ -110,14 +107,13 @@ class Problem:
         return slopes, self.D - self.products(self.forced, slopes)
 
     def root(self) -> Root:
-        """Return the root of A of the forced features."""
+        """Return the Cholesky factor of A of the forced features."""
         root = Root()
         for i, feature in enumerate(self.forced.tolist()):
             root.append(self.row(feature, self.forced[:i]), self.variance[feature])
         return root
 
     def row(self, feature: int, others: IntArray) -> FloatArray:
-        """Return A of one feature with others."""
         if not len(others):
             return np.empty(0)
         return np.asarray(self.criterion.columns.row(feature, others))
@@ -131,7 +127,7 @@ class Problem:
         return np.asarray(product)
 
     def sizes(self, left: FloatArray, features: IntArray | slice = slice(None)) -> FloatArray:
-        """Return the penalty above which each of some features stays out, given D - A·B."""
+        """Return the penalties above which features stay out, given D - A·B."""
         if left.shape[1] > 1:
             return np.asarray(np.sqrt(np.einsum("ij,ij->i", left, left)))
         if self.signs is None:

@@ -1,4 +1,4 @@
-"""Which features a search of one size looks at: the first ones on the path of an L1 penalty."""
+"""Screening: the features that enter the path of an L1 penalty first."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from safdr._engine.screen.unexplained import unexplained_share
 # "auto", a number of features, or None for all.
 Width: TypeAlias = int | str | None
 
-# What "auto" keeps besides the size: a few, and one for each of so many rows.
+# Features that "auto" keeps besides the size: a constant, and one per this number of rows.
 N_EXTRA = 3
 ROWS_PER_EXTRA = 20
 
-# At most one for each of so many rows if the outputs are precise.
+# If the model explains nearly all variance, at most one per this number of rows.
 ROWS_PER_MOST = 2
 
 
 def screen_width(width: Width, size: int, n_rows: float, unexplained: float = 1.0) -> float:
     """Return how many features a search of one size keeps.
 
-    For regression, the smaller the unexplained share of the variance, the more features.
+    For regression, a smaller unexplained share of the variance keeps more features.
     """
     if width is None:
         return inf
@@ -46,9 +46,9 @@ def screen_width(width: Width, size: int, n_rows: float, unexplained: float = 1.
 
 
 class Screen:
-    """Features in the order in which they first enter the path, as far as a size needs them.
+    """Features in the order of their first entry to the path, computed as needed.
 
-    A feature group enters with its first member. Features that exclude each other count as one.
+    A feature group enters with its first member. Mutually exclusive features count as one.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Screen:
         is_regression: bool = False,
     ) -> None:
         n_features = len(criterion.D)
-        # Without constraints, each feature is a group of its own.
+        # Without constraints, each feature is a group.
         self._constraints = constraints
         self._n_rows = n_rows
         self._width = width
@@ -127,7 +127,7 @@ class Screen:
     # ---- How many groups ------------------------------------------------------------------------
 
     def _n_for_width(self, width: float) -> int:
-        """Return how many groups, the first of the order, fill a width; all useful ones at most."""
+        """Return how many groups fill a width; at most all useful ones."""
         constraints = self._constraints
         places, conflicts = 0, None
         if constraints is not None:
@@ -141,14 +141,13 @@ class Screen:
             if places >= width:
                 return n
             group = self._first(n + 1)[n]
-            # Of features that exclude each other, the first holds the place of all.
+            # The first of several mutually exclusive features counts for all of them.
             if not conflicts[group, holders].any():
                 holders.append(group)
                 places += 1
         return len(self._useful)
 
     def _n_for_subset(self, size: int, n_groups: int) -> int:
-        """Return how many groups, n_groups or more, allow a subset of the size."""
         n_all = len(self._useful) + len(self._spare)
         if self._has_subset(size, n_groups) or not self._has_subset(size, n_all):
             return n_groups
@@ -162,7 +161,6 @@ class Screen:
         return high
 
     def _has_subset(self, size: int, n_groups: int) -> bool:
-        """Return True if the forced groups and the first free ones allow a subset of a size."""
         constraints = self._constraints
         if constraints is None:
             return n_groups >= size
@@ -174,7 +172,6 @@ class Screen:
     # ---- The order ------------------------------------------------------------------------------
 
     def _first(self, n_groups: int) -> IntArray:
-        """Return the first groups of the order; all useful ones are known without a path."""
         n_spare = n_groups - len(self._useful)
         if n_spare >= 0:
             return np.concatenate([self._useful, self._spare[:n_spare]])
@@ -183,12 +180,12 @@ class Screen:
         return np.array(self._groups[:n_groups], dtype=np.int64)
 
     def _walk_groups(self) -> Iterator[int]:
-        """Yield useful groups: by first entry, then by the correlation of their best feature."""
-        seen: set[int] = set()
+        """Yield useful groups by first entry, then by the correlation of their best feature."""
+        yielded: set[int] = set()
         for feature in self._walk_features():
             group = int(self._groups_of(feature))
-            if group not in seen:
-                seen.add(group)
+            if group not in yielded:
+                yielded.add(group)
                 yield group
 
     def _walk_features(self) -> Iterator[int]:

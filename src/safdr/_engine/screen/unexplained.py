@@ -1,4 +1,4 @@
-"""The share of the variance of the outputs that a linear model leaves, estimated on the path."""
+"""The residual share of the output variance, estimated on the path."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def unexplained_share(problem: Problem, n_rows: float) -> float:
     """Return the smallest generalised cross-validation error on the path, averaged over outputs.
 
     The number of nonzero slopes is the lasso's degrees of freedom also after selection (Zou, Hastie
-    and Tibshirani 2007). So the share is honest, unlike the R² of a refitted model.
+    and Tibshirani 2007). So the share is not optimistic, unlike the R² of a refitted model.
     """
     n_outputs = problem.D.shape[1]
     if n_outputs == 1:

@@ -1,4 +1,4 @@
-"""The features that can enter a path next, so that few steps need a product with all features."""
+"""The features that can enter a path next: few steps need a product with all features."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MIN_OTHERS = 64
 
 
 class Window:
-    """The features with the largest correlations when all were last computed (the anchor).
+    """The features with the largest correlations at the last full computation (the anchor).
 
     By Cauchy and Schwarz, D - A·B of a feature outside changes by no more than its norm times the
     change of the fitted values. So the window is complete until that bound reaches the penalty.
@@ -77,11 +77,10 @@ class Window:
 
     @property
     def is_all(self) -> bool:
-        """Return True if no usable feature is outside."""
         return self._largest_outside == -np.inf
 
     def covers(self, members: IntArray, slopes: FloatArray, penalty: float) -> bool:
-        """Return True if no feature outside can reach the penalty on the way to these slopes."""
+        """Return True if no feature outside can reach the penalty before these slopes."""
         if self.is_all:
             return True
         far = max(self._farthest, float(np.linalg.norm(self._fit_of(members, slopes) - self._fit)))
@@ -94,7 +93,6 @@ class Window:
         return True
 
     def products(self, members: IntArray, slopes: FloatArray) -> FloatArray:
-        """Return A·B of the features in the window."""
         problem = self._problem
         if self._columns is None:
             return problem.products(members, slopes)[self.features]
@@ -103,14 +101,12 @@ class Window:
         return np.asarray(product)
 
     def row(self, feature: int, members: IntArray) -> FloatArray:
-        """Return A of one feature of the window with others."""
         if self._columns is None:
             return self._problem.row(feature, members)
         place = int(self.positions(np.array([feature]))[0])
         return self._columns[self.positions(members)] @ self._columns[place]
 
     def positions(self, members: IntArray) -> IntArray:
-        """Return the positions of some features in the window."""
         return np.searchsorted(self.features, members)
 
     def _fit_of(self, members: IntArray, slopes: FloatArray) -> FloatArray:

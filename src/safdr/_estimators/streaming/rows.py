@@ -101,7 +101,7 @@ def _run(source: Source, task: SumsTask, counts: IntArray) -> tuple[Any, Rows]:
     if not np.array_equal(sums.counts, counts):
         raise ValueError(
             f"{source.name} changed while it was read: {counts.tolist()} rows of each class at "
-            f"first and {sums.counts.tolist()} now. Read a copy that nobody writes to."
+            f"first and {sums.counts.tolist()} now. Read a copy that does not change."
         )
     parts: list[Any] = [np.concatenate(each, axis=-1) for each in zip(*sums.parts, strict=True)]
     return sums.moments, Rows(*parts)
