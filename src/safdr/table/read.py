@@ -200,7 +200,9 @@ def _delimiter(name: str, sample: str) -> str:
         counts = [len(row) for row in _rows(sample, delimiter)]
         # The last row of the sample may be cut.
         alike = len(set(counts[:-1] or counts)) == 1
-        return alike, alike and delimiter != "," and counts[0] > 1, counts[0]
+        # A quotation mark inside a name may take in all lines.
+        is_table = alike and len(counts) > 1 and counts[0] > 1
+        return alike, is_table and delimiter != ",", counts[0]
 
     best = max(DELIMITERS, key=pieces)
     return best if pieces(best)[2] > 1 else ","
