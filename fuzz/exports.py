@@ -176,7 +176,7 @@ def random_terms(rng: np.random.Generator, name: str, values: list[Any]) -> list
     """Return the terms of a column: one of a number, or several of a category."""
     known = [value for value in values if value is not None] or [0.0]
     fill = {"missing": float(rng.choice([0.0, 0.5, -2.0]))}
-    fill = fill if len(known) < len(values) or rng.random() < 0.3 else {}
+    fill = fill if None in values or rng.random() < 0.3 else {}
     if isinstance(known[0], bool):
         return [{"feature": name, "column": name, "equals": True, **fill}]
     if isinstance(known[0], str) or (isinstance(known[0], int) and rng.random() < 0.5):

@@ -184,7 +184,9 @@ def check_cross_validated(case: Case) -> None:
         try:
             found.append(fit(make_search(case, n_jobs=n_jobs), case))
         except ValueError as error:
-            if not any(word in str(error) for word in ("fold", "max_features", "n_features")):
+            if not any(
+                word in str(error) for word in ("Fold", "fold", "max_features", "n_features")
+            ):
                 raise
             return
     one, two = found

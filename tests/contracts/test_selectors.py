@@ -173,6 +173,8 @@ def test_weights_count_as_copies(task, C):
     weighted = of_size(3, task, **how).fit(X, y, sample_weight=copies)
     repeated = of_size(3, task, **how).fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
     assert_same_answer(weighted, repeated, 1e-9)
+    tiny = of_size(3, task, **how).fit(X, y, sample_weight=np.maximum(copies, 1e-14))
+    assert_same_answer(tiny, repeated, 1e-9)
     plain = of_size(3, task, **how).fit(X, y)
     assert weighted.criterion_value_ != pytest.approx(plain.criterion_value_, rel=1e-4)
 

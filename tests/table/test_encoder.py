@@ -230,6 +230,9 @@ def test_text_of_csv_becomes_numbers_if_programs_write_them_so(tmp_path):
     table = csv_column(tmp_path, numbers, sep=";")
     encoder = TableEncoder().fit(table)
     np.testing.assert_array_equal(encoder.transform(table)[:, 0], np.arange(N) + 0.5)
+    path = tmp_path / "commas.csv"
+    path.write_text("a, b, c;d\n" + "1,5;2,5\n" * 9)
+    assert read_table(path).column_names == ["a, b, c", "d"]
     table = csv_column(tmp_path, [f"0{i % 9}" for i in range(N)])
     assert TableEncoder().fit(table).get_feature_names_out()[0].startswith("x = 0")
     table = csv_column(tmp_path, ["NA", "", "?", *(f"{i}.5" for i in range(N))])

@@ -189,14 +189,20 @@ def _rows(sample: str, delimiter: str) -> list[list[str]]:
 
 
 def _delimiter(name: str, sample: str) -> str:
-    """Return what separates values: the character that cuts all lines alike, into most pieces."""
+    """Return what separates values: the character that cuts all lines alike, into most pieces.
+
+    Beside another one, commas are decimal marks, or in names.
+    """
     if Path(name.removesuffix(".gz")).suffix.lower() == ".tsv":
         return "\t"
 
-    def pieces(delimiter: str) -> tuple[bool, int]:
+    def pieces(delimiter: str) -> tuple[bool, bool, int]:
         counts = [len(row) for row in _rows(sample, delimiter)]
         # The last row of the sample may be cut.
-        return len(set(counts[:-1] or counts)) == 1, counts[0]
+        alike = len(set(counts[:-1] or counts)) == 1
+        # A quotation mark inside a name may take in all lines.
+        is_table = alike and len(counts) > 1 and counts[0] > 1
+        return alike, is_table and delimiter != ",", counts[0]
 
     best = max(DELIMITERS, key=pieces)
-    return best if pieces(best)[1] > 1 else ","
+    return best if pieces(best)[2] > 1 else ","
