@@ -236,8 +236,6 @@ HALVES = [(ROW[:100], ROW[100:])]
 @table(
     (fitting(changed(X, (3, 4), np.nan)), ValueError, ["X", "NaN"]),
     (fitting(changed(X, (3, 4), np.inf)), ValueError, ["X", "inf"]),
-    (fitting(changed(X, (3, 4), -1e200)), ValueError, ["X", "beyond 1e+140", "column 4"]),
-    (fitting(XR, YR * 1e150, of_size(3, "regression")), ValueError, ["y", "beyond 1e+140"]),
     (fitting(sparse.csr_array(changed(X, (3, 4), np.nan))), ValueError, ["NaN"]),
     (fitting(X + 1j), ValueError, ["omplex"]),
     (fitting(X[:, 0]), ValueError, ["2D"]),

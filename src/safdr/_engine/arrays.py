@@ -12,6 +12,3 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 # An array of rows, or a sparse matrix or array of SciPy's in CSR or CSC form (which has no types).
 RowArray: TypeAlias = Any
-
-# Larger values are refused: sums of their squares may overflow.
-MAX_VALUE = 1e140

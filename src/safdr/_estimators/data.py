@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from safdr._engine import columns as sources
-from safdr._engine.arrays import MAX_VALUE, FloatArray, IntArray
+from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.batches import Batches
 from safdr._engine.centred_rows import CentredRows
 from safdr._engine.constraints import AllowedSubsets
@@ -28,7 +28,7 @@ from safdr._engine.screen import Duplicates, find_duplicates
 from safdr._estimators.folds import Fold, row_folds
 from safdr._estimators.models import LinearModel, LogisticModel
 from safdr._memory import check_products
-from safdr.errors import Columns, ParameterError
+from safdr.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,10 +76,6 @@ class Problem:
         low, high = extremes(self.X)
         if np.array_equal(low, high):
             raise ValueError(f"All {self.n_features} feature(s) of X are constant.")
-        huge = np.flatnonzero(np.maximum(-low, high) > MAX_VALUE)
-        if len(huge):
-            where = Columns(huge, self.names)
-            raise ValueError(f"X has values beyond {MAX_VALUE:g} in {where}. Rescale, or drop.")
         return self
 
     def check(self) -> None:
@@ -357,8 +353,6 @@ class RegressionProblem(Problem):
         """Raise an error if an output is constant."""
         if len(self.y) < 2:
             raise ValueError(f"At least 2 rows with a weight are needed; got {len(self.y)}.")
-        if np.abs(self.outputs).max() > MAX_VALUE:
-            raise ValueError(f"y has values beyond {MAX_VALUE:g}. Rescale it.")
         if np.any(np.ptp(self.outputs, axis=0) == 0):
             raise ValueError("y is constant: there is nothing to explain.")
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr._engine.arrays import MAX_VALUE, FloatArray, IntArray
+from safdr._engine.arrays import FloatArray, IntArray
 from safdr.errors import ParameterError
 from safdr.sources import Source
 
@@ -75,13 +75,9 @@ class Columns:
         return np.zeros(len(rows.weight), dtype=np.int64) if self.classes is None else rows.target
 
     def floats(self, table: Any, name: str, start: int) -> FloatArray:
-        """Return a column as doubles; refuse missing, infinite and huge values."""
+        """Return a column as doubles; refuse missing and infinite values."""
         values: FloatArray = table[name].cast("double", safe=False).to_numpy()
         self._refuse(~np.isfinite(values), name, start, "Fill it, or leave the column out")
-        if np.abs(values).max(initial=0.0) > MAX_VALUE:
-            raise ValueError(
-                f"Column {name!r} of {self.source} has values beyond {MAX_VALUE:g}. Rescale it."
-            )
         return values
 
     def labels(self, table: Any, start: int) -> Any:
