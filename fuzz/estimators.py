@@ -305,7 +305,7 @@ def check_refused(case: Case, rng: np.random.Generator) -> None:
 
 
 def _not_finite(case: Case, rng: np.random.Generator) -> str:
-    case.X[0, 0] = rng.choice([np.nan, np.inf, 1e200])
+    case.X[0, 0] = rng.choice([np.nan, np.inf])
     return "X is not finite"
 
 
