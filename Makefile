@@ -35,6 +35,7 @@ lint: .venv/$(GROUP) .venv/lint
 	$(call stub,build/_core.pyi)
 	@diff src/safdr/_core.pyi build/_core.pyi || { echo 'The stub is out of date: run make stub.'; exit 1; }
 	.venv/bin/mypy
+	$(PY) docs/check_words.py
 
 docs: .venv/docs
 	$(PY) -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/site

@@ -153,7 +153,7 @@ def effect_name(result: Result) -> str:
 
 
 def references(result: Result) -> str:
-    """Return the values of categories that have no coefficient of their own."""
+    """Return the values of categories that have no coefficient."""
     used = {term["column"] for term in result["model"].get("terms", []) if "equals" in term}
     columns = result["data"].get("columns", [])
     found = [c for c in columns if c["name"] in used and "reference" in c]

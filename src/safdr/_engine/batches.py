@@ -55,10 +55,8 @@ def batch_criteria(
 
 
 def affordable_batches(n_batches: int, n_features: int) -> int:
-    """Return the number of batches whose matrices fit into memory.
-
-    The number depends on the features alone: dense and sparse rows give the same result.
-    """
+    """Return the number of batches whose matrices fit into memory."""
+    # The number depends on the features alone: dense and sparse rows give the same result.
     return min(n_batches, max(MIN_BATCHES, BATCH_BYTES // (8 * n_features**2)))
 
 

@@ -107,15 +107,12 @@ def make_criterion(
     rows_a_weight: float = 1.0,
     like: Criterion | None = None,
 ) -> Criterion:
-    """Return Fisher's ratio of classes, or R² of outputs; A overwrites the moments.
-
-    Fisher's ratio: A is the sum of the covariances within the classes, and DD' the scatter between
-    them. J is the mean of d'·A_SS⁻¹·d over all pairs of rows of different classes, with d the
-    difference of their class means. R² is the mean over the outputs.
-
-    `rank` is the order in which copies of the label are kept. A weight of one counts as
-    `rows_a_weight` rows. `like` has the units.
-    """
+    """Return Fisher's ratio of classes, or R² of outputs; A overwrites the moments."""
+    # Fisher's ratio: A is the sum of the covariances within the classes, and DD' the
+    # scatter between them. J is the mean of d'·A_SS⁻¹·d over all pairs of rows of different
+    # classes, with d the difference of their class means. R² is the mean over the outputs.
+    # `rank` is the order in which copies of the label are kept. A weight of one counts as
+    # `rows_a_weight` rows. `like` has the units.
     D, scale, redundant = _targets(moments, rank, like)
     A = _scaled(moments.within, _divisor(scale))
     if ridge == "auto":

@@ -10,14 +10,12 @@ from safdr._engine.criterion import Criterion
 
 
 def outside_gains(criterion: Criterion, allowed: AllowedSubsets, subset: IntArray) -> FloatArray:
-    """Return the gain of each group: added to a subset, then in place of each member.
-
-    A group gains at least as much as its best column. The gain of members is minus infinity.
-
-    With P = A_SS⁻¹, slopes W = P·A_S and weights w = P·D_S, a column has the residual variance v
-    and the residual products r. Without the members I they are v + W_I'·P_II⁻¹·W_I and
-    r + W_I'·P_II⁻¹·w_I.
-    """
+    """Return the gain of each group: added to a subset, then in place of each member."""
+    # A group gains at least as much as its best column. The gain of members is minus
+    # infinity.
+    # With P = A_SS⁻¹, slopes W = P·A_S and weights w = P·D_S, a column has the residual
+    # variance v and the residual products r. Without the members I they are v +
+    # W_I'·P_II⁻¹·W_I and r + W_I'·P_II⁻¹·w_I.
     across = np.hstack([part for _, part in criterion.columns.rows(subset)])
     inverse = np.linalg.pinv(criterion.block(subset), hermitian=True)
     slopes, weights = inverse @ across, inverse @ criterion.D[subset]

@@ -16,12 +16,11 @@ SMALLEST_AUTO = 1e-6
 
 
 def ridge_of_squares(sum_of_squares: float, n_live: int, n_rows: float) -> float:
-    """Return the ridge of a correlation matrix from the sum of its squared entries.
-
-    The oracle-approximating intensity a of Chen, Wiesel, Eldar and Hero (2010) shrinks the matrix R
-    to (1 - a)·R + a·I: relative to R, a ridge of a / (1 - a). It needs second moments alone, so it
-    is robust to heavy tails. `n_live` is the number of features that are not constant.
-    """
+    """Return the ridge of a correlation matrix from the sum of its squared entries."""
+    # The oracle-approximating intensity a of Chen, Wiesel, Eldar and Hero (2010) shrinks
+    # the matrix R to (1 - a)·R + a·I: relative to R, a ridge of a / (1 - a). It needs
+    # second moments alone, so it is robust to heavy tails. `n_live` is the number of
+    # features that are not constant.
     if n_live < 2:
         return SMALLEST_AUTO
     squares = sum_of_squares / n_live**2

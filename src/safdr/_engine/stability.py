@@ -23,11 +23,9 @@ def share_intervals(counts: IntArray, n: int) -> FloatArray:
 
 
 def nogueira_index(selected: BoolArray, block: int = 1) -> tuple[float, tuple[float, float]]:
-    """Return the stability of Nogueira, Sechidis and Brown (2018), and its interval.
-
-    A row of `selected` is one resample. Blocks of `block` rows are independent, so the error is
-    that of the block means.
-    """
+    """Return the stability of Nogueira, Sechidis and Brown (2018), and its interval."""
+    # A row of `selected` is one resample. Blocks of `block` rows are independent, so the
+    # error is that of the block means.
     n, n_features = selected.shape
     share = selected.mean(axis=0)
     sizes = selected.mean(axis=1)  # as shares of the features

@@ -20,13 +20,12 @@ def calibration_slope(
     regression: bool,
     train_share: float,
 ) -> float:
-    """Return the factor in [0, 1] for the coefficients of the final model.
-
-    `decision` holds the linear predictors of all held-out rows, one column for each class if there
-    are more than two, and `y` class codes or values. The splits fit on `train_share` of the rows.
-    The noise-to-signal ratio (1 - slope) / slope falls as one over the number of rows (van
-    Houwelingen and le Cessie 1990), so it is multiplied by that share.
-    """
+    """Return the factor in [0, 1] for the coefficients of the final model."""
+    # `decision` holds the linear predictors of all held-out rows, one column for each class
+    # if there are more than two, and `y` class codes or values. The splits fit on
+    # `train_share` of the rows. The noise-to-signal ratio (1 - slope) / slope falls as one
+    # over the number of rows (van Houwelingen and le Cessie 1990), so it is multiplied by
+    # that share.
     kept = weight > 0
     decision, y, weight = decision[kept], y[kept], weight[kept] / weight.sum()
     if regression:

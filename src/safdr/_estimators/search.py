@@ -43,10 +43,8 @@ def make_search(selector: Any, problem: Problem, seed: int, n_jobs: int = 1) -> 
 
 
 def useful_criterion(selector: Any, problem: Problem) -> tuple[Criterion, IntArray]:
-    """Return the criterion with the shrinkage of a fit, and the columns that it has.
-
-    These are all columns; of very many, those that a subset may need.
-    """
+    """Return the criterion with the shrinkage of a fit, and the columns that it has."""
+    # These are all columns; of very many, those that a subset may need.
     recipe = Recipe.make(selector, problem, 0)
     criterion = problem.column_criterion(ridge_of(selector, problem))
     redundant, columns = criterion.redundant, np.arange(problem.n_features)

@@ -17,11 +17,9 @@ BASE, MISSING = "(base)", "(missing)"
 
 
 def to_scorecard(model: Model, _: str) -> bytes:
-    """Write the points as CSV; a row's points are the sum of its lines.
-
-    A number has `points_per_unit`, counted between `low` and `high`; a category has `points`,
-    which are 0 for its reference value.
-    """
+    """Write the points as CSV; a row's points are the sum of its lines."""
+    # A number has `points_per_unit`, counted between `low` and `high`; a category has
+    # `points`, which are 0 for its reference value.
     assert model.points is not None
     offset, factor = model.points
     text = io.StringIO(newline="")

@@ -36,17 +36,7 @@ TOLERANCE = 1e-12
 
 
 def write(content: Mapping[str, Any], path: str | Path, **options: Any) -> None:
-    """Write the model of a result to a file; options are those of `make`.
-
-    Parameters
-    ----------
-    content : dict
-        A result, as `Report.to_dict` returns it.
-    path : str or Path
-        A file that ends in .py, .sql, .onnx or .csv (a scorecard).
-    **options : dict
-        `points`, `table`, `rows` and `sums` of `make`.
-    """
+    """Write the model of a result to a file; options are those of `make`."""
     write_atomically(Path(path), make(content, path, **options))
 
 
@@ -59,29 +49,7 @@ def make(
     rows: Any = None,
     sums: Any = None,
 ) -> bytes:
-    """Return the content of an export, checked on rows.
-
-    Parameters
-    ----------
-    content : dict
-        A result, as `Report.to_dict` returns it.
-    path : str or Path
-        File name; the ending decides what is made.
-    points : tuple of three floats, default=None
-        Points that double the odds, base points, and the odds of the first class at the base
-        points. Adds an output `points`; a scorecard has (20, 600, 50) without it.
-    table : str, default="rows"
-        Name of the table in a query.
-    rows : mapping of str to sequence, default=None
-        Values of the columns to check the export on; None makes rows from the terms.
-    sums : array of shape (n_rows,) or (n_rows, n_classes), default=None
-        Linear scores of the fitted model for `rows`; None uses those of the result.
-
-    Returns
-    -------
-    bytes
-        Content of the file.
-    """
+    """Return the content of an export, checked on rows."""
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         *others, last = FORMATS

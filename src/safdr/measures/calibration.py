@@ -32,10 +32,9 @@ def assign_bins(values: FloatArray, weight: Any = None, n_bins: int = 10) -> NDA
 
 
 def calibration(happened: Any, probability: FloatArray, weight: Any = None) -> dict[str, Any]:
-    """Return losses of probabilities, and predicted and observed rates by deciles.
-
-    `p_value` is that of the Hosmer–Lemeshow statistic of rows that the model was not fitted to.
-    """
+    """Return losses of probabilities, and predicted and observed rates by deciles."""
+    # `p_value` is that of the Hosmer–Lemeshow statistic of rows that the model was not
+    # fitted to.
     happened = np.asarray(happened, dtype=bool)
     weight = as_weights(weight, len(happened))
     right = np.where(happened, probability, 1 - probability)
@@ -54,11 +53,9 @@ def calibration(happened: Any, probability: FloatArray, weight: Any = None) -> d
 def hosmer_lemeshow(
     happened: NDArray[np.bool_], probability: FloatArray, weight: FloatArray
 ) -> float | None:
-    """Return the p-value of observed against predicted counts by deciles.
-
-    A decile that expects less than about one row of either class is left out, for its count is not
-    close to normal. No bin left: None.
-    """
+    """Return the p-value of observed against predicted counts by deciles."""
+    # A decile that expects less than about one row of either class is left out, for its
+    # count is not close to normal. No bin left: None.
     codes = assign_bins(probability, weight)
     excess = np.bincount(codes, weight * (happened - probability))
     variance = np.bincount(codes, weight**2 * probability * (1 - probability))

@@ -25,10 +25,8 @@ Coefficients = list[dict[str, float]]
 
 
 def fit_logistic(X: Any, y: Any, weight: Any = None) -> Coefficients | None:
-    """Fit a logistic model by Newton's method; None if rows are too few, separated or collinear.
-
-    Weighted rows have sandwich errors (HC0), others those of the information matrix.
-    """
+    """Fit a logistic model by Newton's method; None if rows are too few, separated or collinear."""
+    # Weighted rows have sandwich errors (HC0), others those of the information matrix.
     y = np.asarray(y, dtype=np.float64)
     design, back = _standardised(X, min(y.sum(), len(y) - y.sum()))
     if design is None:

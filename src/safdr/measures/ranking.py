@@ -27,11 +27,9 @@ def auc_interval(scores: Any, positive: Any, weight: Any = None) -> list[float]:
 def auc_interval_of_classes(
     probabilities: FloatArray, codes: NDArray[np.int64], weight: Any = None
 ) -> list[float]:
-    """Return the mean area of each class against the rest, with DeLong's interval.
-
-    Each row has a placement value in the area of every class. The variance is that of the sums of
-    these values within the classes.
-    """
+    """Return the mean area of each class against the rest, with DeLong's interval."""
+    # Each row has a placement value in the area of every class. The variance is that of the
+    # sums of these values within the classes.
     n_classes = probabilities.shape[1]
     weight = as_weights(weight, len(codes))
     n, total = (np.bincount(codes, each, n_classes) for each in (weight > 0, weight))
@@ -73,10 +71,9 @@ def roc_curve(scores: Any, positive: Any, weight: Any = None) -> dict[str, Any]:
 def thresholds(
     scores: Any, positive: Any, weight: Any = None, values: Any = None
 ) -> list[dict[str, float]]:
-    """Return precision and recall of about ten shares of the rows at or above a threshold.
-
-    `values` are printed in place of the scores, such as probabilities in place of log-odds.
-    """
+    """Return precision and recall of about ten shares of the rows at or above a threshold."""
+    # `values` are printed in place of the scores, such as probabilities in place of log-
+    # odds.
     positive = np.asarray(positive, dtype=bool)
     distinct, first, codes = np.unique(scores, return_index=True, return_inverse=True)
     counts = _by_class(codes, positive, as_weights(weight, len(positive)))
@@ -139,10 +136,8 @@ def _on_logit_scale(value: float, variance: float) -> list[float]:
 
 
 def _perfect(value: int, n_pairs: float) -> list[float]:
-    """Return the exact binomial interval of pairs of rows without a row in common.
-
-    DeLong's variance is 0 if the scores separate the classes.
-    """
+    """Return the exact binomial interval of pairs of rows without a row in common."""
+    # DeLong's variance is 0 if the scores separate the classes.
     bound = float(TAIL ** (1 / n_pairs))
     return [1.0, bound, 1.0] if value else [0.0, 0.0, 1.0 - bound]
 

@@ -19,10 +19,9 @@ Segments = tuple[list[str], NDArray[np.int64]]
 
 
 def segments_of(values: Any) -> Segments:
-    """Return names of at most 14 segments, and the segment of each row.
-
-    Numbers with many values become bands. Of other values the most frequent keep their names.
-    """
+    """Return names of at most 14 segments, and the segment of each row."""
+    # Numbers with many values become bands. Of other values the most frequent keep their
+    # names.
     values = np.asarray(values)
     known = _are_known(values)
     given = values[known]
@@ -45,11 +44,9 @@ def segments_of(values: Any) -> Segments:
 def stability_index(
     values: FloatArray, base: FloatArray, weight: Any = None, base_weight: Any = None
 ) -> float:
-    """Return the population stability index against deciles of `base`.
-
-    It is the sum of (a - e) · log(a / e), where a and e are the shares of both in a bin. An empty
-    bin counts as half a row.
-    """
+    """Return the population stability index against deciles of `base`."""
+    # It is the sum of (a - e) · log(a / e), where a and e are the shares of both in a bin.
+    # An empty bin counts as half a row.
     bins = assign_bins(base, base_weight)
     edges = [base[bins == i].max() for i in range(bins.max())]
 

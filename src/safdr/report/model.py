@@ -28,10 +28,8 @@ def describe_model(
     features: Features,
     sources: Sequence[Found],
 ) -> tuple[Found, list[int]]:
-    """Return the model with its terms, the strongest feature first, and the column of each.
-
-    `columns` are the training rows of the subset, `sources` say how columns are made.
-    """
+    """Return the model with its terms, the strongest feature first, and the column of each."""
+    # `columns` are the training rows of the subset, `sources` say how columns are made.
     last = model[-1] if isinstance(model, Pipeline) else model
     kind = KINDS.get(type(last).__name__, type(last).__name__)
     several = len(getattr(model, "classes_", ())) > 2

@@ -110,10 +110,8 @@ def step_by_overlap(values: FloatArray, overlap: float) -> float:
 
 
 def resample(values: FloatArray, step: float, draw: float) -> IntArray:
-    """Return indices of as many replicas, in proportion to exp(step · value).
-
-    Systematic resampling: no count differs from its expectation by one or more.
-    """
+    """Return indices of as many replicas, in proportion to exp(step · value)."""
+    # Systematic resampling: no count differs from its expectation by one or more.
     n, finite = len(values), np.isfinite(values)
     if not finite.any():
         return np.arange(n)

@@ -23,11 +23,9 @@ NODES_PER_SET = 100
 
 
 def largest_set(conflicts: BoolArray) -> IntArray:
-    """Return a large independent set, found by greedy searches.
-
-    Each adds the node with the fewest remaining conflicts; ties are broken at random. The result is
-    the largest one for disjoint cliques, but not in general.
-    """
+    """Return a large independent set, found by greedy searches."""
+    # Each adds the node with the fewest remaining conflicts; ties are broken at random. The
+    # result is the largest one for disjoint cliques, but not in general.
     rng = np.random.default_rng(0)
     best = np.empty(0, dtype=np.int64)
     for _ in range(N_SEARCHES):

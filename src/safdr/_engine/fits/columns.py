@@ -50,10 +50,9 @@ def total_variance(moments: Marginals) -> tuple[FloatArray, FloatArray]:
 
 
 def middle(X: RowArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return roughly the median of each column.
-
-    An outlier may move the mean far from all other values; subtracting it would round them off.
-    """
+    """Return roughly the median of each column."""
+    # An outlier may move the mean far from all other values; subtracting it would round
+    # them off.
     some = X[:: -(-X.shape[0] // ROWS_FOR_MEDIAN)]
     median = np.median(some.toarray() if issparse(some) else some, axis=0)
     return np.where(np.abs(median - mean) <= MOST_DEVIATIONS * scale, median, mean)

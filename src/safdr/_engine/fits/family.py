@@ -69,12 +69,10 @@ SQUARED = Family("squared", "squared_error", lambda y, share: np.array([share @ 
 def working_response(
     fitter: Any, X: RowArray, positive: NDArray[np.bool_]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the weight and the response of each row, near the model of all columns.
-
-    To second order, the loss of predictors near η is half the mean of
-    curvature · (η - slope / curvature - predictor)², up to a constant. Weights are in units of the
-    largest possible curvature, 1/4.
-    """
+    """Return the weight and the response of each row, near the model of all columns."""
+    # To second order, the loss of predictors near η is half the mean of curvature · (η -
+    # slope / curvature - predictor)², up to a constant. Weights are in units of the largest
+    # possible curvature, 1/4.
     fits = fitter.fit(np.arange(X.shape[1])[None])
     eta = np.asarray(materialize(X) @ fits.coefficients[0]).ravel() + fits.intercepts[0]
     _, slope, curvature = LOGISTIC.derivatives(eta, positive.astype(np.float64))

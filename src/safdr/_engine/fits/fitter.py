@@ -54,11 +54,9 @@ class LinearFitter:
         return self._null_loss
 
     def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:
-        """Fit a model to each subset; equal subsets are fitted once.
-
-        With `best_only`, a fit ends early if a bound shows that another one is better. It then
-        counts as not converged.
-        """
+        """Fit a model to each subset; equal subsets are fitted once."""
+        # With `best_only`, a fit ends early if a bound shows that another one is
+        # better. It then counts as not converged.
         distinct, inverse = distinct_rows(subsets)
         parts: list[Fits] = []
         for some, columns, numbered in self._rows.portions(distinct):

@@ -36,11 +36,9 @@ class LeastSquaresFitter:
         return float(self._moments.output_variance.mean())
 
     def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:
-        """Fit a linear model to each subset, in closed form for any arguments.
-
-        Collinear features have the smallest (standardised) slopes among the best fits. Losses are
-        accurate to about 1e-15 of the variance of the outputs.
-        """
+        """Fit a linear model to each subset, in closed form for any arguments."""
+        # Collinear features have the smallest (standardised) slopes among the best
+        # fits. Losses are accurate to about 1e-15 of the variance of the outputs.
         distinct, inverse = distinct_rows(subsets)
         parts = []
         for some in _portions(distinct):

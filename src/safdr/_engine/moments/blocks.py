@@ -121,10 +121,8 @@ def block_mean(rows: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def joined_mean(weights: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of all blocks, and the rows that the scatter of the blocks lacks.
-
-    The rows are the block means around it, times the root of the weight (Chan's formula).
-    """
+    """Return the mean of all blocks, and the rows that the scatter of the blocks lacks."""
+    # The rows are the block means around it, times the root of the weight (Chan's formula).
     if len(weights) == 1:
         return means[0], np.zeros_like(means)
     share = weights / weights.sum()

@@ -37,11 +37,9 @@ def diagonal(A: FloatArray, inverse: FloatArray) -> FloatArray:
 
 
 def is_below(delta: FloatArray, A: FloatArray) -> bool:
-    """Return True if A - Δ is certainly positive semidefinite.
-
-    If Cholesky's method completes, this holds for a matrix with an error of at most
-    (n + 2)·u·trace in norm, with the unit of rounding u. Twice that is subtracted first.
-    """
+    """Return True if A - Δ is certainly positive semidefinite."""
+    # If Cholesky's method completes, this holds for a matrix with an error of at most (n +
+    # 2)·u·trace in norm, with the unit of rounding u. Twice that is subtracted first.
     slack = 2 * (len(A) + 2) * UNIT * np.trace(A)
     return _is_positive_definite(A - np.diag(delta + slack))
 

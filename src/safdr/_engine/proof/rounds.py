@@ -57,10 +57,8 @@ class Rounds:
         return max(self.threshold, float(self._bounds.max(initial=-np.inf)) + self.root.slack)
 
     def run(self, end: float, n_threads: int) -> None:
-        """Continue until no node is open, or until the clock (`time.monotonic`) passes `end`.
-
-        Without bounds, or memory for the tree, all nodes stay open.
-        """
+        """Continue until no node is open, or until the clock (`time.monotonic`) passes `end`."""
+        # Without bounds, or memory for the tree, all nodes stay open.
         n_bytes = 2 * 8 * len(self.root.free) ** 2 * self.size
         if not self.root.has_bounds or n_bytes > MAX_BYTES:
             return

@@ -40,11 +40,9 @@ def find_duplicates(
     constraints: AllowedSubsets | None = None,
     cost: FloatArray | None = None,
 ) -> Duplicates:
-    """Find features whose weighted correlation is 1 or -1, up to rounding.
-
-    Forced features are kept; excluded, expensive and later ones are dropped first. A feature is
-    dropped only if the kept one can replace it in every allowed subset.
-    """
+    """Find features whose weighted correlation is 1 or -1, up to rounding."""
+    # Forced features are kept; excluded, expensive and later ones are dropped first. A
+    # feature is dropped only if the kept one can replace it in every allowed subset.
     rows = CentredRows(X, np.zeros(X.shape[0], dtype=np.int64), 1, sample_weight)
     points, live = _project(rows)
     n_features = X.shape[1]

@@ -27,11 +27,9 @@ MAX_NEWTON = 20
 
 
 def group_path(problem: Problem) -> Iterator[int]:
-    """Yield features in the order of the first penalty at which B_j ≠ 0.
-
-    Ties are broken by the largest gradient without the feature's share. The path ends early if
-    its solutions stop converging.
-    """
+    """Yield features in the order of the first penalty at which B_j ≠ 0."""
+    # Ties are broken by the largest gradient without the feature's share. The path ends
+    # early if its solutions stop converging.
     window = Window(problem)
     solver = _ActiveSet(problem)
     sizes = problem.sizes(window.left)[problem.usable[window.features]]

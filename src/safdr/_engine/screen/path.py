@@ -30,12 +30,11 @@ class Event(NamedTuple):
 
 
 def lasso_path(problem: Problem) -> Iterator[Event]:
-    """Follow min ½ b'·A·b - d'·b + t·|b|₁ as t falls.
-
-    With c = d - A·b, all members have c = side·t, and no other feature has more. So b = u - t·v
-    with u = A_SS⁻¹·d_S and v = A_SS⁻¹·side, and c falls by A·v, until another feature has as much
-    as the members, or a slope is back at zero. Forced members have the side 0.
-    """
+    """Follow min ½ b'·A·b - d'·b + t·|b|₁ as t falls."""
+    # With c = d - A·b, all members have c = side·t, and no other feature has more. So b = u
+    # - t·v with u = A_SS⁻¹·d_S and v = A_SS⁻¹·side, and c falls by A·v, until another
+    # feature has as much as the members, or a slope is back at zero. Forced members have
+    # the side 0.
     window = Window(problem)
     members, root = problem.forced.tolist(), problem.root()
     sides = np.zeros(len(members))

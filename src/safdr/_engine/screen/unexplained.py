@@ -17,11 +17,10 @@ MIN_ROWS = 4
 
 
 def unexplained_share(problem: Problem, n_rows: float) -> float:
-    """Return the smallest generalised cross-validation error on the path, averaged over outputs.
-
-    The number of nonzero slopes is the lasso's degrees of freedom also after selection (Zou, Hastie
-    and Tibshirani 2007). So the share is not optimistic, unlike the R² of a refitted model.
-    """
+    """Return the smallest generalised cross-validation error on the path, averaged over outputs."""
+    # The number of nonzero slopes is the lasso's degrees of freedom also after selection
+    # (Zou, Hastie and Tibshirani 2007). So the share is not optimistic, unlike the R² of a
+    # refitted model.
     n_outputs = problem.D.shape[1]
     if n_outputs == 1:
         return _of_output(problem, n_rows)
