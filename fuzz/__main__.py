@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import multiprocessing
 import os
 import sys
 import time
@@ -41,10 +40,10 @@ def run(
     """Check seeds until `n_cases` are done or time is up; return their number and the failures."""
     end = time.monotonic() + seconds
     failures: list[tuple[int, str]] = []
+    # A test has threads, and a fork of a process with threads may hang.
     if n_jobs == 1:
         return _run_some(name, seed, 1, n_cases, end)
-    # A fork of a process with threads may hang.
-    with ProcessPoolExecutor(n_jobs, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(n_jobs) as pool:
         parts = [
             pool.submit(_run_some, name, seed + job, n_jobs, -(-(n_cases - job) // n_jobs), end)
             for job in range(min(n_jobs, n_cases))
