@@ -5,7 +5,6 @@
 # make fuzz       check random inputs for an hour; SECONDS=60 for a minute, SEED=1 for other inputs
 # make sanitize   run the contracts of the core with the address and undefined-behaviour sanitizers
 # make paper      the paper's table on small data in build/paper; `python -m experiments` for all
-# make stub       write the signatures of the core to src/safdr/_core.pyi
 # make clean      remove .venv and build
 
 PYTHON ?= python3
@@ -56,7 +55,6 @@ clean:
 	rm -rf .venv build
 
 .venv/bin/pip:
-	@echo 'Creating .venv …'
 	@$(PYTHON) -m venv .venv
 	@$(PY) -m pip install -q --upgrade pip
 
