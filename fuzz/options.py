@@ -168,7 +168,7 @@ def check_whole(name: str, text: str) -> None:
     elif name.endswith(".sql"):
         assert text.rstrip().endswith(";"), "half a query"
     else:
-        assert text.startswith("column,value,points"), "no scorecard"
+        assert text.startswith("column,value,coefficient,points"), "no scorecard"
 
 
 def parsed(text: str) -> dict[str, Any]:
