@@ -73,9 +73,7 @@ def _check(device: Any, problem: Any) -> None:
 
         torch.zeros(1, device=torch.device(device)).cpu()
     except ImportError:
-        raise ParameterError(
-            "device", f"{device!r} needs torch. Install it: pip install 'safdr[gpu]'."
-        ) from None
+        raise ParameterError("device", f"{device!r} needs torch. Run: pip install torch") from None
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         reason = (str(error).splitlines() or [""])[0]
         raise ParameterError(

@@ -148,10 +148,10 @@ def _ahead(tables: Iterator[Any]) -> Generator[Any]:
             yield table
 
 
-def require(module: str, extra: str, what: str) -> None:
+def require(module: str, what: str) -> None:
     """Refuse to go on without a package."""
     if find_spec(module) is None:
-        raise ImportError(f"{what} needs {module}. Install it: pip install 'safdr[{extra}]'")
+        raise ImportError(f"{what} needs {module}. Run: pip install {module}")
 
 
 def one_line(error: Exception) -> str:

@@ -75,7 +75,7 @@ class Stream:
 
 def open_source(given: Any) -> Source:
     """Return the source of a `Stream`, or of rows of any kind."""
-    require("pyarrow", "parquet", "Reading rows in chunks")
+    require("pyarrow", "Reading rows in chunks")
     stream = given if isinstance(given, Stream) else Stream(given)
     source = _open(stream.source)
     source.sample_rows = int(stream.sample_rows)
