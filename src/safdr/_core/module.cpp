@@ -55,13 +55,13 @@ safdr::Groups as_groups(const GroupsTuple& groups) {
   return {starts.data(), features.data(), static_cast<std::int64_t>(starts.shape(0)) - 1, longest, width};
 }
 
-// Size, number of members that stay, number of members and candidates, conflicts and cost.
-using Limits = std::tuple<std::int64_t, std::int64_t, std::int64_t, Conflicts, Weights>;
+// Size, number of members that stay, number of members and candidates, sign, conflicts and cost.
+using Limits = std::tuple<std::int64_t, std::int64_t, std::int64_t, double, Conflicts, Weights>;
 
 safdr::Replicas as_replicas(const Matrix<std::int32_t>& order, std::uint64_t* streams, const Limits& limits) {
-  const auto& [size, n_fixed, n_usable, conflicts, cost] = limits;
+  const auto& [size, n_fixed, n_usable, sign, conflicts, cost] = limits;
   const auto n_replicas = static_cast<std::int64_t>(order.shape(0));
-  return {order.data(), streams, n_replicas, size, n_fixed, n_usable, data_of(conflicts), data_of(cost)};
+  return {order.data(), streams, n_replicas, size, n_fixed, n_usable, sign, data_of(conflicts), data_of(cost)};
 }
 
 auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_all, Matrix<const double> D_all,
@@ -81,15 +81,10 @@ auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_
   return std::make_tuple(values.release(), accepted.release());
 }
 
-auto local_search(Matrix<const double> A, Matrix<const double> D, GroupsTuple groups, Limits limits,
+void local_search(Matrix<const double> A, Matrix<const double> D, GroupsTuple groups, Limits limits,
                   Matrix<std::int32_t> order, std::int64_t n_threads) {
-  NewArray<double, 1> values({order.shape(0)});
-  const safdr::Replicas replicas = as_replicas(order, nullptr, limits);
-  {
-    nb::gil_scoped_release release;
-    safdr::local_search(as_criterion(A, D), as_groups(groups), replicas, n_threads, values.data.data());
-  }
-  return values.release();
+  const nb::gil_scoped_release release;
+  safdr::local_search(as_criterion(A, D), as_groups(groups), as_replicas(order, nullptr, limits), n_threads);
 }
 
 auto subset_values(Matrix<const double> A, Matrix<const double> D, Matrix<const std::int32_t> subsets,
@@ -280,7 +275,7 @@ NB_MODULE(_core, m) {
         "streams"_a.noconvert(), "beta"_a, "batch"_a, nb::kw_only(), "n_proposals"_a, "n_threads"_a,
         "Sweep replicas, in place. Returns criterion values on all rows, and accepted swaps.");
   m.def("local_search", &local_search, "A"_a, "D"_a, "groups"_a, "limits"_a, "order"_a.noconvert(), nb::kw_only(),
-        "n_threads"_a, "Move replicas, in place, until no swap raises the criterion. Returns its values.");
+        "n_threads"_a, "Move replicas, in place, until no swap raises the criterion.");
   m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a,
         "Criterion value of each subset. Rows may be filled up with -1.");
   m.def("signed_values", &signed_values, "A"_a, "D"_a, "signs"_a, "subsets"_a, nb::kw_only(), "n_threads"_a,
