@@ -18,7 +18,6 @@
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
 #include "proof/explore.hpp"
-#include "swaps/local_search.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
