@@ -13,23 +13,6 @@ from safdr._engine.search import Search
 from safdr.errors import ParameterError
 
 
-def is_on_device(X: Any) -> bool:
-    """Return True for a torch tensor in the memory of a device."""
-    return type(X).__module__ == "torch" and X.device.type != "cpu"
-
-
-def device_rows(X: Any) -> Any:
-    """Return rows that stay on their device, checked there."""
-    from safdr._engine.device.rows import DeviceRows
-
-    if X.ndim != 2 or not X.dtype.is_floating_point or not bool(X.isfinite().all()):
-        raise ValueError(
-            "X on a device must be a matrix of finite floating-point numbers; got "
-            f"{tuple(X.shape)}, {X.dtype}. Convert it, or impute missing values."
-        )
-    return DeviceRows(X)
-
-
 def device_search(
     problem: Any, device: Any, ridge: Any, C: float, fitter: Any, **search: Any
 ) -> Search:

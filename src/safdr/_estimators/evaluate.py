@@ -14,8 +14,7 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.fits.fits import Fits
 from safdr._engine.search import OWN_LOSS, fit_padded, padded
 from safdr._estimators.data import Problem
-from safdr._estimators.features import features_of
-from safdr._estimators.inputs import fit_seed, make_problem
+from safdr._estimators.inputs import features_of, fit_seed, make_problem
 from safdr._estimators.parallel import n_workers
 from safdr._estimators.search import fitter_of, function_of, ridge_of
 from safdr.errors import ParameterError

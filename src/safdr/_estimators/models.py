@@ -27,9 +27,9 @@ def _products(X: Any, coef: FloatArray) -> FloatArray:
 
 def _fit_as_selected(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """Fit a model as a selector fits its final model to these columns."""
-    from safdr._estimators.inputs import every_column  # which makes models of this kind
+    from safdr._estimators.inputs import read_problem  # which makes models of this kind
 
-    problem = every_column(model, X, y, sample_weight)
+    problem = read_problem(model, X, y, sample_weight, 0).usable()
     subset = np.arange(problem.n_features)
     fits = problem.fitter(float(model.C)).fit(subset[None])
     fitted = problem.linear_model(subset, fits, 0, model.C)
@@ -59,6 +59,7 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
         Training range of each column; only with a penalty.
     """
 
+    _is_regression = False
     coef_: FloatArray
     intercept_: Any
 
@@ -135,6 +136,7 @@ class LinearModel(RegressorMixin, BaseEstimator):
         Range of the training targets.
     """
 
+    _is_regression = True
     coef_: FloatArray
     intercept_: Any
 

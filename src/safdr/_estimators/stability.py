@@ -18,8 +18,7 @@ from safdr._engine.arrays import IntArray
 from safdr._engine.stability import nogueira_index, share_intervals
 from safdr._estimators.cross_validation import cross_validate, sizes_to_try
 from safdr._estimators.data import Problem
-from safdr._estimators.features import group_names
-from safdr._estimators.inputs import fit_seed, make_problem
+from safdr._estimators.inputs import fit_seed, group_names, make_problem
 from safdr._estimators.parallel import run_tasks, uses_threads
 from safdr._estimators.search import make_search
 from safdr.errors import NoSubsetError, ParameterError

@@ -22,8 +22,7 @@ from safdr._engine.search import padded
 from safdr._engine.signs import wrong_signs
 from safdr._estimators.data import Problem
 from safdr._estimators.evaluate import evaluate_rows, measure_subsets
-from safdr._estimators.features import group_names
-from safdr._estimators.inputs import fit_seed, make_problem
+from safdr._estimators.inputs import fit_seed, group_names, make_problem
 from safdr._estimators.parallel import n_workers, run_tasks, uses_threads
 from safdr._estimators.search import fitter_of, function_of, model_on, ridge_of
 

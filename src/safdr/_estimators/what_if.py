@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.nearby import outside_gains
-from safdr._estimators.features import Features, features_of, group_names
-from safdr._estimators.inputs import make_problem
+from safdr._estimators.inputs import Features, features_of, group_names, make_problem
 from safdr._estimators.search import ridge_of
 from safdr.errors import ParameterError
 
