@@ -45,6 +45,17 @@ def make_problem(selector: Any, X: Any, y: Any, sample_weight: Any = None) -> An
     return problem
 
 
+def built_in_problem(selector: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
+    """Return the problem of a selector that has no custom criterion."""
+    if callable(selector.criterion):
+        raise ParameterError(
+            "criterion",
+            f"must be built-in, because a callable has no matrix; got {selector.criterion!r}.",
+        )
+    problem: Problem = make_problem(selector, X, y, sample_weight)
+    return problem
+
+
 def read_problem(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Any:
     """Validate rows, or read a source; set the attributes of columns and classes."""
     if is_source(X, y):
