@@ -585,7 +585,6 @@ PARAMETER = (ParameterError, InvalidParameterError)
 REFUSALS = [
     (lambda: anneal_path(FITTED, X2, Y2, [0]), "sizes"),
     (lambda: anneal_path(FITTED, X2, Y2, [9]), "sizes.* 8"),
-    (lambda: anneal_path(FITTED, X2, Y2, [1.5]), "sizes"),
     (lambda: evaluate_subsets(FITTED, X2, Y2, [0, 1]), "subsets .*list of subsets"),
     (lambda: evaluate_subsets(FITTED, X2, Y2, []), "subsets"),
     (lambda: evaluate_subsets(FITTED, X2, Y2, [[]]), "subsets"),

@@ -100,7 +100,11 @@ def substitutes(
     problem, seed = make_problem(selector, X, y, sample_weight), fit_seed(selector)
     names, subset = np.array(group_names(selector, problem), dtype=object), selector.subset_
     if problem.is_wide and not callable(selector.criterion):
-        columns = _relevant_columns(selector, problem, n_best + N_SPARE)
+        # A matrix of the selected columns and the best replacements is enough.
+        criterion = problem.column_criterion(ridge_of(selector, problem))
+        allowed = problem.allowed.without(criterion.redundant)
+        n_columns = n_best + N_SPARE
+        columns = best_replacements(criterion, allowed, problem.cost, subset, n_columns)
         names = names[np.unique(problem.allowed.group_of[columns])]
         problem, subset = problem.columns(columns), np.searchsorted(columns, subset)
     n_threads = n_workers(n_jobs)
@@ -119,13 +123,6 @@ def substitutes(
     threads = uses_threads(selector)
     scores = np.array(list(run_tasks(_score_fold, tasks, n_jobs, threads=threads)))
     return _make_table(variants, measures, scores, names)
-
-
-def _relevant_columns(selector: Any, problem: Problem, n_best: int) -> IntArray:
-    """Return the selected columns and the best replacements, without a matrix of all columns."""
-    criterion = problem.column_criterion(ridge_of(selector, problem))
-    allowed = problem.allowed.without(criterion.redundant)
-    return best_replacements(criterion, allowed, problem.cost, selector.subset_, n_best)
 
 
 # ---- Variants of the subset ---------------------------------------------------------------------

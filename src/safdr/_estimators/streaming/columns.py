@@ -95,7 +95,7 @@ def check_column(source: Source, parameter: str, name: Any) -> None:
         raise ParameterError(
             parameter,
             f"must be the name of a column of {source.name}; got {given}. It has "
-            f"{_listed(source.schema.names)}.",
+            f"{source.schema.names[:5]} ….",
         )
 
 
@@ -104,15 +104,11 @@ def check_numbers(source: Source, names: list[str]) -> None:
     from pyarrow import types
 
     if missing := [name for name in names if name not in source.schema.names]:
-        raise ValueError(f"{source.name} lacks columns of the fit: {_listed(missing)}.")
+        raise ValueError(f"{source.name} lacks columns of the fit: {missing[:5]}.")
     is_number = [getattr(types, f"is_{kind}") for kind in NUMBERS]
     kinds = {name: source.schema.field(name).type for name in names}
     if text := [name for name in names if not any(test(kinds[name]) for test in is_number)]:
         raise ValueError(
-            f"{source.name} has columns that are not numbers: {_listed(text)}. Encode them, or "
+            f"{source.name} has columns that are not numbers: {text[:5]}. Encode them, or "
             "leave them out: Stream(source, columns=[...])."
         )
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from safdr._engine.arrays import FloatArray, IntArray
@@ -129,16 +130,10 @@ class StreamedRows:
         """Count the labels, then sum up statistics and take a sample."""
         source, y, sample_weight = open_rows(X, y, sample_weight)
         columns = find_columns(source, y, sample_weight, regression=regression)
-        counted = source.run(CountTask([y], regression))
-        if not counted:
-            raise ValueError(f"{source.name} has no rows.")
-        if any(label is None or label != label for label in counted):
-            raise ValueError(f"The target {y!r} has missing values. Remove these rows.")
-        labels = sorted(counted)
+        counts, labels = _count(source, CountTask([y], regression))
         if not regression:
-            columns = replace(columns, classes=np.array(labels))
-            check_classification_targets(columns.classes)
-        counts = np.array([counted[label] for label in labels])
+            check_classification_targets(labels)
+            columns = replace(columns, classes=labels)
         n_columns = len(columns.features)
         limit = min(source.sample_rows, int(MAX_BYTES / 8 / n_columns))
         n_buckets = 0 if counts.sum() <= limit else N_BUCKETS
@@ -170,6 +165,17 @@ class StreamedRows:
         task = SumsTask(replace(self.columns, features=features), np.ones(len(self.counts)))
         rows = _run(self.source, task)[1]
         return rows.take(rows.weight > 0)
+
+
+def _count(source: Source, task: CountTask) -> tuple[IntArray, NDArray[Any]]:
+    """Return the number of rows of each label, and the sorted labels."""
+    counted = source.run(task)
+    if not counted:
+        raise ValueError(f"{source.name} has no rows.")
+    if any(label is None or label != label for label in counted):
+        raise ValueError(f"The target {task.columns[0]!r} has missing values. Remove these rows.")
+    labels = sorted(counted)
+    return np.array([counted[label] for label in labels]), np.array(labels)
 
 
 def _run(source: Source, task: SumsTask) -> tuple[Any, Rows]:
