@@ -18,7 +18,7 @@ from safdr._engine.batches import Batches
 from safdr._engine.centred_rows import CentredRows
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, Ridge, criterion_of_rows, make_criterion
-from safdr._engine.fits.family import working_response
+from safdr._engine.fits.family import LOGISTIC, predictors, working_response
 from safdr._engine.fits.fits import ColumnsFitter, Fitter
 from safdr._engine.fits.fitter import LogisticFitter, MultinomialFitter
 from safdr._engine.fits.least_squares import LeastSquaresFitter
@@ -46,8 +46,10 @@ class Problem:
 
     criterion_name: ClassVar[str]
     is_regression: ClassVar[bool] = False
+    # Loss of one linear predictor, with its approximation as the second criterion; or None.
+    family: ClassVar[Any] = None
     default_C: ClassVar[float]
-    default_scoring: ClassVar[str]
+    default_scoring: ClassVar[Any]
 
     # ---- Rows and columns ---------------------------------------------------------------------
 
@@ -206,6 +208,22 @@ class Problem:
         """Return fit i as a scikit-learn model; `clip` limits predictions of a regression."""
         raise NotImplementedError
 
+    def linearised(self, fitter: Fitter) -> RegressionProblem:
+        """Return the second-order approximation of the loss near the model of all columns."""
+        near: Any = copy(fitter)
+        near.penalty = self.penalty(1.0)  # keeps coefficients finite under separation
+        fits = near.fit(np.arange(self.n_features)[None])
+        return self.linearised_at(predictors(fits, 0, self.X))
+
+    def linearised_at(self, eta: FloatArray) -> RegressionProblem:
+        """Return the second-order approximation of the loss near linear predictors."""
+        row_weight = np.ones(len(eta)) if self.sample_weight is None else self.sample_weight
+        y, share = self.target.astype(np.float64), row_weight / row_weight.sum()
+        weight, response = working_response(self.family, eta, y, share)
+        weight = weight if self.sample_weight is None else weight * row_weight
+        fields = {"X": self.X, "allowed": self.allowed, "cost": self.cost}
+        return RegressionProblem(y=response, row_weight=weight, **fields)
+
     def refit(self, model: Any, subset: IntArray) -> Any:
         """Return the final model, fitted to all rows of a source."""
         return model
@@ -282,6 +300,11 @@ class ClassProblem(Problem):
         return weight if self.row_weight is None else weight * self.row_weight
 
     @property
+    def family(self) -> Any:  # type: ignore[override]
+        """Log-loss of two classes; None for more."""
+        return LOGISTIC if len(self.classes) == 2 else None
+
+    @property
     def default_scoring(self) -> str:  # type: ignore[override]
         """Area under the ROC curve; for more classes, of each against the rest."""
         return "roc_auc" if len(self.classes) == 2 else "roc_auc_ovr"
@@ -300,17 +323,6 @@ class ClassProblem(Problem):
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
-
-    def linearised(self, fitter: Fitter) -> RegressionProblem:
-        """Return the second-order approximation of the log-loss near the model of all columns."""
-        near: Any = copy(fitter)
-        near.penalty = self.penalty(1.0)  # keeps coefficients finite under separation
-        weight, response = working_response(near, self.X, self.codes == 1)
-        if self.sample_weight is not None:
-            weight = weight * self.sample_weight
-        return RegressionProblem(
-            X=self.X, y=response, row_weight=weight, allowed=self.allowed, cost=self.cost
-        )
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
         kind = LogisticFitter if len(self.classes) == 2 else MultinomialFitter
