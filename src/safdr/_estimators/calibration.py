@@ -19,6 +19,7 @@ def calibration_slope(
     *,
     regression: bool,
     train_share: float,
+    family: Any = None,
 ) -> float:
     """Return the factor in [0, 1] for the coefficients of the final model."""
     # `decision` holds the linear predictors of all held-out rows, one column for each class
@@ -28,7 +29,9 @@ def calibration_slope(
     # that share.
     kept = weight > 0
     decision, y, weight = decision[kept], y[kept], weight[kept] / weight.sum()
-    if regression:
+    if regression and family is not None:
+        slope = _likelihood_slope(family, decision, y, weight)
+    elif regression:
         slope = _least_squares(decision, y, weight)
     else:
         # The intercept of a class without held-out rows is not finite.
@@ -61,6 +64,21 @@ def _least_squares(predicted: FloatArray, y: FloatArray, weight: FloatArray) -> 
     centred = predicted - weight @ predicted
     variance = float((weight @ centred**2).sum())
     return float(np.clip((weight @ (centred * y)).sum() / variance, 0, 1)) if variance > 0 else 1.0
+
+
+def _likelihood_slope(
+    family: Any, decision: FloatArray, y: FloatArray, weight: FloatArray
+) -> float:
+    """Return the slope of largest likelihood in [0, 1]."""
+    origin = float(family.null_model(y, weight)[0])
+    decision = decision - weight @ decision
+
+    def loss(free: FloatArray) -> tuple[float, FloatArray]:
+        losses, slopes, _ = family.derivatives(free[0] * decision + free[1], y, weight)
+        return float(weight @ losses), np.array([(weight * slopes) @ decision, weight @ slopes])
+
+    limits = [(0.0, 1.0), (None, None)]
+    return float(minimize(loss, (1.0, origin), jac=True, method="L-BFGS-B", bounds=limits).x[0])
 
 
 def _by_class(decision: FloatArray) -> FloatArray:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.metrics import log_loss, mean_squared_error
+from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import _routing_enabled
@@ -65,7 +64,7 @@ class ModelFitter:
         self.estimator = seeded(estimator, seed)
         self.problem = problem
         if problem.is_regression:
-            self.loss_name, self._loss = "squared_error", _squared_error
+            self.loss_name, self._loss = problem.loss_name, self._loss_of_predictions
         elif hasattr(estimator, "predict_proba"):
             self.loss_name, self._loss = "cross_entropy", _cross_entropy
         else:
@@ -88,8 +87,7 @@ class ModelFitter:
 
     def baseline(self) -> float:
         """Return the loss of a model without features."""
-        dummy = DummyRegressor() if self.problem.is_regression else DummyClassifier()
-        return self.held_out_loss(dummy, np.zeros(1, dtype=np.int64))
+        return self.held_out_loss(self.problem.null_model(), np.zeros(1, dtype=np.int64))
 
     def held_out_loss(self, estimator: Any, subset: IntArray) -> float:
         """Return the mean loss of one subset over the folds, weighted by their rows."""
@@ -103,6 +101,10 @@ class ModelFitter:
             sizes.append(len(test) if held_out is None else held_out.sum())
         return float(np.average(losses, weights=sizes))
 
+    def _loss_of_predictions(self, model: Any, X: Any, y: Any, weight: FloatArray | None) -> float:
+        loss: float = self.problem.held_out_loss(y, model.predict(X), weight)
+        return loss
+
 
 def _cross_entropy(model: Any, X: Any, y: Any, weight: FloatArray | None) -> float:
     return float(log_loss(y, model.predict_proba(X), sample_weight=weight, labels=model.classes_))
@@ -110,11 +112,6 @@ def _cross_entropy(model: Any, X: Any, y: Any, weight: FloatArray | None) -> flo
 
 def _negative_score(model: Any, X: Any, y: Any, weight: FloatArray | None) -> float:
     return -float(model.score(X, y, sample_weight=weight))
-
-
-def _squared_error(model: Any, X: Any, y: Any, weight: FloatArray | None) -> float:
-    predicted = np.reshape(model.predict(X), y.shape)
-    return float(mean_squared_error(y, predicted, sample_weight=weight))
 
 
 def _splits(problem: Any, seed: int) -> list[Any]:

@@ -10,6 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from safdr._engine import columns as sources
@@ -46,10 +48,12 @@ class Problem:
 
     criterion_name: ClassVar[str]
     is_regression: ClassVar[bool] = False
+    is_stratified: ClassVar[bool] = False
     # Loss of one linear predictor, with its approximation as the second criterion; or None.
     family: ClassVar[Any] = None
     default_C: ClassVar[float]
     default_scoring: ClassVar[Any]
+    score_params: ClassVar[dict[str, Any]] = {}  # metadata of rows for the default scorer
 
     # ---- Rows and columns ---------------------------------------------------------------------
 
@@ -224,6 +228,13 @@ class Problem:
         fields = {"X": self.X, "allowed": self.allowed, "cost": self.cost}
         return RegressionProblem(y=response, row_weight=weight, **fields)
 
+    held_out_loss: ClassVar[Any] = None  # of custom models, from y, predictions and weights
+
+    @staticmethod
+    def null_model() -> Any:
+        """Return a model without features."""
+        return DummyClassifier()
+
     def refit(self, model: Any, subset: IntArray) -> Any:
         """Return the final model, fitted to all rows of a source."""
         return model
@@ -238,6 +249,11 @@ class Problem:
     def default_splitter(seed: int) -> Any:
         """Return the five splits of the paper, three quarters to one quarter."""
         raise NotImplementedError
+
+    @property
+    def strata(self) -> Any:
+        """Labels that splits are stratified by, if `is_stratified`; else the target."""
+        return self.y
 
     def folds(
         self, cv: Any, seed: int, split_params: dict[str, Any], score_params: dict[str, Any]
@@ -255,6 +271,7 @@ class ClassProblem(Problem):
     class_weight: Any = None  # as given
 
     criterion_name = "fisher"
+    is_stratified = True
     default_C = 1.0
 
     def take(self, rows: Any) -> Self:
@@ -355,6 +372,7 @@ class RegressionProblem(Problem):
     is_regression = True
     default_C = np.inf
     default_scoring = "r2"
+    loss_name: ClassVar[str] = "squared_error"
 
     @property
     def outputs(self) -> FloatArray:
@@ -372,6 +390,16 @@ class RegressionProblem(Problem):
     def output_matrix(self) -> FloatArray | None:
         """Outputs, one a column."""
         return self.outputs
+
+    @staticmethod
+    def held_out_loss(y: Any, predicted: Any, weight: FloatArray | None) -> float:
+        """Return the mean squared error of predictions."""
+        return float(mean_squared_error(y, np.reshape(predicted, y.shape), sample_weight=weight))
+
+    @staticmethod
+    def null_model() -> Any:
+        """Return a model without features."""
+        return DummyRegressor()
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
         return LeastSquaresFitter(criterion, self.penalty(C))

@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from safdr._engine import columns as sources
 from safdr._engine.arrays import FloatArray
+from safdr._estimators.counts import FAMILIES, LogLinearProblem
 from safdr._estimators.data import ClassProblem, Problem, RegressionProblem
 from safdr._estimators.device import device_rows, is_on_device
 from safdr._estimators.features import allowed_subsets, feature_cost, feature_names
@@ -38,6 +39,10 @@ def make_problem(selector: Any, X: Any, y: Any, sample_weight: Any = None) -> An
 
 def read_problem(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Any:
     """Validate rows, or read a source; set the attributes of columns and classes."""
+    if selector._is_survival:
+        from safdr._estimators.survival import read_survival
+
+        return read_survival(selector, X, y, sample_weight)
     if is_source(X, y):
         from safdr._estimators.streaming import read
 
@@ -58,6 +63,11 @@ def read_problem(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -
 def problem_of(selector: Any, X: Any, y: Any, row_weight: FloatArray | None) -> Problem:
     """Return the problem of validated rows; set `classes_`."""
     rows = {"X": X, "y": y, "row_weight": row_weight}
+    if selector._is_regression and selector.family != "gaussian":
+        if row_weight is not None:  # exposures in any unit
+            rows["row_weight"] = row_weight / row_weight[row_weight > 0].mean()
+        family = FAMILIES[selector.family]
+        return LogLinearProblem(family=family, **problem_fields(selector), **rows)
     if selector._is_regression:
         return RegressionProblem(**problem_fields(selector), **rows)
     selector.classes_, codes = np.unique(y, return_inverse=True)
@@ -80,7 +90,10 @@ def problem_fields(selector: Any) -> dict[str, Any]:
 
 def every_column(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     """Return the problem of a model on all columns; set its attributes of columns and classes."""
-    unfitted = _EveryColumn(regression=is_regressor(model))
+    unfitted = _EveryColumn(
+        regression=is_regressor(model), family=getattr(model, "family", "gaussian")
+    )
+    unfitted._is_survival = getattr(model, "_is_survival", False)
     problem: Problem = read_problem(unfitted, X, y, sample_weight, 0).usable()
     model.__dict__.update({k: v for k, v in vars(unfitted).items() if k.endswith("_")})
     return problem
@@ -90,9 +103,11 @@ class _EveryColumn(BaseEstimator):
     """Parameters of a problem without a selector."""
 
     constraints = feature_cost = class_weight = None
+    _is_survival = False
 
-    def __init__(self, *, regression: bool = False) -> None:
+    def __init__(self, *, regression: bool = False, family: str = "gaussian") -> None:
         self.regression = self._is_regression = regression
+        self.family = family
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -38,7 +38,45 @@ def _fit_as_selected(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     return model.with_slope(model.calibration_slope, rows, problem.target, problem.sample_weight)
 
 
-class LogisticModel(LinearClassifierMixin, BaseEstimator):
+class PenalisedModel(BaseEstimator):
+    """Base of models that clip values to the training range of their column if `C` is finite."""
+
+    C: float
+    coef_: FloatArray
+    intercept_: Any
+    data_min_: FloatArray
+    data_max_: FloatArray
+
+    @property
+    def clips(self) -> bool:
+        return bool(np.isfinite(self.C))
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        return _fit_as_selected(self, X, y, sample_weight)
+
+    def linear_predictor(self, X: Any) -> Any:
+        """Return the linear predictor of validated rows."""
+        scores = _products(self.clipped(X), np.atleast_2d(self.coef_)) + self.intercept_
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def clipped(self, X: Any) -> Any:
+        """Return rows with values clipped to the training range."""
+        if not self.clips:
+            return X
+        rows = X.toarray() if issparse(X) else X
+        return np.clip(rows, self.data_min_, self.data_max_)
+
+    def _predictor(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self.linear_predictor(validate_data(self, X, accept_sparse="csr", reset=False))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LogisticModel(LinearClassifierMixin, PenalisedModel):
     """Logistic regression on standardised columns, binary or multinomial.
 
     Parameters
@@ -59,19 +97,9 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
         Training range of each column; only with a penalty.
     """
 
-    coef_: FloatArray
-    intercept_: Any
-
     def __init__(self, *, C: float = 1.0, calibration_slope: float = 1.0) -> None:
         self.C = C
         self.calibration_slope = calibration_slope
-
-    @property
-    def clips(self) -> bool:
-        return bool(np.isfinite(self.C))
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        return _fit_as_selected(self, X, y, sample_weight)
 
     def with_slope(self, slope: float, X: Any, codes: Any, weight: FloatArray | None) -> Self:
         """Multiply the coefficients by a factor, and refit the intercepts on the training rows."""
@@ -82,20 +110,7 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> Any:
         """Return the log-odds of each row, or one score for each class."""
-        check_is_fitted(self)
-        return self.linear_predictor(validate_data(self, X, accept_sparse="csr", reset=False))
-
-    def linear_predictor(self, X: Any) -> Any:
-        """Return the decision function of validated rows."""
-        scores = _products(self.clipped(X), self.coef_) + self.intercept_
-        return scores.ravel() if scores.shape[1] == 1 else scores
-
-    def clipped(self, X: Any) -> Any:
-        """Return rows with values clipped to the training range."""
-        if not self.clips:
-            return X
-        rows = X.toarray() if issparse(X) else X
-        return np.clip(rows, self.data_min_, self.data_max_)
+        return self._predictor(X)
 
     def predict_proba(self, X: Any) -> FloatArray:
         scores = self.decision_function(X)
@@ -108,11 +123,6 @@ class LogisticModel(LinearClassifierMixin, BaseEstimator):
         if scores.ndim == 1:
             return np.column_stack([log_expit(-scores), log_expit(scores)])
         return np.asarray(log_softmax(scores, axis=1))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class LinearModel(RegressorMixin, BaseEstimator):

@@ -317,6 +317,8 @@ def _on_device(recipe: Recipe, device: Any) -> Search:
         raise ParameterError("device", f"must be that of X, {str(problem.X.tensor.device)!r}.")
     if recipe.function is not None:
         raise ParameterError("device", "needs a built-in criterion.")
+    if problem.is_regression and problem.family is not None:
+        raise ParameterError("device", "must be None for counts, amounts and survival times.")
     fitter = None if recipe.estimator is None else recipe.fitter(problem, None)
     how: dict[str, Any] = {"settings": recipe.settings, "seed": recipe.seed}
     return device_search(problem, device, recipe.wanted_ridge, recipe.C, fitter, **how)

@@ -301,6 +301,7 @@ duplicates_, n_features_in_, feature_names_in_
         self,
         n_features_to_select: int | float | None = None,
         *,
+        family: str = "gaussian",
         criterion: Any = "auto",
         estimator: Any = None,
         shrinkage: float | str | None = "auto",
@@ -312,6 +313,7 @@ duplicates_, n_features_in_, feature_names_in_
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
+        self.family = family
         self.criterion = criterion
         self.estimator = estimator
         self.shrinkage = shrinkage

@@ -12,8 +12,7 @@ from scipy.special import expit, xlogy
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.rows import materialize
 
-# Loss, slope and curvature of each row, by its share of the weights: at predictors of shape (n_rows,)
-# or (n_rows, n_outputs).
+# Loss, slope and curvature of each row, at predictors of shape (n_rows,) or (n_rows, n_outputs).
 Derivatives: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 
 # A row that the model is sure of has next to no curvature, and a response far off: at least this
@@ -31,6 +30,7 @@ class Family:
     name: str
     loss_name: str
     null_model: Callable[[FloatArray, FloatArray], FloatArray]  # intercepts, of y and row shares
+    # Of predictors, y and row shares.
     derivatives: Callable[[FloatArray, FloatArray, FloatArray], Derivatives]
 
 
@@ -64,23 +64,23 @@ def _gamma(eta: FloatArray, y: FloatArray, share: FloatArray) -> Derivatives:
 
 
 def _cox(eta: FloatArray, y: FloatArray, share: FloatArray) -> Derivatives:
-    _, place, events, at_risk = risk_sets(eta, y, share)
-    risk = np.exp(eta - eta.max())
+    top, is_event = eta.max(), y > 0
+    _, place, events, at_risk = risk_sets(eta - top, y, share)
+    risk = np.exp(eta - top)
     hazard = risk * np.cumsum(events / at_risk)[place]
     own = share * risk**2 * np.cumsum(events / at_risk**2)[place]
-    is_event = y > 0
-    losses = np.zeros(len(y))
-    losses[is_event] = (np.log(at_risk / np.where(events > 0, events, 1.0))[place] - eta)[is_event]
-    return losses + np.where(is_event, eta.max(), 0.0), hazard - is_event, np.maximum(hazard - own, 0.0)
+    odds = at_risk / np.where(events > 0, events, 1.0)
+    losses = np.where(is_event, np.log(odds)[place] + top - eta, 0.0)
+    return losses, hazard - is_event, np.maximum(hazard - own, 0.0)
 
 
 def risk_sets(
     eta: FloatArray, y: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
     """Return the times, which one each row has, and the weight of events and the risk at each."""
-    # Times come with a minus if the row is censored. Risks are in units of the largest.
+    # A time is negative if the row is censored.
     times, place = np.unique(np.abs(y), return_inverse=True)
-    risk = np.bincount(place, weight * np.exp(eta - eta.max()))
+    risk = np.bincount(place, weight * np.exp(eta))
     events = np.bincount(place, weight * (y > 0))
     return times, place, events, np.cumsum(risk[::-1])[::-1]
 
@@ -93,16 +93,15 @@ def _log_shares(y: FloatArray, share: FloatArray) -> FloatArray:
     return np.log(np.maximum(np.bincount(y.astype(np.int64), share), LEAST_SHARE))
 
 
-def log_mean(y: FloatArray, share: FloatArray) -> FloatArray:
-    """Return the intercept of counts or amounts."""
+def _log_mean(y: FloatArray, share: FloatArray) -> FloatArray:
     return np.log([share @ y])
 
 
 LOGISTIC = Family("logistic", "cross_entropy", _log_odds, _logistic)
 SOFTMAX = Family("softmax", "cross_entropy", _log_shares, _softmax)
 SQUARED = Family("squared", "squared_error", lambda y, share: np.array([share @ y]), _squared)
-POISSON = Family("poisson", "half_deviance", log_mean, _poisson)
-GAMMA = Family("gamma", "half_deviance", log_mean, _gamma)
+POISSON = Family("poisson", "half_deviance", _log_mean, _poisson)
+GAMMA = Family("gamma", "half_deviance", _log_mean, _gamma)
 COX = Family("cox", "partial_likelihood", lambda y, share: np.zeros(1), _cox)
 
 
