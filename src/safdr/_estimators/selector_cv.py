@@ -291,14 +291,15 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
     """Select the number of features for regression by cross-validation.
 
     As `AnnealingSelectorCV`, with the search of `AnnealingRegressorSelector`, R² as the default
-    scorer, and splits that are not stratified.
+    scorer (for counts and amounts the share of the deviance that is explained, with the weights of
+    the rows), and splits that are not stratified.
 
     Parameters
     ----------
     sizes, cv, scoring, rule, n_jobs
         As in `AnnealingSelectorCV`.
 
-    criterion, estimator, shrinkage, C, constraints, feature_cost, annealing, random_state
+    family, criterion, estimator, shrinkage, C, constraints, feature_cost, annealing, random_state
         As in `AnnealingRegressorSelector`.
 
     Attributes
