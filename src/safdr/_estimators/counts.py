@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -68,6 +69,12 @@ class LogLinearProblem(LikelihoodProblem):
             )
 
     loss_name = "half_deviance"
+
+    @cached_property
+    def sample_weight(self) -> FloatArray | None:
+        """Exposures in units of their mean: they do not count rows."""
+        weight = self.row_weight
+        return None if weight is None else weight / weight[weight > 0].mean()
 
     @property
     def default_scoring(self) -> Any:  # type: ignore[override]

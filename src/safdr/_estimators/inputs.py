@@ -64,8 +64,6 @@ def problem_of(selector: Any, X: Any, y: Any, row_weight: FloatArray | None) -> 
     """Return the problem of validated rows; set `classes_`."""
     rows = {"X": X, "y": y, "row_weight": row_weight}
     if selector._is_regression and selector.family != "gaussian":
-        if row_weight is not None:  # exposures in any unit
-            rows["row_weight"] = row_weight / row_weight[row_weight > 0].mean()
         family = FAMILIES[selector.family]
         return LogLinearProblem(family=family, **problem_fields(selector), **rows)
     if selector._is_regression:
@@ -90,10 +88,9 @@ def problem_fields(selector: Any) -> dict[str, Any]:
 
 def every_column(model: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     """Return the problem of a model on all columns; set its attributes of columns and classes."""
-    unfitted = _EveryColumn(
-        regression=is_regressor(model), family=getattr(model, "family", "gaussian")
-    )
-    unfitted._is_survival = getattr(model, "_is_survival", False)
+    is_survival, family = hasattr(model, "_is_survival"), getattr(model, "family", "gaussian")
+    unfitted = _EveryColumn(regression=is_regressor(model) or is_survival, family=family)
+    unfitted._is_survival = is_survival
     problem: Problem = read_problem(unfitted, X, y, sample_weight, 0).usable()
     model.__dict__.update({k: v for k, v in vars(unfitted).items() if k.endswith("_")})
     return problem

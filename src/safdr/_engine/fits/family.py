@@ -68,10 +68,10 @@ def _cox(eta: FloatArray, y: FloatArray, share: FloatArray) -> Derivatives:
     _, place, events, at_risk = risk_sets(eta - top, y, share)
     risk = np.exp(eta - top)
     hazard = risk * np.cumsum(events / at_risk)[place]
-    own = share * risk**2 * np.cumsum(events / at_risk**2)[place]
     odds = at_risk / np.where(events > 0, events, 1.0)
     losses = np.where(is_event, np.log(odds)[place] + top - eta, 0.0)
-    return losses, hazard - is_event, np.maximum(hazard - own, 0.0)
+    # The diagonal of the curvature, less what a row takes from itself: weights count as copies.
+    return losses, hazard - is_event, hazard
 
 
 def risk_sets(
