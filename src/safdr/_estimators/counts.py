@@ -12,13 +12,15 @@ from sklearn.metrics import d2_tweedie_score, make_scorer, mean_tweedie_deviance
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.fits.columns import Standardiser
-from safdr._engine.fits.family import GAMMA, POISSON, Family
+from safdr._engine.fits.family import GAMMA, POISSON
 from safdr._engine.fits.fits import Fitter
 from safdr._engine.fits.fitter import LinearFitter
 from safdr._engine.rows import take_columns
 from safdr._estimators.data import RegressionProblem, extremes
 from safdr._estimators.models import PenalisedModel
 from safdr.errors import ParameterError
+
+FAMILIES = {"poisson": POISSON, "gamma": GAMMA}
 
 # Power of the variance in the deviance of each family.
 POWERS = {"poisson": 1, "gamma": 2}
@@ -32,8 +34,6 @@ DEVIANCE_SCORERS = {
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LikelihoodProblem(RegressionProblem):
     """Rows with a target of one linear predictor, whose models have a likelihood."""
-
-    family: Family
 
     default_C = 1.0
 
@@ -56,19 +56,24 @@ class LikelihoodProblem(RegressionProblem):
 class LogLinearProblem(LikelihoodProblem):
     """Rows with counts or amounts; rates have their exposures as weights."""
 
+    family_name: str
+
+    loss_name = "half_deviance"
+
+    @property
+    def family(self) -> Any:
+        """Deviance of counts or amounts."""
+        return FAMILIES[self.family_name]
+
     def check(self) -> None:
         """Raise an error unless the family can have the target."""
         super().check()
         if self.outputs.shape[1] > 1:
             raise ParameterError("family", "must be 'gaussian' for several outputs.")
-        low, name = float(self.y.min()), self.family.name
+        low, name = float(self.y.min()), self.family_name
         if low < 0 or (low == 0 and name == "gamma"):
             needed = "positive" if name == "gamma" else "at least 0"
-            raise ValueError(
-                f"y must be {needed} for family={name!r}; its smallest value is {low}."
-            )
-
-    loss_name = "half_deviance"
+            raise ValueError(f"y must be {needed} for family={name!r}; got {low}.")
 
     @cached_property
     def sample_weight(self) -> FloatArray | None:
@@ -77,9 +82,9 @@ class LogLinearProblem(LikelihoodProblem):
         return None if weight is None else weight / weight[weight > 0].mean()
 
     @property
-    def default_scoring(self) -> Any:  # type: ignore[override]
+    def default_scoring(self) -> Any:
         """Share of the deviance that is explained."""
-        return DEVIANCE_SCORERS[self.family.name]
+        return DEVIANCE_SCORERS[self.family_name]
 
     @property
     def score_params(self) -> dict[str, Any]:
@@ -88,14 +93,14 @@ class LogLinearProblem(LikelihoodProblem):
 
     def held_out_loss(self, y: Any, predicted: Any, weight: FloatArray | None) -> float:
         """Return half the mean deviance of predictions."""
-        power = POWERS[self.family.name]
+        power = POWERS[self.family_name]
         return 0.5 * float(mean_tweedie_deviance(y, predicted, sample_weight=weight, power=power))
 
     def linear_model(
         self, subset: IntArray, fit: Any, i: int, C: float, *, clip: bool = True
     ) -> LogLinearModel:
         """Return fit i as a scikit-learn model."""
-        model: LogLinearModel = self._filled(LogLinearModel(self.family.name, C=C), subset, fit, i)
+        model: LogLinearModel = self._filled(LogLinearModel(self.family_name, C=C), subset, fit, i)
         return model
 
 
@@ -151,6 +156,3 @@ class LogLinearModel(RegressorMixin, PenalisedModel):
                 mean = np.average(y / shape, weights=weight)
             self.intercept_ = float(np.log(mean))
         return self
-
-
-FAMILIES = {"poisson": POISSON, "gamma": GAMMA}

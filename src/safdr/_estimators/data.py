@@ -49,11 +49,8 @@ class Problem:
     criterion_name: ClassVar[str]
     is_regression: ClassVar[bool] = False
     is_stratified: ClassVar[bool] = False
-    # Loss of one linear predictor, with its approximation as the second criterion; or None.
-    family: ClassVar[Any] = None
     default_C: ClassVar[float]
     default_scoring: ClassVar[Any]
-    score_params: ClassVar[dict[str, Any]] = {}  # metadata of rows for the default scorer
 
     # ---- Rows and columns ---------------------------------------------------------------------
 
@@ -139,6 +136,16 @@ class Problem:
         """Sum of the weights: a row of weight 2 counts as two rows."""
         weight = self.relative_weight
         return len(self.y) if weight is None else float(weight.sum()) * self.rows_a_weight
+
+    @property
+    def family(self) -> Any:
+        """Loss of one linear predictor, whose approximation is the second criterion; or None."""
+        return None
+
+    @property
+    def score_params(self) -> dict[str, Any]:
+        """Metadata of the rows for the default scorer."""
+        return {}
 
     @property
     def target(self) -> NDArray[Any]:
@@ -228,8 +235,6 @@ class Problem:
         fields = {"X": self.X, "allowed": self.allowed, "cost": self.cost}
         return RegressionProblem(y=response, row_weight=weight, **fields)
 
-    held_out_loss: ClassVar[Any] = None  # of custom models, from y, predictions and weights
-
     @staticmethod
     def null_model() -> Any:
         """Return a model without features."""
@@ -317,12 +322,12 @@ class ClassProblem(Problem):
         return weight if self.row_weight is None else weight * self.row_weight
 
     @property
-    def family(self) -> Any:  # type: ignore[override]
+    def family(self) -> Any:
         """Log-loss of two classes; None for more."""
         return LOGISTIC if len(self.classes) == 2 else None
 
     @property
-    def default_scoring(self) -> str:  # type: ignore[override]
+    def default_scoring(self) -> str:
         """Area under the ROC curve; for more classes, of each against the rest."""
         return "roc_auc" if len(self.classes) == 2 else "roc_auc_ovr"
 
@@ -371,7 +376,7 @@ class RegressionProblem(Problem):
     criterion_name = "r2"
     is_regression = True
     default_C = np.inf
-    default_scoring = "r2"
+    default_scoring: ClassVar[Any] = "r2"
     loss_name: ClassVar[str] = "squared_error"
 
     @property
@@ -391,8 +396,7 @@ class RegressionProblem(Problem):
         """Outputs, one a column."""
         return self.outputs
 
-    @staticmethod
-    def held_out_loss(y: Any, predicted: Any, weight: FloatArray | None) -> float:
+    def held_out_loss(self, y: Any, predicted: Any, weight: FloatArray | None) -> float:
         """Return the mean squared error of predictions."""
         return float(mean_squared_error(y, np.reshape(predicted, y.shape), sample_weight=weight))
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from safdr._engine import columns as sources
 from safdr._engine.arrays import FloatArray
-from safdr._estimators.counts import FAMILIES, LogLinearProblem
+from safdr._estimators.counts import LogLinearProblem
 from safdr._estimators.data import ClassProblem, Problem, RegressionProblem
 from safdr._estimators.device import device_rows, is_on_device
 from safdr._estimators.features import allowed_subsets, feature_cost, feature_names
@@ -64,8 +64,7 @@ def problem_of(selector: Any, X: Any, y: Any, row_weight: FloatArray | None) -> 
     """Return the problem of validated rows; set `classes_`."""
     rows = {"X": X, "y": y, "row_weight": row_weight}
     if selector._is_regression and selector.family != "gaussian":
-        family = FAMILIES[selector.family]
-        return LogLinearProblem(family=family, **problem_fields(selector), **rows)
+        return LogLinearProblem(family_name=selector.family, **problem_fields(selector), **rows)
     if selector._is_regression:
         return RegressionProblem(**problem_fields(selector), **rows)
     selector.classes_, codes = np.unique(y, return_inverse=True)

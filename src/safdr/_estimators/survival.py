@@ -36,7 +36,7 @@ def read_survival(selector: Any, X: Any, y: Any, sample_weight: Any) -> Survival
 
 def signed_times(y: Any) -> FloatArray:
     """Return the times of a structured array, with a minus for censored rows."""
-    names = getattr(getattr(y, "dtype", None), "names", None) or ()
+    names: Any = getattr(getattr(y, "dtype", None), "names", None) or ()
     if len(names) != 2 or y[names[0]].dtype != bool or y[names[1]].dtype.kind not in "fiu":
         raise ValueError(
             "y must be a structured array of two fields, whether the event was observed (bool) "
@@ -47,18 +47,22 @@ def signed_times(y: Any) -> FloatArray:
     if not (np.isfinite(time) & (time >= 0)).all():
         raise ValueError(f"The times of y must be finite and at least 0; got {time.min()}.")
     time = np.maximum(time, np.finfo(float).tiny)
-    return np.where(y[names[0]], time, -time)
+    signed: FloatArray = np.where(y[names[0]], time, -time)
+    return signed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SurvivalProblem(LikelihoodProblem):
     """Rows with the time of an event, or the time at which they are censored."""
 
-    family: Any = COX
-
     criterion_name = "score"
     loss_name = "negative_concordance"  # of custom models
     is_stratified = True
+
+    @property
+    def family(self) -> Any:
+        """Partial likelihood."""
+        return COX
 
     def check(self) -> None:
         """Raise an error unless two rows have an event."""
@@ -103,12 +107,11 @@ class SurvivalProblem(LikelihoodProblem):
         return self.null.batches(criterion)
 
     @property
-    def default_scoring(self) -> Any:  # type: ignore[override]
+    def default_scoring(self) -> Any:
         """Harrell's concordance."""
         return score_concordance
 
-    @staticmethod
-    def held_out_loss(y: Any, predicted: Any, weight: FloatArray | None) -> float:
+    def held_out_loss(self, y: Any, predicted: Any, weight: FloatArray | None) -> float:
         """Return the negative concordance of risk scores."""
         return -concordance(y, predicted, weight)
 

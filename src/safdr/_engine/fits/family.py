@@ -82,7 +82,8 @@ def risk_sets(
     times, place = np.unique(np.abs(y), return_inverse=True)
     risk = np.bincount(place, weight * np.exp(eta))
     events = np.bincount(place, weight * (y > 0))
-    return times, place, events, np.cumsum(risk[::-1])[::-1]
+    at_risk = np.cumsum(risk[::-1])[::-1]
+    return times, place, events.astype(np.float64), at_risk.astype(np.float64)
 
 
 def _log_odds(y: FloatArray, share: FloatArray) -> FloatArray:
