@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import d2_tweedie_score
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils.estimator_checks import check_estimator
 
 from helpers.optional import optional
 from helpers.selectors import QUICK, WHOLE
@@ -19,6 +20,7 @@ from safdr import (
     AnnealingSurvivalSelectorCV,
     Constraints,
     ParameterError,
+    Stream,
     evaluate_subsets,
     near_optimal,
     prove,
@@ -373,10 +375,36 @@ def test_estimators_and_metrics_of_scikit_survival_are_accepted():
     assert scorer.fit(X, y).score(X, y) == pytest.approx(-score)
 
 
+@pytest.mark.parametrize("task", ["poisson", "gamma"])
+def test_a_large_source_gives_the_answer_of_its_rows(task):
+    pa, pd = optional("pyarrow"), optional("pandas")
+    X, y = make_rows(task, n_rows=2400)
+    weight = np.random.default_rng(0).exponential(size=2400) + 0.1
+    columns = {f"x{j}": column for j, column in enumerate(X.T)} | {"y": y, "w": weight}
+    source = Stream(lambda: pa.table(columns).to_batches(max_chunksize=333), sample_rows=400)
+    theirs = of_size(task=task).fit(X, y, weight)
+    ours = of_size(task=task).fit(source, "y", "w")
+    assert ours.subset_.tolist() == theirs.subset_.tolist() == PLANTED
+    assert ours.criterion_value_ == pytest.approx(theirs.criterion_value_, rel=1e-9)
+    assert ours.shrinkage_ == pytest.approx(theirs.shrinkage_, rel=1e-9)
+    np.testing.assert_allclose(ours.estimator_.coef_, theirs.estimator_.coef_, rtol=1e-6)
+    search = over_sizes(task=task).fit(source, "y", "w")
+    assert search.subset_.tolist() == PLANTED
+    assert search.score(pd.DataFrame(X, columns=list(columns)[:8]), y) > 0.3
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_conventions_of_scikit_learn():
+    names = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
+    failed = dict.fromkeys(names, "weights are exposures in any unit, and do not count rows")
+    for estimator in (LogLinearModel(), LogLinearModel("gamma"), of_size(None)):
+        check_estimator(estimator, expected_failed_checks=failed)
+
+
 REFUSALS = {
     "negative counts": ("poisson", {}, lambda y: -y - 1, "y must be at least 0"),
     "amounts of zero": ("gamma", {}, lambda y: np.maximum(y - 0.5, 0), "y must be positive"),
-    "several outputs": ("poisson", {}, lambda y: np.column_stack([y, y]), "for several outputs"),
+    "several outputs": ("poisson", {}, lambda y: np.column_stack([y, y]), "should be a 1d array"),
     "constant": ("poisson", {}, lambda y: 0 * y + 1, "y is constant"),
     "no events": ("survival", {}, lambda y: survival(y.event & False, y.time), "at least 2 events"),
     "numbers": ("survival", {}, lambda y: y.time, "structured array of two fields"),

@@ -267,5 +267,6 @@ class RegressorSelectorBase(RegressorMixin, AnnealingSelectorBase):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self.family == "gaussian"
+        tags.target_tags.positive_only = self.family != "gaussian"
         return tags

@@ -18,7 +18,6 @@ from safdr._engine.fits.fitter import LinearFitter
 from safdr._engine.rows import take_columns
 from safdr._estimators.data import RegressionProblem, extremes
 from safdr._estimators.models import PenalisedModel
-from safdr.errors import ParameterError
 
 FAMILIES = {"poisson": POISSON, "gamma": GAMMA}
 
@@ -68,8 +67,6 @@ class LogLinearProblem(LikelihoodProblem):
     def check(self) -> None:
         """Raise an error unless the family can have the target."""
         super().check()
-        if self.outputs.shape[1] > 1:
-            raise ParameterError("family", "must be 'gaussian' for several outputs.")
         low, name = float(self.y.min()), self.family_name
         if low < 0 or (low == 0 and name == "gamma"):
             needed = "positive" if name == "gamma" else "at least 0"
@@ -134,6 +131,11 @@ class LogLinearModel(RegressorMixin, PenalisedModel):
         self.family = family
         self.C = C
         self.calibration_slope = calibration_slope
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
 
     def predict(self, X: Any) -> FloatArray:
         """Predict the mean of each row."""

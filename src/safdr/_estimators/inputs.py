@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from safdr._engine import columns as sources
 from safdr._engine.arrays import FloatArray
@@ -64,6 +64,7 @@ def problem_of(selector: Any, X: Any, y: Any, row_weight: FloatArray | None) -> 
     """Return the problem of validated rows; set `classes_`."""
     rows = {"X": X, "y": y, "row_weight": row_weight}
     if selector._is_regression and selector.family != "gaussian":
+        rows["y"] = column_or_1d(y, warn=True)
         return LogLinearProblem(family_name=selector.family, **problem_fields(selector), **rows)
     if selector._is_regression:
         return RegressionProblem(**problem_fields(selector), **rows)
