@@ -11,6 +11,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
@@ -61,9 +62,7 @@ class Problem(NamedTuple):
         if self.task == "survival":
             return float(model.score(test.X[:, subset], test.y))
         predicted, power = model.predict(test.X[:, subset]), POWERS[self.task]
-        return float(
-            d2_tweedie_score(test.y, predicted, sample_weight=test.weight, power=power)
-        )
+        return float(d2_tweedie_score(test.y, predicted, sample_weight=test.weight, power=power))
 
 
 # ---- Data ---------------------------------------------------------------------------------------
@@ -134,7 +133,8 @@ def _planted(task: str, n_rows: int, n_features: int) -> Problem:
     if task == "gamma":
         return Problem(task, X, rng.gamma(1.0, mean) + 1e-6)
     event, censored = rng.exponential(1 / mean), rng.exponential(2.0, n_rows)
-    y = np.rec.fromarrays([event <= censored, np.minimum(event, censored)], names="event,time")
+    y = np.empty(n_rows, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = event <= censored, np.minimum(event, censored)
     return Problem(task, X, y)
 
 
@@ -151,9 +151,7 @@ DATA: dict[str, Callable[[], Problem]] = {
 }
 for _task in ("poisson", "gamma", "survival"):
     for _shape in ((300, 100), (150, 1000)):
-        DATA[f"planted {_task} {_shape[0]} × {_shape[1]}"] = lambda t=_task, s=_shape: _planted(
-            t, *s
-        )
+        DATA[f"planted {_task} {_shape[0]} × {_shape[1]}"] = partial(_planted, _task, *_shape)
 
 
 # ---- Methods ------------------------------------------------------------------------------------
@@ -295,7 +293,9 @@ def main() -> None:
         every.append([np.mean(scores["safdr"] - scores[peer]) for peer in peers])
         shape = " × ".join(map(str, problem.X.shape))
         times = ", ".join(f"{seconds[each] / n:.2f}" for each in METHODS)
-        print(f"| {name} | {shape} | {scores['safdr'].mean():.4f} | {' | '.join(cells)} | {times} |")
+        print(
+            f"| {name} | {shape} | {scores['safdr'].mean():.4f} | {' | '.join(cells)} | {times} |"
+        )
     means = " | ".join(f"{value:+.4f}" for value in np.mean(every, axis=0))
     print(f"| mean | | | {means} | |")
 

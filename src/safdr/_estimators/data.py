@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -20,7 +19,7 @@ from safdr._engine.batches import Batches
 from safdr._engine.centred_rows import CentredRows
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, Ridge, criterion_of_rows, make_criterion
-from safdr._engine.fits.family import LOGISTIC, predictors, working_response
+from safdr._engine.fits.family import LOGISTIC
 from safdr._engine.fits.fits import ColumnsFitter, Fitter
 from safdr._engine.fits.fitter import LogisticFitter, MultinomialFitter
 from safdr._engine.fits.least_squares import LeastSquaresFitter
@@ -218,22 +217,6 @@ class Problem:
     ) -> Any:
         """Return fit i as a scikit-learn model; `clip` limits predictions of a regression."""
         raise NotImplementedError
-
-    def linearised(self, fitter: Fitter) -> RegressionProblem:
-        """Return the second-order approximation of the loss near the model of all columns."""
-        near: Any = copy(fitter)
-        near.penalty = self.penalty(1.0)  # keeps coefficients finite under separation
-        fits = near.fit(np.arange(self.n_features)[None])
-        return self.linearised_at(predictors(fits, 0, self.X))
-
-    def linearised_at(self, eta: FloatArray) -> RegressionProblem:
-        """Return the second-order approximation of the loss near linear predictors."""
-        row_weight = np.ones(len(eta)) if self.sample_weight is None else self.sample_weight
-        y, share = self.target.astype(np.float64), row_weight / row_weight.sum()
-        weight, response = working_response(self.family, eta, y, share)
-        weight = weight if self.sample_weight is None else weight * row_weight
-        fields = {"X": self.X, "allowed": self.allowed, "cost": self.cost}
-        return RegressionProblem(y=response, row_weight=weight, **fields)
 
     @staticmethod
     def null_model() -> Any:

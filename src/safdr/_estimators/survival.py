@@ -22,6 +22,10 @@ from safdr._estimators.inputs import is_source, problem_fields, validate_rows
 from safdr._estimators.models import PenalisedModel
 from safdr.errors import ParameterError
 
+# Least weight of a row in the criterion, as a share of the mean: a row with next to no hazard has a
+# response far off.
+LEAST_HAZARD = 4e-3
+
 
 def read_survival(selector: Any, X: Any, y: Any, sample_weight: Any) -> SurvivalProblem:
     """Validate rows; set the attributes of columns."""
@@ -92,7 +96,12 @@ class SurvivalProblem(LikelihoodProblem):
     @cached_property
     def null(self) -> RegressionProblem:
         """The second-order approximation of the loss near the model without features."""
-        return self.linearised_at(np.zeros(len(self.y)))
+        row_weight = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
+        share = row_weight / row_weight.sum()
+        _, slope, hazard = COX.derivatives(np.zeros(len(share)), self.target, share)
+        hazard = np.maximum(hazard / (share @ hazard), LEAST_HAZARD)
+        fields = {"X": self.X, "allowed": self.allowed, "cost": self.cost}
+        return RegressionProblem(y=-slope / hazard, row_weight=hazard * row_weight, **fields)
 
     def criterion(self, ridge: Ridge) -> Criterion:
         """Return the score statistic of all columns, with its matrix A."""

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy.special import expit, xlogy
 
-from safdr._engine.arrays import FloatArray, IntArray, RowArray
-from safdr._engine.rows import materialize
+from safdr._engine.arrays import FloatArray, IntArray
 
 # Loss, slope and curvature of each row, at predictors of shape (n_rows,) or (n_rows, n_outputs).
 Derivatives: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 
-# A row that the model is sure of has next to no curvature, and a response far off: at least this
-# share of the largest curvature (of classes) or the mean keeps it in sight.
-LEAST_CURVATURE = 4e-3
 
 # Share assumed for a class without rows.
 LEAST_SHARE = 1e-12
@@ -104,21 +100,3 @@ SQUARED = Family("squared", "squared_error", lambda y, share: np.array([share @ 
 POISSON = Family("poisson", "half_deviance", _log_mean, _poisson)
 GAMMA = Family("gamma", "half_deviance", _log_mean, _gamma)
 COX = Family("cox", "partial_likelihood", lambda y, share: np.zeros(1), _cox)
-
-
-def working_response(
-    family: Family, eta: FloatArray, y: FloatArray, share: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the weight and the response of each row, near linear predictors."""
-    # To second order, the loss of predictors near η is half the mean of curvature · (η -
-    # slope / curvature - predictor)², up to a constant. Weights of classes are in units of the
-    # largest possible curvature, 1/4.
-    _, slope, curvature = family.derivatives(eta, y, share)
-    unit = 0.25 if family is LOGISTIC else float(share @ curvature)
-    weight = np.maximum(curvature / unit, LEAST_CURVATURE)
-    return weight, eta - slope / unit / weight
-
-
-def predictors(fits: Any, i: int, X: RowArray) -> FloatArray:
-    """Return the linear predictors of a fit on its columns."""
-    return np.asarray(materialize(X) @ fits.coefficients[i]).ravel() + fits.intercepts[i]
