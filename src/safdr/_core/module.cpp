@@ -137,7 +137,10 @@ safdr::FamilyName family_of(const std::string& name) {
   if (name == "logistic") return safdr::FamilyName::kLogistic;
   if (name == "softmax") return safdr::FamilyName::kSoftmax;
   if (name == "squared") return safdr::FamilyName::kSquared;
-  throw nb::value_error("family must be 'logistic', 'softmax' or 'squared'.");
+  if (name == "poisson") return safdr::FamilyName::kPoisson;
+  if (name == "gamma") return safdr::FamilyName::kGamma;
+  if (name == "cox") return safdr::FamilyName::kCox;
+  throw nb::value_error("family must be 'logistic', 'softmax', 'squared', 'poisson', 'gamma' or 'cox'.");
 }
 
 auto fit_subsets(const std::string& family, Stack<const double> Z, Vector<const double> y, Vector<const double> weight,

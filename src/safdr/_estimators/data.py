@@ -10,6 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from safdr._engine import columns as sources
@@ -18,7 +20,7 @@ from safdr._engine.batches import Batches
 from safdr._engine.centred_rows import CentredRows
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, Ridge, criterion_of_rows, make_criterion
-from safdr._engine.fits.family import working_response
+from safdr._engine.fits.family import LOGISTIC, predictors, working_response
 from safdr._engine.fits.fits import ColumnsFitter, Fitter
 from safdr._engine.fits.fitter import LogisticFitter, MultinomialFitter
 from safdr._engine.fits.least_squares import LeastSquaresFitter
@@ -46,8 +48,9 @@ class Problem:
 
     criterion_name: ClassVar[str]
     is_regression: ClassVar[bool] = False
+    is_stratified: ClassVar[bool] = False
     default_C: ClassVar[float]
-    default_scoring: ClassVar[str]
+    default_scoring: ClassVar[Any]
 
     # ---- Rows and columns ---------------------------------------------------------------------
 
@@ -135,6 +138,16 @@ class Problem:
         return len(self.y) if weight is None else float(weight.sum()) * self.rows_a_weight
 
     @property
+    def family(self) -> Any:
+        """Loss of one linear predictor, whose approximation is the second criterion; or None."""
+        return None
+
+    @property
+    def score_params(self) -> dict[str, Any]:
+        """Metadata of the rows for the default scorer."""
+        return {}
+
+    @property
     def target(self) -> NDArray[Any]:
         """Numbers that models are fitted to: class codes or outputs."""
         return self.y
@@ -206,6 +219,27 @@ class Problem:
         """Return fit i as a scikit-learn model; `clip` limits predictions of a regression."""
         raise NotImplementedError
 
+    def linearised(self, fitter: Fitter) -> RegressionProblem:
+        """Return the second-order approximation of the loss near the model of all columns."""
+        near: Any = copy(fitter)
+        near.penalty = self.penalty(1.0)  # keeps coefficients finite under separation
+        fits = near.fit(np.arange(self.n_features)[None])
+        return self.linearised_at(predictors(fits, 0, self.X))
+
+    def linearised_at(self, eta: FloatArray) -> RegressionProblem:
+        """Return the second-order approximation of the loss near linear predictors."""
+        row_weight = np.ones(len(eta)) if self.sample_weight is None else self.sample_weight
+        y, share = self.target.astype(np.float64), row_weight / row_weight.sum()
+        weight, response = working_response(self.family, eta, y, share)
+        weight = weight if self.sample_weight is None else weight * row_weight
+        fields = {"X": self.X, "allowed": self.allowed, "cost": self.cost}
+        return RegressionProblem(y=response, row_weight=weight, **fields)
+
+    @staticmethod
+    def null_model() -> Any:
+        """Return a model without features."""
+        return DummyClassifier()
+
     def refit(self, model: Any, subset: IntArray) -> Any:
         """Return the final model, fitted to all rows of a source."""
         return model
@@ -220,6 +254,11 @@ class Problem:
     def default_splitter(seed: int) -> Any:
         """Return the five splits of the paper, three quarters to one quarter."""
         raise NotImplementedError
+
+    @property
+    def strata(self) -> Any:
+        """Labels that splits are stratified by, if `is_stratified`; else the target."""
+        return self.y
 
     def folds(
         self, cv: Any, seed: int, split_params: dict[str, Any], score_params: dict[str, Any]
@@ -237,6 +276,7 @@ class ClassProblem(Problem):
     class_weight: Any = None  # as given
 
     criterion_name = "fisher"
+    is_stratified = True
     default_C = 1.0
 
     def take(self, rows: Any) -> Self:
@@ -282,7 +322,12 @@ class ClassProblem(Problem):
         return weight if self.row_weight is None else weight * self.row_weight
 
     @property
-    def default_scoring(self) -> str:  # type: ignore[override]
+    def family(self) -> Any:
+        """Log-loss of two classes; None for more."""
+        return LOGISTIC if len(self.classes) == 2 else None
+
+    @property
+    def default_scoring(self) -> str:
         """Area under the ROC curve; for more classes, of each against the rest."""
         return "roc_auc" if len(self.classes) == 2 else "roc_auc_ovr"
 
@@ -300,17 +345,6 @@ class ClassProblem(Problem):
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
-
-    def linearised(self, fitter: Fitter) -> RegressionProblem:
-        """Return the second-order approximation of the log-loss near the model of all columns."""
-        near: Any = copy(fitter)
-        near.penalty = self.penalty(1.0)  # keeps coefficients finite under separation
-        weight, response = working_response(near, self.X, self.codes == 1)
-        if self.sample_weight is not None:
-            weight = weight * self.sample_weight
-        return RegressionProblem(
-            X=self.X, y=response, row_weight=weight, allowed=self.allowed, cost=self.cost
-        )
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
         kind = LogisticFitter if len(self.classes) == 2 else MultinomialFitter
@@ -342,7 +376,8 @@ class RegressionProblem(Problem):
     criterion_name = "r2"
     is_regression = True
     default_C = np.inf
-    default_scoring = "r2"
+    default_scoring: ClassVar[Any] = "r2"
+    loss_name: ClassVar[str] = "squared_error"
 
     @property
     def outputs(self) -> FloatArray:
@@ -360,6 +395,15 @@ class RegressionProblem(Problem):
     def output_matrix(self) -> FloatArray | None:
         """Outputs, one a column."""
         return self.outputs
+
+    def held_out_loss(self, y: Any, predicted: Any, weight: FloatArray | None) -> float:
+        """Return the mean squared error of predictions."""
+        return float(mean_squared_error(y, np.reshape(predicted, y.shape), sample_weight=weight))
+
+    @staticmethod
+    def null_model() -> Any:
+        """Return a model without features."""
+        return DummyRegressor()
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
         return LeastSquaresFitter(criterion, self.penalty(C))

@@ -248,9 +248,8 @@ PARAMETER_OBJECTS: dict[str, type[BaseEstimator]] = {
     "constraints": Constraints,
 }
 
-# Parameters of all selectors; regressors have no class weights and another criterion.
-REGRESSOR_PARAMETERS: dict[str, Any] = {
-    "criterion": [StrOptions({"auto", "r2"}), callable],
+# Parameters of all selectors, but for the names of the criterion.
+PARAMETERS: dict[str, Any] = {
     "estimator": [None, HasMethods(["fit", "predict"])],
     "shrinkage": [None, StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
     "C": [None, Interval(Real, 0, None, closed="neither"), Options(Real, {np.inf})],
@@ -260,7 +259,14 @@ REGRESSOR_PARAMETERS: dict[str, Any] = {
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
 }
-CLASS_PARAMETERS: dict[str, Any] = REGRESSOR_PARAMETERS | {
+REGRESSOR_PARAMETERS: dict[str, Any] = PARAMETERS | {
+    "family": [StrOptions({"gaussian", "poisson", "gamma"})],
+    "criterion": [StrOptions({"auto", "r2"}), callable],
+}
+SURVIVAL_PARAMETERS: dict[str, Any] = PARAMETERS | {
+    "criterion": [StrOptions({"auto", "score"}), callable],
+}
+CLASS_PARAMETERS: dict[str, Any] = PARAMETERS | {
     "criterion": [StrOptions({"auto", "fisher"}), callable],
     "class_weight": [None, dict, StrOptions({"balanced"})],
 }

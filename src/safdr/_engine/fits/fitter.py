@@ -43,7 +43,7 @@ class LinearFitter:
         self._share = weight / weight.sum()
         self._null_model = family.null_model(y, self._share)
         shape = (len(y), len(self._null_model)) if len(self._null_model) > 1 else len(y)
-        losses, _, _ = family.derivatives(np.broadcast_to(self._null_model, shape), y)
+        losses, _, _ = family.derivatives(np.broadcast_to(self._null_model, shape), y, self._share)
         self._null_loss = float(self._share @ losses)
 
     @property

@@ -1,4 +1,4 @@
-"""Forward selection on the log-loss."""
+"""Forward selection on the loss of a family."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
 
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.fits.family import Family, predictors
 from safdr._engine.fits.fits import Fitter
 from safdr._engine.interrupt import look_up
 from safdr._engine.rows import take_columns
@@ -31,7 +30,7 @@ class _Path(NamedTuple):
 
 
 class ForwardSelection:
-    """Forward selection on rows of two classes, with one path for all sizes.
+    """Forward selection on the loss of one linear predictor, with one path for all sizes.
 
     Each step adds a feature that the screen keeps for the resulting size.
     """
@@ -39,8 +38,9 @@ class ForwardSelection:
     def __init__(
         self,
         fitter: Fitter,
+        family: Family,
         X: RowArray,
-        positive: NDArray[np.bool_],
+        y: FloatArray,
         weight: FloatArray | None,
         allowed: AllowedSubsets,
         criterion: Any,
@@ -48,9 +48,11 @@ class ForwardSelection:
     ) -> None:
         self._criterion = criterion
         self._fitter = fitter
+        self._family = family
         self._X = X
-        self._y = positive.astype(np.float64)
-        self._weight = np.ones(len(positive)) if weight is None else weight
+        self._y = y
+        weight = np.ones(len(y)) if weight is None else weight
+        self._share = weight / weight.sum()
         self._allowed = allowed
         self._columns = columns
         self._path = self._with_residuals(allowed.include)
@@ -80,17 +82,19 @@ class ForwardSelection:
     def _with_residuals(self, path: IntArray) -> _Path:
         """Return a path with the residuals of the model on its features."""
         if not len(path):
-            residuals = self._weight * self._y
-            mean = residuals.sum() / self._weight.sum()
-            return _Path(path, residuals - self._weight * mean)
+            null_model = self._family.null_model(self._y, self._share)
+            return _Path(path, self._weighted(np.repeat(null_model, len(self._y))))
         subset = np.sort(path)
         return _Path(path, self._residuals(subset, self._fitter.fit(subset[None]), 0))
 
     def _residuals(self, subset: IntArray, fits: Any, i: int) -> FloatArray:
-        """Return the weighted residuals of a model, with mean zero."""
-        logits = np.asarray(self._X[:, subset] @ fits.coefficients[i]) + fits.intercepts[i]
-        residuals = self._weight * (self._y - expit(logits))
-        return residuals - self._weight * (residuals.sum() / self._weight.sum())
+        """Return the residuals of a model."""
+        return self._weighted(predictors(fits, i, take_columns(self._X, subset)))
+
+    def _weighted(self, eta: FloatArray) -> FloatArray:
+        """Return the weighted residuals at linear predictors, with mean zero."""
+        residuals = -self._share * self._family.derivatives(eta, self._y, self._share)[1]
+        return residuals - self._share * residuals.sum()
 
     def _promising(self, known: _Path) -> IntArray:
         """Return the candidates for the next step."""
