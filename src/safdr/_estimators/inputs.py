@@ -51,7 +51,7 @@ def built_in_problem(selector: Any, X: Any, y: Any, sample_weight: Any) -> Probl
     if callable(selector.criterion):
         raise ParameterError(
             "criterion",
-            f"must be built-in, because a callable has no matrix; got {selector.criterion!r}.",
+            f"must be built-in, because a callable has no bounds; got {selector.criterion!r}.",
         )
     problem: Problem = make_problem(selector, X, y, sample_weight)
     return problem
