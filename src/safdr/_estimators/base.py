@@ -26,8 +26,7 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.rows import take_columns
 from safdr._estimators.counts import DEVIANCE_SCORERS
 from safdr._estimators.data import Problem
-from safdr._estimators.device import device_rows, is_on_device
-from safdr._estimators.inputs import is_source
+from safdr._estimators.inputs import device_rows, is_on_device, is_source
 from safdr._estimators.options import PARAMETER_OBJECTS, PUBLISHED
 from safdr._estimators.parallel import n_workers
 from safdr._estimators.search import make_search, model_of, warn_separated

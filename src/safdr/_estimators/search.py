@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from safdr._engine.annealing.functions import CachedFunction, Evaluate
+from safdr._engine.annealing.functions import Evaluate
 from safdr._engine.arrays import IntArray
 from safdr._engine.criterion import Criterion, Ridge
 from safdr._engine.fits.fits import Fitter
@@ -19,12 +19,11 @@ from safdr._engine.screen import Duplicates, Screen
 from safdr._engine.screened_search import AnySearch, ScreenedSearch
 from safdr._engine.search import Search
 from safdr._engine.shrinkage import SMALLEST_AUTO
-from safdr._estimators.custom import ModelFitter, RowsObjective, fit_model, seeded
+from safdr._estimators.custom import ModelFitter, custom_criterion, fit_model, seeded
 from safdr._estimators.data import Problem
 from safdr._estimators.device import device_search
 from safdr._estimators.models import SeparationWarning
 from safdr._estimators.options import engine_settings
-from safdr._estimators.parallel import Workers
 from safdr._memory import check_products, fits_products
 from safdr.errors import ParameterError
 from safdr.result import AnnealingResult
@@ -238,7 +237,7 @@ class Recipe:
         """Return the custom criterion of column indices, with its values kept."""
         if self.function is None:
             return None
-        return CachedFunction(RowsObjective(self.function, problem), Workers(self.n_jobs))
+        return custom_criterion(self.function, problem, self.n_jobs)
 
     def _forward_in(
         self, problem: Problem, fitter: Any, criterion: Criterion, columns: IntArray | None

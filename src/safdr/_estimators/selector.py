@@ -17,7 +17,7 @@ from safdr._estimators.base import (
     model_has,
     typed,
 )
-from safdr._estimators.inputs import check_scored, read_problem, seed_from
+from safdr._estimators.inputs import read_problem, seed_from, target_values
 from safdr._estimators.options import (
     AT_LEAST_ONE,
     CLASS_PARAMETERS,
@@ -71,20 +71,19 @@ class _FixedSizeSelector(AnnealingSelectorBase):
 
         Parameters
         ----------
-        X, y
-            Rows with all features of the fit, and their labels or targets.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+        X, y, sample_weight
+            Rows with all features of the fit, and their labels or targets, as in `fit`.
 
         Returns
         -------
         float
         """
-        check_scored(y)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        rows = self._selected_columns(X)
-        return float(self.estimator_.score(rows, y, **weights))
+        weights = {}
+        if sample_weight is not None:
+            weights["sample_weight"] = target_values(X, sample_weight)
+        return float(
+            self.estimator_.score(self._selected_columns(X), target_values(X, y), **weights)
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

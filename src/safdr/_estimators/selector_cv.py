@@ -28,7 +28,7 @@ from safdr._estimators.base import (
     typed,
 )
 from safdr._estimators.cross_validation import RULES, calibrates, cross_validate, sizes_to_try
-from safdr._estimators.inputs import check_scored, read_problem, seed_from
+from safdr._estimators.inputs import read_problem, seed_from, target_values
 from safdr._estimators.options import (
     AT_LEAST_ONE,
     CLASS_PARAMETERS,
@@ -135,7 +135,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         Parameters
         ----------
         X, y
-            Rows with all features of the fit, and their labels or targets.
+            Rows with all features of the fit, and their labels or targets, as in `fit`.
 
         **score_params : dict
             With metadata routing, parameters of the scorer.
@@ -146,9 +146,8 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         """
         _raise_for_params(score_params, self, "score")
         check_is_fitted(self)
-        check_scored(y)
         routed = process_routing(self, "score", **score_params).scorer.score if score_params else {}
-        return float(self._scorer()(self, X, y, **routed))
+        return float(self._scorer()(self, X, target_values(X, y), **routed))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the metadata that the selector, its splitter and its scorer request.

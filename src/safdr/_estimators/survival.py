@@ -31,7 +31,7 @@ def read_survival(selector: Any, X: Any, y: Any, sample_weight: Any) -> Survival
     """Validate rows; set the attributes of columns."""
     if is_source(X, y):
         raise ParameterError("X", "must be rows in memory for survival times; got a source.")
-    X, _ = validate_rows(selector, X, signed_times(y), regression=True)
+    X, _ = validate_rows(selector, X, signed_times(y))
     weight = None
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
