@@ -35,7 +35,7 @@ double Cox::derivatives(const double* eta, std::int64_t, std::int64_t) {
   for (std::size_t g = 0; g < ends_.size(); ++g) {
     for (; i < static_cast<std::size_t>(ends_[g]); ++i) {
       const std::int64_t n = order_[i];
-      total += risk_[i] = t.weight[n] * exp_minus<std::uint64_t>(top - eta[n]);
+      total += risk_[i] = t.weight[n] * exp_minus(top - eta[n]);
       if (t.y[n] > 0.0) loss += t.weight[n] * (top - eta[n]);
     }
     risks_[g] = total;
