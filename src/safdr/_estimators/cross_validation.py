@@ -66,6 +66,7 @@ class CrossValidation:
             np.concatenate(targets),
             np.concatenate(weights),
             regression=problem.is_regression,
+            family=problem.family,
             train_share=float(np.mean(n_train)) / problem.n_rows,
         )
         return max(slope, MIN_SLOPE)

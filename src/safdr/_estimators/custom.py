@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import _routing_enabled
@@ -60,13 +59,13 @@ class ModelFitter:
     def __init__(self, estimator: Any, problem: Any, seed: int) -> None:
         self.estimator = seeded(estimator, seed)
         self.problem = problem
+        self._score: Any = None
         if problem.is_regression:
-            self.loss_name, scoring = "squared_error", "neg_mean_squared_error"
+            self.loss_name = problem.loss_name
         elif hasattr(estimator, "predict_proba"):
-            self.loss_name, scoring = "cross_entropy", "neg_log_loss"
+            self.loss_name, self._score = "cross_entropy", get_scorer("neg_log_loss")
         else:
-            self.loss_name, scoring = "negative_score", None
-        self._score = check_scoring(estimator, scoring)
+            self.loss_name, self._score = "negative_score", check_scoring(estimator)
         target = problem.target
         n_rows = len(target) if problem.is_regression else int(np.bincount(target).min())
         kind = KFold if problem.is_regression else StratifiedKFold
@@ -82,8 +81,7 @@ class ModelFitter:
 
     def baseline(self) -> float:
         """Return the loss of a model without features."""
-        dummy = DummyRegressor() if self.problem.is_regression else DummyClassifier()
-        return self.held_out_loss(dummy, np.zeros(1, dtype=np.int64))
+        return self.held_out_loss(self.problem.null_model(), np.zeros(1, dtype=np.int64))
 
     def held_out_loss(self, estimator: Any, subset: IntArray) -> float:
         """Return the mean loss of one subset over the folds, weighted by their rows."""
@@ -91,13 +89,18 @@ class ModelFitter:
         X, y, weight = self.problem.X[:, subset], self.problem.y, self.problem.sample_weight
         losses, sizes = [], []
         for train, test in self._splits:
-            given = {} if weight is None else {"sample_weight": weight[test]}
-            model = fit_model(
-                clone(estimator), X[train], y[train], None if weight is None else weight[train]
-            )
-            losses.append(-self._score(model, X[test], y[test], **given))
-            sizes.append(len(test) if weight is None else weight[test].sum())
+            held_out = None if weight is None else weight[test]
+            fit_weight = None if weight is None else weight[train]
+            model = fit_model(clone(estimator), X[train], y[train], fit_weight)
+            losses.append(self._loss(model, X[test], y[test], held_out))
+            sizes.append(len(test) if held_out is None else held_out.sum())
         return float(np.average(losses, weights=sizes))
+
+    def _loss(self, model: Any, X: Any, y: Any, weight: FloatArray | None) -> float:
+        if self._score is None:
+            return float(self.problem.held_out_loss(y, model.predict(X), weight))
+        weights = {} if weight is None else {"sample_weight": weight}
+        return -float(self._score(model, X, y, **weights))
 
 
 def fit_model(model: Any, X: Any, y: Any, sample_weight: FloatArray | None) -> Any:

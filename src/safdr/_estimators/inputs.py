@@ -14,11 +14,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from safdr._engine import columns as sources
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
+from safdr._estimators.counts import LogLinearProblem
 from safdr._estimators.data import ClassProblem, Problem, RegressionProblem
 from safdr._memory import check_exclusions
 from safdr.errors import Columns, ParameterError
@@ -58,6 +59,10 @@ def built_in_problem(selector: Any, X: Any, y: Any, sample_weight: Any) -> Probl
 
 def read_problem(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Any:
     """Validate rows, or read a source; set the attributes of columns and classes."""
+    if selector._is_survival:
+        from safdr._estimators.survival import read_survival
+
+        return read_survival(selector, X, y, sample_weight)
     if is_source(X, y):
         from safdr._estimators.streaming import read
 
@@ -72,6 +77,9 @@ def read_problem(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -
 def problem_of(selector: Any, X: Any, y: Any, row_weight: FloatArray | None) -> Problem:
     """Return the problem of validated rows; set `classes_`."""
     rows = {"X": X, "y": y, "row_weight": row_weight}
+    if selector._is_regression and selector.family != "gaussian":
+        rows["y"] = column_or_1d(y, warn=True)
+        return LogLinearProblem(family_name=selector.family, **problem_fields(selector), **rows)
     if selector._is_regression:
         return RegressionProblem(**problem_fields(selector), **rows)
     selector.classes_, codes = np.unique(y, return_inverse=True)

@@ -29,7 +29,8 @@ def _products(X: Any, coef: FloatArray) -> FloatArray:
 class _FinalModel(BaseEstimator):
     """A model that is fitted as a selector fits its final model."""
 
-    _is_regression: ClassVar[bool]
+    _is_regression: ClassVar[bool] = True
+    _is_survival: ClassVar[bool] = False
     coef_: FloatArray
     intercept_: Any
     C: float
@@ -53,10 +54,38 @@ class _FinalModel(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.target_tags.required = True
         return tags
 
 
-class LogisticModel(LinearClassifierMixin, _FinalModel):
+class PenalisedModel(_FinalModel):
+    """Base of models that clip values to the training range of their column if `C` is finite."""
+
+    data_min_: FloatArray
+    data_max_: FloatArray
+
+    @property
+    def clips(self) -> bool:
+        return bool(np.isfinite(self.C))
+
+    def linear_predictor(self, X: Any) -> Any:
+        """Return the linear predictor of validated rows."""
+        scores = _products(self.clipped(X), np.atleast_2d(self.coef_)) + self.intercept_
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def clipped(self, X: Any) -> Any:
+        """Return rows with values clipped to the training range."""
+        if not self.clips:
+            return X
+        rows = X.toarray() if issparse(X) else X
+        return np.clip(rows, self.data_min_, self.data_max_)
+
+    def _predictor(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self.linear_predictor(validate_data(self, X, accept_sparse="csr", reset=False))
+
+
+class LogisticModel(LinearClassifierMixin, PenalisedModel):
     """Logistic regression on standardised columns, binary or multinomial.
 
     Parameters
@@ -83,10 +112,6 @@ class LogisticModel(LinearClassifierMixin, _FinalModel):
         self.C = C
         self.calibration_slope = calibration_slope
 
-    @property
-    def clips(self) -> bool:
-        return bool(np.isfinite(self.C))
-
     def with_slope(self, slope: float, X: Any, y: Any, weight: FloatArray | None) -> Self:
         self.calibration_slope = slope
         if slope != 1.0:
@@ -99,20 +124,7 @@ class LogisticModel(LinearClassifierMixin, _FinalModel):
 
     def decision_function(self, X: Any) -> Any:
         """Return the log-odds of each row, or one score for each class."""
-        check_is_fitted(self)
-        return self.linear_predictor(validate_data(self, X, accept_sparse="csr", reset=False))
-
-    def linear_predictor(self, X: Any) -> Any:
-        """Return the decision function of validated rows."""
-        scores = _products(self.clipped(X), self.coef_) + self.intercept_
-        return scores.ravel() if scores.shape[1] == 1 else scores
-
-    def clipped(self, X: Any) -> Any:
-        """Return rows with values clipped to the training range."""
-        if not self.clips:
-            return X
-        rows = X.toarray() if issparse(X) else X
-        return np.clip(rows, self.data_min_, self.data_max_)
+        return self._predictor(X)
 
     def predict_proba(self, X: Any) -> FloatArray:
         return np.exp(self.predict_log_proba(X))
@@ -144,7 +156,7 @@ class LinearModel(RegressorMixin, _FinalModel):
         Range of the training targets.
     """
 
-    _is_regression = True
+    family = "gaussian"
 
     def __init__(
         self, *, C: float = np.inf, calibration_slope: float = 1.0, clip: bool = True
@@ -189,6 +201,7 @@ def calibration_slope(
     *,
     regression: bool,
     train_share: float,
+    family: Any = None,
 ) -> float:
     """Return the factor in [0, 1] for the coefficients of the final model."""
     # `decision` holds the linear predictors of all held-out rows, one column for each class
@@ -198,7 +211,9 @@ def calibration_slope(
     # that share.
     kept = weight > 0
     decision, y, weight = decision[kept], y[kept], weight[kept] / weight.sum()
-    if regression:
+    if regression and family is not None:
+        slope = _likelihood_slope(family, decision, y, weight)
+    elif regression:
         centred = decision - weight @ decision
         variance = float((weight @ centred**2).sum())
         covariance = float((weight @ (centred * y)).sum())  # several targets share one slope
@@ -208,6 +223,21 @@ def calibration_slope(
         classes, codes = np.unique(y, return_inverse=True)
         slope = _fit_logistic(_by_class(decision)[:, classes], codes, weight, (0.0, 1.0))[0]
     return slope / (slope + (1.0 - slope) * train_share)
+
+
+def _likelihood_slope(
+    family: Any, decision: FloatArray, y: FloatArray, weight: FloatArray
+) -> float:
+    """Return the slope of largest likelihood in [0, 1]."""
+    origin = float(family.null_model(y, weight)[0])
+    decision = decision - weight @ decision
+
+    def loss(free: FloatArray) -> tuple[float, FloatArray]:
+        losses, slopes, _ = family.derivatives(free[0] * decision + free[1], y, weight)
+        return float(weight @ losses), np.array([(weight * slopes) @ decision, weight @ slopes])
+
+    limits = [(0.0, 1.0), (None, None)]
+    return float(minimize(loss, (1.0, origin), jac=True, method="L-BFGS-B", bounds=limits).x[0])
 
 
 def _by_class(decision: FloatArray) -> FloatArray:

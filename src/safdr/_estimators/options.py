@@ -169,8 +169,8 @@ class PopulationAnnealing(BaseEstimator):
     sweeps: float = 1.0
     target_ess: float = 0.9
     max_steps: int = 200
-    tol: float = 5e-3
-    n_iter_no_change: int = 5
+    tol: float = 0.02
+    n_iter_no_change: int = 3
     n_batches: int = 5
     batch_fraction: float = 0.5
     screen: int | str | None = "auto"
@@ -254,9 +254,8 @@ PARAMETER_OBJECTS: dict[str, type[BaseEstimator]] = {
     "constraints": Constraints,
 }
 
-# Parameters of all selectors; regressors have no class weights and another criterion.
-REGRESSOR_PARAMETERS: dict[str, Any] = {
-    "criterion": [StrOptions({"auto", "r2"}), callable],
+# Parameters of all selectors, but for the names of the criterion.
+PARAMETERS: dict[str, Any] = {
     "estimator": [None, HasMethods(["fit", "predict"])],
     "shrinkage": [None, StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
     "C": [None, Interval(Real, 0, None, closed="neither"), Options(Real, {np.inf})],
@@ -266,7 +265,14 @@ REGRESSOR_PARAMETERS: dict[str, Any] = {
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
 }
-CLASS_PARAMETERS: dict[str, Any] = REGRESSOR_PARAMETERS | {
+REGRESSOR_PARAMETERS: dict[str, Any] = PARAMETERS | {
+    "family": [StrOptions({"gaussian", "poisson", "gamma"})],
+    "criterion": [StrOptions({"auto", "r2"}), callable],
+}
+SURVIVAL_PARAMETERS: dict[str, Any] = PARAMETERS | {
+    "criterion": [StrOptions({"auto", "score"}), callable],
+}
+CLASS_PARAMETERS: dict[str, Any] = PARAMETERS | {
     "criterion": [StrOptions({"auto", "fisher"}), callable],
     "class_weight": [None, dict, StrOptions({"balanced"})],
 }

@@ -91,6 +91,8 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         seed = seed_from(self.random_state)
         problem = read_problem(self, X, y, sample_weight, seed)
         weighted = problem.usable()  # rows of weight zero may be in test folds
+        if self.scoring is None:
+            score_params = problem.score_params | score_params
         folds = problem.folds(self.cv, seed, split_params, score_params)
         sizes = sizes_to_try(self.sizes, problem.allowed)
         with self._progress(len(folds) * len(sizes) + 1) as report:
@@ -165,9 +167,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         return router.add(scorer=self._scorer(), method_mapping=to_score)
 
     def _scorer(self) -> Callable[..., float]:
-        n_classes = len(getattr(self, "classes_", ()))
-        default = "r2" if self._is_regression else "roc_auc_ovr" if n_classes > 2 else "roc_auc"
-        scorer: Callable[..., float] = get_scorer(self.scoring or default)
+        scorer: Callable[..., float] = get_scorer(self.scoring or self._default_scoring())
         return scorer
 
     def _route(
@@ -290,14 +290,15 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
     """Select the number of features for regression by cross-validation.
 
     As `AnnealingSelectorCV`, with the search of `AnnealingRegressorSelector`, R² as the default
-    scorer, and splits that are not stratified.
+    scorer (for counts and amounts the share of the deviance that is explained, with the weights of
+    the rows), and splits that are not stratified.
 
     Parameters
     ----------
     sizes, cv, scoring, rule, n_jobs
         As in `AnnealingSelectorCV`.
 
-    criterion, estimator, shrinkage, C, constraints, feature_cost, annealing, random_state
+    family, criterion, estimator, shrinkage, C, constraints, feature_cost, annealing, random_state
         As in `AnnealingRegressorSelector`.
 
     Attributes
@@ -332,6 +333,7 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
         cv: Any = None,
         scoring: str | Callable[..., float] | None = None,
         rule: str | Callable[[dict[str, Any]], int] = "one_se",
+        family: str = "gaussian",
         criterion: Any = "auto",
         estimator: Any = None,
         shrinkage: float | str | None = "auto",
@@ -346,6 +348,7 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
+        self.family = family
         self.criterion = criterion
         self.estimator = estimator
         self.shrinkage = shrinkage

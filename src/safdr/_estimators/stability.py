@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, validate_parameter_constra
 from sklearn.utils.parallel import _get_threadpool_controller
 
 from safdr._engine.arrays import IntArray
-from safdr._engine.stability import nogueira_index, share_intervals
+from safdr._engine.stability import expected_errors, nogueira_index, share_intervals
 from safdr._estimators.cross_validation import cross_validate, sizes_to_try
 from safdr._estimators.data import Problem
 from safdr._estimators.inputs import fit_seed, group_names, make_problem
@@ -109,9 +109,10 @@ def stability(
     with _get_threadpool_controller().limit(limits=1, user_api="blas"):
         subsets = list(run_tasks(_select, tasks, n_jobs, threads=uses_threads(selector)))
     selections = np.array([problem.allowed.selection_of(subset) for subset in subsets])
-    # Constraints fix the other features.
-    index, interval = nogueira_index(selections[:, problem.allowed.free], block=2)
     counts = selections.sum(axis=0)
+    # Constraints fix the other features.
+    free = selections[:, problem.allowed.free]
+    index, interval = nogueira_index(free, block=2)
     return Stability(
         names=group_names(selector, problem),
         selected=problem.allowed.selection_of(selector.subset_),
@@ -121,6 +122,7 @@ def stability(
         index_interval=interval,
         sizes=selections.sum(axis=1),
         subsets=tuple(subsets),
+        expected_errors=expected_errors(free.sum(axis=1).mean(), free.shape[1], n_resamples),
     )
 
 

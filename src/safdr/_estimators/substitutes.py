@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
@@ -117,7 +116,8 @@ def substitutes(
     cv = getattr(selector, "cv", None) if cv is None else cv
     scoring = getattr(selector, "scoring", None) if scoring is None else scoring
     scorer = get_scorer(scoring or problem.default_scoring)
-    folds = problem.folds(cv, seed, {} if groups is None else {"groups": groups}, {})
+    of_groups = {} if groups is None else {"groups": groups}
+    folds = problem.folds(cv, seed, of_groups, {} if scoring else problem.score_params)
     subsets = [variant.columns for variant in variants]
     tasks = ((selector, fold, subsets, scorer, seed) for fold in folds)
     threads = uses_threads(selector)
@@ -211,9 +211,8 @@ def _score_fold(
         if len(subset):
             model = model_on(selector, train, subset, seed)
         else:
-            dummy = DummyRegressor() if train.is_regression else DummyClassifier()
             rows = take_columns(train.X, np.array([0]))
-            model = dummy.fit(rows, train.y, sample_weight=train.sample_weight)
+            model = train.null_model().fit(rows, train.y, sample_weight=train.sample_weight)
         columns = subset if len(subset) else np.array([0])
         scores.append(scorer(model, take_columns(test.X, columns), test.y, **params))
     return scores

@@ -14,6 +14,7 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.batches import Batches
 from safdr._engine.criterion import Criterion, Ridge, make_criterion
 from safdr._engine.moments import Moments
+from safdr._estimators.counts import LogLinearProblem
 from safdr._estimators.custom import fit_model
 from safdr._estimators.data import ClassProblem, Problem, RegressionProblem
 from safdr._estimators.folds import Fold
@@ -34,6 +35,8 @@ def read(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Proble
         return problem_of(selector, np.ascontiguousarray(sample.X.T), sample.y, weight)
     how: dict[str, Any] = {"rows": rows, "buckets": np.arange(N_BUCKETS), "is_dense": True}
     how |= problem_fields(selector) | rows.of_buckets(how["buckets"])
+    if rows.columns.classes is None and selector.family != "gaussian":
+        return StreamedLogLinear(**how, family_name=selector.family)
     if rows.columns.classes is None:
         return StreamedRegression(**how)
     selector.classes_ = rows.columns.classes
@@ -172,3 +175,25 @@ class StreamedClasses(StreamedProblem, ClassProblem):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StreamedRegression(StreamedProblem, RegressionProblem):
     """Rows with an output."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StreamedLogLinear(StreamedProblem, LogLinearProblem):
+    """Rows with counts or amounts."""
+
+    @property
+    def rows_of_weight(self) -> float:
+        """Number of rows that a weight of one stands for."""
+        weight: Any = self.row_weight
+        return float(self.rows.moments.counts[self.buckets].sum() / weight.sum())
+
+    @property
+    def sample_weight(self) -> FloatArray | None:
+        """Weights whose sum is the number of rows."""
+        weight: Any = self.row_weight
+        return np.asarray(weight * self.rows_of_weight)
+
+    def criterion(self, ridge: Ridge) -> Criterion:
+        """Return the criterion of all columns."""
+        how: dict[str, Any] = {"rank": self.rank, "rows_a_weight": self.rows_of_weight}
+        return make_criterion(self.moments(self.unit_codes), ridge, **how)
