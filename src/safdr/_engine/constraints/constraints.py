@@ -159,21 +159,6 @@ class AllowedSubsets:
             forbidden |= (selections & excluded).any(axis=1)
         return np.asarray(~forbidden)
 
-    def check_selections(self, selections: BoolArray) -> None:
-        """Raise an error for starts that are not allowed: moves rely on them."""
-        if selections.ndim != 2 or selections.shape[1] != self.n_groups:
-            raise ValueError(
-                f"selections must have one column for each of {self.n_groups} groups; got shape "
-                f"{selections.shape}."
-            )
-        sizes = selections.sum(axis=1)
-        good = self.allows_each(selections) & (sizes == sizes[0])
-        if not good.all():
-            raise ValueError(
-                f"selections must keep the constraints and have one size; row {good.argmin()} does "
-                "not."
-            )
-
     # ---- Sizes ----------------------------------------------------------------------------------
 
     @property

@@ -12,8 +12,7 @@ import numpy as np
 
 from safdr._engine.arrays import IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.screen.group_path import group_path
-from safdr._engine.screen.path import lasso_path
+from safdr._engine.screen.path import entries
 from safdr._engine.screen.problem import Problem
 from safdr._engine.screen.unexplained import unexplained_share
 
@@ -192,12 +191,7 @@ class Screen:
 
     def _walk_features(self) -> Iterator[int]:
         problem, entered = self._problem, np.zeros(len(self._problem.usable), dtype=bool)
-        entries: Iterator[int]
-        if problem.D.shape[1] == 1:
-            entries = (event.entered for event in lasso_path(problem) if event.entered >= 0)
-        else:
-            entries = group_path(problem)
-        for feature in entries:
+        for feature in entries(problem):
             if not entered[feature]:
                 entered[feature] = True
                 self._order.append(feature)
