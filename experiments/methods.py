@@ -67,12 +67,6 @@ def paper(X: Floats, y: NDArray[Any], sizes: Sequence[int], seed: int) -> list[S
     return [r.subset for r in anneal_path(published(y, seed), X, y, sizes)]
 
 
-def fisher(X: Floats, y: NDArray[Any], sizes: Sequence[int], seed: int) -> list[Subset]:
-    """Select by Fisher's ratio alone, without screen and shrinkage, with penalised models."""
-    how = published(y, seed).set_params(C=1.0)
-    return [r.subset for r in anneal_path(how, X, y, sizes)]
-
-
 def rfe(X: Floats, y: NDArray[Any], sizes: Sequence[int], seed: int) -> list[Subset]:
     """Eliminate one feature at a time (scikit-learn)."""
     model = LinearRegression() if is_regression(y) else LogisticRegression()
@@ -236,7 +230,6 @@ METHODS: dict[str, tuple[str, Select]] = {
     "recipe": ("safdr", recipe),
     "unscreened": ("safdr, no screen", unscreened),
     "paper": ("SA-FDR as published", paper),
-    "fisher": ("Fisher's ratio, C = 1", fisher),
     "rfe": ("RFE", rfe),
     "lasso": ("Lasso", lasso),
     "abess": ("abess", abess),

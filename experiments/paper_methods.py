@@ -132,7 +132,7 @@ TITLES = {
     "rfe": "RFE",
     "lasso": "Lasso",
     "abess": "abess",
-    "recipe": "safdr, default",
+    "recipe": "safdr",
 }
 # Batch settings of the ablation: no batches, then one change at a time, then many small ones.
 ABLATION = (
