@@ -16,6 +16,7 @@ from experiments.__main__ import main
 from experiments.data import Data
 from experiments.errors import ExperimentError
 from experiments.run import EXPERIMENTS, Rows, missing, run_cells
+from safdr import AnnealingSelector, evaluate_subsets
 
 ROOT = Path(__file__).parent.parent
 
@@ -56,6 +57,20 @@ def test_forward_selection_by_least_squares_is_the_greedy_search(rng):
     first = min(range(6), key=lambda j: residual([j]))
     second = min((j for j in range(6) if j != first), key=lambda j: residual([first, j]))
     assert found.tolist() == sorted([first, second])
+
+
+def test_forward_selection_by_fishers_ratio_is_the_greedy_search(rng):
+    y = np.arange(90) % 3
+    X = rng.standard_normal((90, 7)) @ rng.standard_normal((7, 7))
+    X[:, :3] += y[:, None] * rng.standard_normal(3)
+    found = methods.forward_fisher(X, y, [1, 2, 3, 4], 0)
+    how = AnnealingSelector.as_published()
+    path = []
+    for subset in found:
+        subsets = [[*path, j] for j in range(7) if j not in path]
+        values = evaluate_subsets(how, X, y, subsets).criterion_values
+        path = subsets[int(np.argmax(values))]
+        assert subset.tolist() == sorted(path)
 
 
 def test_the_protocol_of_the_paper_is_paired_and_repeatable(small):

@@ -107,7 +107,11 @@ def test_features_that_exclude_each_other_hold_one_place():
     screen = Screen(criterion, n_rows=0, constraints=allowed, width=3)
     assert screen.columns(1).tolist() == [0, 1, 2, 3, 4, 5]
     assert screen.columns(4).tolist() == [0, 1, 2, 3, 4, 5, 6]
-    # Of sets that overlap, those that exclude a feature with a place hold none.
+
+
+def test_of_overlapping_sets_those_that_exclude_a_feature_with_a_place_hold_none():
+    d = np.linspace(1.0, 0.1, 10)
+    criterion = Criterion(np.eye(10), d[:, None], np.ones(10), 0.0)
     allowed = AllowedSubsets.make(10, at_most_one_of=[[0, 1], [1, 2], [2, 3]])
     screen = Screen(criterion, n_rows=0, constraints=allowed, width=3)
     assert screen.columns(3).tolist() == [0, 1, 2, 3, 4]

@@ -205,12 +205,29 @@ def test_a_size_does_not_depend_on_sizes_before(task):
     assert len(few.order) < 15  # it stops where the size asked for needs no more
 
 
-def test_width():
-    assert screen_width("auto", 5, 200) == 18
-    assert screen_width("auto", 5, 199.99) == 17
-    assert screen_width("auto", 5, 200 - 1e-9) == 18  # a sum of fractions
-    assert screen_width(30, 5, 200) == 30
-    assert screen_width(30, 50, 200) == 50
+@pytest.mark.parametrize(
+    ("given", "width"),
+    [
+        (("auto", 5, 200), 18),
+        (("auto", 5, 199.99), 17),
+        (("auto", 5, 200 - 1e-9), 18),  # a sum of fractions
+        (("auto", 1, 19), 4),
+        (("auto", 5, 200, 0.5), 31),
+        (("auto", 5, 200, 0.13), 105),
+        (("auto", 5, 200, 1e-6), 105),  # one per two rows
+        (("auto", 5, 4, 0.1), 8),
+        (("auto", 5, np.inf), np.inf),
+        ((30, 5, 200), 30),
+        ((30, 50, 200), 50),
+        ((30, 31, 200, 0.1), 31),
+        ((None, 5, 200), np.inf),
+    ],
+)
+def test_width(given, width):
+    assert screen_width(*given) == width
+
+
+def test_a_screen_keeps_as_many_features_as_its_width():
     full, _ = make_pair("output")
     assert len(Screen(full, n_rows=60, width=None).columns(2)) == 120
     assert len(Screen(full, n_rows=60, width=20).columns(2)) == 20
