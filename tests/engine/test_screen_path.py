@@ -263,6 +263,20 @@ def test_features_without_correlation_go_by_correlation_then_index():
     assert screen.order == [0, 3]
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_features_that_never_enter_go_by_their_correlation(seed):
+    """A copy of an active feature, and columns of few rows beyond the end of the path."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(6, 30))
+    criterion = engine.criterion_of(X, rng.normal(size=(6, 1)), None, 0.0)
+    screen = Screen(criterion, n_rows=6, width=29)
+    screen.columns(29)
+    rest = [j for j in screen._groups if j not in screen.order]
+    sizes = np.abs(criterion.D[rest, 0])
+    assert len(rest) > 5
+    assert (np.diff(sizes) <= 0).all()
+
+
 def test_ties_go_by_index():
     d = np.array([0.25, 0.5, -0.5, 0.5, 0.25])
     screen = Screen(Criterion(np.eye(5), d[:, None], np.ones(5), 0.0), n_rows=0, width=4)
@@ -304,28 +318,37 @@ def slow_group_solution(A, D, penalty, start):
     raise AssertionError("not converged")
 
 
-def test_group_path_has_the_order_of_a_slow_solver():
-    n_ties = 0
-    for seed, structure in enumerate([*STRUCTURES, "independent"]):
-        criterion = make_criterion(
-            seed, structure, ridge=0.1, n_outputs=3, n_features=14, n_rows=80
-        )
-        A, D = criterion.A, criterion.D
-        order, B = [], np.zeros_like(D)
-        penalty = np.linalg.norm(D, axis=1).max()
-        for i in range(1, 110):
-            B = slow_group_solution(A, D, penalty * GRID**i, B)
-            new = [j for j in np.flatnonzero(B.any(axis=1)) if j not in order]
-            alone = np.linalg.norm(D - A @ B + np.diag(A)[:, None] * B, axis=1)
-            order += sorted(new, key=lambda j: (-alone[j], j))
-            n_ties += len(new) > 1
-        assert len(order) > 8
-        assert list(group_path(make_problem(criterion)))[: len(order)] == order
-    assert n_ties
+@pytest.mark.parametrize(("seed", "structure"), [*enumerate([*STRUCTURES, "independent"])])
+def test_group_path_has_the_order_of_a_slow_solver(seed, structure):
+    criterion = make_criterion(seed, structure, ridge=0.1, n_outputs=3, n_features=14, n_rows=80)
+    A, D = criterion.A, criterion.D
+    order, B = [], np.zeros_like(D)
+    penalty = np.linalg.norm(D, axis=1).max()
+    for i in range(1, 110):
+        B = slow_group_solution(A, D, penalty * GRID**i, B)
+        new = [j for j in np.flatnonzero(B.any(axis=1)) if j not in order]
+        alone = np.linalg.norm(D - A @ B + np.diag(A)[:, None] * B, axis=1)
+        order += sorted(new, key=lambda j: (-alone[j], j))
+    assert len(order) > 8
+    assert list(group_path(make_problem(criterion)))[: len(order)] == order
 
 
-def test_group_path_partials_forced_features_out():
-    criterion = make_criterion(1, "blocks", ridge=0.05, n_outputs=3, n_features=14, n_rows=80)
+@pytest.mark.parametrize("seed", range(3))
+def test_group_path_orders_features_that_enter_together_by_their_correlation(seed):
+    """Uncorrelated features enter where the penalty is below the length of their D."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.permutation(np.linspace(0.9, 1.0, 12))
+    directions = rng.normal(size=(12, 3))
+    D = directions * (lengths / np.linalg.norm(directions, axis=1))[:, None]
+    criterion = Criterion(np.eye(12), D, np.ones(12), 0.0)
+    order = list(group_path(make_problem(criterion)))
+    assert order == np.argsort(-lengths).tolist()
+    assert len(lengths) > np.log(0.9) / np.log(GRID)  # some enter together
+
+
+@pytest.mark.parametrize("structure", ["blocks", "one factor"])
+def test_group_path_partials_forced_features_out(structure):
+    criterion = make_criterion(1, structure, ridge=0.05, n_outputs=3, n_features=14, n_rows=80)
     A, D, forced = criterion.A, criterion.D, np.array([2, 9])
     free = np.setdiff1d(np.arange(14), forced)
     across = np.linalg.solve(A[np.ix_(forced, forced)], A[np.ix_(forced, free)])
