@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from experiments import methods
 from experiments.errors import ExperimentError
 from experiments.methods import Floats, Subset
-from safdr import Annealing, AnnealingSelector, anneal_path, evaluate_subsets
+from safdr import AnnealingSelector, anneal_path, evaluate_subsets
 
 Labels = NDArray[np.int64]
 
@@ -156,8 +156,9 @@ def get(name: str) -> PathMethod:
         }
         if "n_batches" in settings:
             settings["n_batches"] = int(settings["n_batches"])
-        annealing = Annealing(screen=None, **settings)
-        return Annealed(AnnealingSelector.as_published(annealing=annealing))
+        selector = AnnealingSelector.as_published()
+        selector.annealing.set_params(**settings)
+        return Annealed(selector)
     simple: dict[str, PathMethod] = {
         "recipe": Annealed(AnnealingSelector(), clips=True),
         "rfe": Elimination(),

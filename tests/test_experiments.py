@@ -73,6 +73,14 @@ def test_forward_selection_by_fishers_ratio_is_the_greedy_search(rng):
         assert subset.tolist() == sorted(path)
 
 
+def test_the_method_of_the_paper_has_its_settings():
+    published = AnnealingSelector.as_published().annealing.get_params()
+    assert paper_methods.get("sa-fdr").selector.annealing.get_params() == published
+    changed = paper_methods.get("sa-fdr+n_batches=10").selector.annealing.get_params()
+    assert changed == published | {"n_batches": 10}
+    assert (published["n_replicas"], published["tol"], published["screen"]) == (50, 5e-3, None)
+
+
 def test_the_protocol_of_the_paper_is_paired_and_repeatable(small):
     rows = [protocols.paper(small, "sa-fdr", 0) for _ in range(2)]
     for row in rows:

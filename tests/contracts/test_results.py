@@ -42,7 +42,8 @@ def test_of_equal_losses_the_larger_criterion_wins(seed):
     rng = np.random.default_rng(seed)
     y = np.arange(60) % 2
     X = rng.normal(size=(60, 8)) + rng.uniform(3.0, 5.0, 8) * y[:, None]
-    found = of_size(3, C=np.inf, shrinkage=None).fit(X, y).result_
+    how = {"criterion": "fisher", "C": np.inf, "shrinkage": None}
+    found = of_size(3, **how).fit(X, y).result_
     equal = found.losses == found.losses.min()
     assert equal.sum() > 3
     assert found.criterion_values[found.best] == found.criterion_values[equal].max()
