@@ -51,7 +51,7 @@ def is_caught(name: str, fault: dict, copy: Copy) -> bool:
         print(f"{name}: TEXT NOT FOUND in {fault['file']}", flush=True)
         return False
     n_failed = copy.failures(fault["tests"])
-    copy.repair(fault["file"])
+    copy.repair(fault)
     state = f"caught by {n_failed}{'+' * (n_failed >= MAX_FAILED)}" if n_failed else "NOT CAUGHT"
     print(f"{name}: {state}, {time.perf_counter() - start:.0f} s", flush=True)
     return n_failed > 0
@@ -66,7 +66,7 @@ class Copy:
         names = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True)
         for name in filter(None, names.split("\0")):
             if (ROOT / name).exists() and not name.startswith("paper/"):
-                self._restore(name)
+                self._copy(name)
         (self.folder / "sitecustomize.py").write_text(ASIDE)
         self._build()
         self._good = self._core.read_bytes()
@@ -77,14 +77,15 @@ class Copy:
         text = path.read_text(encoding="utf-8")
         if text.count(fault["old"]) != 1:
             return False
+        self._text = text
         path.write_text(text.replace(fault["old"], fault["new"]), encoding="utf-8")
         if path.suffix != ".py":
             self._build()
         return True
 
-    def repair(self, name: str) -> None:
+    def repair(self, fault: dict) -> None:
         """Take a fault out."""
-        self._restore(name)
+        (self.folder / fault["file"]).write_text(self._text, encoding="utf-8")
         self._core.write_bytes(self._good)
 
     def failures(self, tests: list[str]) -> int:
@@ -101,7 +102,7 @@ class Copy:
             raise SystemExit(output)
         return n_failed
 
-    def _restore(self, name: str) -> None:
+    def _copy(self, name: str) -> None:
         """Copy one file of the tree, unless it is the same."""
         source, target = ROOT / name, self.folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
