@@ -156,9 +156,8 @@ def get(name: str) -> PathMethod:
         }
         if "n_batches" in settings:
             settings["n_batches"] = int(settings["n_batches"])
-        selector = AnnealingSelector.as_published()
-        selector.annealing.set_params(**settings)
-        return Annealed(selector)
+        nested = {f"annealing__{key}": value for key, value in settings.items()}
+        return Annealed(AnnealingSelector.as_published().set_params(**nested))
     simple: dict[str, PathMethod] = {
         "recipe": Annealed(AnnealingSelector(), clips=True),
         "rfe": Elimination(),
