@@ -250,6 +250,8 @@ def test_no_adversarial_column_hides_the_best(n, C):
         best = np.nanargmin(rough.losses)
         assert exact.losses[best] <= exact.losses.min() + 1e-9 * fitter.baseline()
         assert rough.losses[best] == pytest.approx(exact.losses[best], rel=1e-8)
+        # A discarded model can still improve, but by no more than its bound.
+        assert (rough.losses - exact.losses <= rough.left + 1e-9 * fitter.baseline()).all()
 
 
 @pytest.mark.parametrize("C", [1.0, np.inf])
