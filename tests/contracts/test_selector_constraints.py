@@ -265,9 +265,9 @@ def test_weights_reach_criteria_and_models_of_the_users_own():
     rows = X[:, found.subset_]
     alone = clone(model).fit(rows, y, logisticregression__sample_weight=weight)
     np.testing.assert_allclose(found.predict_proba(X), alone.predict_proba(rows))
-    with pytest.raises(ValueError, match="sample_weight"):
+    with pytest.raises(TypeError, match="sample_weight"):
         of_size(2, criterion=mean_of_columns).fit(X, y, sample_weight=weight)
-    with pytest.raises(ValueError, match="sample_weight"):
+    with pytest.raises(TypeError, match="sample_weight"):
         of_size(2, estimator=KNeighborsClassifier()).fit(X, y, sample_weight=weight)
 
 

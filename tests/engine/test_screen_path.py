@@ -1,8 +1,8 @@
-"""The paths that order features: optimality at every point, scikit-learn's order, a slow solver."""
+"""The paths that order features: optimality at every point, scikit-learn's order."""
 
 import pickle
-import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +12,7 @@ from helpers import engine
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
 from safdr._engine.screen import Screen, screen_width
-from safdr._engine.screen.group_path import GRID, group_path
-from safdr._engine.screen.path import lasso_path
+from safdr._engine.screen.path import entries, lasso_path
 from safdr._engine.screen.problem import Problem, Root
 
 STRUCTURES = ("independent", "one factor", "neighbours", "blocks")
@@ -194,29 +193,12 @@ def test_a_size_does_not_depend_on_sizes_before(task):
     assert len(few.order) < 15  # it stops where the size asked for needs no more
 
 
-@pytest.mark.parametrize(
-    ("given", "width"),
-    [
-        (("auto", 5, 200), 18),
-        (("auto", 5, 199.99), 17),
-        (("auto", 5, 200 - 1e-9), 18),  # a sum of fractions
-        (("auto", 1, 19), 4),
-        (("auto", 5, 200, 0.5), 31),
-        (("auto", 5, 200, 0.13), 105),
-        (("auto", 5, 200, 1e-6), 105),  # one per two rows
-        (("auto", 5, 4, 0.1), 8),
-        (("auto", 5, np.inf), np.inf),
-        ((30, 5, 200), 30),
-        ((30, 50, 200), 50),
-        ((30, 31, 200, 0.1), 31),
-        ((None, 5, 200), np.inf),
-    ],
-)
-def test_width(given, width):
-    assert screen_width(*given) == width
-
-
-def test_a_screen_keeps_as_many_features_as_its_width():
+def test_width():
+    assert screen_width("auto", 5, 200) == 18
+    assert screen_width("auto", 5, 199.99) == 17
+    assert screen_width("auto", 5, 200 - 1e-9) == 18  # a sum of fractions
+    assert screen_width(30, 5, 200) == 30
+    assert screen_width(30, 50, 200) == 50
     full, _ = make_pair("output")
     assert len(Screen(full, n_rows=60, width=None).columns(2)) == 120
     assert len(Screen(full, n_rows=60, width=20).columns(2)) == 20
@@ -252,20 +234,6 @@ def test_features_without_correlation_go_by_correlation_then_index():
     assert screen.order == [0, 3]
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_features_that_never_enter_go_by_their_correlation(seed):
-    """A copy of an active feature, and columns of few rows beyond the end of the path."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(6, 30))
-    criterion = engine.criterion_of(X, rng.normal(size=(6, 1)), None, 0.0)
-    screen = Screen(criterion, n_rows=6, width=29)
-    screen.columns(29)
-    rest = [j for j in screen._groups if j not in screen.order]
-    sizes = np.abs(criterion.D[rest, 0])
-    assert len(rest) > 5
-    assert (np.diff(sizes) <= 0).all()
-
-
 def test_ties_go_by_index():
     d = np.array([0.25, 0.5, -0.5, 0.5, 0.25])
     screen = Screen(Criterion(np.eye(5), d[:, None], np.ones(5), 0.0), n_rows=0, width=4)
@@ -289,77 +257,35 @@ def test_root_without_a_feature_is_that_of_the_others():
     assert not root.append(copy, A[left[2], left[2]])
 
 
-def slow_group_solution(A, D, penalty, start):
-    """Accelerated proximal gradient, run until nothing changes."""
-    step = 1.0 / np.linalg.eigvalsh(A)[-1]
-    B, ahead, momentum = start, start, 1.0
-    for _ in range(200_000):
-        target = ahead - step * (A @ ahead - D)
-        sizes = np.linalg.norm(target, axis=1, keepdims=True)
-        new = target * np.maximum(1.0 - step * penalty / np.maximum(sizes, 1e-300), 0.0)
-        if np.sum((ahead - new) * (new - B)) > 0:  # start again
-            momentum = 1.0
-        following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
-        ahead = new + (momentum - 1.0) / following * (new - B)
-        if np.abs(new - B).max() < 1e-14 and np.abs(new - ahead).max() < 1e-13:
-            return new
-        B, momentum = new, following
-    raise AssertionError("not converged")
-
-
-@pytest.mark.parametrize(("seed", "structure"), [*enumerate([*STRUCTURES, "independent"])])
-def test_group_path_has_the_order_of_a_slow_solver(seed, structure):
-    criterion = make_criterion(seed, structure, ridge=0.1, n_outputs=3, n_features=14, n_rows=80)
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_several_outputs_enter_by_the_largest_penalty_of_any_direction(structure):
+    criterion = make_criterion(1, structure, ridge=0.1, n_outputs=3, n_features=14, n_rows=80)
     A, D = criterion.A, criterion.D
-    order, B = [], np.zeros_like(D)
-    penalty = np.linalg.norm(D, axis=1).max()
-    for i in range(1, 110):
-        B = slow_group_solution(A, D, penalty * GRID**i, B)
-        new = [j for j in np.flatnonzero(B.any(axis=1)) if j not in order]
-        alone = np.linalg.norm(D - A @ B + np.diag(A)[:, None] * B, axis=1)
-        order += sorted(new, key=lambda j: (-alone[j], j))
-    assert len(order) > 8
-    assert list(group_path(make_problem(criterion)))[: len(order)] == order
+    penalties = np.zeros(14)
+    for direction in np.linalg.svd(D, full_matrices=False)[2]:
+        alphas, _, path = lars_path_gram(D @ direction, A, n_samples=1, method="lasso")
+        # The penalty at which a feature enters is that of the knot before its first slope.
+        first = np.argmax(path != 0, axis=1)
+        penalties = np.maximum(penalties, np.where(first > 0, alphas[first - 1], 0.0))
+    assert order_of(criterion) == np.argsort(-penalties).tolist()
+    turned = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    assert order_of(replace(criterion, D=D @ turned)) == order_of(criterion)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_group_path_orders_features_that_enter_together_by_their_correlation(seed):
-    """Uncorrelated features enter where the penalty is below the length of their D."""
-    rng = np.random.default_rng(seed)
-    lengths = rng.permutation(np.linspace(0.9, 1.0, 12))
-    directions = rng.normal(size=(12, 3))
-    D = directions * (lengths / np.linalg.norm(directions, axis=1))[:, None]
-    criterion = Criterion(np.eye(12), D, np.ones(12), 0.0)
-    order = list(group_path(make_problem(criterion)))
-    assert order == np.argsort(-lengths).tolist()
-    assert len(lengths) > np.log(0.9) / np.log(GRID)  # some enter together
+def order_of(criterion, **how):
+    return list(dict.fromkeys(entries(make_problem(criterion, **how))))
 
 
-@pytest.mark.parametrize("structure", ["blocks", "one factor"])
-def test_group_path_partials_forced_features_out(structure):
-    criterion = make_criterion(1, structure, ridge=0.05, n_outputs=3, n_features=14, n_rows=80)
+def test_forced_features_are_partialled_out_of_several_outputs():
+    criterion = make_criterion(1, "blocks", ridge=0.05, n_outputs=3, n_features=14, n_rows=80)
     A, D, forced = criterion.A, criterion.D, np.array([2, 9])
     free = np.setdiff1d(np.arange(14), forced)
     across = np.linalg.solve(A[np.ix_(forced, forced)], A[np.ix_(forced, free)])
     rest_A = A[np.ix_(free, free)] - A[np.ix_(free, forced)] @ across
     rest_D = D[free] - across.T @ D[forced]
     alone = Criterion(rest_A, rest_D, np.ones(12), criterion.ridge)
-    expected = free[list(group_path(make_problem(alone)))].tolist()
-    order = list(group_path(make_problem(criterion, forced=forced)))
+    expected = free[order_of(alone)].tolist()
+    order = order_of(criterion, forced=forced)
     assert order == expected
     assert len(order) == 12
-    assert order != [j for j in group_path(make_problem(criterion)) if j not in forced]
-
-
-def test_group_path_ends_early_where_solutions_converge_slowly():
-    rng = np.random.default_rng(0)
-    codes = np.arange(22) % 4
-    base = rng.normal(size=(22, 12)) + 0.8 * (codes[:, None] == rng.integers(4, size=12))
-    copies = 3.0 - 2.0 * base[:, rng.integers(12, size=30)]
-    sums = base[:, rng.integers(12, size=52)] + base[:, rng.integers(12, size=52)]
-    X = np.hstack([base, copies, sums])
-    criterion = engine.criterion_of(X, codes)
-    start = time.process_time()
-    order = list(group_path(make_problem(criterion)))
-    assert time.process_time() - start < 10.0
-    assert len(set(order)) == len(order) > 0
+    assert order != [j for j in order_of(criterion) if j not in forced]
