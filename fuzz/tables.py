@@ -39,7 +39,7 @@ def check(rng: np.random.Generator) -> None:
 
 def check_same(path: Path, expected: TableEncoder, matrix: np.ndarray) -> None:
     """A file gives the features and numbers of the table."""
-    table = read_table(path)
+    table, _ = read_table(path)
     encoder = TableEncoder(missing="median").fit(table)
     names, wanted = encoder.get_feature_names_out(), expected.get_feature_names_out()
     assert list(names) == list(wanted), f"{path.name}: {list(names)}, should be {list(wanted)}"

@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "_estimators": {"_engine", "_memory", "errors", "result", "sources"},
     "measures": set(),
     "sources": set(),
-    "table": {"errors", "_memory"},
+    "table": {"_memory", "errors", "text"},
     "export": {"_files"},
     "display": {"safdr", "_estimators", "text"},
     "text": set(),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from safdr._files import write_all_atomically
 from safdr.cli.errors import UsageError
+from safdr.cli.terminal import print_report
 
 if TYPE_CHECKING:
     from safdr import Report
@@ -57,41 +58,18 @@ def write_outputs(
     options: argparse.Namespace, report: Report, rows: Any = None, sums: Any = None
 ) -> list[str]:
     """Write all files, or none; return their names."""
-    content = report.to_dict()
-    made = {Path(n): _made(options, n, report, content, rows, sums) for n in _files(options)}
-    write_all_atomically(made)
+    source = report["data"].get("file", "rows")
+    table = "rows" if source == STANDARD_OUTPUT else Path(source).name.split(".")[0] or "rows"
+    how = {"points": options.points, "table": table, "rows": rows, "sums": sums}
+    files = [name for name in options.output if name != STANDARD_OUTPUT]
+    write_all_atomically({Path(name): report.render(name, **how) for name in files})
     if STANDARD_OUTPUT in options.output:
         sys.stdout.write(report.to_json())
-    return _files(options)
-
-
-def _files(options: argparse.Namespace) -> list[str]:
-    return [name for name in options.output if name != STANDARD_OUTPUT]
-
-
-def _made(
-    options: argparse.Namespace,
-    name: str,
-    report: Report,
-    content: dict[str, Any],
-    rows: Any,
-    sums: Any,
-) -> bytes:
-    ending = Path(name).suffix.lower()
-    if ending in (".json", ".html"):
-        text = report.to_json() if ending == ".json" else report.to_html()
-        return text.encode("utf-8", "backslashreplace")
-    from safdr.export import make
-
-    file = content["data"].get("file", "rows")
-    table = "rows" if file == STANDARD_OUTPUT else Path(file).name.split(".")[0] or "rows"
-    return make(content, name, points=options.points, table=table, rows=rows, sums=sums)
+    return files
 
 
 def print_result(options: argparse.Namespace, report: Report, files: Sequence[str]) -> None:
     """Print the answer, unless it is JSON or quiet."""
     if options.quiet or STANDARD_OUTPUT in options.output:
         return
-    from safdr.cli.terminal import print_report
-
     print_report(report.to_dict(), files)

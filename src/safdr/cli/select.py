@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -12,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr.cli.app import parse
-from safdr.cli.batches import TARGET, WEIGHT, TrainingBatches
 from safdr.cli.errors import UsageError
 from safdr.cli.names import FeatureNames
-from safdr.cli.output import check_outputs, print_result, write_outputs
-from safdr.cli.progress import SearchProgress
-from safdr.cli.rows import Prepared, open_table, prepare
+from safdr.cli.output import STANDARD_OUTPUT, check_outputs, print_result, write_outputs
+from safdr.cli.rows import Prepared, prepare
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,20 +30,20 @@ def run(options: argparse.Namespace) -> None:
     check_outputs(options, [options.table, options.test])
     _check(options)
     started = time.perf_counter()
-    with SearchProgress(shown=not options.quiet) as progress:
-        rows = prepare(options, open_table(options))
-        names = FeatureNames(rows.encoder, options.target)
-        selector = make_selector(options, rows, names)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            n_rows = len(rows.X) if rows.batches is None else rows.batches.table.n_rows
-            _fit(progress.follow(selector, f"{n_rows:,} rows"), rows)
-        if options.prove is not None and getattr(selector.constraints, "groups", None):
-            rows.notes.append(
-                "--prove has no bounds for categories and --as-one; --drop leaves columns out."
-            )
-        progress.say("Describing")
-        report = _report(options, rows, selector, _warned(caught), started)
+    _say(options, "Reading")
+    rows = prepare(options)
+    names = FeatureNames(rows.encoder, options.target)
+    selector = make_selector(options, rows, names)
+    _say(options, f"Searching in {len(rows.X):,} rows")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _fit(_with_progress(options, selector), rows)
+    if options.prove is not None and getattr(selector.constraints, "groups", None):
+        rows.notes.append(
+            "--prove has no bounds for categories and --as-one; --drop leaves columns out."
+        )
+    _say(options, "Describing")
+    report = _report(options, rows, selector, _warned(caught), started)
     # An export is checked on training rows.
     raw = rows.encoder.read(rows.train.table)
     predict = getattr(selector, "decision_function", None) or selector.predict
@@ -56,6 +55,21 @@ def run(options: argparse.Namespace) -> None:
         print_result(options, report, [])
         raise
     print_result(options, report, files)
+
+
+def _say(options: argparse.Namespace, what: str) -> None:
+    if not options.quiet:
+        print(f"{what} ...", file=sys.stderr, flush=True)
+
+
+def _with_progress(options: argparse.Namespace, selector: Any) -> Any:
+    """Show the bar of scikit-learn 1.9 and later on a terminal."""
+    is_free = STANDARD_OUTPUT not in options.output and not options.quiet
+    if is_free and sys.stdout.isatty() and hasattr(selector, "set_callbacks"):
+        from sklearn.callback import ProgressBar
+
+        selector.set_callbacks(ProgressBar(max_propagation_depth=0))
+    return selector
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -83,7 +97,8 @@ def make_selector(options: argparse.Namespace, rows: Prepared, names: FeatureNam
         raise UsageError("--balanced is for classes; the target is numbers.")
     kind = safdr.AnnealingSelectorCV if by_class else safdr.AnnealingRegressorSelectorCV
     given: dict[str, Any] = {"constraints": safdr.Constraints(**constraints)} if constraints else {}
-    if costs := names.costs(options.cost):
+    wanted = "NAME=NUMBER, such as height=2.5"
+    if costs := names.pairs("--cost", options.cost, wanted, float):
         given["feature_cost"] = costs
     if options.balanced:
         given["class_weight"] = "balanced"
@@ -122,23 +137,9 @@ def _within(loss: float) -> Callable[[dict[str, Any]], int]:
 
 
 def _fit(selector: Any, rows: Prepared) -> None:
-    if rows.batches is not None:
-        stream, target, *weight = _source(rows.batches)
-        selector.fit(stream, target, sample_weight=weight[0] if weight else None)
-        # Other rows are arrays, which have no names.
-        del selector.feature_names_in_
-        return
     given = {"sample_weight": rows.train.weight, "groups": rows.train.groups}
     given = {name: value for name, value in given.items() if value is not None}
     selector.fit(rows.X, rows.train.target.values, **given)
-
-
-def _source(batches: TrainingBatches) -> tuple[Any, ...]:
-    """Return the rows of all batches, and the names of the target and of the weight."""
-    from safdr import Stream
-
-    names = (TARGET,) if batches.weight is None else (TARGET, WEIGHT)
-    return (Stream(batches), *names)
 
 
 def _warned(caught: Sequence[warnings.WarningMessage]) -> list[str]:
@@ -158,8 +159,6 @@ def _report(
     train, test, target = rows.train, rows.test, rows.train.target
     by = {} if test is None else {name: _values(test.table, name) for name in options.by}
     data: dict[str, Any] = {"file": options.table, "columns": _columns(options, rows.encoder)}
-    if rows.batches is not None:
-        data |= dict(zip(("n_train", "n_test"), rows.batches.n_rows, strict=True))
     return Report.from_estimator(
         selector,
         rows.X,
@@ -171,7 +170,6 @@ def _report(
         groups=train.groups,
         by=by,
         encoder=rows.encoder,
-        source=None if rows.batches is None else _source(rows.batches),
         prove=options.prove,
         near_optimal=None if options.prove is None else 0.01,
         stability=options.stability,

@@ -204,14 +204,26 @@ class Report:
         **options
             Options of exports, such as ``points=(20, 600, 50)`` of a scorecard.
         """
+        write_atomically(Path(path), self.render(path, **options))
+
+    def render(self, path: str | Path, **options: Any) -> bytes:
+        """Return what `save` writes.
+
+        Parameters
+        ----------
+        path : str or Path
+            The ending of this name says what.
+
+        **options
+            Options of exports, which JSON and the page ignore.
+        """
         ending = Path(path).suffix.lower()
         if ending in (".json", ".html"):
             made = self.to_json() if ending == ".json" else self.to_html()
-            write_atomically(Path(path), made.encode("utf-8", "backslashreplace"))
-            return
-        from safdr.export.write import write
+            return made.encode("utf-8", "backslashreplace")
+        from safdr.export.write import make
 
-        write(self._content, path, **options)
+        return make(self._content, path, **options)
 
     def _repr_html_(self) -> str:
         return (

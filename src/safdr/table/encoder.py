@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from safdr.table.columns import Column, asked_uses, few_whole_numbers, learn_columns
-from safdr.table.errors import MissingValuesError, TableError, counted, unknown_column
+from safdr.table.errors import MissingValuesError, TableError, unknown_column
 from safdr.table.missing import MissingReport, count_missing
 from safdr.table.types import decode_table, value_label
+from safdr.text import count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -353,7 +354,7 @@ def _without_missing(columns: Sequence[Column], report: MissingReport) -> Iterat
     n_missing = {each.column: each.n_missing for each in report.columns}
     for each in columns:
         if each.name in n_missing:
-            why = counted(n_missing[each.name], "missing value")
+            why = count(n_missing[each.name], "missing value")
             yield replace(each, use=None, why=why)
         else:
             yield each
