@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "sources": set(),
     "table": {"_memory", "errors", "text"},
     "export": {"_files"},
-    "display": {"safdr", "_estimators", "text"},
+    "display": {"safdr", "_estimators", "result", "text"},
     "text": set(),
     "report": {
         *("safdr", "_files", "_estimators", "display", "export", "measures", "result", "text")

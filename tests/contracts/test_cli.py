@@ -427,7 +427,8 @@ def test_two_results_are_compared(write, columns, tmp_path, select, safdr):
     for name, dropped in (("a", "weight,colour"), ("b", "height,colour")):
         select(path, "-t", "late", "--drop", dropped, "-o", tmp_path / f"{name}.json")
     a, b = tmp_path / "a.json", tmp_path / "b.json"
-    lines = {line.split()[0]: line for line in safdr("compare", a, b).out.splitlines() if line}
+    printed = safdr("compare", a, b).out.splitlines()
+    lines = {line.split()[0]: line.rstrip() for line in printed if line.strip()}
     for i, each in enumerate((a, b)):
         for term in json.loads(each.read_text())["model"]["terms"]:
             cells = [cell.replace("−", "-") for cell in lines[term["feature"]].split()]

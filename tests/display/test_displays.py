@@ -286,7 +286,7 @@ def test_selection_counts_the_splits(task):
 def test_stability_shows_the_shares():
     search, X, y = fitted("two")
     found = stability(search, X, y, n_resamples=6, random_state=0)
-    display = StabilityDisplay.from_stability(found).plot()
+    display = StabilityDisplay(found).plot()
     frame = display.to_frame().set_index("feature")
     for i, name in enumerate(found.names):
         if found.frequencies[i] > 0:

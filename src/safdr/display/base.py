@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import narwhals as nw
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from safdr._estimators.features import Features
+from safdr._estimators.features import allowed_subsets, feature_names, group_names
 from safdr.text import CRITERIA, score_label
 
 FloatArray = NDArray[np.float64]
@@ -75,26 +76,13 @@ def criterion_name(selector: Any) -> str:
     return name if selector.feature_cost is None else f"{name} less cost"
 
 
-def column_names(estimator: Any) -> NDArray[Any]:
-    """Return the names of the columns, or x0, x1, … as scikit-learn does."""
-    unnamed = np.array([f"x{i}" for i in range(estimator.n_features_in_)], dtype=object)
-    return np.asarray(getattr(estimator, "feature_names_in_", unnamed), dtype=object)
-
-
 def read_features(selector: Any, names: Sequence[str] | None = None) -> tuple[list[Any], list[str]]:
     """Return columns and name of each feature; the columns of a group are one feature.
 
-    `names` replace the names of columns that the selector knows.
+    `names` are those of the columns if the selector knows none.
     """
-    known = [str(name) for name in column_names(selector)]
-    names = known if names is None else names
-    groups = None if selector.constraints is None else selector.constraints.groups
-    grouped = Features(len(known), tuple(known), groups).groups
-    titles = {
-        int(columns[0]): name if isinstance(name, str) else " + ".join(names[j] for j in columns)
-        for name, columns in grouped.items()
-    }
-    members = {int(columns[0]): columns for columns in grouped.values()}
-    alone = set(range(len(names))).difference(*(columns.tolist() for columns in members.values()))
-    first = sorted({*members, *alone})
-    return [members.get(j, [j]) for j in first], [titles.get(j, names[j]) for j in first]
+    n = selector.n_features_in_
+    known = feature_names(selector) or tuple(names or (f"x{j}" for j in range(n)))
+    allowed = allowed_subsets(selector.constraints, n, known)
+    problem = SimpleNamespace(n_features=n, names=known, allowed=allowed)
+    return list(allowed.groups), list(group_names(selector, problem))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from safdr.display.style import (
 )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PathDisplay(Display):
     """Cross-validated score against the number of features k, with the selected size k*.
 
@@ -58,20 +60,13 @@ class PathDisplay(Display):
     [1, 2, 3, 4]
     """
 
-    def __init__(
-        self,
-        *,
-        n_features: IntArray,
-        scores: FloatArray,
-        n_features_selected: int,
-        score_name: str = "Score",
-    ) -> None:
-        self.n_features = n_features
-        self.scores = scores
-        self.n_features_selected = n_features_selected
-        self.score_name = score_name
-        self.mean = scores.mean(axis=0)
-        self.std = scores.std(axis=0)
+    n_features: IntArray
+    scores: FloatArray
+    n_features_selected: int
+    score_name: str = "Score"
+
+    def __post_init__(self) -> None:
+        self.mean, self.std = self.scores.mean(axis=0), self.scores.std(axis=0)
 
     @classmethod
     def from_estimator(cls, search: Any) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from safdr.display.base import Display, IntArray, check_fitted, read_features
 from safdr.display.style import axes_for, finish, hidden_rows, label_rows, set_size_axis
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SelectionDisplay(Display):
     """Heat map: in how many splits each feature is selected at each size.
 
@@ -57,22 +59,12 @@ class SelectionDisplay(Display):
     ['feature', 'n_features', 'n_splits', 'selected']
     """
 
-    def __init__(
-        self,
-        *,
-        n_features: IntArray,
-        counts: IntArray,
-        n_splits: int,
-        names: Sequence[str],
-        n_features_selected: int,
-        support: NDArray[np.bool_],
-    ) -> None:
-        self.n_features = n_features
-        self.counts = counts
-        self.n_splits = n_splits
-        self.names = names
-        self.n_features_selected = n_features_selected
-        self.support = support
+    n_features: IntArray
+    counts: IntArray
+    n_splits: int
+    names: Sequence[str]
+    n_features_selected: int
+    support: NDArray[np.bool_]
 
     @classmethod
     def from_estimator(cls, search: Any) -> Self:

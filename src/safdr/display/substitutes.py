@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from safdr.display.style import (
 from safdr.text import signed
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SubstitutesDisplay(Display):
     """Change of the held-out score if a selected feature is replaced or left out.
 
@@ -60,9 +62,8 @@ class SubstitutesDisplay(Display):
     ['worst radius', 'worst concave points', 'worst texture']
     """
 
-    def __init__(self, *, columns: Mapping[str, Any], score_name: str = "score") -> None:
-        self.columns = columns
-        self.score_name = score_name
+    columns: Mapping[str, Any]
+    score_name: str = "score"
 
     @classmethod
     def from_estimator(cls, selector: Any, X: Any, y: Any, **options: Any) -> Self:
