@@ -17,7 +17,7 @@ from safdr.measures.ranking import (
     roc_curve,
     thresholds,
 )
-from safdr.measures.segments import segments_of, stability_index
+from safdr.measures.segments import segments_of
 
 Z = norm.ppf(0.975)
 
@@ -308,18 +308,3 @@ def test_segments_name_values_bands_and_missing_ones():
     assert labels[-1] == "(other)"
     assert {f"v{i}" for i in range(10)} <= set(labels)  # four rows each
     assert np.bincount(codes).sum() == 100
-
-
-@pytest.mark.parametrize("shift", [0.0, 0.4, 9.0])
-def test_the_stability_index_is_its_definition(shift):
-    """The sum of (a - e) log(a / e) over deciles of the base; an empty one is half a row."""
-    rng = np.random.default_rng(0)
-    base, values = rng.normal(size=1000), rng.normal(shift, 1.3, 250)
-    edges = np.quantile(base, np.arange(1, 10) / 10, method="inverted_cdf")
-    total = 0.0
-    for low, high in zip([-np.inf, *edges], [*edges, np.inf], strict=True):
-        a, e = (np.mean((each > low) & (each <= high)) for each in (values, base))
-        a, e = a or 0.5 / 250, e or 0.5 / 1000
-        total += (a - e) * np.log(a / e)
-    assert stability_index(values, base) == pytest.approx(total)
-    assert total > 0

@@ -42,7 +42,6 @@ GIVEN = {
     "test_differs": {"score__test": [0.6, 0.55, 0.65], "score__cv": [0.9, 0.01]},
     "few_test_rows": {"score__test": [0.8, 0.6, 0.9]},
     "few_rows": {"target__counts": [290, 10]},
-    "small_classes": {"target__classes": [0, 1, 2], "target__counts": [150, 140, 10]},
     "separated": {"search__separated": True},
     "calibration": {
         "test__bins": BINS,

@@ -41,13 +41,7 @@ class Display:
         DataFrame
             One row for each mark of the figure.
         """
-        try:
-            return nw.from_dict(self._columns(), backend=backend).to_native()
-        except ImportError as error:
-            raise ImportError(
-                f"to_frame(backend={backend!r}) needs {backend}: pip install {backend}. Or "
-                "use another backend: 'pandas', 'polars' or 'pyarrow'."
-            ) from error
+        return nw.from_dict(self._columns(), backend=backend).to_native()
 
 
 def check_fitted(estimator: Any, attribute: str, caller: str, wanted: str) -> None:

@@ -5,11 +5,12 @@ Coefficients are dictionaries, the intercept first: estimate, error, low, high a
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from scipy.stats import t
+from sklearn.linear_model import LogisticRegression
 
 from safdr.measures.intervals import TAIL, FloatArray, as_weights
 
@@ -18,39 +19,34 @@ from safdr.measures.intervals import TAIL, FloatArray, as_weights
 ROWS_PER_COEFFICIENT = 10
 # A coefficient per standard deviation with a larger error has no finite optimum.
 LARGEST_ERROR = 25.0
-MAX_STEPS = 60
 
 
 Coefficients = list[dict[str, float]]
 
 
 def fit_logistic(X: Any, y: Any, weight: Any = None) -> Coefficients | None:
-    """Fit a logistic model by Newton's method; None if rows are too few, separated or collinear."""
-    # Weighted rows have sandwich errors (HC0), others those of the information matrix.
+    """Fit a logistic model; None if rows are too few, separated or collinear.
+
+    Weighted rows have sandwich errors (HC0), others those of the information matrix.
+    """
     y = np.asarray(y, dtype=np.float64)
     design, back = _standardised(X, min(y.sum(), len(y) - y.sum()))
     if design is None:
         return None
     w = as_weights(weight, len(y))
-    free = np.zeros(design.shape[1])
-    for _ in range(MAX_STEPS):
-        p = expit(design @ free)
-        gradient = design.T @ (w * (y - p))
-        information = design.T @ ((w * p * (1 - p))[:, None] * design)
-        if np.linalg.cond(information) > 1e14:
-            return None
-        step = np.linalg.solve(information, gradient)
-        # Steps are bounded, so that Newton's method also converges from afar.
-        free = free + step * min(1.0, 4.0 / max(np.abs(step).max(), 1e-300))
-        if gradient @ step < 1e-18 * w.sum():
-            break
-    covariance = np.linalg.inv(information)
-    if weight is not None:
-        rows = (w * (y - p))[:, None] * design
-        covariance = covariance @ (rows.T @ rows) @ covariance
-    if not (np.sqrt(np.diag(covariance))[1:] < LARGEST_ERROR).all():
+    how: dict[str, Any] = {"C": np.inf, "fit_intercept": False, "tol": 1e-10, "max_iter": 60}
+    model = LogisticRegression(solver="newton-cholesky", **how)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # separated classes
+        model.fit(design, y, w)
+    p = model.predict_proba(design)[:, 1]
+    covariance = np.linalg.pinv(design.T @ ((w * p * (1 - p))[:, None] * design))
+    errors = np.sqrt(np.diag(covariance))[1:]
+    if not ((errors > 0) & (errors < LARGEST_ERROR)).all():
         return None
-    return _per_unit(free, covariance, back, np.inf)
+    if weight is not None:
+        covariance = _sandwich(covariance, design, w * (y - p))
+    return _per_unit(model.coef_[0], covariance, back, np.inf)
 
 
 def fit_least_squares(X: Any, y: Any, weight: Any = None) -> Coefficients | None:
@@ -69,9 +65,13 @@ def fit_least_squares(X: Any, y: Any, weight: Any = None) -> Coefficients | None
     if weight is None:
         covariance = inverse * (left @ left / freedom)
     else:
-        rows = (w * left)[:, None] * design
-        covariance = inverse @ (rows.T @ rows) @ inverse * len(y) / freedom
+        covariance = _sandwich(inverse, design, w * left) * len(y) / freedom
     return _per_unit(free, covariance, back, freedom)
+
+
+def _sandwich(inverse: Any, design: FloatArray, scores: FloatArray) -> FloatArray:
+    rows = scores[:, None] * design
+    return np.asarray(inverse @ (rows.T @ rows) @ inverse)
 
 
 def _standardised(X: Any, n_events: float) -> tuple[FloatArray | None, FloatArray]:

@@ -1,4 +1,4 @@
-"""Segments of rows by the values of a column, and the stability of a distribution."""
+"""Segments of rows by the values of a column."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr.measures.calibration import assign_bins
-from safdr.measures.intervals import FloatArray, as_weights, effective_number
+from safdr.measures.intervals import FloatArray
 
 MAX_SEGMENTS = 12
 # Numbers of more values become as many bands of about equal numbers of rows.
@@ -39,24 +39,6 @@ def segments_of(values: Any) -> Segments:
     place = np.full(len(known), len(labels))
     place[known] = codes
     return [*labels, MISSING], place
-
-
-def stability_index(
-    values: FloatArray, base: FloatArray, weight: Any = None, base_weight: Any = None
-) -> float:
-    """Return the population stability index against deciles of `base`."""
-    # It is the sum of (a - e) · log(a / e), where a and e are the shares of both in a bin.
-    # An empty bin counts as half a row.
-    bins = assign_bins(base, base_weight)
-    edges = [base[bins == i].max() for i in range(bins.max())]
-
-    def shares(rows: FloatArray, weight: FloatArray) -> FloatArray:
-        sums = np.bincount(np.searchsorted(edges, rows), weight, len(edges) + 1)
-        return np.where(sums > 0, sums / weight.sum(), 0.5 / effective_number(weight))
-
-    a = shares(values, as_weights(weight, len(values)))
-    e = shares(base, as_weights(base_weight, len(base)))
-    return float(((a - e) * np.log(a / e)).sum())
 
 
 def _are_known(values: NDArray[Any]) -> NDArray[np.bool_]:

@@ -24,8 +24,6 @@ PURE = 0.999
 MIN_ROWS, MAX_ROWS = 50, 200_000
 # Rows (of the rarer class) for each coefficient, and in all (Peduzzi et al. 1996).
 ROWS_PER_COEFFICIENT, FEW_ROWS = 10, 100
-# A class of fewer rows leaves five to a split.
-SMALL_CLASS = 20
 # Shares of the way from chance to a perfect score: of a wide interval, and of a costly small size.
 WIDE, COSTLY = 0.3, 0.05
 # p-value of a Hosmer–Lemeshow statistic.
@@ -152,11 +150,10 @@ def _wide(result: Result) -> Iterator[Found]:
         return
     _, low, high = score["test"]
     if high - low > WIDE * (1 - score["chance"]):
-        n = result["data"]["n_test"]
         yield _warning(
             "few_test_rows",
-            f"Only {text.count(n, 'row')} {'is' if n == 1 else 'are'} held out: the "
-            f"{text.score_name(result)} could be {text.fixed(low, 2)} to {text.fixed(high, 2)}.",
+            f"Few rows are held out ({result['data']['n_test']:,}): the {text.score_name(result)} "
+            f"could be {text.fixed(low, 2)} to {text.fixed(high, 2)}.",
             "Hold out more rows, or quote the interval.",
         )
 
@@ -184,29 +181,15 @@ def _costly(result: Result) -> Iterator[Found]:
 
 def _few_rows(result: Result) -> Iterator[Found]:
     counts, n_rows = result["target"].get("counts", []), result["data"]["n_train"]
-    columns = sum(len(each["columns"]) for each in result["features"] if each["selected"])
-    n_coefficients = columns * max(1, len(counts) - 1)
-    rarer, of = (min(counts), " of the rarer class") if len(counts) == 2 else (n_rows, "")
-    if rarer < ROWS_PER_COEFFICIENT * n_coefficients or n_rows < FEW_ROWS:
+    n = sum(len(each["columns"]) for each in result["features"] if each["selected"])
+    rarest, of = (min(counts), " of the rarest class") if len(counts) else (n_rows, "")
+    if rarest < ROWS_PER_COEFFICIENT * n or n_rows < FEW_ROWS:
         yield _warning(
             "few_rows",
-            f"Too few rows: {text.count(int(rarer), 'row')}{of} for "
-            f"{text.count(n_coefficients, 'coefficient')} ({ROWS_PER_COEFFICIENT} each is the "
-            f"usual minimum, and {FEW_ROWS} in all).",
+            f"Too few rows: {text.count(int(rarest), 'row')}{of} for "
+            f"{text.count(n, 'coefficient')} ({ROWS_PER_COEFFICIENT} each is the usual minimum, "
+            f"and {FEW_ROWS} in all).",
             "Treat the result as a hint, gather more rows, or ask for fewer features.",
-        )
-
-
-def _small_classes(result: Result) -> Iterator[Found]:
-    target = result["target"]
-    counts = target.get("counts", [])
-    pairs = sorted(zip(counts, map(str, target.get("classes", [])), strict=False))
-    small = [f"{text.shortened(label)} ({n})" for n, label in pairs if n < SMALL_CLASS]
-    if len(counts) > 2 and small:
-        yield _warning(
-            "small_classes",
-            f"Very small classes: {text.joined(small, MAX_NAMES)} rows.",
-            "Gather more rows of these classes, merge them, or leave them out.",
         )
 
 
@@ -282,6 +265,6 @@ def _not_converged(result: Result) -> Iterator[Found]:
 
 
 FINDERS = (
-    *(_differs, _separated, _few_rows, _small_classes, _wide, _misfit, _unstable, _largest),
+    *(_differs, _separated, _few_rows, _wide, _misfit, _unstable, _largest),
     _not_converged,
 )
