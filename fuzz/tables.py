@@ -16,7 +16,7 @@ import pyarrow.parquet
 
 from fuzz.exports import random_name
 from safdr import TableEncoder
-from safdr.export.model import evaluate
+from safdr.export.model import as_array, read_model
 from safdr.table.read import read_table
 
 MARKS = {",": ".", ".": ","}
@@ -54,7 +54,8 @@ def check_terms(encoder: TableEncoder, values: dict[str, list[Any]], matrix: np.
     used = {name: values[name] for name in {term["column"] for term in terms}}
     for j, term in enumerate(terms):
         model = {"link": "identity", "intercepts": [0.0], "terms": [term | {"coefficients": [1]}]}
-        found = evaluate({"model": model, "target": {"name": "y"}}, used)
+        formula = read_model({"model": model, "target": {"name": "y"}})
+        found = formula.sums({name: as_array(used[name]) for name in formula.columns})
         np.testing.assert_allclose(found[:, 0], matrix[:, j], rtol=1e-12, err_msg=term["feature"])
 
 

@@ -63,11 +63,6 @@ class FeatureNames:
         }
         return {name: value for name, value in found.items() if value}
 
-    def n_features(self, groups: dict[str, list[int]]) -> int:
-        """Return the number of features; a group counts as one."""
-        n_columns = sum(map(len, self._of_column.values()))
-        return n_columns - sum(len(members) - 1 for members in groups.values())
-
     def pairs(
         self, option: str, texts: Iterable[str], wanted: str, read: Callable[[str], Any]
     ) -> dict[int, Any]:

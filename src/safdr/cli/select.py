@@ -91,7 +91,6 @@ def make_selector(options: argparse.Namespace, rows: Prepared, names: FeatureNam
     import safdr
 
     constraints = names.constraints(options)
-    n_features = names.n_features(constraints.get("groups", {}))
     by_class = rows.train.target.task == "classification"
     if options.balanced and not by_class:
         raise UsageError("--balanced is for classes; the target is numbers.")
@@ -107,17 +106,17 @@ def make_selector(options: argparse.Namespace, rows: Prepared, names: FeatureNam
 
         given["cv"] = GroupShuffleSplit(5, test_size=0.25, random_state=options.seed)
     return (kind.as_published if options.as_published else kind)(
-        n_jobs=options.jobs, random_state=options.seed, **given, **_sizes(options, n_features)
+        n_jobs=options.jobs, random_state=options.seed, **given, **_sizes(options)
     )
 
 
-def _sizes(options: argparse.Namespace, n_features: int) -> dict[str, Any]:
+def _sizes(options: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters for the sizes to try and the rule."""
     given: dict[str, Any] = {}
     if isinstance(options.k, tuple):
         low, high = options.k
         # A number begins at the smallest size that the constraints allow.
-        given["sizes"] = high if low == 1 else list(range(low, max(low, min(high, n_features)) + 1))
+        given["sizes"] = high if low == 1 else list(range(low, high + 1))
     elif options.k is not None:
         given["sizes"] = [options.k]
     if options.rule is not None:

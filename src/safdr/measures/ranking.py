@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+from sklearn import metrics
 
 from safdr.measures.intervals import TAIL, FloatArray, Z, as_weights, effective_number
 
@@ -53,18 +54,13 @@ def auc_interval_of_classes(
 
 def roc_curve(scores: Any, positive: Any, weight: Any = None) -> dict[str, Any]:
     """Return at most 101 points of the ROC curve, and its largest height over the diagonal."""
-    positive = np.asarray(positive, dtype=bool)
-    _, codes = np.unique(scores, return_inverse=True)
-    counts = _by_class(codes, positive, as_weights(weight, len(positive)))
-    false, true = _rates(counts)
-    widest = int(np.argmax(true - false))
-    flagged = counts.sum(axis=1) @ np.array([false, true]) / counts.sum()
-    wanted = np.searchsorted(-flagged, -np.linspace(1, 0, MAX_POINTS - 1))
-    points = np.unique([0, *wanted, widest, len(flagged) - 1])[::-1]
-    points = points[points < len(flagged)]
+    false, true, _ = metrics.roc_curve(positive, scores, sample_weight=weight)
+    height = true - false
+    points = np.linspace(0, len(false) - 1, MAX_POINTS - 1).round().astype(int)
+    points = np.unique([*points, np.argmax(height)])
     return {
         "roc": {"fpr": false[points].tolist(), "tpr": true[points].tolist()},
-        "ks": float(true[widest] - false[widest]),
+        "ks": float(height.max()),
     }
 
 

@@ -247,7 +247,7 @@ def _largest(result: Result) -> Iterator[Found]:
     sizes = result["sizes"]
     if len(sizes) > 1:
         k, largest = result["rule"]["k"], max(size["k"] for size in sizes)
-        if k == largest < result["data"]["max_features"]:
+        if k == largest < result["data"]["n_features"]:
             yield _warning(
                 "largest_size",
                 f"{k} is the largest size that was tried.",

@@ -121,7 +121,6 @@ def _data(
         "n_test": 0 if test is None else len(test.y),
         "n_features": len(features.names),
         "n_columns": len(names),
-        "max_features": features.max_features,
     }
     if selector.duplicates_:
         pairs = selector.duplicates_

@@ -150,21 +150,13 @@ def _all_features(
     last = LogisticRegression(max_iter=300) if is_class else Ridge()
     model = make_pipeline(StandardScaler(with_mean=not issparse(train.X)), last)
     weight = {f"{model.steps[-1][0]}__sample_weight": train.weight}
-    folds = (StratifiedKFold if is_class else KFold)(N_FOLDS, shuffle=True, random_state=0)
     try:
         scorer = get_scorer(scoring)
-        if test is None:
-            scores = cross_val_score(
-                model,
-                train.X,
-                train.y,
-                cv=folds,
-                scoring=scorer,
-                params=weight,
-                error_score="raise",
-            )
-            return float(scores.mean())
-        model.fit(train.X, train.y, **weight)
-        return float(scorer(model, test.X, test.y, sample_weight=test.weight))
+        if test is not None:
+            model.fit(train.X, train.y, **weight)
+            return float(scorer(model, test.X, test.y, sample_weight=test.weight))
+        folds = (StratifiedKFold if is_class else KFold)(N_FOLDS, shuffle=True, random_state=0)
+        how: dict[str, Any] = {"cv": folds, "scoring": scorer, "error_score": "raise"}
+        return float(cross_val_score(model, train.X, train.y, params=weight, **how).mean())
     except ValueError:  # fewer rows than folds, missing values, or a score of the caller
         return None
