@@ -315,12 +315,10 @@ def calibration(result: Result) -> str:
         return "No group of held-out rows contradicts its prediction."
     worst = max(bins, key=lambda each: abs(each["observed"] - each["predicted"]))
     write = number if result["target"]["task"] == "regression" else percent
-    value = result["test"].get("calibration", {}).get("p_value")
-    p = f"; {p_value(value)}" if value is not None else ""
     return (
         f"In {off} of {len(bins)} groups of held-out rows the observed value differs from the "
         f"predicted one (worst: {write(worst['predicted'])} predicted, {write(worst['observed'])} "
-        f"observed{p})."
+        f"observed)."
     )
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import chi2, ks_2samp, norm
+from scipy.stats import ks_2samp, norm
 from sklearn.metrics import auc as area_under
-from sklearn.metrics import brier_score_loss, confusion_matrix, log_loss, r2_score, roc_auc_score
+from sklearn.metrics import brier_score_loss, confusion_matrix, r2_score, roc_auc_score
 
 from helpers.selectors import pairs_in_order
 from safdr.measures.calibration import assign_bins, calibration, classes, errors
@@ -183,7 +183,6 @@ def test_losses_are_scikit_learns(weighted):
     weight = rng.integers(1, 5, 600).astype(float) if weighted else None
     found = calibration(y, p, weight)["calibration"]
     assert found["brier"] == pytest.approx(brier_score_loss(y, p, sample_weight=weight))
-    assert found["log_loss"] == pytest.approx(log_loss(y, p, sample_weight=weight))
 
 
 def test_deciles_add_up():
@@ -192,15 +191,13 @@ def test_deciles_add_up():
     y = rng.random(1000) < p
     found = calibration(y, p)
     assert [each["n"] for each in found["bins"]] == [100] * 10
-    statistic, outside = 0.0, 0
+    outside = 0
     for rows, each in zip(np.argsort(p).reshape(10, 100), found["bins"], strict=True):
         assert each["predicted"] == pytest.approx(p[rows].mean())
         found_here = [each["observed"], each["low"], each["high"]]
         np.testing.assert_allclose(found_here, share_interval(y[rows].mean(), 100))
         outside += not each["low"] <= p[rows].mean() <= each["high"]
-        statistic += (y[rows] - p[rows]).sum() ** 2 / (p[rows] * (1 - p[rows])).sum()
     assert found["calibration"]["n_outside"] == outside
-    assert found["calibration"]["p_value"] == pytest.approx(chi2.sf(statistic, 10))
 
 
 def test_wrong_probabilities_are_found_and_right_ones_are_not():
@@ -209,9 +206,9 @@ def test_wrong_probabilities_are_found_and_right_ones_are_not():
     for _ in range(200):
         p = rng.uniform(0.05, 0.95, 500)
         y = rng.random(500) < p
-        right.append(calibration(y, p)["calibration"]["p_value"])
-        assert calibration(y, expit(2.5 * logit(p)))["calibration"]["p_value"] < 0.01
-    assert 0.01 <= np.mean(np.array(right) < 0.05) <= 0.1
+        right.append(calibration(y, p)["calibration"]["n_outside"])
+        assert calibration(y, expit(2.5 * logit(p)))["calibration"]["n_outside"] > 1
+    assert 0.2 <= np.mean(right) <= 0.8
 
 
 def test_ties_share_a_bin():
@@ -252,30 +249,24 @@ def columns_of(rows):
     return {key: [row[key] for row in rows] for key in rows[0]}
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_coefficients_are_those_of_statsmodels(weighted):
+def test_coefficients_are_those_of_statsmodels():
     sm = pytest.importorskip("statsmodels.api")
     rng = np.random.default_rng(0)
     X = rng.normal([0, 50, 1e4], [1, 10, 3e3], (400, 3))
     value = X @ [1.0, -0.05, 1e-4]
     y, happened = value + rng.normal(size=400), rng.random(400) < expit(value + 1)
-    weight = rng.integers(1, 5, 400).astype(float) if weighted else None
-    design, binomial = sm.add_constant(X), {"family": sm.families.Binomial(), "var_weights": weight}
-    wanted = sm.GLM(happened, design, **binomial).fit(
-        tol=1e-12, cov_type="HC0" if weighted else "nonrobust"
-    )
-    found = columns_of(fit_logistic(X, happened, weight))
+    design = sm.add_constant(X)
+    wanted = sm.GLM(happened, design, family=sm.families.Binomial()).fit(tol=1e-12)
+    found = columns_of(fit_logistic(X, happened))
     np.testing.assert_allclose(found["estimate"], wanted.params, rtol=1e-6)
     np.testing.assert_allclose(found["error"], wanted.bse, rtol=1e-5)
     np.testing.assert_allclose(found["p_value"], wanted.pvalues, rtol=1e-4)
-    line = sm.WLS(y, design, np.ones(400) if weight is None else weight)
-    line = line.fit(cov_type="HC1") if weighted else line.fit()
-    found = columns_of(fit_least_squares(X, y, weight))
+    line = sm.OLS(y, design).fit()
+    found = columns_of(fit_least_squares(X, y))
     np.testing.assert_allclose(found["estimate"], line.params, rtol=1e-8)
     np.testing.assert_allclose(found["error"], line.bse, rtol=1e-8)
-    if not weighted:
-        intervals = np.column_stack([found["low"], found["high"]])
-        np.testing.assert_allclose(intervals, line.conf_int(), rtol=1e-7)
+    intervals = np.column_stack([found["low"], found["high"]])
+    np.testing.assert_allclose(intervals, line.conf_int(), rtol=1e-7)
 
 
 def test_coefficients_without_an_optimum_are_none():

@@ -274,7 +274,7 @@ def test_selection_counts_the_splits(task):
     # k features at size k, in each of the splits.
     totals = frame.groupby("n_features")["n_splits"].sum()
     assert totals.tolist() == [search.n_splits_ * k for k in results["n_features"]]
-    cells = display.ax_.images[0].get_array()
+    cells = display.ax_.collections[0].get_array()
     assert cells.sum() == totals.sum()
     smallest = [
         next((k for k, n in group[["n_features", "n_splits"]].values if 2 * n >= 5), 99)

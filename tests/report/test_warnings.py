@@ -45,7 +45,7 @@ GIVEN = {
     "separated": {"search__separated": True},
     "calibration": {
         "test__bins": BINS,
-        "test__calibration": {"n_outside": 10, "p_value": 1e-6, "brier": 0.1},
+        "test__calibration": {"n_outside": 5, "brier": 0.1},
     },
     "unstable": {"search__stability": {"index": [0.2, 0.1, 0.3], "n": 20}},
     "largest_size": {"sizes": [{"k": 1, "score": 0.6}, {"k": 3, "score": 0.8}]},

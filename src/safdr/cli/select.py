@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from safdr.cli.app import parse
 from safdr.cli.errors import UsageError
@@ -19,7 +18,7 @@ from safdr.cli.output import STANDARD_OUTPUT, check_outputs, print_result, write
 from safdr.cli.rows import Prepared, prepare
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 # Options that name a column which is then no feature.
 ROLES = ("time", "keep_together", "weight")
@@ -156,7 +155,7 @@ def _report(
     from safdr import Report
 
     train, test, target = rows.train, rows.test, rows.train.target
-    by = {} if test is None else {name: _values(test.table, name) for name in options.by}
+    by = {} if test is None else {name: test.table.column(name).to_pylist() for name in options.by}
     data: dict[str, Any] = {"file": options.table, "columns": _columns(options, rows.encoder)}
     return Report.from_estimator(
         selector,
@@ -195,16 +194,6 @@ def _columns(options: argparse.Namespace, encoder: Any) -> list[dict[str, Any]]:
         each if each["used"] or each["name"] not in whys else each | {"why": whys[each["name"]]}
         for each in columns
     ]
-
-
-def _values(table: pa.Table, name: str) -> NDArray[Any]:
-    """Return the values of a column for segments."""
-    from safdr.table.types import is_number
-
-    column = table.column(name)
-    if is_number(column.type):
-        return np.array(column.cast("float64", safe=False).to_numpy())
-    return np.array(column.to_pylist(), dtype=object)
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:

@@ -134,29 +134,15 @@ class SelectionDisplay(Display):
 
     def _draw_cells(self, ax: Any, shown: IntArray) -> None:
         """Draw the cells, with a colour for each number of splits."""
-        import matplotlib
-
-        # White means never; the lightest colour must differ from it on paper.
-        steps = matplotlib.colormaps["Blues"](np.linspace(0.15, 1.0, self.n_splits))
-        colors = matplotlib.colors.ListedColormap(np.vstack([np.ones((1, 4)), steps]))
         first, last = int(self.n_features[0]), int(self.n_features[-1])
         # Sizes between may be missing: their columns stay empty.
         cells = np.zeros((len(shown), last - first + 1))
         cells[:, self.n_features - first] = self.counts[shown]
-        image = ax.imshow(
-            cells,
-            cmap=colors,
-            vmin=-0.5,
-            vmax=self.n_splits + 0.5,
-            aspect="auto",
-            interpolation="nearest",
-            extent=(first - 0.5, last + 0.5, len(shown) - 0.5, -0.5),
-        )
-        ax.set_xticks(np.arange(first, last + 2) - 0.5, minor=True)
-        ax.set_yticks(np.arange(len(shown) + 1) - 0.5, minor=True)
-        ax.grid(which="minor", color="0.85", linewidth=0.5)
-        ax.tick_params(which="minor", length=0)
-        ticks = matplotlib.ticker.MaxNLocator(integer=True, min_n_ticks=1)
+        edges = np.arange(first, last + 2) - 0.5, np.arange(len(shown) + 1) - 0.5
+        how: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": self.n_splits}
+        image = ax.pcolormesh(*edges, cells, edgecolors="0.85", linewidth=0.5, **how)
+        ax.invert_yaxis()
+        ticks = np.unique(np.linspace(0, self.n_splits, 6).astype(int))
         bar = ax.figure.colorbar(image, ax=ax, ticks=ticks)
         bar.set_label(f"Splits (of {self.n_splits})")
 

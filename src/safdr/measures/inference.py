@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import t
 from sklearn.linear_model import LogisticRegression
 
-from safdr.measures.intervals import TAIL, FloatArray, as_weights
+from safdr.measures.intervals import TAIL, FloatArray
 
 # Rows of the rarer class (regression: rows) for each coefficient: with fewer, normal intervals are
 # too short (Peduzzi et al. 1996).
@@ -24,54 +24,35 @@ LARGEST_ERROR = 25.0
 Coefficients = list[dict[str, float]]
 
 
-def fit_logistic(X: Any, y: Any, weight: Any = None) -> Coefficients | None:
-    """Fit a logistic model; None if rows are too few, separated or collinear.
-
-    Weighted rows have sandwich errors (HC0), others those of the information matrix.
-    """
+def fit_logistic(X: Any, y: Any) -> Coefficients | None:
+    """Fit a logistic model; None if rows are too few, separated or collinear."""
     y = np.asarray(y, dtype=np.float64)
     design, back = _standardised(X, min(y.sum(), len(y) - y.sum()))
     if design is None:
         return None
-    w = as_weights(weight, len(y))
     how: dict[str, Any] = {"C": np.inf, "fit_intercept": False, "tol": 1e-10, "max_iter": 60}
     model = LogisticRegression(solver="newton-cholesky", **how)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # separated classes
-        model.fit(design, y, w)
+        model.fit(design, y)
     p = model.predict_proba(design)[:, 1]
-    covariance = np.linalg.pinv(design.T @ ((w * p * (1 - p))[:, None] * design))
+    covariance = np.linalg.pinv(design.T @ ((p * (1 - p))[:, None] * design))
     errors = np.sqrt(np.diag(covariance))[1:]
     if not ((errors > 0) & (errors < LARGEST_ERROR)).all():
         return None
-    if weight is not None:
-        covariance = _sandwich(covariance, design, w * (y - p))
     return _per_unit(model.coef_[0], covariance, back, np.inf)
 
 
-def fit_least_squares(X: Any, y: Any, weight: Any = None) -> Coefficients | None:
-    """Fit by least squares; None if rows are too few or columns collinear.
-
-    Weighted rows have sandwich errors (HC1), others the usual ones.
-    """
+def fit_least_squares(X: Any, y: Any) -> Coefficients | None:
+    """Fit by least squares; None if rows are too few or columns collinear."""
     y = np.asarray(y, dtype=np.float64)
     design, back = _standardised(X, len(y))
     if design is None:
         return None
-    w = as_weights(weight, len(y))
-    inverse = np.linalg.inv(design.T @ (w[:, None] * design))
-    free = inverse @ (design.T @ (w * y))
+    inverse = np.linalg.inv(design.T @ design)
+    free = inverse @ (design.T @ y)
     left, freedom = y - design @ free, len(y) - design.shape[1]
-    if weight is None:
-        covariance = inverse * (left @ left / freedom)
-    else:
-        covariance = _sandwich(inverse, design, w * left) * len(y) / freedom
-    return _per_unit(free, covariance, back, freedom)
-
-
-def _sandwich(inverse: Any, design: FloatArray, scores: FloatArray) -> FloatArray:
-    rows = scores[:, None] * design
-    return np.asarray(inverse @ (rows.T @ rows) @ inverse)
+    return _per_unit(free, inverse * (left @ left / freedom), back, freedom)
 
 
 def _standardised(X: Any, n_events: float) -> tuple[FloatArray | None, FloatArray]:

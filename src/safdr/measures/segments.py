@@ -14,6 +14,7 @@ MAX_SEGMENTS = 12
 # Numbers of more values become as many bands of about equal numbers of rows.
 N_BANDS = 5
 OTHER, MISSING = "(other)", "(missing)"
+MISSING_WORDS = ("nan", "NaT", "<NA>")
 
 Segments = tuple[list[str], NDArray[np.int64]]
 
@@ -24,7 +25,7 @@ def segments_of(values: Any) -> Segments:
     # names.
     values = np.asarray(values)
     known = _are_known(values)
-    given = values[known]
+    given = np.array(values[known].tolist())
     numeric = given.dtype.kind in "iuf"
     if numeric and len(np.unique(given)) > MAX_SEGMENTS:
         labels, codes = _bands(given.astype(np.float64))
@@ -45,15 +46,8 @@ def _are_known(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Return a mask of the known values."""
     if values.dtype.kind != "O":
         return np.asarray(values == values)
-    return np.array([_is_known(each) for each in values], dtype=bool)
-
-
-def _is_known(value: Any) -> bool:
-    """NaN is not equal to itself, and pandas' NA is not comparable."""
-    try:
-        return value is not None and bool(value == value)
-    except TypeError:
-        return False
+    # NaN, and the missing values of pandas, as text.
+    return np.array([each is not None and str(each) not in MISSING_WORDS for each in values])
 
 
 def _bands(numbers: FloatArray) -> Segments:

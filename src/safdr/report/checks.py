@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata, t
+from scipy.stats import binom, rankdata, t
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.tree import DecisionTreeClassifier
 
@@ -26,7 +26,7 @@ MIN_ROWS, MAX_ROWS = 50, 200_000
 ROWS_PER_COEFFICIENT, FEW_ROWS = 10, 100
 # Shares of the way from chance to a perfect score: of a wide interval, and of a costly small size.
 WIDE, COSTLY = 0.3, 0.05
-# p-value of a Hosmer–Lemeshow statistic.
+# Probability that so many groups differ by chance.
 MISFIT_LEVEL = 1e-3
 # Stability below which a selection is unstable: index, and share of the splits.
 POOR_INDEX, POOR_SHARE = 0.4, 0.5
@@ -203,12 +203,11 @@ def _separated(result: Result) -> Iterator[Found]:
 
 
 def _misfit(result: Result) -> Iterator[Found]:
-    """Find probabilities that half of the groups contradict, and all together beyond chance."""
+    """Find probabilities that more groups of rows contradict than by chance."""
     test = result.get("test", {})
     fit = test.get("calibration", {})
-    if 2 * fit.get("n_outside", 0) < len(test.get("bins", [0])):
-        return
-    if fit.get("p_value", 1.0) < MISFIT_LEVEL:
+    # An interval misses the truth in 5 % of the groups.
+    if binom.sf(fit.get("n_outside", 0) - 1, len(test.get("bins", ())), 0.05) < MISFIT_LEVEL:
         used = {term["column"] for term in result["model"].get("terms", [])}
         columns = result["data"].get("columns", [])
         codes = [c["name"] for c in columns if c["name"] in used and c.get("few_values")]

@@ -87,11 +87,14 @@ def _observed(rows: Predicted, mask: NDArray[np.bool_]) -> tuple[Any, Any]:
 
 
 def _refit(rows: Predicted, model: Found, columns: FloatArray) -> list[Found]:
-    """Return the coefficients of the same terms on these rows; empty if they have none."""
-    if model.get("link") not in ("logit", "identity"):
+    """Return the coefficients of the same terms on these rows; empty if they have none.
+
+    Weights could mean repeated rows or importance, whose standard errors differ.
+    """
+    if model.get("link") not in ("logit", "identity") or rows.weight is not None:
         return []
     fit = fit_logistic if model["link"] == "logit" else fit_least_squares
-    refitted = fit(columns[rows.kept], rows.y, rows.weight)
+    refitted = fit(columns[rows.kept], rows.y)
     if refitted is None:
         return []
     return [

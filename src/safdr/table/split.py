@@ -103,10 +103,7 @@ def row_weights(table: pa.Table, name: str) -> NDArray[np.float64]:
     column = table.column(name)
     if not is_number(column.type):
         raise ColumnError(f"The weight {name!r} must be numbers.")
-    if column.null_count:
-        n_missing = count(column.null_count, "row")
-        raise ColumnError(f"The weight {name!r} is missing in {n_missing}.")
     weights = np.array(column.cast("float64", safe=False).to_numpy(), dtype=np.float64)
-    if (weights < 0).any():
-        raise ColumnError(f"The weight {name!r} is negative in some rows: {weights.min():g}.")
+    if not (weights >= 0).all():
+        raise ColumnError(f"The weight {name!r} is negative or missing in some rows.")
     return weights
