@@ -22,7 +22,7 @@ pa = pytest.importorskip("pyarrow")
         ([1.5, 2.5] * 20, {}, ("1.5", "2.5")),
         ([10, 9, 8] * 20, {}, ("8", "9", "10")),
         (["b", "a", "c"] * 20, {"positive": "b"}, ("not b", "b")),
-        ([1, 2, 3] * 20, {"positive": "2.0"}, ("not 2", "2")),
+        ([1, 2, 3] * 20, {"positive": "2"}, ("not 2", "2")),
         (list(range(40)), {"task": "classification"}, tuple(map(str, range(40)))),
         (list(range(40)), {}, ()),
         ([1, 2, 3] * 20, {"task": "regression"}, ()),

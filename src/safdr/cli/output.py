@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -32,8 +31,6 @@ def check_outputs(options: argparse.Namespace, inputs: Sequence[str | None]) -> 
             raise UsageError(f"-o {file} is given twice.")
         if place.is_dir() or not place.parent.is_dir():
             raise UsageError(f"-o {file}: use a file in a folder that exists.")
-        if not os.access(place.parent, os.W_OK | os.X_OK):
-            raise UsageError(f"-o {file}: you may not write to this folder.")
         if place.is_file() and any(_is_same(place, each) for each in inputs):
             raise UsageError(f"-o {file} is an input; use another file.")
         if place.is_file() and not options.force:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -27,6 +27,17 @@ class Display:
     def _columns(self) -> dict[str, Any]:
         """Name and values of each column of the frame."""
         raise NotImplementedError
+
+    def _finish(self, ax: Any) -> Self:
+        """Keep every text out of LaTeX, which runs names as commands; set `ax_` and `figure_`."""
+        from matplotlib.text import Text
+
+        legends = [] if ax.get_legend() else ax.figure.legends
+        for artist in (ax, *legends):
+            for text in artist.findobj(Text):
+                text.set_usetex(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
 
     def to_frame(self, backend: Any = "pandas") -> Any:
         """Return the numbers of the figure as a data frame.

@@ -13,7 +13,6 @@ from safdr.display.style import (
     NEUTRAL,
     add_legend,
     axes_for,
-    finish,
     plain,
     set_size_axis,
 )
@@ -132,8 +131,7 @@ class PathDisplay(Display):
         set_size_axis(ax, self.n_features, self.n_features_selected)
         ax.set_ylabel(plain(self.score_name))
         add_legend(ax, [line, band, star], own_figure=own_figure)
-        finish(self, ax)
-        return self
+        return self._finish(ax)
 
     def _columns(self) -> dict[str, Any]:
         return {

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr.display.base import Display, IntArray, check_fitted, read_features
-from safdr.display.style import axes_for, finish, hidden_rows, label_rows, set_size_axis
+from safdr.display.style import axes_for, hidden_rows, label_rows, set_size_axis
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -129,8 +129,7 @@ class SelectionDisplay(Display):
         set_size_axis(ax, self.n_features, self.n_features_selected)
         hidden = hidden_rows(len(self.order_) - len(shown))
         ax.set_xlabel(f"Number of features k\n● selected on all rows{hidden}")
-        finish(self, ax)
-        return self
+        return self._finish(ax)
 
     def _draw_cells(self, ax: Any, shown: IntArray) -> None:
         """Draw the cells, with a colour for each number of splits."""

@@ -14,7 +14,6 @@ from safdr.display.style import (
     NEUTRAL,
     add_legend,
     axes_for,
-    finish,
     hidden_rows,
     label_rows,
 )
@@ -136,8 +135,7 @@ class StabilityDisplay(Display):
         label_rows(ax, [self.stability.names[i] for i in shown])
         ax.set_xlabel(self._explanation() + hidden_rows(len(self.order_) - len(shown)))
         add_legend(ax, handles, own_figure=own_figure)
-        finish(self, ax)
-        return self
+        return self._finish(ax)
 
     def _explanation(self) -> str:
         found, (low, high) = self.stability, self.stability.index_interval

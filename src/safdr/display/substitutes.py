@@ -15,7 +15,6 @@ from safdr.display.style import (
     SECOND,
     add_legend,
     axes_for,
-    finish,
     hidden_rows,
     label_rows,
     plain,
@@ -135,8 +134,7 @@ class SubstitutesDisplay(Display):
         hidden = hidden_rows(len(self.order_) - len(shown))
         ax.set_xlabel(f"Change of held-out {plain(self.score_name)}{hidden}")
         add_legend(ax, handles, own_figure=own_figure)
-        finish(self, ax)
-        return self
+        return self._finish(ax)
 
     def _draw_rows(self, ax: Any, rows: list[list[int]]) -> list[Any]:
         best = [(y, each[1]) for y, each in enumerate(rows) if len(each) > 1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from safdr.display.base import Display, check_fitted, criterion_name
-from safdr.display.style import FIRST, SECOND, add_legend, axes_for, finish
+from safdr.display.style import FIRST, SECOND, add_legend, axes_for
 from safdr.result import Trace
 
 
@@ -100,8 +100,7 @@ class TraceDisplay(Display):
         ax.set_xlabel("Inverse temperature β")
         ax.set_ylabel(f"{self.criterion_name} of k = {self.n_features} features")
         add_legend(ax, handles, own_figure=own_figure)
-        finish(self, ax)
-        return self
+        return self._finish(ax)
 
     def _columns(self) -> dict[str, Any]:
         return {name: getattr(self.trace, name) for name in ("beta", "mean", "std", "acceptance")}

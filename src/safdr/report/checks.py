@@ -30,7 +30,6 @@ WIDE, COSTLY = 0.3, 0.05
 MISFIT_LEVEL = 1e-3
 # Stability below which a selection is unstable: index, and share of the splits.
 POOR_INDEX, POOR_SHARE = 0.4, 0.5
-MAX_NAMES = 4
 
 
 def find_warnings(
@@ -47,8 +46,8 @@ def find_warnings(
     return sorted(warnings, key=lambda warning: not warning["serious"])
 
 
-def _warning(kind: str, says: str, advice: str, *, serious: bool = False, **more: Any) -> Found:
-    return {"kind": kind, "serious": serious, "text": says, "advice": advice, **more}
+def _warning(kind: str, says: str, advice: str, *, serious: bool = False) -> Found:
+    return {"kind": kind, "serious": serious, "text": says, "advice": advice}
 
 
 # ---- Target leakage ------------------------------------------------------------------------------
@@ -83,11 +82,9 @@ def _leakage(names: Sequence[str]) -> Iterator[Found]:
         alone = "alone predicts" if len(names) == 1 else "each alone predict"
         yield _warning(
             "leak",
-            f"Possible target leakage: {text.joined(names, MAX_NAMES)} {alone} the target almost "
-            "exactly.",
+            f"Possible target leakage: {text.joined(names)} {alone} the target almost exactly.",
             "Check that this is known before the outcome. If not, leave the column out.",
             serious=True,
-            columns=list(names),
         )
 
 
@@ -211,7 +208,7 @@ def _misfit(result: Result) -> Iterator[Found]:
         used = {term["column"] for term in result["model"].get("terms", [])}
         columns = result["data"].get("columns", [])
         codes = [c["name"] for c in columns if c["name"] in used and c.get("few_values")]
-        hint = f"If {text.joined(codes, MAX_NAMES)} " if codes else "If a column of numbers "
+        hint = f"If {text.joined(codes)} " if codes else "If a column of numbers "
         hint += "hold codes" if len(codes) > 1 else "holds codes"
         yield _warning(
             "calibration",

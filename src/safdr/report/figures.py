@@ -86,14 +86,7 @@ def _calibration(ax: Any, result: Result) -> None:
     keys = ("predicted", "observed", "low", "high")
     predicted, observed, low, high = (np.array([each[key] for each in bins]) for key in keys)
     ax.axline((predicted[0], predicted[0]), slope=1, color=NEUTRAL, linewidth=0.7, linestyle=":")
-    ax.errorbar(
-        predicted,
-        observed,
-        [observed - low, high - observed],
-        color=FIRST,
-        marker="o",
-        markersize=4,
-        linestyle="",
-    )
+    ends = [observed - low, high - observed]
+    ax.errorbar(predicted, observed, ends, color=FIRST, fmt="o", markersize=4)
     ax.set_xlabel("predicted")
     ax.set_ylabel("observed")

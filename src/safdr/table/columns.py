@@ -147,7 +147,8 @@ def _learn_text(column: Column, values: pa.ChunkedArray, asked: str | None, mark
     if asked == "numbers" and found is None:
         raise ColumnError(f"The column {column.name!r} holds text, no numbers.")
     # Whole numbers that a table holds as text are codes.
-    if found is None or (asked != "numbers" and (_are_codes(found) or not found.is_sure)):
+    are_codes = found is not None and found.example.isdecimal() and not found.other
+    if found is None or (asked != "numbers" and (are_codes or not found.is_sure)):
         return category
     return replace(
         column,
@@ -156,10 +157,6 @@ def _learn_text(column: Column, values: pa.ChunkedArray, asked: str | None, mark
         missing=(*column.missing, *found.other),
         example=found.described(),
     )
-
-
-def _are_codes(found: text_numbers.NumberFormat) -> bool:
-    return found.example.isdecimal() and not found.other
 
 
 _TRUTH = {"true", "false", "True", "False", "TRUE", "FALSE"}

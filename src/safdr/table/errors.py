@@ -19,10 +19,6 @@ class TableError(Exception):
     """The table cannot be used as it is."""
 
 
-class FileError(TableError):
-    """A file does not exist, is damaged, or is not a table."""
-
-
 class ColumnError(TableError):
     """A column was asked for that does not exist, or that cannot be used like this."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from safdr._memory import available_memory
-from safdr.table.errors import FileError, listed
+from safdr.table.errors import TableError, listed
 from safdr.table.numbers import plain_numbers, preferred_mark
 from safdr.table.types import decode_table, is_plain_number
 from safdr.text import count
@@ -63,11 +63,11 @@ def read_table(source: str | Path) -> tuple[pa.Table, list[str]]:
         names = table.column_names
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         text = " ".join(str(error).split()).rstrip(".")
-        raise FileError(f"{name} cannot be read: {text}. It is cut short or damaged.") from None
+        raise TableError(f"{name} cannot be read: {text}. It is cut short or damaged.") from None
     if not names or table.num_rows == 0:
-        raise FileError(f"{name} has {count(len(names), 'column')} and no rows.")
+        raise TableError(f"{name} has {count(len(names), 'column')} and no rows.")
     if repeated := sorted({each for each in names if names.count(each) > 1}):
-        raise FileError(f"{name} has several columns of the same name: {listed(repeated)}.")
+        raise TableError(f"{name} has several columns of the same name: {listed(repeated)}.")
     return decode_table(table), notes
 
 
@@ -85,7 +85,7 @@ def _read_parquet(path: Path) -> tuple[pa.Table, list[str]]:
 
     files = sorted(map(str, path.rglob("*.parquet"))) if path.is_dir() else [str(path)]
     if not files:
-        raise FileError(f"The folder {str(path)!r} has no file that ends in .parquet.")
+        raise TableError(f"The folder {str(path)!r} has no file that ends in .parquet.")
     where: dict[str, Any] = {"partitioning": "hive", "partition_base_dir": str(path)}
     dataset = ds.dataset(files, format="parquet", **where)
     n_rows, n_columns = dataset.count_rows(), max(1, len(dataset.schema))
@@ -110,9 +110,9 @@ def _content(name: str, source: str | Path) -> pa.Buffer:
         is_stdin = str(source) == STANDARD_INPUT
         data = sys.stdin.buffer.read() if is_stdin else Path(source).read_bytes()
     except FileNotFoundError:
-        raise FileError(f"There is no file {name!r}.") from None
+        raise TableError(f"There is no file {name!r}.") from None
     except OSError as error:
-        raise FileError(f"{name!r} cannot be opened: {error.strerror}.") from None
+        raise TableError(f"{name!r} cannot be opened: {error.strerror}.") from None
     return _copied(data)
 
 
@@ -131,16 +131,16 @@ def _parse(name: str, content: Any) -> pa.Table:
 
     head = bytes(content[:8])
     if not head:
-        raise FileError(f"{name} is empty (0 bytes).")
+        raise TableError(f"{name} is empty (0 bytes).")
     for start, what in NOT_TABLES.items():
         if head.startswith(start):
-            raise FileError(f"{name} is {what}.")
+            raise TableError(f"{name} is {what}.")
     if head.startswith(PARQUET):
         return pa.parquet.ParquetFile(pa.BufferReader(content)).read()
     if head.startswith(ARROW):
         return pa.feather.read_table(pa.BufferReader(content))
     if Path(name).suffix.lower() in BINARY_NAMES:
-        raise FileError(f"{name} is not what its name says: its first bytes are {head[:4]!r}.")
+        raise TableError(f"{name} is not what its name says: its first bytes are {head[:4]!r}.")
     return _read_csv(name, content)
 
 
@@ -153,12 +153,12 @@ def _read_csv(name: str, content: Any) -> pa.Table:
 
     data = _utf8(name, content)
     if not data.strip():
-        raise FileError(f"{name} is empty.")
+        raise TableError(f"{name} is empty.")
     sample = data[:SAMPLE_CHARACTERS].decode(errors="ignore")
     delimiter = _delimiter(name, sample)
     header = _rows(sample, delimiter)[0]
     if all(is_plain_number(text) for text in header):
-        raise FileError(
+        raise TableError(
             f"{name} has no line of column names: its first line is {', '.join(header[:5])}. "
             "Add one."
         )
@@ -201,7 +201,7 @@ def _utf8(name: str, content: Any) -> bytes:
         data = data.decode(encoding).encode()
     data = data.removeprefix(codecs.BOM_UTF8)
     if b"\0" in data[:SAMPLE_CHARACTERS]:
-        raise FileError(f"{name} is not text: it holds zero bytes.")
+        raise TableError(f"{name} is not text: it holds zero bytes.")
     try:
         data.decode()
     except UnicodeDecodeError:

@@ -39,7 +39,6 @@ class Target:
     classes: tuple[str, ...]
     # Codes of classes, or numbers.
     values: NDArray[Any]
-    why: str
     # How the column is read, for other rows.
     column: Column
     positive: str | None = None
@@ -87,7 +86,7 @@ class Target:
 
     def describe(self) -> dict[str, Any]:
         """Return the target for the result."""
-        found: dict[str, Any] = {"name": self.name, "why": self.why}
+        found: dict[str, Any] = {"name": self.name}
         if self.task == "classification":
             found["classes"] = list(self.classes)
         return found
@@ -129,7 +128,7 @@ def _decide(
     few = len(labels) <= (MAX_WHOLE_CLASSES if numeric else MAX_CLASSES)
     if task is None and positive is None and numeric and len(labels) > 2 and not (few and whole):
         task = "regression"
-    target = Target(name, task or "classification", (), np.array([]), "numbers", column)
+    target = Target(name, task or "classification", (), np.array([]), column)
     if task == "regression":
         if not numeric:
             raise ColumnError(f"The target {name!r} holds text; --task regression needs numbers.")
@@ -142,8 +141,7 @@ def _decide(
             f"The target {name!r} has more than {most} values ({listed(labels[:5])}, …), "
             "too many for classes. Join rare ones, or predict another column."
         )
-    why = f"{len(labels)} {'whole numbers' if numeric and len(labels) > 2 else 'values'}"
-    return replace(target, classes=tuple(labels), why=why)
+    return replace(target, classes=tuple(labels))
 
 
 def _one_class(target: Target, labels: Sequence[str], positive: str) -> Target:
@@ -154,8 +152,7 @@ def _one_class(target: Target, labels: Sequence[str], positive: str) -> Target:
         )
     rest = [label for label in labels if label != positive]
     other = rest[0] if len(rest) == 1 else f"not {positive}"
-    why = f"{positive} against {other if len(rest) == 1 else 'the rest'}"
-    return replace(target, classes=(other, positive), why=why, positive=positive)
+    return replace(target, classes=(other, positive), positive=positive)
 
 
 def _labels(values: Any) -> tuple[list[str], NDArray[np.int64]]:
