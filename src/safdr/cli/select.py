@@ -15,7 +15,7 @@ from safdr.cli.app import parse
 from safdr.cli.errors import UsageError
 from safdr.cli.names import FeatureNames
 from safdr.cli.output import STANDARD_OUTPUT, check_outputs, print_result, write_outputs
-from safdr.cli.rows import Prepared, prepare
+from safdr.cli.rows import Prepared, Rows, prepare
 
 if TYPE_CHECKING:
     pass
@@ -36,11 +36,7 @@ def run(options: argparse.Namespace) -> None:
     _say(options, f"Searching in {len(rows.X):,} rows")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _fit(_with_progress(options, selector), rows)
-    if options.prove is not None and getattr(selector.constraints, "groups", None):
-        rows.notes.append(
-            "--prove has no bounds for categories and --as-one; --drop leaves columns out."
-        )
+        _fit(_with_progress(options, selector), rows.X, rows.train)
     _say(options, "Describing")
     report = _report(options, rows, selector, _warned(caught), started)
     # An export is checked on training rows.
@@ -134,19 +130,17 @@ def _within(loss: float) -> Callable[[dict[str, Any]], int]:
     return tolerance
 
 
-def _fit(selector: Any, rows: Prepared) -> None:
-    given = {"sample_weight": rows.train.weight, "groups": rows.train.groups}
-    given = {name: value for name, value in given.items() if value is not None}
-    selector.fit(rows.X, rows.train.target.values, **given)
+def _fit(selector: Any, X: Any, rows: Rows) -> None:
+    selector.fit(X, rows.target.values, sample_weight=rows.weight, groups=rows.groups)
 
 
 def _warned(caught: Sequence[warnings.WarningMessage]) -> list[str]:
     """Return what the fit warned about; the report finds separation by itself."""
     from safdr import SeparationWarning
 
-    others = [each for each in caught if not issubclass(each.category, SeparationWarning)]
-    shown = [each for each in others if issubclass(each.category, UserWarning)]
-    return list(dict.fromkeys(str(each.message) for each in shown))
+    kinds = {str(each.message): each.category for each in caught}
+    known = {text: kind for text, kind in kinds.items() if issubclass(kind, UserWarning)}
+    return [text for text, kind in known.items() if not issubclass(kind, SeparationWarning)]
 
 
 def _report(

@@ -11,6 +11,7 @@ from safdr.display.base import Display, FloatArray, IntArray, check_fitted, scor
 from safdr.display.style import (
     FIRST,
     NEUTRAL,
+    SECOND,
     add_legend,
     axes_for,
     plain,
@@ -121,7 +122,7 @@ class PathDisplay(Display):
         (star,) = ax.plot(
             self.n_features[chosen],
             self.mean[chosen],
-            color="black",
+            color=SECOND,
             marker="*",
             markersize=15,
             markeredgecolor="white",

@@ -32,17 +32,14 @@ STYLE: Any = {
 
 def figures(result: Result) -> dict[str, str]:
     """Return the charts of a result that has their numbers."""
-    test = result.get("test", {})
-    drawings = {
-        "sizes": (_sizes, len(result.get("sizes", [])) > 1),
-        "roc": (_roc, "roc" in test),
-        "calibration": (_calibration, len(test.get("bins", [])) > 1),
-    }
-    return {
-        name: _drawn(draw, result, name)
-        for name, (draw, has_numbers) in drawings.items()
-        if has_numbers
-    }
+    test, found = result.get("test", {}), {}
+    if len(result.get("sizes", [])) > 1:
+        found["sizes"] = _drawn(_sizes, result, "sizes")
+    if "roc" in test:
+        found["roc"] = _drawn(_roc, result, "roc")
+    if len(test.get("bins", [])) > 1:
+        found["calibration"] = _drawn(_calibration, result, "calibration")
+    return found
 
 
 def _drawn(draw: Callable[[Any, Result], None], result: Result, name: str) -> str:

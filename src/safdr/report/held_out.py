@@ -21,7 +21,7 @@ def describe_rows(
     result: Found = {"n": len(rows.y)} | ({} if rows.weight is None else {"weighted": True})
     if rows.y.ndim > 1:
         return result | {"note": "Scores of several outputs are not measured."}
-    if not rows.has_all_classes:
+    if len(np.unique(rows.y)) < max(2, len(rows.classes)):
         note = "The held-out rows do not hold every class: nothing can be measured."
         return result | {"note": note}
     if not rows.classes:

@@ -43,11 +43,6 @@ class Predicted:
     kept: NDArray[np.bool_]
     classes: list[Any]
 
-    @property
-    def has_all_classes(self) -> bool:
-        """Return True if every class occurs; True for numbers that differ."""
-        return len(np.unique(self.y)) >= max(2, len(self.classes))
-
 
 def class_codes(selector: Any, y: Any) -> NDArray[Any]:
     """Return the target as codes of classes, or as numbers."""
