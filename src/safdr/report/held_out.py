@@ -15,7 +15,7 @@ from safdr.report.scores import FloatArray, Predicted, score_of
 
 
 def describe_rows(
-    rows: Predicted, by: Mapping[str, Any], model: Found, columns: FloatArray
+    rows: Predicted, by: Mapping[str, Any] | None, model: Found, columns: FloatArray
 ) -> Found:
     """Return all measures of held-out rows; `columns` are those of the terms, in their order."""
     result: Found = {"n": len(rows.y)} | ({} if rows.weight is None else {"weighted": True})
@@ -30,7 +30,9 @@ def describe_rows(
         result |= _two_classes(rows)
     elif rows.probabilities is not None:
         result |= _classes(rows, rows.probabilities)
-    result["segments"] = [_segments(rows, name, values) for name, values in by.items()]
+    result["segments"] = [
+        _segments(rows, name, values) for name, values in (() if by is None else by.items())
+    ]
     result["coefficients"] = _refit(rows, model, columns)
     return {key: value for key, value in result.items() if value != []}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ class Rows:
     X: Any
     y: Any
     weight: Any = None
-    by: Mapping[str, Any] = field(default_factory=dict)
+    by: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,7 +144,7 @@ class Report:
                 details["notes"] = [*details.get("notes", ()), f"Terms are columns after {listed}."]
         elif encoder is not None:
             names = encoder.get_feature_names_out()
-        test = None if X_test is None else Rows(X_test, y_test, sample_weight_test, by or {})
+        test = None if X_test is None else Rows(X_test, y_test, sample_weight_test, by)
         asked = {
             "prove": prove,
             "near_optimal": near_optimal,
