@@ -110,7 +110,7 @@ RULE = _value(
     "one_se, one_sd, best, or a loss of score such as 0.005",
 )
 POINTS = _value(
-    lambda text: tuple(map(float, text.split(","))),
+    lambda text: list(map(float, text.split(","))),
     lambda points: len(points) == 3 and points[0] != 0 and points[2] > 0,
     "points that double the odds, base points and their odds: 20,600,50",
 )

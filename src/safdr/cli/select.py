@@ -192,9 +192,9 @@ def _columns(options: argparse.Namespace, encoder: Any) -> list[dict[str, Any]]:
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options that differ from their defaults, by their names on the command line."""
-    hidden = ("table", "output", "debug", "quiet", "force", "seed")
+    hidden = ("table", "target", "output", "debug", "quiet", "force", "seed")
     defaults = vars(parse(["select"]))
     given = {n: v for n, v in vars(options).items() if n not in hidden and v != defaults[n]}
-    return {
-        name.replace("_", "-"): list(v) if isinstance(v, tuple) else v for name, v in given.items()
-    }
+    # A range of sizes, such as 1-20.
+    written = {n: "-".join(map(str, v)) if isinstance(v, tuple) else v for n, v in given.items()}
+    return {name.replace("_", "-"): value for name, value in written.items()}
